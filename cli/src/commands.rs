@@ -26,6 +26,7 @@ mod report;
 mod seats;
 mod serve;
 mod status;
+mod suites;
 mod terminal;
 mod token;
 mod tournament;
@@ -59,6 +60,7 @@ fn commands() -> Vec<Command> {
             "Evaluate an agent with a suite; the same command continues an interrupted run",
             evaluate::run,
         ),
+        command("suites", "List the suites, or explain one: parts, games, matches, policies, roles", suites::run),
         command("merge", "Make one run of its shards, which several machines have played", merge::run),
         command("plan", "Say how much must be played for a rating, or to tell two agents apart", plan::run),
         command("status", "Show the progress of a run and its results so far", status::run),

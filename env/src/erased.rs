@@ -4,12 +4,13 @@
 
 use std::any::Any;
 
+use ludex_protocol::record::Try;
 use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{Move, Refusal};
 use serde_json::Value;
 
 use crate::draw::Stream;
-use crate::game::{Action, Heard, Mark, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Heard, Marks, Mover, Outcomes, Seat, Seen, Turn, Viewer};
 use crate::picture::{Gesture, Picture};
 
 /// A position with its game. Moves are checked unless the name says otherwise.
@@ -83,7 +84,9 @@ pub trait DynState: Send + Sync {
     ///
     /// # Panics
     /// If `after` belongs to another game.
-    fn marks(&self, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<Mark>;
+    fn marks(&self, joint: &[Option<Heard>], after: &dyn DynState, out: &mut Marks);
+    /// What the rules count of the attempts of `seat` that were refused here, as [`Game::tried`](crate::Game::tried) tells it.
+    fn tried(&self, seat: Seat, tries: &[Try], out: &mut Marks);
     /// What `who` knows.
     fn view(&self, who: Viewer) -> Box<dyn DynView>;
     /// The observation array of `who` into `out` (of the declared size).

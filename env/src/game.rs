@@ -6,12 +6,14 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use ludex_protocol::error::Issue;
+use ludex_protocol::record::Try;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
 use crate::params::ParamError;
 use crate::picture::{self, Gesture, Picture};
 
+pub use crate::marks::{Mark, MarkDoc, MarkValue, Marks};
 pub use crate::outcomes::{Action, Outcomes};
 
 /// A player's place, from 0.
@@ -276,30 +278,6 @@ pub enum Unit {
     Field(&'static [&'static str]),
 }
 
-/// What the rules count of a step, for metrics over records.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Mark {
-    /// Whom it is about.
-    pub seat: Seat,
-    /// Its name, which the game's page explains under `## Marks`.
-    pub name: &'static str,
-    /// Its value.
-    pub value: MarkValue,
-}
-
-/// The value of a mark.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-#[non_exhaustive]
-pub enum MarkValue {
-    /// A number.
-    Number(f64),
-    /// One of a few words.
-    Word(&'static str),
-    /// A name that the seats made, such as the hash of their rules.
-    Text(String),
-}
-
 /// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.
 pub type PresetText = (&'static str, &'static str, &'static str);
 
@@ -345,6 +323,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
     /// What agents of the ladder are compared by.
     const UNIT: Unit = Unit::Episode;
+    /// What [`marks`](Game::marks) and [`tried`](Game::tried) count: printed on the game's page under `## Marks`. Games of two
+    /// seats without luck and secrets need not list `missed_win` and `missed_block`, which are counted of all of them.
+    const MARKS: &'static [MarkDoc] = &[];
     /// Whether [`marks`](Game::marks) tells the score of every hand of an episode as `hand_score`, so that blocks of many entrants
     /// can be ranked hand by hand.
     const HAND_SCORES: bool = false;
@@ -501,8 +482,11 @@ pub trait Game: Sized + Send + Sync + 'static {
         None
     }
     /// What the rules count of a step: what each seat did in `joint`, from `before` to `after`. Asked only while a record is
-    /// played again. The default counts nothing.
-    fn marks(&self, _before: &Self::State, _joint: &[Option<Heard>], _after: &Self::State, _out: &mut Vec<Mark>) {}
+    /// played again. All marks stand in [`MARKS`](Game::MARKS). The default counts nothing.
+    fn marks(&self, _before: &Self::State, _joint: &[Option<Heard>], _after: &Self::State, _out: &mut Marks) {}
+    /// What the rules count of the attempts of `seat` in `s` that were refused before its move; none is the usual case. Asked
+    /// and explained as [`marks`](Game::marks). The default counts nothing.
+    fn tried(&self, _s: &Self::State, _seat: Seat, _tries: &[Try], _out: &mut Marks) {}
     /// Answers a question about the rules apart from any episode, as `ludex analyze` reads it: which hand wins, what can be
     /// played. The game's page says what may be asked.
     ///

@@ -44,6 +44,8 @@ pub mod games;
 pub mod history;
 pub mod ladder;
 mod loaded;
+mod marks;
+mod missed;
 mod outcomes;
 pub mod params;
 pub mod picture;
@@ -53,6 +55,7 @@ pub mod policy;
 pub mod present;
 pub mod registry;
 mod sgf;
+mod split;
 pub mod tensor;
 mod typed;
 
@@ -60,7 +63,8 @@ pub use batch::{Actions, BatchConfig, DynBatch, Episode, Seeds};
 pub use draw::{Draw, Stream};
 pub use erased::{DynState, DynView};
 pub use game::{
-    Action, Alias, Facts, Game, Heard, Mark, MarkValue, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+    Action, Alias, Facts, Game, Heard, Mark, MarkDoc, MarkValue, Marks, Mover, Outcomes, Seat, SeatSet, Seen, Sink,
+    Turn, Unit, Viewer,
 };
 pub use loaded::{DynGame, GameRef};
 pub use ludex_protocol::error::Issue;

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::batch::{BatchConfig, DynBatch, Envs};
 use crate::erased::{DynState, DynView};
-use crate::game::{Game, Unit};
+use crate::game::{Game, MarkDoc, Unit};
+use crate::missed;
 use crate::typed::{Loaded, held, seeing};
 
 /// A game with its parameters fixed.
@@ -22,6 +23,10 @@ pub trait DynGame: Send + Sync {
     fn id(&self) -> &'static str;
     /// What two agents of the ladder are compared by.
     fn unit(&self) -> Unit;
+    /// What its marks are, under these parameters.
+    fn marks_docs(&self) -> Vec<MarkDoc> {
+        Vec::new()
+    }
     /// Whether its marks tell the score of every hand.
     fn hand_scores(&self) -> bool {
         false
@@ -70,6 +75,11 @@ impl<G: Game> DynGame for Shared<G> {
 
     fn unit(&self) -> Unit {
         G::UNIT
+    }
+
+    fn marks_docs(&self) -> Vec<MarkDoc> {
+        let missed = if missed::fits(&self.0.spec) { missed::DOCS } else { &[] };
+        [G::MARKS, missed].concat()
     }
 
     fn hand_scores(&self) -> bool {

@@ -19,7 +19,7 @@ mod sketch;
 pub mod table;
 pub mod tiles;
 
-pub use grid::{Board, sides, square_name, stone};
+pub use grid::{Board, sides, square_name};
 pub use labels::text_box;
 pub use paint::{Look, Paint, fill, line};
 pub use sketch::{Anchor, Sketch};

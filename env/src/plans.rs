@@ -33,7 +33,9 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use serde_json::{Value, json};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Heard, Mark, Mover, PresetText, Seat, SeatSet, Seen, Sink, Turn, Viewer};
+use crate::game::{
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, PresetText, Seat, SeatSet, Seen, Sink, Turn, Viewer,
+};
 use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches};
@@ -144,6 +146,7 @@ impl<C: Craft> Game for Plans<C> {
     const TITLE: &'static str = C::TITLE;
     const PAGE: &'static str = C::PAGE;
     const PRESETS: &'static [PresetText] = C::PRESETS;
+    const MARKS: &'static [MarkDoc] = &marks::docs(C::VALUE, C::STRUCTURAL);
     const LADDER: &'static [(u32, u32, &'static str)] = C::LADDER;
 
     fn new(params: C::Params) -> Result<Self, ParamError> {
@@ -336,7 +339,7 @@ impl<C: Craft> Game for Plans<C> {
         flags[1 + side] = 1;
     }
 
-    fn marks(&self, before: &State<C::Plan>, _joint: &[Option<Heard>], after: &State<C::Plan>, out: &mut Vec<Mark>) {
+    fn marks(&self, before: &State<C::Plan>, _joint: &[Option<Heard>], after: &State<C::Plan>, out: &mut Marks) {
         self.count(before, after, out);
     }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ludex_protocol::error::Issue;
+use ludex_protocol::record::Try;
 use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde_json::Value;
@@ -12,7 +13,8 @@ use serde_json::Value;
 use crate::documents::{Schemas, capped, object_in};
 use crate::draw::Stream;
 use crate::erased::{DynState, DynView};
-use crate::game::{Action, Game, Heard, Mark, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Game, Heard, Marks, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::missed;
 use crate::picture::{Gesture, Picture};
 
 /// A game and its spec, shared by its states and views.
@@ -276,11 +278,16 @@ impl<G: Game> DynState for Held<G> {
         self.game().teams(&self.state)
     }
 
-    fn marks(&self, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<Mark> {
+    fn marks(&self, joint: &[Option<Heard>], after: &dyn DynState, out: &mut Marks) {
         let after: &Held<G> = after.as_any().downcast_ref().expect("a state of the same game");
-        let mut out = Vec::new();
-        self.game().marks(&self.state, joint, &after.state, &mut out);
-        out
+        self.game().marks(&self.state, joint, &after.state, out);
+        if missed::fits(&self.of.spec) {
+            missed::count(self.game(), &self.state, &after.state, out);
+        }
+    }
+
+    fn tried(&self, seat: Seat, tries: &[Try], out: &mut Marks) {
+        self.game().tried(&self.state, seat, tries, out);
     }
 
     fn view(&self, who: Viewer) -> Box<dyn DynView> {

@@ -1,6 +1,8 @@
 //! Luck is what it is declared to be: seeded draws follow the weights of every game's chance nodes, and an episode draws the
 //! same whatever else is drawn meanwhile. Seeds are fixed, so what passes once passes always.
 
+use std::collections::BTreeSet;
+
 use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, Turn, check};
 use ludex_protocol::spec::ChanceMode;
 
@@ -11,7 +13,10 @@ fn games_of_chance() -> Vec<GameRef> {
         std::iter::once(entry.id.to_owned()).chain(presets)
     });
     let games = strings.map(|string| ludex_env::load(&string).unwrap());
-    games.filter(|game| game.spec().chance == ChanceMode::Explicit).collect()
+    // Presets that change nothing are the same game.
+    let mut known = BTreeSet::new();
+    let explicit = |game: &GameRef| game.spec().chance == ChanceMode::Explicit;
+    games.filter(explicit).filter(|game| known.insert(game.spec().string.clone())).collect()
 }
 
 fn outcomes(s: &dyn DynState) -> Outcomes {

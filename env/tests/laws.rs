@@ -1,5 +1,6 @@
 //! Every game of the registry keeps every law, under every preset and some other parameters.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use ludex_env::{DynState, Games, Stream, Turn, Unit, Viewer, check};
@@ -92,8 +93,14 @@ fn games_keep_the_laws() {
 #[test]
 fn presets_keep_the_laws() {
     for entry in ludex_env::games() {
+        // Many presets change nothing: the same game is checked once.
+        let string = |text: &str| ludex_env::load(text).unwrap().spec().string.clone();
+        let mut checked = BTreeSet::from([string(entry.id)]);
         for (preset, ..) in entry.presets {
-            keeps_the_laws(&format!("{}(preset={preset})", entry.id));
+            let name = format!("{}(preset={preset})", entry.id);
+            if checked.insert(string(&name)) {
+                keeps_the_laws(&name);
+            }
         }
     }
 }

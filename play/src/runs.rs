@@ -71,25 +71,40 @@ impl Schedule for Plan {
     }
 }
 
-/// A game of a run with the agents that play it.
+/// A game with the agents that play it.
+pub struct Room {
+    /// The game.
+    pub game: GameRef,
+    /// The agents, by their index in the run.
+    pub players: BTreeMap<usize, Seated>,
+}
+
+/// A part of a run with the agents that play it.
 pub struct RunTable {
     /// The part's id; names of episodes hold it.
     pub id: String,
-    /// The game.
-    pub game: GameRef,
+    /// Its games, more than one if it sweeps parameters.
+    pub rooms: Vec<Room>,
+    /// How many places of a block each game has.
+    pub seatings: usize,
     /// How its matches are held.
     pub policy: Policy,
     /// The seeds of its matches.
     pub seeds: MatchSeeds,
-    /// The agents, by their index in the run.
-    pub players: BTreeMap<usize, Seated>,
-    /// Those of them whose failures spoil a match instead of losing it ([`blameless`]): the suite's own opponents that are not
+    /// Those of its agents whose failures spoil a match instead of losing it ([`blameless`]): the suite's own opponents that are not
     /// language models, unless its policy says otherwise.
     pub own_opponents: BTreeSet<usize>,
     /// What its matches play, if not the whole game.
     pub excerpts: Excerpts,
     /// Which of its questions are asked once.
     pub once: Once,
+}
+
+impl RunTable {
+    /// The game at a place of a block, with its players.
+    pub fn room(&self, turn: usize) -> &Room {
+        &self.rooms[turn / self.seatings.max(1) % self.rooms.len()]
+    }
 }
 
 /// The tables of a suite's parts. Every agent is built for every game that it plays, so that an agent that cannot play is
@@ -100,39 +115,40 @@ pub struct RunTable {
 pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable>> {
     let mut out = Vec::new();
     for (at, planned) in plan.parts.iter().enumerate() {
-        let (mut players, mut own_opponents) = (BTreeMap::new(), BTreeSet::new());
+        let mut own_opponents = BTreeSet::new();
         let policy = plan.suite.policy(&planned.part);
-        let pairings = planned.pairings();
-        for who in pairings.iter().flat_map(|(pairing, _)| pairing.iter().copied()) {
-            if players.contains_key(&who) {
-                continue;
+        let who: BTreeSet<usize> = planned.pairings().into_iter().flat_map(|(pairing, _)| pairing).collect();
+        let mut rooms = Vec::new();
+        for game in &planned.games {
+            let mut players = BTreeMap::new();
+            for &who in &who {
+                let entrant = &plan.agents[who];
+                let player = spec_in(plan, at, who).and_then(|spec| {
+                    let agent = spec.build(game)?;
+                    // What a language model answers is its own doing; its endpoint's failures are nobody's anyway.
+                    let own = !entrant.candidate && spec.class() != AgentClass::Model;
+                    let agent = if own && policy.opponent_fault == OpponentFault::Discard {
+                        own_opponents.insert(who);
+                        blameless(agent)
+                    } else {
+                        agent
+                    };
+                    Ok(Seated { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
+                });
+                let player = player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?;
+                players.insert(who, player);
             }
-            let entrant = &plan.agents[who];
-            let player = spec_in(plan, at, who).and_then(|spec| {
-                let agent = spec.build(&planned.game)?;
-                // What a language model answers is its own doing; its endpoint's failures are nobody's anyway.
-                let own = !entrant.candidate && spec.class() != AgentClass::Model;
-                let agent = if own && policy.opponent_fault == OpponentFault::Discard {
-                    own_opponents.insert(who);
-                    blameless(agent)
-                } else {
-                    agent
-                };
-                Ok(Seated { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
-            });
-            players
-                .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);
+            rooms.push(Room { game: game.clone(), players });
         }
         let suite = &plan.suite;
-        let policy = policy.clone();
         let match_seeds = planned.match_seeds(seeds(&suite.name, suite.seed, &planned.part.id, secret), suite.deals);
         let once = Once::new(&planned.part.once, match_seeds.of(&[], 0, 0));
         out.push(RunTable {
             id: planned.part.id.clone(),
-            game: planned.game.clone(),
-            policy,
+            rooms,
+            seatings: planned.seatings().len(),
+            policy: policy.clone(),
             seeds: match_seeds,
-            players,
             own_opponents,
             excerpts: planned.excerpts.clone(),
             once,
@@ -152,18 +168,16 @@ pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec
     if spec.class() != AgentClass::Model {
         return Ok(spec);
     }
-    let (Suite { llm: all, .. }, Part { llm: own, variants, .. }) = (&plan.suite, &plan.parts[part].part);
+    let (Suite { llm: all, .. }, Part { llm: own, .. }) = (&plan.suite, &plan.parts[part].part);
     let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for (name, value) in own.iter().chain(all.iter().filter(|(name, _)| !own.contains_key(*name))) {
         if !spec.gives(name) {
             spec = spec.set(name, &text(value))?;
         }
     }
-    if let Some([at, variant]) = entrant.variant
-        && at == part
-    {
+    if let Some(variant) = &entrant.variant {
         let set = |spec: AgentSpec, (name, value): (&String, &toml::Value)| spec.set(name, &text(value));
-        spec = variants[variant].llm.iter().try_fold(spec, set).map_err(|e: Refusal| e)?;
+        spec = variant.llm.iter().try_fold(spec, set).map_err(|e: Refusal| e)?;
     }
     Ok(spec)
 }

@@ -40,6 +40,7 @@ use serde::Serialize;
 use crate::distribution::{student_95, student_p};
 use crate::power;
 use crate::rating::table::Interval;
+use crate::relation::pearson;
 
 /// A match of one agent, and how it did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -275,11 +276,7 @@ pub fn correlation(first: &[Side], second: &[Side]) -> Option<f64> {
     let (a, b) = (means(first), means(second));
     let both: Vec<(f64, f64)> =
         a.iter().filter_map(|(block, x)| Some((x.0 / x.1, b.get(block).map(|y| y.0 / y.1)?))).collect();
-    let n = both.len() as f64;
-    let (x, y) = (both.iter().map(|p| p.0).sum::<f64>() / n, both.iter().map(|p| p.1).sum::<f64>() / n);
-    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| both.iter().map(of).sum::<f64>();
-    let varies = sum(&|p| (p.0 - x).powi(2)) * sum(&|p| (p.1 - y).powi(2));
-    (both.len() > 2 && varies > 1e-18).then(|| sum(&|p| (p.0 - x) * (p.1 - y)) / varies.sqrt())
+    if both.len() > 2 { pearson(&both) } else { None }
 }
 
 /// A mean over blocks.

@@ -4,24 +4,77 @@
 //! nothing to measure, the value is absent, never zero.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use ludex_env::DynGame;
+use serde::Serialize;
 
 use crate::moments::Moments;
+use crate::rating::PlayedGame;
+use crate::rating::table::wilson;
+use crate::result::EMOTION;
 use crate::rows::{COLUMNS, Rows};
 
 pub mod ask;
 pub mod value;
 
+mod alpha_rank;
+mod anchored;
+mod beats;
+mod cnstr;
+mod completion;
+mod correlation;
+mod crosstable;
+mod csr;
+mod degree;
+mod distinct;
+mod elo;
+mod elo_cycles;
+mod first_seat;
+mod fma;
+mod given;
+mod glicko2;
 mod illegal;
+mod illegal_end;
+mod init_win;
+mod kendall;
+mod labels;
 mod length;
 mod level;
+mod loops;
+mod mean;
 mod mirror;
+mod moves;
+mod mssr;
+mod nash_averaging;
+mod normalised;
+mod nra;
+mod obr;
+mod orr;
+mod plg;
+mod points;
+mod pss;
+mod quantiles;
+mod rank;
 mod returns;
+mod rounds;
+mod rvr;
 mod score;
+mod seat_rating;
+mod selection;
+mod share;
+mod slope;
 mod time;
+mod tokens;
+mod trueskill;
 mod walls;
+mod wdl;
+mod wdl_cycles;
+mod wr;
 
 pub use self::ask::{Args, Ask, ParamDef, Takes};
 pub use self::illegal::ILLEGAL_RATE;
+pub use self::labels::LABEL;
 pub use self::length::LENGTH;
 pub use self::mirror::MIRRORED_RETURN;
 pub use self::returns::MEAN_RETURN;
@@ -35,8 +88,58 @@ pub const USUAL: &[Metric] =
     &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, WALL_POINTS, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
 
 /// All metrics, as suites, figures and tables ask for them.
-pub const METRICS: &[Metric] =
-    &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, WALL_POINTS, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE, level::LEVEL];
+pub const METRICS: &[Metric] = &[
+    score::SCORE_RATE,
+    returns::MEAN_RETURN,
+    mirror::MIRRORED_RETURN,
+    walls::WALL_POINTS,
+    length::LENGTH,
+    moves::MOVES,
+    illegal::ILLEGAL_RATE,
+    time::TIME_PER_MOVE,
+    tokens::TOKENS,
+    wdl::WDL,
+    wdl_cycles::WDL_CYCLES,
+    crosstable::CROSSTABLE,
+    elo::ELO,
+    elo_cycles::ELO_CYCLES,
+    trueskill::TRUESKILL,
+    glicko2::GLICKO2,
+    anchored::ANCHORED,
+    seat_rating::SEAT_RATING,
+    alpha_rank::ALPHA_RANK,
+    nash_averaging::NASH_AVERAGING,
+    level::LEVEL,
+    nra::NRA,
+    completion::COMPLETION,
+    given::VALUE,
+    normalised::NORMALISED,
+    rank::RANK,
+    mean::MEAN,
+    share::SHARE,
+    distinct::DISTINCT,
+    quantiles::QUANTILES,
+    points::POINTS,
+    correlation::CORRELATION,
+    kendall::KENDALL,
+    plg::PLG,
+    degree::DEGREE,
+    loops::LOOPS,
+    pss::PSS,
+    first_seat::FIRST_SEAT,
+    illegal_end::ILLEGAL_END,
+    labels::LABELS,
+    wr::WR,
+    init_win::INIT_WIN,
+    orr::ORR,
+    csr::CSR,
+    slope::SLOPE,
+    obr::OBR,
+    rvr::RVR,
+    cnstr::CNSTR,
+    mssr::MSSR,
+    fma::FMA,
+];
 
 /// A way to measure.
 #[derive(Clone, Copy)]
@@ -57,6 +160,8 @@ pub struct Metric {
     pub scope: Scope,
     /// What it takes.
     pub params: &'static [ParamDef],
+    /// The marks that it reads whatever its arguments are.
+    pub marks: &'static [&'static str],
     /// The measurement; `None` where there is nothing to measure.
     pub of: fn(&Rows, &Args) -> Option<Value>,
 }
@@ -82,6 +187,20 @@ pub struct Asked {
     pub metric: &'static Metric,
     /// Its arguments.
     pub args: Args,
+}
+
+/// A measurement with what it is of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The part; absent for a metric over all parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The agent; absent for a metric of all agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What was measured.
+    #[serde(flatten)]
+    pub value: Value,
 }
 
 impl Metric {
@@ -128,6 +247,33 @@ impl Asked {
         Asked::new(&Ask::parse(text)?)
     }
 
+    /// Checks that a game has the marks that are asked for by name.
+    ///
+    /// # Errors
+    /// A mark that the game does not tell, with those that it does.
+    pub fn check_marks(&self, game: &dyn DynGame) -> Result<(), String> {
+        let mut known: Vec<&str> = game.marks_docs().iter().map(|doc| doc.name).collect();
+        known.extend([EMOTION, LABEL]);
+        for param in self.metric.params {
+            let Some(value) = self.args.given(param.name) else { continue };
+            match param.takes {
+                Takes::Mark if !known.contains(&value) && !COLUMNS.contains(&value) => {
+                    let near = ludex_protocol::error::nearest(value, known.iter().copied());
+                    let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+                    let (id, game) = (self.metric.id, &game.spec().game);
+                    return Err(format!(
+                        "metric {id}: {} = {value:?}: {game} has no such mark{hint} There are: {}",
+                        param.name,
+                        known.join(", ")
+                    ));
+                }
+                Takes::Metric => Asked::parse(value)?.check_marks(game)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The measurement; `None` where there is nothing to measure.
     pub fn of(&self, rows: &Rows) -> Option<Value> {
         (self.metric.of)(rows, &self.args)
@@ -138,9 +284,34 @@ impl Asked {
         self.of(rows)?.number()
     }
 
+    /// The measurement of each candidate in each part, of each part, or of all, as its scope is.
+    pub fn everywhere(&self, rows: &Rows) -> Vec<Measured> {
+        let mut out = Vec::new();
+        let mut put = |part: Option<usize>, agent: Option<usize>, value: Option<Value>| {
+            let (part, agent) =
+                (part.map(|k| rows.parts()[k].id.clone()), agent.map(|k| rows.agents()[k].name.clone()));
+            out.extend(value.map(|value| Measured { part, agent, value }));
+        };
+        if self.metric.scope == Scope::Suite {
+            put(None, None, self.of(&rows.of_all()));
+            return out;
+        }
+        for part in rows.parts_here() {
+            let own = rows.of_all().of_part(part);
+            if self.metric.scope == Scope::Pool {
+                put(Some(part), None, self.of(&own));
+                continue;
+            }
+            for agent in own.candidates_here() {
+                put(Some(part), Some(agent), self.of(&own.of_agent(agent)));
+            }
+        }
+        out
+    }
+
     /// The names of the marks that it needs, so that a [`Verifier`](crate::Verifier) keeps them.
     pub fn marks(&self) -> BTreeSet<String> {
-        let mut out: BTreeSet<String> = self.metric.needs().iter().map(|mark| (*mark).to_owned()).collect();
+        let mut out: BTreeSet<String> = self.metric.marks.iter().map(|mark| (*mark).to_owned()).collect();
         for param in self.metric.params {
             let Some(value) = self.args.given(param.name) else { continue };
             match param.takes {
@@ -153,11 +324,49 @@ impl Asked {
     }
 }
 
-impl Metric {
-    /// The marks that it reads whatever its arguments are.
-    fn needs(&self) -> &'static [&'static str] {
-        &[]
+/// What a rating gives each agent, by all matches of one part: the number of the agent that is asked about, or shares of all
+/// agents if nobody is. It is computed once for all agents; `key` names it with its arguments.
+fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measure>>) -> Option<Value> {
+    let all = rows.once(key, || {
+        let all = rows.of_all();
+        // Ratings of different parts are different scales.
+        if all.parts_here().len() == 1 { of(&all) } else { Vec::new() }
+    });
+    match rows.agent() {
+        Some(agent) => number(all.get(agent).copied().flatten()),
+        None => {
+            let named = rows.agents().iter().zip(all.iter()).filter_map(|(agent, m)| Some((agent.name.clone(), (*m)?)));
+            Some(Value::Shares(named.collect())).filter(|value| *value != Value::Shares(Vec::new()))
+        }
     }
+}
+
+/// How many of the games compare each player with another.
+fn met(players: usize, games: &[PlayedGame]) -> Vec<u64> {
+    let mut met = vec![0; players];
+    for game in games {
+        let mut own: Vec<usize> = game.duels().iter().flat_map(|duel| [duel.a, duel.b]).collect();
+        own.sort_unstable();
+        own.dedup();
+        own.into_iter().for_each(|player| met[player] += 1);
+    }
+    met
+}
+
+/// What another metric gives each candidate, as (agent, number); computed once. Agents of which nothing is known are left out.
+fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
+    rows.once(&format!("of candidates: {of}"), || {
+        // Arguments that are metrics are checked when the metric is asked for.
+        let Ok(asked) = Asked::parse(of) else { return Vec::new() };
+        let value = |agent: usize| Some((agent, asked.number(&rows.of_agent(agent))?.value));
+        rows.candidates_here().into_iter().filter_map(value).collect()
+    })
+}
+
+/// A share with Wilson's interval, as a measure.
+fn share_of(hits: u64, n: u64) -> Option<Measure> {
+    let i = wilson(hits as f64, n as f64)?;
+    Some(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n })
 }
 
 /// A number as a value.

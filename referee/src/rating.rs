@@ -3,9 +3,13 @@
 //! This module does not know games or records: a [`PlayedGame`] says who sat where and how well each seat did.
 //! `docs/ratings.md` explains the formulas, and which rating to quote.
 
+pub mod alpha;
 pub mod anchored;
 pub mod elo;
 pub mod glicko;
+mod linear;
+pub mod nash;
+pub mod payoffs;
 pub mod progress;
 pub mod table;
 pub mod trueskill;

@@ -3,14 +3,20 @@
 //! A report is a function of the records and the options: the same input gives the same bytes. The footer shows the
 //! command that makes it again.
 
+pub mod about;
+mod board;
 mod csv;
+pub mod figure;
 mod html;
+pub(crate) mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use self::about::RunHead;
+use self::figure::Drawn;
 use crate::read::{Lines, Refused};
 use crate::result::GameResult;
 use crate::scale::{RatingOptions, Scale, keys, labels, rate};
@@ -26,6 +32,9 @@ pub struct ReportAbout {
     /// Secret of the rated seeds, hex, so that anybody can check that none was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
+    /// What a reader must know of the plan, such as parts that could not be played.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Everything that a report shows.
@@ -52,6 +61,12 @@ pub struct Report {
     pub discards: Vec<DiscardRow>,
     /// Records and lines that were refused.
     pub refused: Vec<Refused>,
+    /// The runs that it is about; empty if it is about records alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunHead>,
+    /// The leaderboard, one picture of all games, and the figures of the suites.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Drawn>,
 }
 
 /// An agent's mean over games.
@@ -107,7 +122,17 @@ impl Report {
             options,
             scales,
             refused,
+            runs: Vec::new(),
+            figures: Vec::new(),
         }
+    }
+
+    /// The same report, about these runs and with these figures of their suites.
+    pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<Drawn>) -> Report {
+        self.runs = runs;
+        self.figures = board::boards(&self);
+        self.figures.extend(figures);
+        self
     }
 
     /// Verifies what was read and builds the report from the true records; the others are listed as refused.
@@ -129,6 +154,21 @@ impl Report {
     /// The crosstables as CSV, one line per ordered pair of agents that met.
     pub fn crosstable_csv(&self) -> String {
         csv::crosstable(self)
+    }
+
+    /// All files of the report by name: the page, the tables, everything as JSON, and in the folder `figures` the numbers of each figure as CSV,
+    /// JSON and LaTeX with its drawings.
+    pub fn files(&self) -> Vec<(String, String)> {
+        let json = format!("{:#}\n", self.to_json());
+        let mut out = vec![
+            ("report.html".to_owned(), self.to_html()),
+            ("ratings.csv".to_owned(), self.to_csv()),
+            ("crosstable.csv".to_owned(), self.crosstable_csv()),
+            ("report.json".to_owned(), json),
+        ];
+        let figures = self.figures.iter().flat_map(Drawn::files);
+        out.extend(figures.map(|(name, text)| (format!("figures/{name}"), text)));
+        out
     }
 
     /// Everything as one JSON document.

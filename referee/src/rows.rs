@@ -18,8 +18,8 @@ use crate::rating::{self, PlayedGame};
 use crate::result::{GameResult, SeatResult};
 
 /// What can be asked for like a mark and is known of every match: the seat's return, its points (1, 1/2, 0), the moves of the
-/// match, the tokens of the seat.
-pub const COLUMNS: &[&str] = &["return", "points", "length", "tokens"];
+/// match, the tokens of the seat. `turn`, the number of a move, stands for the x of points only.
+pub const COLUMNS: &[&str] = &["return", "points", "length", "tokens", "turn"];
 
 /// An agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -259,6 +259,11 @@ impl<'a> Rows<'a> {
         Rows { agent: Some(agent), opponent: Some(opponent), ..self.clone() }
     }
 
+    /// The matches in which an agent is `a`, the first of those who meet, and not the opponent of others.
+    pub fn of_first(&self, agent: usize) -> Rows<'a> {
+        self.filtered(|game| game.players.iter().zip(&game.sides).any(|(&player, &side)| player == agent && side == 0))
+    }
+
     /// The same matches, and the question about all.
     pub fn of_all(&self) -> Rows<'a> {
         Rows { agent: None, opponent: None, ..self.clone() }
@@ -391,11 +396,16 @@ impl<'a> Rows<'a> {
         self.own_matches().into_iter().flat_map(each).collect()
     }
 
-    /// All matches that count as plain results, for ratings; the players are the agents by index. Matches of games that are not
-    /// a fight are left out.
+    /// Whether a match says who is better: its game is a fight, or teams played against each other.
+    pub fn is_contest(&self, game: &Match) -> bool {
+        !game.teams.is_empty() || self.part_of(game).is_fight()
+    }
+
+    /// All matches that count and are a [contest](Self::is_contest) as plain results, for ratings; the players are the agents by
+    /// index.
     pub fn games(&self) -> Vec<PlayedGame> {
         let mut blocks: HashMap<(usize, &str), usize> = HashMap::new();
-        let games = self.matches().filter(|game| self.part_of(game).is_fight());
+        let games = self.matches().filter(|game| self.is_contest(game));
         let each = games.map(|game| {
             let next = blocks.len();
             let block = game.block.map(|block| *blocks.entry((game.part, block)).or_insert(next));

@@ -189,6 +189,30 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
     groups.into_values().map(|group| scale(group, &labels, options)).collect()
 }
 
+/// The records that count ([`RatingOptions::discards`]) as [`Rows`]: a part for each game string and part of a suite, and every
+/// agent a candidate. Nobody says who met whom by plan: an agent that meets itself is counted from each of its seats.
+pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
+    let labels = labels(games);
+    let agents = Vec::from_iter(labels.keys());
+    let mut table = Table {
+        agents: labels.values().map(|name| RowAgent { name: name.clone(), candidate: true }).collect(),
+        ..Table::default()
+    };
+    let mut counting: Vec<&GameResult> = games.iter().filter(|g| options.discards(*g).is_none()).collect();
+    counting.sort_by_key(|g| (g.order, g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
+    let mut parts: BTreeMap<(&str, &str, Option<&str>), usize> = BTreeMap::new();
+    for (place, game) in counting.into_iter().enumerate() {
+        let next = parts.len();
+        let part = *parts.entry((&game.spec().string, &game.spec().hash, game.part.as_deref())).or_insert(next);
+        if part == next {
+            table.parts.push(RowPart::of_game(game.part.as_deref().unwrap_or(&game.spec().string), game.game()));
+        }
+        let players = keys(game).map(|key| agents.partition_point(|a| **a < key)).collect();
+        table.matches.push(Match { order: place, ..Match::of(game, part, players) });
+    }
+    Rows::new(table)
+}
+
 fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, options: &RatingOptions) -> Scale {
     // The order of the plan. Without a plan it is that of the ends.
     games.par_sort_by_key(|g| (g.order, g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));

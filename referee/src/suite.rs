@@ -5,8 +5,13 @@
 
 pub mod converge;
 pub mod plan;
+pub mod roles;
+mod seating;
 pub mod shard;
 pub mod starts;
+pub mod summary;
+pub mod sweep;
+pub mod variants;
 pub mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +22,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::converge::Stop;
+use self::roles::Role;
+pub use self::seating::{Order, Seats};
+use self::summary::Summary;
+use self::sweep::Sweep;
+use self::variants::{Variant, check_names};
 use crate::metric::{Ask, Asked};
+use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
 /// The built-in suites, by name.
@@ -27,8 +38,8 @@ pub const SUITES: &[(&str, &str)] = &[
     ("reference", include_str!("../suites/reference.toml")),
 ];
 
-/// Most entrants of a block: letters of tables.
-const MOST_SIDES: usize = 8;
+/// Figures that every report has.
+const RESERVED: [&str; 2] = ["overall", "leaderboard"];
 
 /// Largest number of blocks, and of cycles, of a part.
 const MOST: u64 = 100_000;
@@ -66,9 +77,21 @@ pub struct Suite {
     /// The texts of files that parts name, so that the suite can be read where its folder is not.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// Opponents by the names of their roles.
+    #[serde(default, rename = "role", skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
+    /// Variants of the candidates, each of which plays all parts in a candidate's place.
+    #[serde(default, rename = "variant", skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<Variant>,
+    /// Means over parts.
+    #[serde(default, rename = "summary", skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<Summary>,
     /// What is played, in the order of reports.
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
+    /// The tables and drawings of its reports, in their order.
+    #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 /// How matches are held.
@@ -219,9 +242,17 @@ pub struct Part {
     pub game: String,
     /// Who meets whom.
     pub schedule: Schedule,
-    /// The candidate's opponents (with `against`): agents as they are written everywhere.
+    /// The candidate's opponents (with `against`): agents as they are written everywhere, and `@NAME` for those of a [`Role`].
     #[serde(default)]
     pub opponents: Vec<String>,
+    /// Whether a candidate that is also an opponent, by its spec, is one agent on both sides and meets itself too. Otherwise an opponent
+    /// is an agent of its own.
+    #[serde(default, rename = "self", skip_serializing_if = "std::ops::Not::not")]
+    pub itself: bool,
+    /// Game parameters that vary inside a block, with their values: each value is one more match of each table on the same
+    /// seed.
+    #[serde(default, skip_serializing_if = "Sweep::is_empty")]
+    pub sweep: Sweep,
     /// Blocks of matches on one seed for each pairing (with `climb` and `bisect`: for each level).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blocks: u64,
@@ -236,11 +267,12 @@ pub struct Part {
     /// candidate and that many opponents. Without it each side takes each seat once.
     #[serde(default)]
     pub tables: Vec<String>,
-    /// Whether the tables say who sits where, or as many entrants as there are seats take them in every order.
+    /// Whether the tables say who sits where, or as many entrants as there are seats take them in every order, or it is
+    /// drawn.
     #[serde(default, skip_serializing_if = "Seats::is_default")]
     pub seats: Seats,
     /// Whether all tables of a block are played on one seed before the next seed, or the first table is played on all
-    /// seeds first.
+    /// seeds first, or the order is drawn.
     #[serde(default)]
     pub order: Order,
     /// How many times a round robin is held, each time on other seeds.
@@ -283,17 +315,6 @@ fn one() -> u32 {
     1
 }
 
-/// A variant of an `llm` candidate.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Variant {
-    /// Its name in results.
-    pub name: String,
-    /// Its arguments, before those of the part and the suite and even those of the agent.
-    #[serde(default)]
-    pub llm: toml::Table,
-}
-
 /// Who meets whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -310,34 +331,6 @@ pub enum Schedule {
     Converge,
     /// A candidate takes all seats.
     SelfPlay,
-}
-
-/// Who sits where in the matches of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Seats {
-    /// As the tables say.
-    #[default]
-    Tables,
-    /// One entrant for each seat, in all orders: 24 matches on one seed for four.
-    Permutations,
-}
-
-impl Seats {
-    fn is_default(&self) -> bool {
-        *self == Seats::default()
-    }
-}
-
-/// In which order the matches of a pairing are played.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// Block by block: all tables on one seed, then the next seed.
-    #[default]
-    Blocks,
-    /// Each table has seeds of its own, so that no seed is played twice.
-    Halves,
 }
 
 impl Suite {
@@ -379,9 +372,51 @@ impl Suite {
                 let why = "a word of small letters, digits, _ and -, used by one part only";
                 return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
             }
-            part.check(games, &suite.files).map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
+            let opponents = suite.count_opponents(part);
+            let checked = opponents.and_then(|opponents| part.check(games, &suite.files, opponents));
+            checked.map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
         }
+        suite.check_roles().map_err(SuiteError)?;
+        suite.check_variants().map_err(SuiteError)?;
+        suite.check_summaries().map_err(SuiteError)?;
+        suite.check_figures(games)?;
         Ok(suite)
+    }
+
+    /// Checks that each figure can be drawn from what the parts give.
+    fn check_figures(&self, games: &Games) -> Result<(), SuiteError> {
+        let mut known = Vec::new();
+        // Marks are listed for figures alone, and loading a game takes time.
+        for part in self.parts.iter().filter(|_| !self.figures.is_empty()) {
+            part.load(games).map_err(SuiteError)?;
+            known.push(KnownPart { id: &part.id, marks: None });
+        }
+        let mut ids = BTreeSet::new();
+        for figure in &self.figures {
+            if !is_word(&figure.id) || !ids.insert(&figure.id) || RESERVED.contains(&figure.id.as_str()) {
+                let why = format!(
+                    "a word of small letters, digits, _ and -, used by one figure only, and not {}",
+                    RESERVED.join(" or ")
+                );
+                return Err(SuiteError(format!("figure id = {:?}: {why}", figure.id)));
+            }
+            figure.check(&known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
+        }
+        Ok(())
+    }
+
+    /// The groups of parts: their names, and the ids of their parts, in the order of the suite.
+    pub fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let mut out: Vec<(String, Vec<String>)> = Vec::new();
+        for part in &self.parts {
+            for group in &part.groups {
+                match out.iter_mut().find(|(name, _)| name == group) {
+                    Some((_, ids)) => ids.push(part.id.clone()),
+                    None => out.push((group.clone(), vec![part.id.clone()])),
+                }
+            }
+        }
+        out
     }
 
     /// Gives the policy of each part what its text leaves out and the suite's policy says.
@@ -408,6 +443,8 @@ impl Suite {
             return Err(SuiteError(format!("{} has no part {other:?}; its parts: {}", self.name, ids.join(", "))));
         }
         self.parts.retain(|part| only.is_empty() || only.contains(&part.id));
+        // A figure of parts that are not played has nothing to show.
+        self.figures.retain(|figure| self.parts.iter().any(|part| figure.has(&part.id)));
         Ok(())
     }
 
@@ -423,7 +460,7 @@ impl Suite {
 }
 
 impl Part {
-    fn check(&self, games: &Games, files: &BTreeMap<String, String>) -> Result<(), String> {
+    fn check(&self, games: &Games, files: &BTreeMap<String, String>, opponents: usize) -> Result<(), String> {
         let game = self.load(games)?;
         let seats = game.spec().players as usize;
         match (self.schedule, self.opponents.is_empty()) {
@@ -450,24 +487,14 @@ impl Part {
         if let Some(policy) = &self.policy {
             policy.check()?;
         }
-        for table in &self.tables {
-            if table.len() != seats || !table.chars().all(|c| matches!(c, 'a'..='h')) || !table.contains('a') {
-                return Err(format!(
-                    "table {table:?} must have {seats} letters a to h, at least one a: one for each seat"
-                ));
-            }
-        }
-        self.check_sides(seats)?;
+        self.check_seating(seats, opponents)?;
+        self.check_sweep(games, seats)?;
         for ask in &self.metrics {
-            Asked::new(ask)?;
+            Asked::new(ask)?.check_marks(&*game)?;
         }
         starts::check(self, &game, files)?;
         self.check_once(&game)?;
-        let names: BTreeSet<&str> = self.variants.iter().map(|v| v.name.as_str()).collect();
-        if names.len() < self.variants.len() || !names.iter().all(|name| is_word(name)) {
-            return Err("variants have names, words of small letters, digits, _ and -, each its own".into());
-        }
-        Ok(())
+        check_names(&self.variants)
     }
 
     /// The game.
@@ -510,65 +537,6 @@ impl Part {
         }
         stop.check()
     }
-
-    /// Checks that the schedule has as many sides as the tables.
-    fn check_sides(&self, seats: usize) -> Result<(), String> {
-        if self.seats == Seats::Permutations {
-            if !self.tables.is_empty() {
-                return Err("seats = \"permutations\" leaves no room for tables".into());
-            }
-            if !(2..=MOST_SIDES).contains(&seats) {
-                return Err(format!("seats = \"permutations\" is for 2 to {MOST_SIDES} seats, not {seats}"));
-            }
-        }
-        let sides = self.sides(&self.seatings(seats));
-        let letters = self.tables.iter().flat_map(|table| table.bytes()).collect::<BTreeSet<u8>>().len();
-        if sides > 2 && !self.tables.is_empty() && letters < sides {
-            return Err(format!(
-                "tables use {letters} letters up to the {sides}th: they must use all before the last one"
-            ));
-        }
-        match self.schedule {
-            _ if sides == 2 => Ok(()),
-            Schedule::RoundRobin => Ok(()),
-            Schedule::Against if self.opponents.len().is_multiple_of(sides - 1) => Ok(()),
-            Schedule::Against => {
-                Err(format!("opponents: {} named, but each block needs {}", self.opponents.len(), sides - 1))
-            }
-            _ => Err(format!("{sides} entrants meet: that needs schedule = \"round_robin\" or \"against\"")),
-        }
-    }
-
-    /// How many entrants meet: two, unless tables or seats ask for more.
-    pub(crate) fn sides(&self, seatings: &[Vec<usize>]) -> usize {
-        seatings.iter().flatten().max().map_or(2, |last| last + 1).max(2)
-    }
-
-    /// Who sits where in the matches of a block: 0 is the candidate, or the first of those who meet.
-    pub fn seatings(&self, seats: usize) -> Vec<Vec<usize>> {
-        if self.schedule == Schedule::SelfPlay {
-            return vec![vec![0; seats]];
-        }
-        if self.seats == Seats::Permutations {
-            return orders(&(0..seats).collect::<Vec<_>>());
-        }
-        if self.tables.is_empty() {
-            return (0..seats).map(|at| (0..seats).map(|seat| usize::from(seat != at)).collect()).collect();
-        }
-        self.tables.iter().map(|table| table.bytes().map(|c| usize::from(c.saturating_sub(b'a'))).collect()).collect()
-    }
-}
-
-/// All orders of a list, the given one first.
-fn orders(of: &[usize]) -> Vec<Vec<usize>> {
-    if of.is_empty() {
-        return vec![Vec::new()];
-    }
-    let first = |k: usize| {
-        let rest = [&of[..k], &of[k + 1..]].concat();
-        orders(&rest).into_iter().map(move |rest| [vec![of[k]], rest].concat())
-    };
-    (0..of.len()).flat_map(first).collect()
 }
 
 /// Whether a text can be part of an episode's name.

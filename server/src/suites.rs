@@ -7,6 +7,7 @@ use ludex_agents::{AgentClass, AgentSpec};
 use ludex_env::Games;
 use ludex_protocol::message::{SuiteEntry, SuitePart};
 use ludex_referee::suite::plan::{Plan, PlannedPart};
+use ludex_referee::suite::roles::{Cast, Role, RoleAgent};
 use ludex_referee::suite::{SUITES, Schedule, Suite};
 
 /// A suite that is offered.
@@ -39,14 +40,25 @@ impl Suites {
     /// # Errors
     /// A text that is not a suite, or a suite whose opponents this server cannot play.
     pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
-        let suite = Suite::parse(text, &Games::builtin())?;
+        let mut suite = Suite::parse(text, &Games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
-        for opponent in suite.parts.iter().flat_map(|part| &part.opponents) {
-            let class = AgentSpec::parse(opponent)?.class();
-            anyhow::ensure!(
-                !matches!(class, AgentClass::Model | AgentClass::Person | AgentClass::Remote),
-                "the suite {name} cannot be offered: its opponent {opponent:?} needs a person or a language model"
-            );
+        let known = suite.cast();
+        // Agents that enrol may fill the other roles; how many matches there are does not depend on it.
+        let open: Vec<&Role> = suite.roles.iter().filter(|role| !known.contains_key(&role.name)).collect();
+        let stand_in = |role: &&Role| {
+            let agent = |k| RoleAgent { name: format!("{} {k}", role.name), spec: format!("random seed={k}") };
+            (role.name.clone(), (0..role.count).map(agent).collect())
+        };
+        let stand_ins: Cast = open.iter().map(stand_in).collect();
+        suite.fill(&stand_ins)?;
+        for part in &suite.parts {
+            for RoleAgent { spec, .. } in suite.opponents(part).map_err(anyhow::Error::msg)? {
+                let class = AgentSpec::parse(&spec)?.class();
+                anyhow::ensure!(
+                    !matches!(class, AgentClass::Model | AgentClass::Person | AgentClass::Remote),
+                    "the suite {name} cannot be offered: its opponent {spec:?} needs a person or a language model"
+                );
+            }
         }
         if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
             let id = &part.id;
@@ -54,6 +66,8 @@ impl Suites {
                 "the suite {name} cannot be offered: part {id:?} asks some answers once, and a client is always asked"
             );
         }
+        let variants = !suite.variants.is_empty() || suite.parts.iter().any(|part| !part.variants.is_empty());
+        anyhow::ensure!(!variants, "the suite {name} cannot be offered: only agents of this program have variants");
         // Two candidates, so that parts in which candidates meet have matches.
         let candidates: Vec<(String, String)> = ["a", "b"].map(|name| (name.to_owned(), "remote".to_owned())).to_vec();
         let plan = Plan::new(suite, &candidates, 1.0, &Games::builtin())?;

@@ -17,6 +17,8 @@ mod documents;
 mod plans;
 #[path = "matches/scripts.rs"]
 mod scripts;
+#[path = "matches/starts.rs"]
+mod starts;
 
 /// The record of a match, which must verify.
 async fn record(server: &Server, id: &str) -> Value {

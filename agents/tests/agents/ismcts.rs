@@ -47,8 +47,13 @@ fn every_game_with_hidden_information_is_played_near_and_far_alike() {
         let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.id));
         [entry.id.to_owned()].into_iter().chain(named)
     });
+    // Presets that change nothing are the same game.
+    let mut known = std::collections::BTreeSet::new();
     for string in strings.collect::<Vec<_>>() {
         let g = game(&string);
+        if !known.insert(g.spec().string.clone()) {
+            continue;
+        }
         let agent = match build("ismcts sims=20", &g) {
             Ok(agent) => agent,
             Err(e) => {

@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     /// The client's command line; {url} in it becomes the server's address, and its environment has LUDEX_URL, LUDEX_TOKEN,
-    /// LUDEX_AGENT and LUDEX_GAME
+    /// LUDEX_AGENT and LUDEX_GAME; with --level runs, some checks set LUDEX_SUITE and LUDEX_RUN too
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }

@@ -12,16 +12,19 @@ use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
 use ludex_referee::suite::shard::Shard;
+use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::{Report, Verified};
 use serde_json::json;
 
 use super::print::{self, number};
 use super::report;
 use ludex_play::runs::estimate::{Cost, PartEstimate, RunEstimate};
-use ludex_play::runs::evaluation::{Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, suite_text};
+use ludex_play::runs::evaluation::{
+    Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, cast, suite_text,
+};
 use ludex_play::runs::executor::Here;
 use ludex_play::runs::play::{Budget, RunEnd, RunNews};
-use ludex_play::runs::summary::{GroupScore, PartResult};
+use ludex_play::runs::summary::{GroupScore, PartResult, notes};
 use ludex_play::runs::usage::Usage;
 
 /// What `ludex evaluate` takes.
@@ -57,6 +60,9 @@ pub(super) struct Args {
     /// Play only this part of the suite; may be repeated
     #[arg(long, value_name = "PART")]
     only: Vec<String>,
+    /// Fill a role of the suite with an agent, or a name given with `ludex agents add`; repeat it for a role of several agents
+    #[arg(long = "role", value_name = "ROLE=AGENT")]
+    roles: Vec<String>,
     /// Draw the seeds from this secret, which the report publishes [default: the suite's open seeds]
     #[arg(long, value_name = "HEX")]
     secret: Option<String>,
@@ -88,6 +94,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         data: args.data.clone(),
         scale: args.scale,
         only: args.only.clone(),
+        roles: cast(&args.roles, &args.data)?,
         secret: args.secret.clone(),
         deals: args.deals,
         shard: args.shard,
@@ -151,10 +158,10 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 
 /// Prints the results and writes the report.
 fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings) -> anyhow::Result<()> {
-    let Findings { games, rows, groups } = findings;
+    let Findings { games, rows, groups, summaries } = findings;
     let folder = played.folder.path();
     let title = format!("{}: {}", plan.suite.title, args.agents.join(", "));
-    let files = write_report(folder, title, args.secret.clone(), games);
+    let files = write_report(folder, title, args.secret.clone(), games, notes(plan));
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
@@ -165,12 +172,13 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
         };
         print::json(&json!({
             "run": played.folder.run(), "shard": plan.shard, "end": ended, "why": why, "matches": played.records.len(),
-            "played": played.played, "parts": rows, "groups": groups, "usage": usage, "folder": folder, "files": files,
+            "played": played.played, "parts": rows, "groups": groups, "summaries": summaries, "usage": usage, "folder": folder,
+            "files": files,
         }))?;
     } else {
         let mut out = io::stdout().lock();
         show(&mut out, rows)?;
-        show_more(&mut out, rows, groups)?;
+        show_more(&mut out, rows, groups, summaries)?;
         let all = print::count(played.records.len(), "match", "matches");
         writeln!(out, "{all}, {} of them now; {}", played.played, costs(&usage))?;
         writeln!(out, "{}", folder.join("report.html").display())?;
@@ -183,9 +191,16 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
 }
 
 /// Writes the report of a run into its folder; the files. The run is kept without it, so a failure is only told.
-pub(super) fn write_report(folder: &Path, title: String, secret: Option<String>, games: &[Verified]) -> Vec<PathBuf> {
+pub(super) fn write_report(
+    folder: &Path,
+    title: String,
+    secret: Option<String>,
+    games: &[Verified],
+    notes: Vec<String>,
+) -> Vec<PathBuf> {
     let command = format!("ludex report {}", folder.join("episodes.jsonl").display());
-    let report = Report::build(games, Vec::new(), RatingOptions::default(), ReportAbout { title, command, secret });
+    let about = ReportAbout { title, command, secret, notes };
+    let report = Report::build(games, Vec::new(), RatingOptions::default(), about);
     report::write(&report, folder).unwrap_or_else(|e| {
         eprintln!("ludex: {e:#}");
         Vec::new()
@@ -210,8 +225,16 @@ pub(super) fn costs(usage: &Usage) -> String {
     format!("{} calls, {} tokens in, {} out, {money}", usage.calls, usage.tokens_in, usage.tokens_out)
 }
 
-/// What stands below the table: metrics that parts ask for, and means over groups.
-pub(super) fn show_more(out: &mut impl Write, rows: &[PartResult], groups: &[GroupScore]) -> io::Result<()> {
+/// What stands below the table: parts that could not be played, metrics that parts ask for, and means over groups and parts.
+pub(super) fn show_more(
+    out: &mut impl Write,
+    rows: &[PartResult],
+    groups: &[GroupScore],
+    summaries: &[SummaryScore],
+) -> io::Result<()> {
+    let notes: BTreeSet<String> =
+        rows.iter().filter_map(|row| Some(format!("{}: {}", row.part, row.note.as_ref()?))).collect();
+    notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
     for row in rows {
         for (metric, measure) in &row.metrics {
             let range = measure
@@ -230,6 +253,10 @@ pub(super) fn show_more(out: &mut impl Write, rows: &[PartResult], groups: &[Gro
             number(*score, 3),
             print::count(*parts, "part", "parts")
         )?;
+    }
+    for SummaryScore { summary, agent, parts, value } in summaries {
+        let over = print::count(*parts, "part", "parts");
+        writeln!(out, "{summary}: {agent} {} over {over}", number(*value, 3))?;
     }
     Ok(())
 }
@@ -283,7 +310,10 @@ pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> 
             progress,
             row.score.map_or_else(dash, |s| number(s.value, 3)),
             row.score.map_or_else(dash, |s| range(s.low, s.high, 3)),
-            format!("{}-{}-{}", row.tally.wins, row.tally.draws, row.tally.losses),
+            match &row.note {
+                Some(_) => dash(),
+                None => format!("{}-{}-{}", row.tally.wins, row.tally.draws, row.tally.losses),
+            },
             row.rating.map_or_else(dash, |r| number(r.value, 0)),
             row.rating.map_or_else(dash, |r| range(r.low, r.high, 0)),
             row.rating.map_or_else(dash, |_| row.blocks.to_string()),

@@ -97,6 +97,8 @@ fn explain(out: &mut impl Write, game: &GameRef) -> io::Result<()> {
         ]
     });
     section(out, "anchors", &anchors.collect::<Vec<_>>())?;
+    let marks = game.marks_docs().into_iter().map(|d| vec![format!("  {}", d.name), d.formula.to_owned()]);
+    section(out, "marks (ludex replay RECORD --marks)", &marks.collect::<Vec<_>>())?;
     writeln!(out, "\n`ludex games {} --page` prints the rules.", s.game)
 }
 

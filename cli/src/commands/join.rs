@@ -2,6 +2,8 @@
 
 mod run;
 
+use std::collections::BTreeMap;
+
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, AgentSpec};
 use ludex_client::{Client, Options, Played, Player};
@@ -35,6 +37,9 @@ pub(super) struct Args {
     /// Play only this part of the suite; may be repeated
     #[arg(long, value_name = "PART", requires = "suite")]
     only: Vec<String>,
+    /// Fill a role of the suite with an agent of the server; repeat it for a role of several agents
+    #[arg(long = "role", value_name = "ROLE=AGENT", requires = "suite")]
+    roles: Vec<String>,
     /// How many agents the run is for; it begins when they have all enrolled
     #[arg(long, value_name = "N", default_value_t = 1, requires = "suite")]
     candidates: u32,
@@ -179,6 +184,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<Played>
             scale: args.scale,
             slots: args.slots,
             only: args.only.clone(),
+            roles: roles(&args.roles)?,
             candidates: args.candidates,
             ..Enrol::new(args.suite.clone().unwrap_or_default(), name)
         };
@@ -195,6 +201,17 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<Played>
     let played = Player::new(client.clone(), events, request, agent).run(stop()).await;
     client.close().await;
     Ok(Some(played?))
+}
+
+/// Agents by role, from texts such as `reference=random`.
+fn roles(given: &[String]) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for text in given {
+        let (role, agent) =
+            text.split_once('=').with_context(|| format!("--role {text:?} is not written as ROLE=AGENT"))?;
+        out.entry(role.trim().to_owned()).or_default().push(agent.trim().to_owned());
+    }
+    Ok(out)
 }
 
 /// Resolves on Ctrl-C. A second one ends the program at once.

@@ -12,6 +12,7 @@ use ludex_play::runs::evaluation::Findings;
 use ludex_play::runs::folder::path_of;
 use ludex_play::runs::merge::merge;
 use ludex_play::runs::settings::RunSeeds;
+use ludex_play::runs::summary::notes;
 
 /// What `ludex merge` takes.
 #[derive(clap::Args)]
@@ -53,7 +54,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     merged.write(&folder)?;
 
     let plan = merged.plan()?;
-    let Findings { games, rows, groups } = Findings::of(run, &plan, &merged.records)?;
+    let Findings { games, rows, groups, summaries } = Findings::of(run, &plan, &merged.records)?;
     let secret = match &merged.settings.seeds {
         RunSeeds::Secret(secret) => Some(secret.clone()),
         RunSeeds::Open(_) => None,
@@ -61,16 +62,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let agents: Vec<&str> =
         merged.settings.agents.iter().filter(|a| a.candidate && !a.variant).map(|a| a.name.as_str()).collect();
     let title = format!("{}: {}", plan.suite.title, agents.join(", "));
-    let files = evaluate::write_report(&folder, title, secret, &games);
+    let files = evaluate::write_report(&folder, title, secret, &games, notes(&plan));
     if args.json {
         return Ok(print::json(&json!({
             "run": run, "shards": shards.len(), "matches": merged.records.len(), "parts": rows, "groups": groups,
-            "folder": folder, "files": files,
+            "summaries": summaries, "folder": folder, "files": files,
         }))?);
     }
     let mut out = io::stdout().lock();
     show(&mut out, &rows)?;
-    show_more(&mut out, &rows, &groups)?;
+    show_more(&mut out, &rows, &groups, &summaries)?;
     let (shards, matches) =
         (print::count(shards.len(), "shard", "shards"), print::count(merged.records.len(), "match", "matches"));
     writeln!(out, "{shards}, {matches}\n{}", folder.display())?;

@@ -1,5 +1,7 @@
 //! `ludex rate`.
 
+mod measured;
+
 use std::io::{self, Write};
 
 use ludex_referee::GameResult;
@@ -20,12 +22,17 @@ pub(super) struct Args {
     /// Rate each agent apart in each role, as NAME/ROLE, in games with named teams: undercover, fight_the_landlord
     #[arg(long)]
     by_role: bool,
-    /// Print one JSON document: {ratings, records, refused}
+    #[command(flatten)]
+    measured: measured::Measure,
+    /// Print one JSON document: {ratings, records, refused}, or with --metric {metric, args, values}
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    if args.measured.metric.is_some() {
+        return measured::run(&args);
+    }
     let options = args.rated.options()?;
     let (mut good, refused) = args.rated.read(&args.from, &options)?;
     if args.by_role {

@@ -1,7 +1,7 @@
 //! What commands over records share: where records come from (files, or the store), which game is meant, and which
 //! records count.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -48,13 +48,14 @@ impl From {
     }
 
     /// Verifies records while they are read, those of the game `which` if there is one. `each` gets the results.
-    /// Returns what was refused, in the order of reading.
+    /// Returns what was refused, in the order of reading. The results keep `marks`.
     pub(super) fn verify(
         &self,
         which: Option<&Which>,
+        marks: BTreeSet<String>,
         mut each: impl FnMut(GameResult),
     ) -> anyhow::Result<Vec<Refused>> {
-        let (verifier, bar) = (Verifier::new(), print::counter("verified"));
+        let (verifier, bar) = (Verifier::new().wanting(marks), print::counter("verified"));
         let wanted = |game: &str, params: &Params| which.is_none_or(|which| which.means(game, params));
         let mut refused = Vec::new();
         let judged = |judged: Result<GameResult, Refused>| {
@@ -307,9 +308,19 @@ impl Rated {
 
     /// The results of the true records, and what was refused; an error if nothing counts.
     pub(super) fn read(&self, from: &From, options: &RatingOptions) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
+        self.read_with(from, options, BTreeSet::new())
+    }
+
+    /// As [`read`](Self::read), with the marks of these names.
+    pub(super) fn read_with(
+        &self,
+        from: &From,
+        options: &RatingOptions,
+        marks: BTreeSet<String>,
+    ) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
         let which = Which::parse(self.game.as_deref())?;
         let mut good = Vec::new();
-        let refused = from.verify(which.as_ref(), |result| good.push(result))?;
+        let refused = from.verify(which.as_ref(), marks, |result| good.push(result))?;
         warn(&refused);
         let order = from.order();
         good.iter_mut().for_each(|game: &mut GameResult| game.order = order.get(&game.episode).copied().unwrap_or(0));

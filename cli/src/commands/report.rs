@@ -32,7 +32,8 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.rated.options()?;
     let (good, refused) = args.rated.read(&args.from, &options)?;
-    let about = ReportAbout { title: args.title.clone(), command: command(&args), secret: None };
+    let about =
+        ReportAbout { title: args.title.clone(), command: command(&args), secret: None, ..ReportAbout::default() };
     let files = write(&Report::build(&good, refused, options, about), &args.out)?;
     if args.json {
         return Ok(print::json(&json!({ "files": files }))?);

@@ -12,7 +12,7 @@ use ludex_play::runs::folder::Look;
 use ludex_play::runs::lines::LogLine;
 use ludex_play::runs::play::results;
 use ludex_play::runs::settings::RunKind;
-use ludex_play::runs::summary::{counting_or_invalid, groups, rows, verified_with};
+use ludex_play::runs::summary::{counting_or_invalid, groups, rows, summaries, verified_with};
 
 /// What `ludex status` takes.
 #[derive(clap::Args)]
@@ -51,7 +51,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     show(&mut out, &rows)?;
-    show_more(&mut out, &rows, &groups(&plan, &rows))?;
+    show_more(&mut out, &rows, &groups(&plan, &rows), &summaries(&plan, &rows))?;
     // How many matches it takes to find a level is not known in advance.
     let more = if due > 0 { " at least" } else { "" };
     let shard = look.settings.shard.map_or_else(String::new, |shard| format!("shard {shard}, "));

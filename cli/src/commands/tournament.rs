@@ -165,7 +165,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let about = ReportAbout {
         title: format!("{}: {} of {entrants}", game.spec().title, name_of(args.format)),
         command: format!("ludex report {}", path.join("episodes.jsonl").display()),
-        secret: None,
+        ..ReportAbout::default()
     };
     let report = Report::build(&ready.games(&played.records)?, Vec::new(), RatingOptions::default(), about);
     let files = report::write(&report, path)?;

@@ -88,7 +88,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 /// Verifies records that belong to no run.
 fn of_records(args: &Args) -> anyhow::Result<()> {
     let mut good = 0;
-    let refused = args.from.verify(None, |_| good += 1)?;
+    let refused = args.from.verify(None, Default::default(), |_| good += 1)?;
     if args.json {
         print::json(&json!({ "verified": good, "refused": refused }))?;
     } else {

@@ -193,6 +193,8 @@ export interface Enrol {
   slots?: number;
   /** Only these parts of the suite. */
   only?: string[];
+  /** Agents of the server that fill roles of the suite, by role. */
+  roles?: Record<string, string[]>;
   /** How many agents the run is for [1]; it begins when they have all enrolled. */
   candidates?: number;
   /** The views in turns [struct, texts]. */

@@ -44,6 +44,44 @@ impl Equity {
         equity
     }
 
+    /// The share of the pot that `hole` wins on average against `others` hands of as many cards, with a board of `full`
+    /// cards that begins with `board`; what is not known is drawn from the rest of `deck`, `samples` times.
+    ///
+    /// # Panics
+    /// If `hole` is empty.
+    pub fn against_random(
+        deck: &[Card],
+        hole: &[Card],
+        board: &[Card],
+        full: usize,
+        others: usize,
+        samples: u32,
+        rng: &mut Stream,
+    ) -> f64 {
+        let own: Hand = hole.iter().copied().collect();
+        let known: Hand = board.iter().copied().collect();
+        let missing = full.saturating_sub(board.len());
+        let mut rest: Vec<Card> = deck.iter().copied().filter(|c| !hole.contains(c) && !board.contains(c)).collect();
+        let mut sum = 0.0;
+        for _ in 0..samples {
+            for i in 0..(missing + others * hole.len()).min(rest.len()) {
+                let drawn = i + rng.below(rest.len() - i);
+                rest.swap(i, drawn);
+            }
+            let (drawn, holes) = rest.split_at(missing.min(rest.len()));
+            let full = drawn.iter().fold(known, |all, &c| all + Hand::from(c));
+            let mine = (own + full).strength();
+            let mut ties = 1.0;
+            let best = holes.chunks(hole.len()).take(others).all(|h| {
+                let theirs = h.iter().fold(full, |all, &c| all + Hand::from(c)).strength();
+                ties += f64::from(u8::from(theirs == mine));
+                theirs <= mine
+            });
+            sum += if best { 1.0 / ties } else { 0.0 };
+        }
+        sum / f64::from(samples.max(1))
+    }
+
     /// The boards that were counted.
     pub fn boards(&self) -> u64 {
         self.boards

@@ -310,8 +310,10 @@ impl Game for Ataxx {
     const ID: &'static str = "ataxx";
     const TITLE: &'static str = "Ataxx";
     const PAGE: &'static str = include_str!("ataxx.md");
-    const PRESETS: &'static [PresetText] =
-        &[("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses")];
+    const PRESETS: &'static [PresetText] = &[
+        ("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses"),
+        ("botzonebench", "{}", "BotzoneBench: the defaults, a step may be repeated"),
+    ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=0.8"),

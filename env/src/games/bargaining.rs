@@ -13,9 +13,12 @@ use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Heard, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+};
 use crate::params::{ParamError, rows};
 use crate::picture::Picture;
+use crate::split;
 use crate::tensor::stretches;
 
 /// The rules, and all that can be shared out under them.
@@ -360,6 +363,7 @@ impl Game for Bargaining {
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
     const UNIT: Unit = Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]);
+    const MARKS: &'static [MarkDoc] = split::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=MOST_TURNS as u32).contains(&params.max_turns) {
@@ -659,6 +663,20 @@ impl Game for Bargaining {
             Err(_) => said.to_string(),
         };
         Seen { action: None, text: Some(text) }
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+        if self.over(before) || !self.over(after) {
+            return;
+        }
+        let last = self.made(after).next_back().filter(|_| after.phase == Phase::Agreed);
+        let kept = last.map(|kept| match after.made % 2 {
+            // Seat 1 made the last offer.
+            0 => std::array::from_fn(|item| after.pool[item].saturating_sub(kept[item])),
+            _ => kept,
+        });
+        let values = [0, 1].map(|seat| &after.values[seat][..]);
+        split::count(&after.pool, values, kept.as_ref().map(|kept: &Three| &kept[..]), out);
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {

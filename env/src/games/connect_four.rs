@@ -1,5 +1,6 @@
 #![doc = include_str!("connect_four.md")]
 
+mod marks;
 mod picture;
 
 use schemars::JsonSchema;
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board;
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Heard, MarkDoc, Marks, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits, spread};
@@ -226,6 +227,8 @@ impl Game for ConnectFour {
     const ID: &'static str = "connect_four";
     const TITLE: &'static str = "Connect Four";
     const PAGE: &'static str = include_str!("connect_four.md");
+    const PRESETS: &'static [PresetText] =
+        &[("gtbench", "{}", "GTBench's game: the defaults"), ("llmarena", "{}", "LLMArena's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=0.1"),
@@ -235,6 +238,7 @@ impl Game for ConnectFour {
         (4, 2, "alphabeta depth=8 noise=0.02"),
         (5, 1, "solver"),
     ];
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { rows, columns, x_in_row, .. } = params;
@@ -379,6 +383,10 @@ impl Game for ConnectFour {
         let columns = self.shape.columns as usize;
         let owner = |cell| self.owner(s, (cell / columns) as u32, (cell % columns) as u32);
         board::planes(out, &[Some(first), Some(1 - first), None], owner);
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+        self.count(before, after, out);
     }
 
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {

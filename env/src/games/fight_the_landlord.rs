@@ -2,6 +2,7 @@
 
 mod analyze;
 pub mod cards;
+mod marks;
 mod picture;
 pub mod plays;
 mod state;
@@ -18,7 +19,10 @@ use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params as Raw, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Alias, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Alias, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit,
+    Viewer,
+};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
@@ -147,7 +151,8 @@ impl Game for FightTheLandlord {
     const PAGE: &'static str = include_str!("fight_the_landlord.md");
     const PLAYERS: [u32; 2] = [SEATS as u32, SEATS as u32];
     const PRESETS: &'static [PresetText] = &[
-        ("botzone", r#"{"rules":"botzone"}"#, "Botzone's FightTheLandlord, as BotzoneBench plays it; the default"),
+        ("botzone", r#"{"rules":"botzone"}"#, "Botzone's FightTheLandlord; the default"),
+        ("botzonebench", r#"{"rules":"botzone"}"#, "as BotzoneBench plays it; the same"),
         ("botzone2", r#"{"rules":"botzone2"}"#, "Botzone's FightTheLandlord2: bids and stakes"),
         ("dou_dizhu", r#"{"rules":"dou_dizhu"}"#, "OpenSpiel's dou_dizhu: auction, stakes, its ids and names"),
     ];
@@ -161,6 +166,7 @@ impl Game for FightTheLandlord {
     ];
     const UNIT: Unit = Unit::Duplicate(1);
     const ROLES: &'static [&'static str] = &["landlord", "farmer"];
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(FightTheLandlord { plays: Plays::of(params.rules), params })
@@ -418,6 +424,10 @@ impl Game for FightTheLandlord {
 
     fn teams(&self, s: &State) -> Option<Vec<usize>> {
         (s.landlord != NONE).then(|| (0..SEATS).map(|p| usize::from(p != usize::from(s.landlord))).collect())
+    }
+
+    fn marks(&self, before: &State, joint: &[Option<Heard>], _after: &State, out: &mut Marks) {
+        self.count(before, joint, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

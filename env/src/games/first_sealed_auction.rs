@@ -1,5 +1,6 @@
 #![doc = include_str!("first_sealed_auction.md")]
 
+mod marks;
 mod picture;
 
 use schemars::JsonSchema;
@@ -9,7 +10,9 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+};
 use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, ones, stretches};
@@ -165,7 +168,8 @@ impl Game for FirstSealedAuction {
     const PAGE: &'static str = include_str!("first_sealed_auction.md");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const PRESETS: &'static [PresetText] = &[
-        ("openspiel", "{}", "OpenSpiel's and GTBench's auction, in whole amounts; the default"),
+        ("openspiel", "{}", "OpenSpiel's auction, in whole amounts; the default"),
+        ("gtbench", "{}", "GTBench's auction; the same"),
         (
             "llmarena",
             r#"{"max_value":10,"cents":true,"up_to_value":true}"#,
@@ -180,6 +184,7 @@ impl Game for FirstSealedAuction {
         (3, 2, "best_response_bidder"),
     ];
     const UNIT: Unit = Unit::Field(&["random", "truthful_bidder", "shading_bidder", "equilibrium_bidder"]);
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, max_value, cents, .. } = params;
@@ -408,6 +413,10 @@ impl Game for FirstSealedAuction {
         let value = now.values[usize::from(winner)];
         let worth = format!("the item is worth {} to p{winner}", money(value));
         bids.chain([(worth, json!({ "seat": winner, "value": value }))]).collect()
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+        self.count(before, after, out);
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {

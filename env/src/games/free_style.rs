@@ -28,11 +28,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use ludex_protocol::error::Issue;
+use ludex_protocol::record::Try;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit,
+    Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -179,6 +181,7 @@ impl Game for FreeStyle {
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "rule_maker"), (2, 1, "rule_maker sims=200")];
     const UNIT: Unit = Unit::Duplicate(1);
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
         if !(2..=16).contains(&params.messages) {
@@ -493,8 +496,12 @@ impl Game for FreeStyle {
         }
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Vec<Mark>) {
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
         self.count(before, after, out);
+    }
+
+    fn tried(&self, s: &State, seat: Seat, tries: &[Try], out: &mut Marks) {
+        self.refused(s, seat, tries, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

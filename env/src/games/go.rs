@@ -212,11 +212,18 @@ impl<const W: usize> Game for Go<W> {
     const ID: &'static str = "go";
     const TITLE: &'static str = "Go";
     const PAGE: &'static str = include_str!("go.md");
-    const PRESETS: &'static [PresetText] = &[(
-        "botzone",
-        r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
-        "Botzone: 8x8, 0.75 stones (1.5 points) for White, who repeats a position loses, 1000 plies in place of no limit",
-    )];
+    const PRESETS: &'static [PresetText] = &[
+        (
+            "botzone",
+            r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
+            "Botzone: 8x8, 0.75 stones (1.5 points) for White, who repeats a position loses, 1000 plies in place of no limit",
+        ),
+        (
+            "botzonebench",
+            r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
+            "the game that BotzoneBench's code has beside its benchmark; the same",
+        ),
+    ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=1"),

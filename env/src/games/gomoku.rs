@@ -147,7 +147,8 @@ impl Game for Gomoku {
     const TITLE: &'static str = "Gomoku";
     const PAGE: &'static str = include_str!("gomoku.md");
     const PRESETS: &'static [PresetText] = &[
-        ("botzone", "{}", "Botzone and BotzoneBench: the defaults, five or more win"),
+        ("botzone", "{}", "Botzone: the defaults, five or more win"),
+        ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
         ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[

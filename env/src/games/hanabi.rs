@@ -1,6 +1,7 @@
 #![doc = include_str!("hanabi.md")]
 
 mod array;
+mod marks;
 mod picture;
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 
@@ -447,6 +450,7 @@ impl Game for Hanabi {
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "internal"), (2, 1, "iggi"), (2, 2, "piers"), (3, 1, "conventions")];
     const UNIT: Unit = Unit::Field(&["internal", "iggi", "conventions"]);
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [
@@ -650,6 +654,10 @@ impl Game for Hanabi {
             (Mover::Chance, _) => (true, self.outcome_text(before, a)),
         };
         Seen { action: shown.then_some(a), text: Some(text) }
+    }
+
+    fn marks(&self, before: &State, joint: &[Option<Heard>], _after: &State, out: &mut Marks) {
+        self.count(before, joint, out);
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {

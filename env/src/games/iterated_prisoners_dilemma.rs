@@ -1,5 +1,6 @@
 #![doc = include_str!("iterated_prisoners_dilemma.md")]
 
+mod marks;
 mod picture;
 
 use schemars::JsonSchema;
@@ -11,7 +12,9 @@ use ludex_protocol::spec::{
 };
 
 use crate::draw::Stream;
-use crate::game::{Action, Alias, Facts, Game, Outcomes, Seat, SeatSet, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Alias, Facts, Game, Heard, MarkDoc, Marks, Outcomes, Seat, SeatSet, Sink, Turn, Unit, Viewer,
+};
 use crate::params::{self, ParamError};
 use crate::picture::{Gesture, Picture};
 
@@ -197,7 +200,8 @@ impl Game for IteratedPrisonersDilemma {
     const TITLE: &'static str = "Iterated prisoner's dilemma";
     const PAGE: &'static str = include_str!("iterated_prisoners_dilemma.md");
     const PRESETS: &'static [crate::game::PresetText] = &[
-        ("openspiel", r#"{"payoffs":[10,0,5,1]}"#, "OpenSpiel's and GTBench's payoffs; the default"),
+        ("openspiel", r#"{"payoffs":[10,0,5,1]}"#, "OpenSpiel's payoffs; the default"),
+        ("gtbench", r#"{"payoffs":[10,0,5,1]}"#, "GTBench's payoffs; the same"),
         ("years", r#"{"payoffs":[0,-3,-1,-2]}"#, "years in prison, as GTBench's prompt tells the story"),
         ("axelrod", r#"{"payoffs":[5,0,3,1]}"#, "the payoffs of Axelrod's tournaments"),
     ];
@@ -212,6 +216,7 @@ impl Game for IteratedPrisonersDilemma {
         "generous_tit_for_tat",
         "gradual",
     ]);
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { termination_probability, max_game_length, num_repetitions, recall, payoffs } = params;
@@ -383,6 +388,10 @@ impl Game for IteratedPrisonersDilemma {
             _ => return None,
         };
         legal.contains(&a).then_some(a)
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+        Self::count(before, after, out);
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches, wrap};
@@ -133,6 +133,7 @@ impl Game for KuhnPoker {
     const TITLE: &'static str = "Kuhn poker";
     const PAGE: &'static str = include_str!("kuhn_poker.md");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
+    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "cfr rounds=4"), (2, 1, "equilibrium")];
     const UNIT: Unit = Unit::Duplicate(6);

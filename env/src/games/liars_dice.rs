@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{ones, stretches, wrap};
@@ -224,6 +224,7 @@ impl Game for LiarsDice {
     const TITLE: &'static str = "Liar's dice";
     const PAGE: &'static str = include_str!("liars_dice.md");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
+    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "ismcts sims=2"),
@@ -409,7 +410,8 @@ impl Game for LiarsDice {
 
     /// A bid is a cell where there are few enough to draw them all.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        (picture::drawn(self) && (a as usize) < self.bids()).then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
+        (picture::drawn(self) && (a as usize) < self.bids())
+            .then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -32,7 +32,8 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit,
+    Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -241,6 +242,7 @@ impl Game for McrMahjong {
         (4, 1, "fan_plans"),
     ];
     const UNIT: Unit = Unit::Duplicate(4);
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
     const HAND_SCORES: bool = true;
 
     fn new(params: Params) -> Result<Self, ParamError> {
@@ -431,7 +433,7 @@ impl Game for McrMahjong {
         self.laid_open(now, who)
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Vec<Mark>) {
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
         marks::count(before, after, out);
     }
 

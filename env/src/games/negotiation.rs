@@ -11,9 +11,12 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+};
 use crate::params::{ParamError, rows};
 use crate::picture::Picture;
+use crate::split;
 use crate::tensor::stretches;
 
 /// The rules for one kind of pool.
@@ -276,9 +279,11 @@ impl Game for Negotiation {
     const ID: &'static str = "negotiation";
     const TITLE: &'static str = "Negotiation";
     const PAGE: &'static str = include_str!("negotiation.md");
+    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
     const UNIT: Unit = Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]);
+    const MARKS: &'static [MarkDoc] = split::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [
@@ -604,6 +609,19 @@ impl Game for Negotiation {
 
     fn phase(&self, s: &State) -> Option<&'static str> {
         matches!(self.turn(s), Turn::Seat(_)).then(|| if self.utters(s) { "utterance" } else { "proposal" })
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+        if self.turn(before) == Turn::Over || self.turn(after) != Turn::Over {
+            return;
+        }
+        let pool = &after.pool[..self.items];
+        let kept = self.last(after).filter(|_| after.agreed).map(|kept| match after.proposed % 2 {
+            // Seat 1 made the last proposal.
+            0 => pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(kept)).collect(),
+            _ => kept,
+        });
+        split::count(pool, [0, 1].map(|seat| &after.values[seat][..self.items]), kept.as_deref(), out);
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {

@@ -9,7 +9,7 @@ use ludex_protocol::spec::TensorSpec;
 
 use crate::board;
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::{ParamError, list};
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
@@ -127,6 +127,7 @@ impl Game for Nim {
     const ID: &'static str = "nim";
     const TITLE: &'static str = "Nim";
     const PAGE: &'static str = include_str!("nim.md");
+    const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "solver blunder=0.5"),

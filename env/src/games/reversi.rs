@@ -106,8 +106,10 @@ impl Game for Reversi {
     const ALIASES: &'static [Alias] = &[Alias { name: "othello", map: Ok }];
     const TITLE: &'static str = "Reversi";
     const PAGE: &'static str = include_str!("reversi.md");
-    const PRESETS: &'static [PresetText] =
-        &[("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked")];
+    const PRESETS: &'static [PresetText] = &[
+        ("botzonebench", "{}", "BotzoneBench: the defaults"),
+        ("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked"),
+    ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=0.015"),

@@ -6,12 +6,15 @@ use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Alias, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Alias, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer,
+};
 use crate::params::ParamError;
 use crate::picture::Picture;
 
 mod arrays;
 mod deal;
+mod marks;
 mod picture;
 mod question;
 mod table;
@@ -151,6 +154,7 @@ impl Game for TexasHoldem {
         (3, 1, "hand_ranges"),
     ];
     const UNIT: Unit = Unit::Duplicate(25);
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
         let table = Table::new(&mut params)?;
@@ -366,6 +370,10 @@ impl Game for TexasHoldem {
 
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.observe_as_openspiel(s, seat, out);
+    }
+
+    fn marks(&self, before: &State, joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+        self.count(before, joint, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board;
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits};
@@ -92,6 +92,12 @@ impl Game for TicTacToe {
     const ID: &'static str = "tic_tac_toe";
     const TITLE: &'static str = "Tic-tac-toe";
     const PAGE: &'static str = include_str!("tic_tac_toe.md");
+    const PRESETS: &'static [PresetText] = &[
+        ("botzonebench", "{}", "BotzoneBench's game: the defaults"),
+        ("gtbench", "{}", "GTBench's game: the defaults"),
+        ("llmarena", "{}", "LLMArena's game: the defaults"),
+        ("qitown", "{}", "Qi Town's game: the defaults"),
+    ];
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "solver"), (1, 2, "alphabeta depth=9")];
 

@@ -16,11 +16,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use ludex_protocol::error::Issue;
+use ludex_protocol::record::Try;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit,
+    Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -330,6 +332,7 @@ impl Game for Undercover {
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "stock_speaker")];
     const UNIT: Unit = Unit::Field(&["random", "stock_speaker"]);
     const ROLES: &'static [&'static str] = &["other", "undercover"];
+    const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(3..=10).contains(&params.players) {
@@ -675,8 +678,12 @@ impl Game for Undercover {
         (s.phase == Phase::Over).then(|| (0..self.players()).map(|p| usize::from(s.undercover >> p & 1)).collect())
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Vec<Mark>) {
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
         self.count(before, after, out);
+    }
+
+    fn tried(&self, s: &State, seat: Seat, tries: &[Try], out: &mut Marks) {
+        Self::refused(s, seat, tries, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

@@ -6,7 +6,7 @@ use ludex_protocol::record::{ChanceRecord, MoveRecord, Record, RecordEvent, Try}
 use ludex_protocol::spec::Information;
 
 use crate::erased::DynState;
-use crate::game::{Heard, Mark, Seat, SeatSet, Turn, Viewer};
+use crate::game::{Heard, Mark, Marks, Seat, SeatSet, Turn, Viewer};
 use crate::loaded::DynGame;
 use crate::picture::Picture;
 use ludex_protocol::Move;
@@ -48,15 +48,28 @@ impl Step<'_> {
         picture
     }
 
-    /// What the rules count of the step: nothing of one that did not move anything.
-    pub fn marks(&self) -> Vec<Mark> {
+    /// What the rules count of the step, into `out`; of one that did not move anything, what they count of refused attempts.
+    pub fn mark(&self, out: &mut Marks) {
+        if out.wants_none() {
+            return;
+        }
         let mut joint = Vec::new();
-        for (_, m) in self.moves().filter(|_| self.played) {
+        for (_, m) in self.moves() {
             let seat = m.seat as usize;
+            self.before.tried(seat, &m.tries, out);
             joint.resize(joint.len().max(seat + 1), None);
             joint[seat] = m.action.map(Heard::Action).or_else(|| m.said.clone().map(Heard::Said));
         }
-        if self.played { self.before.marks(&joint, self.after) } else { Vec::new() }
+        if self.played {
+            self.before.marks(&joint, self.after, out);
+        }
+    }
+
+    /// All that the rules count of the step. See [`Step::mark`] for some of it: marks may be costly.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut out = Marks::all();
+        self.mark(&mut out);
+        out.take()
     }
 }
 

@@ -48,6 +48,11 @@ impl Board {
         (0..rows).flat_map(move |row| (0..columns).map(move |column| [column, row]))
     }
 
+    /// The size of the letters beside the board.
+    fn small(&self) -> i32 {
+        if self.columns.max(self.rows) > 12 { 18 } else { 14 }
+    }
+
     /// The upper left corner of a square.
     pub fn corner(&self, [column, row]: [usize; 2]) -> [i32; 2] {
         let turn = |k: usize, n: usize| if self.turned { (n as i32 - 1 - k as i32).max(0) } else { k as i32 };
@@ -107,7 +112,13 @@ impl Board {
         let mut one = [0; 4];
         for (column, letter) in letters.chars().take(self.columns).enumerate() {
             let [middle, _] = self.middle([column, 0]);
-            sketch.text(Paint::Faint, Anchor::Middle, [middle, y + height + 14], 14, letter.encode_utf8(&mut one));
+            sketch.text(
+                Paint::Faint,
+                Anchor::Middle,
+                [middle, y + height + 14],
+                self.small(),
+                letter.encode_utf8(&mut one),
+            );
         }
         for row in 0..self.rows {
             let [_, middle] = self.middle([0, row]);
@@ -115,15 +126,23 @@ impl Board {
                 Paint::Faint,
                 Anchor::End,
                 [x - 8, middle],
-                14,
+                self.small(),
                 &(if self.down { row + 1 } else { self.rows - row }).to_string(),
             );
         }
     }
 
-    /// A round stone of the first (dark) or the second (light) player.
-    pub fn stone(&self, sketch: &mut Sketch, square: [usize; 2], seat: usize) {
-        sketch.circle(stone(seat), self.middle(square), CELL / 2 - 3);
+    /// Round stones of the first (dark) and the second (light) player.
+    pub fn stones(&self, sketch: &mut Sketch, stones: &[([usize; 2], usize)]) {
+        let looks = [(Paint::Black, Paint::BlackEdge), (Paint::White, Paint::WhiteEdge)];
+        for (seat, (inside, rim)) in looks.into_iter().enumerate() {
+            let own = stones.iter().filter(|stone| stone.1 & 1 == seat);
+            let middles: Vec<[i32; 2]> = own.map(|stone| self.middle(stone.0)).collect();
+            if !middles.is_empty() {
+                sketch.spots(rim, CELL / 2 - 2, &middles);
+                sketch.spots(inside, CELL / 2 - 3, &middles);
+            }
+        }
     }
 
     /// A round stone in another colour.
@@ -139,25 +158,11 @@ impl Board {
         }
     }
 
-    /// A line of text under the board.
-    pub fn status(&self, sketch: &mut Sketch, text: &str) {
-        let [width, height] = sketch.size();
-        sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 18], 15, text);
-    }
-
     /// Writes `status` under the board, and ends the picture. `desc` says where everything stands.
     pub fn finish(&self, mut sketch: Sketch, title: &str, status: &str, desc: &str) -> Picture {
-        self.status(&mut sketch, status);
+        let [_, height] = sketch.size();
+        sketch.caption(height - 18, status);
         sketch.finish(&format!("{title}: {status}"), desc)
-    }
-}
-
-/// How a stone of seat 0 (dark) or 1 (light) looks.
-pub fn stone(seat: usize) -> Look {
-    if seat & 1 == 0 {
-        fill(Paint::Black).edge(Paint::BlackEdge, 1)
-    } else {
-        fill(Paint::White).edge(Paint::WhiteEdge, 1)
     }
 }
 

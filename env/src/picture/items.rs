@@ -75,8 +75,8 @@ impl Division {
             );
             y += 44;
         }
-        let [width, height] = sketch.size();
-        sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 22], 15, &short(&self.status, 64));
+        let [_, height] = sketch.size();
+        sketch.caption(height - 22, &self.status);
         let list =
             |n: &[u8]| n.iter().zip(&self.items).map(|(n, name)| format!("{n} {name}")).collect::<Vec<_>>().join(", ");
         let mut desc = format!("Pool: {}. ", list(&self.pool));

@@ -119,6 +119,23 @@ impl Sketch {
         self.body.push_str("\"/>");
     }
 
+    /// Round spots of one size, each with its middle at a point: one shape, however many there are.
+    pub fn spots(&mut self, paint: Paint, radius: i32, points: &[[i32; 2]]) {
+        let mut d = String::with_capacity(12 * points.len());
+        for [x, y] in points {
+            d.push('M');
+            d.push_str(Buffer::new().format(*x));
+            d.push(' ');
+            d.push_str(Buffer::new().format(*y));
+            d.push_str("h0");
+        }
+        self.body.push_str("<path stroke-linecap=\"round\"");
+        self.look(paint::line(paint, u8::try_from(2 * radius).unwrap_or(u8::MAX)));
+        self.body.push_str(" d=\"");
+        self.body.push_str(&d);
+        self.body.push_str("\"/>");
+    }
+
     /// Moves what `draw` draws by `[x, y]` and then makes it `percent` as large.
     pub fn moved(&mut self, [x, y]: [i32; 2], percent: i32, draw: impl FnOnce(&mut Sketch)) {
         self.number("<g transform=\"translate(", x);
@@ -145,7 +162,15 @@ impl Sketch {
         self.letters(paint, anchor, [x, y], size, text, false);
     }
 
-    /// The same in bold letters.
+    /// A line of text in the middle of the picture at height `y`, smaller where it would not fit.
+    pub fn caption(&mut self, y: i32, text: &str) {
+        let room = (self.width - 20) * 100 / (55 * text.chars().count().max(1) as i32);
+        let usual = (self.width / 30).clamp(15, 26);
+        let middle = self.width / 2;
+        self.text(Paint::Ink, Anchor::Middle, [middle, y], usual.min(room).max(8), text);
+    }
+
+    /// As [`text`](Sketch::text) in bold letters.
     pub fn bold(&mut self, paint: Paint, anchor: Anchor, [x, y]: [i32; 2], size: i32, text: &str) {
         self.letters(paint, anchor, [x, y], size, text, true);
     }

@@ -99,8 +99,8 @@ impl CardTable {
             let area = [10 + 275 * (k as i32 % 2), middle + SEAT * (k as i32 / 2), 265, SEAT - 8];
             self.seat(&mut sketch, area, player);
         }
-        let [width, height] = sketch.size();
-        sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 22], 15, &short(&self.status, 70));
+        let [_, height] = sketch.size();
+        sketch.caption(height - 22, &self.status);
         let seats = self.players.iter().map(|p| {
             let out = if p.out { ", out" } else { "" };
             format!("{}: {}; {} {}{out}", p.name, listed(&p.cards), p.chips, p.note)
@@ -122,7 +122,7 @@ impl CardTable {
             sketch.text(Paint::Red, Anchor::End, [x + width - 12, y + 16], 13, "folded");
         }
         if !player.chips.is_empty() {
-            cards::chips(sketch, [x + 212, y + 52], Paint::Ink, &short(&player.chips, 6));
+            cards::chips(sketch, [x + 184, y + 52], Paint::Ink, &short(&player.chips, 7));
         }
         sketch.text(Paint::Faint, Anchor::End, [x + width - 12, y + 88], 13, &short(&player.note, 20));
     }

@@ -86,6 +86,10 @@ pub trait Craft: Sized + Send + Sync + 'static {
     const ACTIONS: u32;
     /// The array of a strategy: how many cells it has.
     const CELLS: u32;
+    /// How the mark `value` of a round is found.
+    const VALUE: &'static str;
+    /// How the mark `structural` is found, with what makes a piece.
+    const STRUCTURAL: &'static str;
     /// The rules in a few sentences, for the text of a view.
     const RULES: &'static str;
 

@@ -5,15 +5,58 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Plans;
 use super::craft::{Craft, Piece};
 use super::state::{Phase, Round, State, Strategy, judged, phase_after, side_in};
-use crate::game::{Mark, MarkValue, Seat};
+use crate::game::{MarkDoc, Marks, Seat};
+use crate::marks::{COUNT, FLAG, WORD};
 
-/// The first violation, or `none`.
-fn word(violations: &[&'static str]) -> MarkValue {
-    MarkValue::Word(violations.first().copied().unwrap_or("none"))
+const PAPER: &str = "AdvGameBench";
+
+/// The marks of games of plans. `value` and `structural` are what the game says of these two.
+pub(super) const fn docs(value: &'static str, structural: &'static str) -> [MarkDoc; 13] {
+    [
+        MarkDoc::new(
+            "attempt",
+            COUNT,
+            "of each initial submission, also one over budget: which one of the seat, from 1",
+            PAPER,
+        ),
+        MarkDoc::new("round", COUNT, "of each round, of each seat: its number, from 1", PAPER),
+        MarkDoc::new("won", FLAG, "likewise: 1 for the winner, else 0", PAPER),
+        MarkDoc::new("cost", "points", "of each initial submission, and of each round: what the strategy costs", PAPER),
+        MarkDoc::new("budget", "points", "of each round, of each seat: what its strategy may cost", PAPER),
+        MarkDoc::new("over", FLAG, "likewise: 1 if its strategy costs more than that, else 0", PAPER),
+        MarkDoc::new(
+            "violation",
+            WORD,
+            "of each initial submission, and of each round: the first word of what the strategy violates, `no_answer`, or `none`",
+            PAPER,
+        ),
+        MarkDoc::new(
+            "revised",
+            FLAG,
+            "of each round, of each seat: 1 if its strategy differs from its last one for this side, else 0",
+            PAPER,
+        ),
+        MarkDoc::new(
+            "kept",
+            FLAG,
+            "likewise: 1 if the seat was asked to revise that one and it stayed the same, else 0",
+            PAPER,
+        ),
+        MarkDoc::new("value", "points", value, PAPER),
+        MarkDoc::new("structural", "0 to 1", structural, PAPER),
+        MarkDoc::new("semantic", "0 to 1", "likewise: the cosine of two vectors, what each name costs in sum", PAPER),
+        MarkDoc::new(
+            "functional",
+            "0 to 1",
+            "likewise: shared roles / all roles, of the tables of this page (Jaccard)",
+            PAPER,
+        ),
+    ]
 }
 
-fn flag(yes: bool) -> MarkValue {
-    MarkValue::Number(f64::from(u8::from(yes)))
+/// The first violation, or `none`.
+fn word(violations: &[&'static str]) -> &'static str {
+    violations.first().copied().unwrap_or("none")
 }
 
 /// How many of each there are.
@@ -48,7 +91,10 @@ fn functional(a: &[Piece], b: &[Piece]) -> f64 {
 
 impl<C: Craft> Plans<C> {
     /// What happened between two positions.
-    pub(super) fn count(&self, before: &State<C::Plan>, after: &State<C::Plan>, out: &mut Vec<Mark>) {
+    pub(super) fn count(&self, before: &State<C::Plan>, after: &State<C::Plan>, out: &mut Marks) {
+        if !out.wants_any(&docs("", "")) {
+            return;
+        }
         if matches!(before.phase, Phase::Initial | Phase::InitialOther) {
             (0..2).for_each(|seat| self.attempt(before, after, seat, out));
         }
@@ -58,7 +104,7 @@ impl<C: Craft> Plans<C> {
     }
 
     /// An initial submission, if `seat` made one.
-    fn attempt(&self, before: &State<C::Plan>, after: &State<C::Plan>, seat: Seat, out: &mut Vec<Mark>) {
+    fn attempt(&self, before: &State<C::Plan>, after: &State<C::Plan>, seat: Seat, out: &mut Marks) {
         let (was, is) = (&before.work[seat], &after.work[seat]);
         let moved = before.phase != after.phase || before.history.len() < after.history.len();
         let settled = was.due && (moved || !is.due);
@@ -69,38 +115,38 @@ impl<C: Craft> Plans<C> {
         let over = is.over.as_ref().filter(|_| !settled).map(|over| self.strategy(side, &over.0));
         let strategy = if settled { after.stands[seat][side].strategy.as_ref() } else { over.as_ref() };
         let (cost, violations) = judged(&self.craft, side, strategy);
-        let mut mark = |name, value| out.push(Mark { seat, name, value });
-        mark("attempt", MarkValue::Number(f64::from(was.sent + 1)));
-        mark("cost", MarkValue::Number(cost.into()));
-        mark("violation", word(&violations));
+        out.number(seat, "attempt", f64::from(was.sent + 1));
+        out.number(seat, "cost", cost);
+        out.word(seat, "violation", word(&violations));
     }
 
     /// What round `n` was for `seat`.
-    fn round(&self, history: &[Round<C::Plan>], n: usize, seat: Seat, out: &mut Vec<Mark>) {
+    fn round(&self, history: &[Round<C::Plan>], n: usize, seat: Seat, out: &mut Marks) {
         let (side, round) = (side_in(&self.terms, n, seat), &history[n]);
         let now = round.strategies[seat].as_ref();
         let (cost, violations) = judged(&self.craft, side, now);
-        let mut mark = |name, value| out.push(Mark { seat, name, value });
-        mark("round", MarkValue::Number((n + 1) as f64));
-        mark("won", flag(round.winner == Some(seat)));
-        mark("cost", MarkValue::Number(cost.into()));
-        mark("budget", MarkValue::Number(self.budgets[side].into()));
-        mark("over", flag(cost > self.budgets[side]));
-        mark("violation", word(&violations));
+        out.number(seat, "round", (n + 1) as f64);
+        out.flag(seat, "won", round.winner == Some(seat));
+        out.number(seat, "cost", cost);
+        out.number(seat, "budget", self.budgets[side]);
+        out.flag(seat, "over", cost > self.budgets[side]);
+        out.word(seat, "violation", word(&violations));
         // The last round in which this seat had a strategy for this side.
         let same = |m: &usize| side_in(&self.terms, *m, seat) == side;
         let last = (0..n).rev().filter(same).find_map(|m| history[m].strategies[seat].as_ref());
         let revised = now.zip(last).is_some_and(|(now, last)| now != last);
         let asked = (0..n).rev().find(same).and_then(|m| phase_after(&self.terms, m as u32 + 1));
         let asked = asked.is_some_and(|(_, asked)| asked[seat]);
-        mark("revised", flag(revised));
-        mark("kept", flag(asked && !revised && now.is_some() && last.is_some()));
-        mark("value", MarkValue::Number(self.value(round, n, seat)));
+        out.flag(seat, "revised", revised);
+        out.flag(seat, "kept", asked && !revised && now.is_some() && last.is_some());
+        if out.wants("value") {
+            out.number(seat, "value", self.value(round, n, seat));
+        }
         if let (Some(Strategy::Legal(now)), Some(Strategy::Legal(last))) = (now, last) {
             let [now, last] = [now, last].map(|plan| self.craft.pieces(side, plan));
-            mark("structural", MarkValue::Number(structural(&now, &last)));
-            mark("semantic", MarkValue::Number(semantic(&now, &last)));
-            mark("functional", MarkValue::Number(functional(&now, &last)));
+            out.number(seat, "structural", structural(&now, &last));
+            out.number(seat, "semantic", semantic(&now, &last));
+            out.number(seat, "functional", functional(&now, &last));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::picture::labels::{panel, seat_panel, short};
 use crate::picture::{Anchor, Paint, Picture, Sketch, fill, line};
 
 const WIDE: i32 = 720;
-const PIECE: [i32; 2] = [112, 64];
+const PIECE: [i32; 2] = [132, 64];
 /// The most pieces of a plan, and the most rounds, that are drawn.
 const MOST: usize = 18;
 const ROUNDS: usize = 10;
@@ -73,7 +73,7 @@ pub(super) fn picture<C: Craft>(view: &View, budgets: [u32; 2]) -> Picture {
     let plans = [0, 1].map(|seat| known(view, seat));
     let lists = [0, 1].map(|seat| pieces(plans[seat].document));
     let field = lists.iter().any(|list| list.iter().any(|piece| number(piece, "y").is_some()));
-    let rows = lists.map(|list| list.len().min(MOST).div_ceil(6).max(1) as i32);
+    let rows = lists.map(|list| list.len().min(MOST).div_ceil(5).max(1) as i32);
     let tall = rows.map(|rows| 38 + (PIECE[1] + 6) * rows);
     let ground = if field { 34 * FIELD[0] + 40 } else { 0 };
     let rounds = view.history.len().min(ROUNDS) as i32;
@@ -95,7 +95,7 @@ pub(super) fn picture<C: Craft>(view: &View, budgets: [u32; 2]) -> Picture {
         seat_panel(&mut sketch, [10, y, WIDE - 20, tall[seat]], &title, waiting);
         let mut words = Vec::new();
         for (k, piece) in lists[seat].iter().take(MOST).enumerate() {
-            let at = [22 + (PIECE[0] + 4) * (k as i32 % 6), y + 30 + (PIECE[1] + 6) * (k as i32 / 6)];
+            let at = [22 + (PIECE[0] + 4) * (k as i32 % 5), y + 30 + (PIECE[1] + 6) * (k as i32 / 5)];
             words.push(one(&mut sketch, at, piece, PAINTS[side]));
         }
         desc.push(short(&format!("{title}: {}", words.join("; ")), 2_000));
@@ -123,11 +123,11 @@ pub(super) fn picture<C: Craft>(view: &View, budgets: [u32; 2]) -> Picture {
         desc.push(text);
     }
     let status = match view.phase {
-        Phase::Over => format!("all {} rounds are played", view.rounds),
+        Phase::Over => "over".to_owned(),
         phase => format!("round {} of {}, phase {}", view.round, view.rounds, phase.name()),
     };
-    let [width, height] = sketch.size();
-    sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 20], 15, &status);
+    let [_, height] = sketch.size();
+    sketch.caption(height - 20, &status);
     sketch.finish(&format!("{}: {status}", C::TITLE), &desc.join(". "))
 }
 
@@ -149,11 +149,11 @@ fn side_named<C: Craft>(name: &str) -> usize {
 fn one(sketch: &mut Sketch, [x, y]: [i32; 2], piece: &Value, ink: Paint) -> String {
     let (name, rest) = told(piece);
     sketch.rect(fill(Paint::Face).edge(ink, 2), [x, y, PIECE[0] - 2, PIECE[1]], 6);
-    sketch.bold(Paint::FaceInk, Anchor::Start, [x + 6, y + 12], 11, &short(&name, 17));
+    sketch.bold(Paint::FaceInk, Anchor::Start, [x + 6, y + 12], 11, &short(&name, 18));
     let lines: Vec<String> =
         if rest.len() > 3 { rest.chunks(2).map(|two| two.join(", ")).collect() } else { rest.clone() };
     for (k, text) in lines.iter().take(3).enumerate() {
-        sketch.text(Paint::FaceInk, Anchor::Start, [x + 6, y + 28 + 14 * k as i32], 10, &short(text, 20));
+        sketch.text(Paint::FaceInk, Anchor::Start, [x + 6, y + 28 + 14 * k as i32], 11, &short(text, 21));
     }
     if rest.is_empty() { name } else { format!("{name} ({})", rest.join(", ")) }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ludex_referee::schedule::Deals;
 use sha2::{Digest as _, Sha256};
 
-use super::settings::{RunKind, RunSeeds, RunSettings};
+use super::settings::{RunKind, RunSeeds, RunSettings, names};
 
 /// The end of every card.
 pub(crate) const LICENCE: &str = "\n## Licence\n\nNot stated yet: to be filled in by the owner of the run.\n";
@@ -32,6 +32,8 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
     let mut rows =
         vec![("run", line(&about.run)), ("kind", kind.to_owned()), ("begun", line(&about.begun)), ("suite", suite)];
     rows.extend([("agents", agents.join("; ")), ("games", games.join("; ")), ("seeds", seeds)]);
+    let roles = about.roles.iter().map(|(role, agents)| format!("{role}: {}", line(&names(agents))));
+    rows.push(("roles", roles.collect::<Vec<_>>().join("; ")));
     if about.deals != Deals::default() {
         rows.push(("deals", about.deals.to_string()));
     }

@@ -168,15 +168,12 @@ fn tried(
         .map(|e| (e.name.clone(), e.spec.clone()))
         .collect();
     let small = Plan::new(suite, &own, 1.0, &Games::builtin())?;
-    let meters = small
-        .parts
-        .iter()
-        .enumerate()
-        .map(|(at, part)| {
-            let here = part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));
-            here.map(|who| Ok((who, stand_in(plan, at, who, &part.game, known, like)?))).collect()
-        })
-        .collect::<anyhow::Result<Vec<BTreeMap<usize, StandIn>>>>()?;
+    let mut meters: Vec<Vec<Meters>> = Vec::new();
+    for (at, part) in small.parts.iter().enumerate() {
+        let here = || part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));
+        let of = |game| here().map(|who| Ok((who, stand_in(plan, at, who, game, known, like)?))).collect();
+        meters.push(part.games.iter().map(of).collect::<anyhow::Result<Vec<Meters>>>()?);
+    }
     let mut done = Results::new();
     let mut found: Vec<BTreeMap<Vec<usize>, Cost>> = vec![BTreeMap::new(); small.parts.len()];
     loop {
@@ -207,12 +204,10 @@ fn tried(
 /// The cost of a block, and what its matches count.
 type Tried = (Cost, Vec<(String, Done)>);
 
-fn try_block(
-    small: &Plan,
-    table: &RunTable,
-    meters: &BTreeMap<usize, StandIn>,
-    block: &Block,
-) -> anyhow::Result<Tried> {
+/// The stand-ins in a game, by agent.
+type Meters = BTreeMap<usize, StandIn>;
+
+fn try_block(small: &Plan, table: &RunTable, meters: &[Meters], block: &Block) -> anyhow::Result<Tried> {
     let mut cost = Cost::default();
     let mut matches = Vec::new();
     for due in &block.matches {
@@ -222,9 +217,13 @@ fn try_block(
             .seats
             .iter()
             .map(|who| {
-                let player = table.players.get(who).with_context(|| format!("agent {who} is not at this table"))?;
+                let player = table
+                    .room(due.turn)
+                    .players
+                    .get(who)
+                    .with_context(|| format!("agent {who} is not at this table"))?;
                 let candidate = small.agents[*who].candidate;
-                let agent = match meters.get(who) {
+                let agent = match meters[small.parts[block.part].game_at(due.turn)].get(who) {
                     Some(stand_in) => stand_in.metered(seen.clone()),
                     None if candidate => counted(player.agent.clone(), seen.clone()),
                     None => return Ok(player.clone()),

@@ -11,7 +11,9 @@ use ludex_env::{Ask, Games};
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
+use ludex_referee::suite::roles::{Cast, RoleAgent};
 use ludex_referee::suite::shard::Shard;
+use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{Suite, starts};
 use ludex_referee::verify::Verified;
 
@@ -21,9 +23,11 @@ use super::folder::{Folder, Look, path_of};
 use super::lines::RUN;
 use super::play::{Budget, Driver, RunEnd, RunNews, results};
 use super::settings::{RunSeeds, RunSettings};
-use super::summary::{GroupScore, PartResult, counting_or_invalid, groups, ids, rows, verified, verified_with, widths};
+use super::summary::{
+    GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
+};
 use super::walk::Walk;
-use super::{RunTable, tables};
+use super::{Room, RunTable, tables};
 use crate::local::{self, Seated};
 use crate::named;
 
@@ -45,6 +49,8 @@ pub struct EvaluationRequest {
     pub scale: f64,
     /// The parts that are played; empty: all.
     pub only: Vec<String>,
+    /// The agents in the suite's roles, in the place of the suite's own: see [`cast`].
+    pub roles: Cast,
     /// Bytes in hex that seeds are made from. Without them, the suite's public seeds are played.
     pub secret: Option<String>,
     /// Whether the matches of a block share a seed, in the place of what the suite says.
@@ -78,8 +84,7 @@ impl Candidates {
                 spec.class() != AgentClass::Remote,
                 "{name} is remote: it enrols on a server (`ludex join URL --suite NAME --run NAME`)"
             );
-            // A model without a name is named by the arguments that decide its moves; endpoints and prices may change.
-            let name = if name == spec.to_string() { llm::essence(&spec).to_string() } else { name };
+            let name = name_of(name, &spec);
             anyhow::ensure!(out.list.iter().all(|(other, _)| *other != name), "{name} is named twice");
             if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
                 out.known.insert(out.list.len(), measured);
@@ -94,6 +99,31 @@ impl Candidates {
         let list = names.into_iter().map(|name| (name, REMOTE.to_owned())).collect();
         Candidates { list, known: Known::new() }
     }
+}
+
+/// What records call an agent. A model without a name is named by the arguments that decide its moves; endpoints and prices
+/// may change.
+fn name_of(name: String, spec: &AgentSpec) -> String {
+    if name == spec.to_string() { llm::essence(spec).to_string() } else { name }
+}
+
+/// Reads which agents fill the roles of a suite, each as `ROLE=AGENT`: specs, or names of the file of named agents in the folder
+/// `data`. A role that takes several agents is given as often.
+///
+/// # Errors
+/// A text without `=`, or an agent that does not exist or that enrols from elsewhere.
+pub fn cast(roles: &[String], data: &Path) -> anyhow::Result<Cast> {
+    let named = named::of_data(data)?;
+    let mut out = Cast::new();
+    for text in roles {
+        let parts = text.split_once('=').filter(|(role, agent)| !role.trim().is_empty() && !agent.trim().is_empty());
+        let (role, agent) = parts.with_context(|| format!("role {text:?} is not written as ROLE=AGENT"))?;
+        let (name, spec) = named.resolve(agent, &data.join("programs"))?;
+        anyhow::ensure!(spec.class() != AgentClass::Remote, "{name} is remote and cannot fill a role");
+        let agent = RoleAgent { name: name_of(name, &spec), spec: spec.to_string() };
+        out.entry(role.trim().to_owned()).or_default().push(agent);
+    }
+    Ok(out)
 }
 
 /// The spec of a candidate that plays as a client of a server.
@@ -129,6 +159,8 @@ pub struct Findings {
     pub rows: Vec<PartResult>,
     /// Means over groups of parts.
     pub groups: Vec<GroupScore>,
+    /// The suite's own means over parts.
+    pub summaries: Vec<SummaryScore>,
 }
 
 impl Evaluation {
@@ -138,6 +170,7 @@ impl Evaluation {
     /// A suite or an agent that does not exist or cannot play.
     pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(&request.suite, &Games::builtin()).context("the suite cannot be used")?;
+        suite.fill(&request.roles)?;
         suite.keep_only(&request.only)?;
         suite.deals = request.deals.unwrap_or(suite.deals);
         let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
@@ -260,7 +293,7 @@ impl Findings {
         let rows = rows(run, plan, &done, verified_with(counting_or_invalid(run, &done, records), plan.marks())?);
         let mut games = verified(records)?;
         Walk::new(plan, &ids(plan), &done, &[]).put_in_order(run, &mut games);
-        Ok(Findings { games, groups: groups(plan, &rows), rows })
+        Ok(Findings { games, groups: groups(plan, &rows), summaries: summaries(plan, &rows), rows })
     }
 }
 
@@ -305,11 +338,11 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
 
 /// Asks every program among the suite's own opponents for one move, so that an engine that is not installed spoils no match.
 fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
-    for table in tables {
-        let own = table.players.iter().filter(|(who, _)| table.own_opponents.contains(who));
+    for (table, room) in tables.iter().flat_map(|table| table.rooms.iter().map(move |room| (table, room))) {
+        let own = room.players.iter().filter(|(who, _)| table.own_opponents.contains(who));
         for (_, player) in own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.waits())
         {
-            let answer = first_answer(player, table, plan.suite.seed)?;
+            let answer = first_answer(player, room, plan.suite.seed)?;
             answer.with_context(|| format!("{}, an opponent in part {}, does not play", player.name, table.id))?;
         }
     }
@@ -317,7 +350,7 @@ fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
 }
 
 /// Whether an agent answers the first question of a match against itself, in which it gives up then.
-fn first_answer(player: &Seated, table: &RunTable, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
+fn first_answer(player: &Seated, room: &Room, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
     let failure = Arc::new(Mutex::new(None));
     let told = failure.clone();
     let once: Arc<dyn Agent> =
@@ -326,8 +359,8 @@ fn first_answer(player: &Seated, table: &RunTable, seed: u64) -> anyhow::Result<
             told.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             Ok(Answer::resign())
         }));
-    let seats = table.game.spec().players as usize;
-    local::play(&table.game, (0..seats).map(|_| once.clone()), seed)?;
+    let seats = room.game.spec().players as usize;
+    local::play(&room.game, (0..seats).map(|_| once.clone()), seed)?;
     let first = failure.lock().unwrap_or_else(PoisonError::into_inner).take().flatten();
     Ok(first.map_or(Ok(()), Err))
 }

@@ -17,8 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, RUN, SUITE};
-use super::once::OnceLine;
+use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, OnceLine, RUN, SUITE};
 use super::settings::RunSettings;
 use super::usage::Usage;
 use crate::files::write_whole;

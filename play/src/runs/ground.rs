@@ -23,11 +23,20 @@ use super::{Schedule, spec_in};
 /// A part of a run.
 pub(crate) struct GroundPart {
     pub(crate) id: String,
-    pub(crate) game: GameRef,
+    games: Vec<GameRef>,
+    /// How many places of a block each game has.
+    seatings: usize,
     pub(crate) policy: Policy,
     pub(crate) seeds: MatchSeeds,
     pub(crate) excerpts: Excerpts,
     pub(crate) once: Once,
+}
+
+impl GroundPart {
+    /// The game at a place of a block.
+    pub(crate) fn game(&self, turn: usize) -> &GameRef {
+        &self.games[turn / self.seatings.max(1) % self.games.len()]
+    }
 }
 
 /// The plan of a run.
@@ -62,7 +71,8 @@ impl Ground {
             let seeds = MatchSeeds::new(about.seeds_of(PART), about.deals, &game, BTreeMap::new());
             let parts = vec![GroundPart {
                 id: PART.to_owned(),
-                game,
+                games: vec![game],
+                seatings: 1,
                 policy: terms.policy,
                 seeds,
                 excerpts: Excerpts::default(),
@@ -83,7 +93,8 @@ impl Ground {
             GroundPart {
                 once,
                 id: part.part.id.clone(),
-                game: part.game.clone(),
+                games: part.games.clone(),
+                seatings: part.seatings().len(),
                 policy: plan.suite.policy(&part.part).clone(),
                 seeds,
                 excerpts: part.excerpts.clone(),

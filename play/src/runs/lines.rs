@@ -7,6 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use ludex_agents::llm::Call;
+use ludex_protocol::Move;
+use ludex_protocol::record::Notes;
 use ludex_referee::read::{RawLine, Refused, Source, raw_lines};
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -67,6 +69,31 @@ impl<'de> Deserialize<'de> for CallKey {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<CallKey, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
+}
+
+/// A line of `once.jsonl`: an answer that may be given again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnceLine {
+    /// The agent's name.
+    pub agent: String,
+    /// Its spec.
+    pub spec: String,
+    /// The game.
+    pub game: String,
+    /// The seat.
+    pub seat: usize,
+    /// The phase.
+    pub phase: String,
+    /// The question: hex SHA-256 of the view and of the attempts that were refused.
+    pub asked: String,
+    /// The episode that it was asked in.
+    pub episode: String,
+    /// The answer.
+    #[serde(rename = "move")]
+    pub mv: Move,
+    /// What the agent noted with it.
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    pub notes: Notes,
 }
 
 /// A line of `calls.jsonl`.

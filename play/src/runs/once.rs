@@ -16,38 +16,12 @@ use ludex_env::history::given;
 use ludex_env::{AgentKey, Ask};
 use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Notes, Record, RecordEvent, Try};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::folder::append;
-use super::lines::ONCE;
+use super::lines::{ONCE, OnceLine};
 use crate::local::Seated;
-
-/// A line of `once.jsonl`: an answer that may be given again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OnceLine {
-    /// The agent's name.
-    pub agent: String,
-    /// Its spec.
-    pub spec: String,
-    /// The game.
-    pub game: String,
-    /// The seat.
-    pub seat: usize,
-    /// The phase.
-    pub phase: String,
-    /// The question: hex SHA-256 of the view and of the attempts that were refused.
-    pub asked: String,
-    /// The episode that it was asked in.
-    pub episode: String,
-    /// The answer.
-    #[serde(rename = "move")]
-    pub mv: Move,
-    /// What the agent noted with it.
-    #[serde(default, skip_serializing_if = "Notes::is_empty")]
-    pub notes: Notes,
-}
 
 impl OnceLine {
     fn question(&self) -> Question {

@@ -27,16 +27,18 @@ pub fn order(run: &Archive) -> HashMap<String, usize> {
 /// The pages of a run's report, by name, and the records that are not true. The same run gives the same pages.
 pub fn pages(run: &Archive) -> (Files, Vec<Refused>) {
     let (mut good, refused) = Verifier::new().verify_all(&run.found);
+    let mut notes = Vec::new();
     // Without a plan, games are in the order in which they ended.
     if let Ok(ground) = Ground::of(run) {
         let records: Vec<Record> = good.iter().map(|game| game.record().clone()).collect();
         ground.walk(run, &records).put_in_order(&run.about.run, &mut good);
+        notes = ground.plan.as_ref().map(super::summary::notes).unwrap_or_default();
     }
     let secret = match &run.about.seeds {
         RunSeeds::Secret(secret) => Some(secret.clone()),
         RunSeeds::Open(_) => None,
     };
-    let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret };
+    let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret, notes };
     let report = Report::build(&good, refused.clone(), RatingOptions::default(), about);
     let json = format!("{:#}\n", report.to_json());
     let pages = [(REPORT, json), (PAGE, report.to_html())];

@@ -20,7 +20,7 @@ use super::executor::{Executor, Order};
 use super::folder::{Calls, Folder, Past};
 use super::once::Book;
 use super::usage::Usage;
-use super::{RunTable, Schedule};
+use super::{Room, RunTable, Schedule};
 use crate::local::{self, Asking, Played, Seated};
 use crate::machine::terms::Setup;
 
@@ -281,8 +281,9 @@ impl Driver<'_> {
         let episode = name_of(self.folder.run(), &key, wave.failed.contains_key(&key));
         let before = wave.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
         let begun = Instant::now();
-        let game = &table.game.spec().string;
-        let players = due.seats.iter().map(|who| wave.book.player(&table.once, game, &episode, &table.players[who]));
+        let Room { game, players } = table.room(due.turn);
+        let game = &game.spec().string;
+        let players = due.seats.iter().map(|who| wave.book.player(&table.once, game, &episode, &players[who]));
         let players: Vec<Seated> = players.collect();
         let players: Vec<&Seated> = players.iter().collect();
         let setup = setup(table, block, due, self.folder.run(), &episode);
@@ -410,12 +411,13 @@ impl Keeper<'_, '_> {
 
 /// The setup of a match of a run: that of any match in this process, with the names and the policy of the run.
 pub fn setup(table: &RunTable, block: &Block, due: &Due, run: &str, episode: &str) -> Setup {
-    let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
+    let Room { game, players } = table.room(due.turn);
+    let players: Vec<_> = due.seats.iter().map(|who| &players[who]).collect();
     let seed = table.seeds.of(&block.pairing, block.index, due.turn);
     let pair = || format!("{run}.{}", block_key(&table.id, &block.pairing, block.index));
     let pair = table.seeds.are_paired().then(pair);
-    let named = local::block_key(&table.game, &players, seed);
-    let mut setup = local::setup(&table.game, &players, seed, &named, due.turn, pair);
+    let named = local::block_key(game, &players, seed);
+    let mut setup = local::setup(game, &players, seed, &named, due.turn, pair);
     setup.header.episode = episode.to_owned();
     setup.header.rated = players.iter().all(|p| !p.agent.peeks());
     setup.header.illegal = table.policy.illegal();

@@ -8,6 +8,7 @@ use ludex_env::Games;
 use ludex_referee::schedule::{Deals, Seeds};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Entrant, Plan, seeds};
+use ludex_referee::suite::roles::{Cast, RoleAgent};
 use ludex_referee::suite::shard::Shard;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -37,6 +38,9 @@ pub struct RunSettings {
     /// The parts that are played; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// The agents in the suite's roles.
+    #[serde(skip_serializing_if = "Cast::is_empty")]
+    pub roles: Cast,
     /// The share of the plan that is played, if it is not the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -136,15 +140,17 @@ impl RunSettings {
                 variant: e.variant.is_some(),
             })
         };
-        let games = plan.parts.iter().map(|p| (p.game.spec().string.clone(), p.game.spec().hash.clone()));
+        let games = plan.parts.iter().flat_map(|p| &p.games);
+        let games = games.map(|game| (game.spec().string.clone(), game.spec().hash.clone()));
         let mut prompts = BTreeMap::new();
         for (at, part) in plan.parts.iter().enumerate() {
             // Opponents may be models too.
             for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
                 let spec = spec_in(plan, at, who)?;
-                if spec.class() == ludex_agents::AgentClass::Model {
-                    let digest = llm::prompt_digest(&spec, &part.game)?;
-                    prompts.insert(format!("{} of {}", part.part.id, plan.agents[who].name), digest);
+                for game in part.games.iter().filter(|_| spec.class() == ludex_agents::AgentClass::Model) {
+                    let swept = if part.games.len() > 1 { format!(", {}", game.spec().string) } else { String::new() };
+                    let name = format!("{}{swept} of {}", part.part.id, plan.agents[who].name);
+                    prompts.insert(name, llm::prompt_digest(&spec, game)?);
                 }
             }
         }
@@ -158,6 +164,7 @@ impl RunSettings {
             deals: plan.suite.deals,
             scale,
             only: Vec::new(),
+            roles: plan.suite.cast(),
             shard: plan.shard,
             games: games.collect(),
             prompts,
@@ -181,6 +188,7 @@ impl RunSettings {
         let candidates: Vec<(String, String)> = own.map(|a| (a.name.clone(), a.spec.clone())).collect();
         let games = Games::builtin();
         let mut suite = Suite::parse(suite, &games)?;
+        suite.fill(&self.roles)?;
         suite.keep_only(&self.only)?;
         suite.deals = self.deals;
         let mut plan = Plan::new(suite, &candidates, self.scale, &games)?;
@@ -214,6 +222,11 @@ impl RunSettings {
         differ("deals", self.deals.to_string(), now.deals.to_string());
         differ("scale", self.scale.to_string(), now.scale.to_string());
         differ("parts", self.only.join(", "), now.only.join(", "));
+        for role in self.roles.keys().chain(now.roles.keys().filter(|role| !self.roles.contains_key(*role))) {
+            let agents =
+                |s: &RunSettings| s.roles.get(role).map_or_else(|| "nobody".to_owned(), |agents| names(agents));
+            differ(&format!("role {role}"), agents(self), agents(now));
+        }
         let shard = |s: &RunSettings| s.shard.map_or_else(|| "none".to_owned(), |shard| shard.to_string());
         differ("shard", shard(self), shard(now));
         differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());
@@ -235,6 +248,11 @@ impl RunSettings {
         }
         out
     }
+}
+
+/// The agents in a role, in words.
+pub(crate) fn names(agents: &[RoleAgent]) -> String {
+    agents.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// A spec without the arguments that may change during a run.

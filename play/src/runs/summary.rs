@@ -11,9 +11,10 @@ use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
 use ludex_referee::rows::Rows;
 use ludex_referee::scale::{AgentRow, RatingOptions, Scale, rate};
-use ludex_referee::suite::Part;
 use ludex_referee::suite::plan::{Done, Plan, PlannedPart, Results, points};
+use ludex_referee::suite::summary::{SCORE, SummaryScore};
 use ludex_referee::suite::verdict::{Level, level};
+use ludex_referee::suite::{Part, Schedule};
 use ludex_referee::{Verified, Verifier};
 use serde::Serialize;
 
@@ -63,6 +64,9 @@ pub struct PartResult {
     pub discarded: u64,
     /// Matches that do not count because an illegal move ended them.
     pub invalid: u64,
+    /// Why nothing is played, if the part needs more candidates than there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The results of a candidate against an opponent.
@@ -127,9 +131,12 @@ pub fn ids(plan: &Plan) -> Vec<&str> {
     plan.parts.iter().map(|part| part.part.id.as_str()).collect()
 }
 
-/// The scale of a part.
+/// The scale of a part. A part that sweeps parameters is several games, which have no common scale.
 fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
-    scales.iter().find(|s| s.string == part.game.spec().string && s.part.as_deref() == Some(&part.part.id))
+    scales
+        .iter()
+        .filter(|_| part.games.len() == 1)
+        .find(|s| s.string == part.game.spec().string && s.part.as_deref() == Some(&part.part.id))
 }
 
 /// The rows of a run, part by part, by its matches that count and those that are invalid ([`counting_or_invalid`]).
@@ -149,14 +156,16 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
         let fight = is_fight(&*part.game);
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
-            let measured_rows = all.of_part(at).of_agent(a);
-            let samples = measured_rows.samples();
+            let here = all.of_part(at);
+            // As an opponent it is not evaluated.
+            let own = if part.part.itself { here.of_first(a) } else { here.clone() }.of_agent(a);
+            let samples = own.samples();
             let rated = scale_of(&scales, part).and_then(|s| rated(s, name));
             let mut answers = Answers::default();
             samples.iter().for_each(|s| answers.add(&s.own().answers));
             let lost = samples.iter().filter(|s| s.game.reason == Reason::Illegal && s.game.at_fault == Some(s.seat));
             let lost_by_answers = lost.count() as u64;
-            let (metrics, values) = measured(&part.part, fight, &measured_rows);
+            let (metrics, values) = measured(&part.part, fight, &own, &here);
             let mut row = PartResult {
                 part: part.part.id.clone(),
                 game: string.clone(),
@@ -174,9 +183,14 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
                 lost_by_answers,
                 discarded: 0,
                 invalid: 0,
+                note: part.short_of(),
             };
             for (pairing, level) in part.pairings() {
                 let Some(place) = pairing.iter().position(|&who| who == a) else { continue };
+                // As an opponent it is not evaluated.
+                if place > 0 && part.part.schedule == Schedule::Against {
+                    continue;
+                }
                 let [discarded, invalid] = part.lost(&pairing, done);
                 row.discarded += discarded;
                 row.invalid += invalid;
@@ -223,14 +237,14 @@ fn among_many(run: &str, walk: &Walk, (part, agent): (usize, usize), pairing: &[
 }
 
 /// The metrics that a part asks for, numbers and others; of a game that is not a fight also the mean return, which is its result.
-fn measured(part: &Part, fight: bool, rows: &Rows) -> (BTreeMap<String, Measure>, BTreeMap<String, Value>) {
+fn measured(part: &Part, fight: bool, own: &Rows, here: &Rows) -> (BTreeMap<String, Measure>, BTreeMap<String, Value>) {
     let (mut metrics, mut values) = (BTreeMap::new(), BTreeMap::new());
     let result = (!fight).then(|| Ask::plain(MEAN_RETURN.id));
     for ask in part.metrics.iter().chain(&result) {
         // A suite's metrics are checked when it is read.
         let Ok(asked) = Asked::new(ask) else { continue };
         let scope = asked.metric.scope;
-        let value = if scope == Scope::Agent { asked.of(rows) } else { asked.of(&rows.of_all()) };
+        let value = asked.of(if scope == Scope::Agent { own } else { here });
         match value {
             Some(Value::Number(measure)) => drop(metrics.insert(ask.to_string(), measure)),
             Some(other) => drop(values.insert(ask.to_string(), other)),
@@ -265,6 +279,29 @@ pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
         }
     }
     out
+}
+
+/// The means over parts that the suite asks for.
+pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
+    let value = |row: &PartResult, metric: &str| match metric {
+        SCORE => row.score.map(|score| score.value),
+        other => row.metrics.get(other).map(|measure| measure.value),
+    };
+    let mut out = Vec::new();
+    for summary in &plan.suite.summaries {
+        let covered = plan.parts.iter().filter(|part| summary.covers(&part.part));
+        let values = covered.map(|part| {
+            let own = rows.iter().filter(|row| row.part == part.part.id);
+            own.filter_map(|row| Some((row.agent.clone(), value(row, &summary.metric)?))).collect()
+        });
+        out.extend(summary.means(&values.collect::<Vec<_>>()));
+    }
+    out
+}
+
+/// Why parts are not played, each in a sentence.
+pub fn notes(plan: &Plan) -> Vec<String> {
+    plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
 }
 
 /// A mean over the parts of a group.

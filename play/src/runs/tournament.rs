@@ -22,7 +22,6 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::RunTable;
 use super::executor::Executor;
 use super::folder::{Folder, Look, path_of, read_settings};
 use super::lines::RUN;
@@ -31,6 +30,7 @@ use super::play::{Budget, Driver, RunEnd, RunNews, results};
 use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
 use super::summary::verified;
 use super::walk::Walk;
+use super::{Room, RunTable};
 use crate::local::{Seated, Unfit, check};
 use crate::named::{AgentSource, Agents, NamedAgent};
 use crate::words;
@@ -340,10 +340,10 @@ impl Ready {
         let seeds = seeds(NAME, contest.request.seed, PART, contest.seeds().secret().as_deref());
         let tables = [RunTable {
             id: PART.into(),
-            game: contest.game.clone(),
+            rooms: vec![Room { game: contest.game.clone(), players: players.clone() }],
+            seatings: 1,
             policy: contest.terms.policy.clone(),
             seeds: MatchSeeds::new(seeds, contest.request.deals, &contest.game, BTreeMap::new()),
-            players: players.clone(),
             own_opponents: BTreeSet::new(),
             excerpts: Excerpts::default(),
             once: Once::default(),

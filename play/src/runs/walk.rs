@@ -19,6 +19,8 @@ pub struct PlannedMatch {
     pub key: String,
     /// The part.
     pub part: usize,
+    /// Its place in its block.
+    pub turn: usize,
     /// The agent on each seat, as an index of the run's agents.
     pub seats: Vec<usize>,
 }
@@ -58,7 +60,7 @@ impl Walk {
                     walk.gaps.append(&mut open);
                     known.insert(key.clone(), *result);
                     walk.places.insert(key.clone(), walk.done.len());
-                    walk.done.push(PlannedMatch { key, part: block.part, seats: due.seats.clone() });
+                    walk.done.push(PlannedMatch { key, part: block.part, turn: due.turn, seats: due.seats.clone() });
                     false
                 });
                 if !block.matches.is_empty() {

@@ -1,5 +1,7 @@
 //! Enters an agent for a run.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::FromClient;
@@ -39,6 +41,9 @@ pub struct Enrol {
     /// Only these parts of the suite.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub only: Vec<String>,
+    /// Agents of the server that fill roles of the suite, by role.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub roles: BTreeMap<String, Vec<String>>,
     /// How many agents the run is for. It begins when they have all enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
@@ -59,6 +64,7 @@ impl Enrol {
             scale: 1.0,
             slots: 1,
             only: Vec::new(),
+            roles: BTreeMap::new(),
             candidates: 1,
             views: match_views(),
             layout: None,

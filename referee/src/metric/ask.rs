@@ -82,12 +82,22 @@ impl fmt::Display for Ask {
 pub struct ParamDef {
     /// Its name.
     pub name: &'static str,
-    /// What it is if nobody says otherwise; empty: it must be given, or is not used.
+    /// What it is if nobody says otherwise; [`NONE`] for nothing. If this is empty, it must be given.
     pub default: &'static str,
     /// What it takes.
     pub takes: Takes,
     /// What it means.
     pub doc: &'static str,
+}
+
+/// The argument that means nothing.
+pub const NONE: &str = "none";
+
+impl ParamDef {
+    /// A parameter.
+    pub(crate) const fn new(name: &'static str, default: &'static str, takes: Takes, doc: &'static str) -> ParamDef {
+        ParamDef { name, default, takes, doc }
+    }
 }
 
 /// What a parameter takes.
@@ -142,20 +152,12 @@ impl Args {
         }
         let mut out = BTreeMap::new();
         for param in params {
-            let value = match given.get(param.name) {
-                None if param.default.is_empty() && matches!(param.takes, Takes::Mark | Takes::Metric) => {
-                    if param.doc.starts_with("Optional") {
-                        out.insert(param.name, String::new());
-                        continue;
-                    }
-                    return Err(format!("{} is missing: {}", param.name, param.doc));
-                }
-                None => param.default.to_owned(),
-                Some(value) => text(value),
-            };
-            let wrong =
-                if value.is_empty() && given.get(param.name).is_none() { None } else { param.takes.wrong(&value) };
-            if let Some(why) = wrong {
+            let value = given.get(param.name).map_or_else(|| param.default.to_owned(), text);
+            if value.is_empty() && param.default.is_empty() {
+                return Err(format!("{} is missing: {}", param.name, param.doc));
+            }
+            let nothing = value == NONE && param.default == NONE;
+            if let Some(why) = param.takes.wrong(&value).filter(|_| !nothing) {
                 return Err(format!("{} = {value:?} {why}", param.name));
             }
             out.insert(param.name, value);
@@ -163,14 +165,14 @@ impl Args {
         Ok(Args(out))
     }
 
-    /// An argument as text; empty if it was not given and has no default.
+    /// An argument as text; empty if there is no such parameter.
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// An argument as text, if it is there.
+    /// An argument as text, unless it is [`NONE`].
     pub fn given(&self, name: &str) -> Option<&str> {
-        Some(self.text(name)).filter(|text| !text.is_empty())
+        Some(self.text(name)).filter(|text| !text.is_empty() && *text != NONE)
     }
 
     /// Whether an argument is this word.

@@ -17,6 +17,7 @@ pub const ILLEGAL_RATE: Metric = Metric {
     source: "tries, docs/protocol.md",
     scope: Scope::Agent,
     params: &[],
+    marks: &[],
     of: illegal_rate,
 };
 

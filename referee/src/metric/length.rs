@@ -15,6 +15,7 @@ pub const LENGTH: Metric = Metric {
     source: "length, docs/protocol.md",
     scope: Scope::Agent,
     params: &[],
+    marks: &[],
     of: length,
 };
 

@@ -26,20 +26,21 @@ pub const LEVEL: Metric = Metric {
     source: "BotzoneBench",
     scope: Scope::Agent,
     params: &[
-        ParamDef { name: "form", default: "paper", takes: Takes::Words(&["paper", "corrected"]), doc: "which rule" },
-        ParamDef {
-            name: "of",
-            default: "both",
-            takes: Takes::Words(&["both", "level", "progress", "total"]),
-            doc: "both as shares, one of them, or level + progress / 100",
-        },
-        ParamDef {
-            name: "drawn",
-            default: "part",
-            takes: Takes::Words(&["part", "yes", "no"]),
-            doc: "whether the best result against the top is a draw; part: as the suite says",
-        },
+        ParamDef::new("form", "paper", Takes::Words(&["paper", "corrected"]), "which rule"),
+        ParamDef::new(
+            "of",
+            "both",
+            Takes::Words(&["both", "level", "progress", "total"]),
+            "both as shares, one of them, or level + progress / 100",
+        ),
+        ParamDef::new(
+            "drawn",
+            "part",
+            Takes::Words(&["part", "yes", "no"]),
+            "whether the best result against the top is a draw; part: as the suite says",
+        ),
     ],
+    marks: &[],
     of: level,
 };
 

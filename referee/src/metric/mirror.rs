@@ -27,6 +27,7 @@ pub const MIRRORED_RETURN: Metric = Metric {
     source: "control variates: Lavenberg and Welch, Management Science 27 (1981)",
     scope: Scope::Agent,
     params: &[],
+    marks: &[],
     of: mirrored_return,
 };
 

@@ -15,6 +15,7 @@ pub const MEAN_RETURN: Metric = Metric {
     source: "undiscounted return, as in OpenSpiel and Gymnasium",
     scope: Scope::Agent,
     params: &[],
+    marks: &[],
     of: mean_return,
 };
 

@@ -18,6 +18,7 @@ pub const SCORE_RATE: Metric = Metric {
     source: "E. B. Wilson, JASA 22 (1927)",
     scope: Scope::Agent,
     params: &[],
+    marks: &[],
     of: score_rate,
 };
 

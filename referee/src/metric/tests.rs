@@ -1,5 +1,8 @@
+mod hand;
+mod values;
+
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEvent, Try};
+use ludex_protocol::record::{IllegalPolicy, MoveRecord, Notes, Reason, Record, RecordEvent, Tokens, Try};
 
 use super::*;
 use crate::read::Source;
@@ -109,4 +112,131 @@ fn a_mean_has_an_interval_from_two_on() {
     // No interval reaches beyond what is possible.
     let wide = mean(&[0.0, 10.0]).unwrap();
     assert_eq!((wide.low, wide.high), (Some(0.0), Some(10.0)));
+}
+
+/// Notes with tokens and a feeling.
+fn noted(input: u64, out: u64, felt: &str) -> Option<Notes> {
+    Some(Notes { tokens: Some(Tokens { input, out }), emotion: Some(felt.to_owned()), ..Notes::default() })
+}
+
+#[test]
+fn what_moves_cost_and_how_they_feel_is_read_from_notes() {
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    break_off(&mut record, 3, Reason::Resign, Some(1));
+    let own = moves(&mut record);
+    for (m, notes) in own.into_iter().zip([noted(100, 10, "A"), noted(1, 1, "E"), noted(200, 20, "D")]) {
+        m.notes = notes;
+    }
+    moves(&mut record)[2].tries = vec![Try { notes: noted(50, 5, "A"), ..refused(99) }];
+    let parts = parts(&seal(record));
+    let game = Verifier::new().wanting(["emotion"]).verify(&parts, Source::default()).unwrap().into_result();
+    let of = |ask: &str, seat: usize| Asked::parse(ask).unwrap().number(&rows(&game).of_agent(seat)).map(|m| m.value);
+    assert_eq!(of("tokens", 0), Some(385.0));
+    assert_eq!((of("tokens per=query", 0), of("tokens per=move", 0)), (Some(385.0 / 3.0), Some(192.5)));
+    assert_eq!((of("tokens of=in", 0), of("tokens of=out", 1)), (Some(350.0), Some(1.0)));
+    // A feeling of a refused attempt is not one of a move.
+    assert_eq!((of("pss", 0), of("pss", 1)), (Some(-0.5), Some(2.0)));
+    assert_eq!((of("moves", 0), of("illegal_end", 0)), (Some(3.0), Some(0.0)));
+    // Marks that nobody asked for are not kept.
+    let plain = Verifier::new().verify(&parts, Source::default()).unwrap().into_result();
+    assert!(plain.seats.iter().all(|seat| seat.marks.is_empty()));
+    assert_eq!(Asked::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
+}
+
+#[test]
+fn labels_are_marks_of_moves() {
+    let mut games = vec![verified(play("tic_tac_toe", &["a", "b"], 1))];
+    let name = games[0].episode.clone();
+    let line = |seat: usize, turn: u32, label: &str| {
+        format!("{{\"episode\": {name:?}, \"seat\": {seat}, \"turn\": {turn}, \"label\": {label:?}}}\n")
+    };
+    let text = [line(0, 0, "endgame"), line(0, 0, "factual"), line(0, 1, "endgame"), line(1, 0, "factual")].concat();
+    assert_eq!(crate::labels::put(&text, &mut games), Ok(4));
+    let own = Asked::parse("labels").unwrap().of(&rows(&games[0]).of_agent(0));
+    let Some(Value::Shares(shares)) = own else { panic!("no labels") };
+    let shares: Vec<(&str, f64, u64)> = shares.iter().map(|(name, m)| (name.as_str(), m.value, m.n)).collect();
+    assert_eq!(shares, [("endgame", 1.0, 2), ("factual", 0.5, 2)]);
+    for (line, why) in [
+        (line(2, 0, "x"), "line 1: there is no seat 2 of 2"),
+        (text.clone() + "{}", "line 5: missing field"),
+        (line(0, 0, "x").replace(&name, "other"), "line 1: there is no episode \"other\""),
+    ] {
+        let told = crate::labels::put(&line, &mut games).unwrap_err();
+        assert!(told.starts_with(why), "{told}");
+    }
+}
+
+/// An agent that meets itself is counted from the first side only, and invalid matches count for the completion rate alone.
+#[test]
+fn sides_are_told_by_the_plan() {
+    let mut record = play("tic_tac_toe", &["a", "a"], 1);
+    break_off(&mut record, 3, Reason::Illegal, Some(1));
+    let game = verified(record);
+    let table = |sides: Vec<usize>, valid: bool| {
+        let mut one = Match::of(&game, 0, vec![0, 0]);
+        (one.sides, one.valid) = (sides, valid);
+        Rows::new(Table {
+            agents: vec![RowAgent { name: "a".into(), candidate: true }],
+            parts: vec![RowPart::of_game("part", game.game())],
+            matches: vec![one],
+            ..Table::default()
+        })
+        .of_agent(0)
+    };
+    let of = |ask: &str, rows: &Rows| Asked::parse(ask).unwrap().number(rows).map(|m| (m.value, m.n));
+    let (first, second) = (table(vec![0, 1], true), table(vec![1, 0], true));
+    assert_eq!((of("score_rate", &first), of("score_rate", &second)), (Some((1.0, 1)), Some((0.0, 1))));
+    assert_eq!((of("illegal_end", &first), of("first_seat", &first)), (Some((1.0, 1)), Some((0.0, 1))));
+    // Nobody said who is `a`: both seats count.
+    assert_eq!(of("score_rate", &table(Vec::new(), true)), Some((0.5, 2)));
+    let invalid = table(vec![0, 1], false);
+    assert_eq!((of("score_rate", &invalid), of("completion", &invalid)), (None, Some((0.0, 1))));
+}
+
+#[test]
+fn wishes_are_checked() {
+    let wrong = |ask: &str| Asked::parse(ask).map(|_| ()).unwrap_err();
+    assert!(wrong("scorerate").starts_with("there is no metric \"scorerate\"; did you mean score_rate?"));
+    assert_eq!(wrong("nra shape=win"), "metric nra: there is no argument \"shape\": it takes form, mode");
+    assert_eq!(wrong("wdl by=x"), "metric wdl: there is no argument \"by\": it takes no arguments");
+    assert_eq!(wrong("nra form=won"), "metric nra: form = \"won\" is not one of win, reward");
+    assert_eq!(wrong("elo k=many"), "metric elo: k = \"many\" is not a number");
+    assert!(wrong("mean").starts_with("metric mean: of is missing"));
+    assert!(wrong("normalised of=nothing").contains("there is no metric \"nothing\""));
+    assert_eq!(wrong("nra form"), "\"nra form\": \"form\" is not an argument of the form name=value");
+    assert_eq!(wrong("nra form=win form=reward"), "\"nra form=win form=reward\": form is given twice");
+    // In a suite: text or table.
+    #[derive(serde::Deserialize, serde::Serialize, PartialEq, Debug)]
+    struct Suite {
+        metrics: Vec<Ask>,
+    }
+    let text = "metrics = [\"score_rate\", \"nra form=reward\", { id = \"elo\", k = 24 }]";
+    let suite: Suite = toml::from_str(text).unwrap();
+    assert_eq!(
+        suite.metrics.iter().map(Ask::to_string).collect::<Vec<_>>(),
+        ["score_rate", "nra form=reward", "elo k=24"]
+    );
+    assert_eq!(toml::from_str::<Suite>(&toml::to_string(&suite).unwrap()).unwrap(), suite);
+    assert!(suite.metrics.iter().all(|ask| Asked::new(ask).is_ok()));
+}
+
+/// Defaults are what their parameters take, ids are words, and no two are the same.
+#[test]
+fn the_list_is_in_order() {
+    let mut ids = BTreeSet::new();
+    for metric in METRICS {
+        assert!(ids.insert(metric.id), "{}", metric.id);
+        assert!(!metric.formula.is_empty() && !metric.source.is_empty() && !metric.title.is_empty(), "{}", metric.id);
+        for param in metric.params.iter().filter(|param| !param.default.is_empty()) {
+            let given = [(param.name.to_owned(), toml::Value::String(param.default.to_owned()))].into();
+            let others = metric.params.iter().filter(|p| p.default.is_empty());
+            let mut given: std::collections::BTreeMap<_, _> = given;
+            given.extend(others.map(|p| (p.name.to_owned(), toml::Value::String("length".into()))));
+            Args::new(metric.params, &given).unwrap_or_else(|why| panic!("{}: {why}", metric.id));
+            if param.takes == Takes::Metric && param.default != ask::NONE {
+                Asked::parse(param.default).unwrap();
+            }
+        }
+    }
+    assert!(USUAL.iter().all(|metric| ids.contains(metric.id)));
 }

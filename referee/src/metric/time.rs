@@ -17,6 +17,7 @@ pub const TIME_PER_MOVE: Metric = Metric {
     source: "ms, docs/protocol.md",
     scope: Scope::Agent,
     params: &[],
+    marks: &[],
     of: time_per_move,
 };
 

@@ -21,6 +21,7 @@ pub const WALL_POINTS: Metric = Metric {
     source: "the contest of International mahjong at IJCAI 2020: 4, 3, 2 and 1 points for a wall over 24 seatings",
     scope: Scope::Agent,
     params: &[],
+    marks: &[],
     of: wall_points,
 };
 

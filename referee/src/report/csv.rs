@@ -1,8 +1,7 @@
 //! CSV (RFC 4180): the numbers of the report, four decimals, an empty field if there is no number.
 
-use csv::{Terminator, Writer, WriterBuilder};
-
 use super::Report;
+use super::figure::text;
 use crate::metric::USUAL;
 
 pub(super) fn ratings(report: &Report) -> String {
@@ -80,13 +79,4 @@ pub(super) fn crosstable(report: &Report) -> String {
 
 fn number(value: Option<f64>) -> String {
     value.map(|v| format!("{v:.4}")).unwrap_or_default()
-}
-
-/// What `write` writes, as text.
-fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
-    let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
-    // Memory takes everything, and all rows have the head's columns.
-    write(&mut out).unwrap_or_else(|e| unreachable!("a row that cannot be written: {e}"));
-    let bytes = out.into_inner().unwrap_or_else(|e| unreachable!("memory that cannot be written to: {e}"));
-    String::from_utf8(bytes).unwrap_or_else(|e| unreachable!("text that is not text: {e}"))
 }

@@ -2,10 +2,12 @@
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
-use minijinja::{Environment, UndefinedBehavior, context};
+use minijinja::{Environment, UndefinedBehavior, context, escape_formatter};
 use serde::Serialize;
 
 use super::Report;
+use super::figure::{Drawn, STYLE};
+use super::text::{clean, number};
 use crate::metric::USUAL;
 use crate::rating::table::Tally;
 use crate::scale::Scale;
@@ -16,6 +18,11 @@ pub(super) fn page(report: &Report) -> String {
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
     env.add_filter("num", number);
+    // Nothing that came from records turns the line around or hides.
+    env.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
+        _ => escape_formatter(out, state, value),
+    });
     let metrics: Vec<_> = USUAL
         .iter()
         .map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
@@ -23,7 +30,13 @@ pub(super) fn page(report: &Report) -> String {
     let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
     let cells: Vec<Vec<Vec<Cell>>> =
         report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
+    let figures: Vec<Shown> = report.figures.iter().map(shown).collect();
+    let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
     let context = context! {
+        style => Value::from_safe_string(STYLE.to_owned()),
+        figures => Value::from(Serde(figures)),
+        runs => Value::from(Serde(&report.runs)),
+        links => Value::from(Serde(links)),
         report => Value::from(Serde(report)),
         pictures => Value::from(Serde(pictures)),
         cells => Value::from(Serde(cells)),
@@ -34,19 +47,61 @@ pub(super) fn page(report: &Report) -> String {
     env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
 }
 
-/// A number for people: a true minus sign, never `-0`; an en dash if there is no number.
-fn number(value: Option<f64>, digits: usize) -> String {
-    match value {
-        Some(v) if v.is_finite() => {
-            let text = format!("{v:.digits$}");
-            match text.strip_prefix('-') {
-                Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
-                Some(rest) => format!("\u{2212}{rest}"),
-                None => text,
-            }
-        }
-        _ => "\u{2013}".to_owned(),
+/// A figure of the page.
+#[derive(Serialize)]
+struct Shown {
+    id: String,
+    title: String,
+    caption: String,
+    measures: Vec<[String; 3]>,
+    pages: Vec<ShownPage>,
+    /// Whether the drawings are tables, which need no table of their numbers.
+    table: bool,
+}
+
+/// A drawing with its numbers, both as HTML.
+#[derive(Serialize)]
+struct ShownPage {
+    name: String,
+    drawing: String,
+    numbers: String,
+}
+
+fn shown(figure: &Drawn) -> Shown {
+    let page = |page: &super::figure::resolve::Page| ShownPage {
+        name: page.name.clone(),
+        drawing: figure.draw(page),
+        numbers: page.data.to_table(),
+    };
+    Shown {
+        id: figure.id.clone(),
+        title: figure.title.clone(),
+        caption: figure.caption.clone(),
+        measures: figure.measures.clone(),
+        pages: figure.pages.iter().map(page).collect(),
+        table: matches!(figure.kind.as_str(), "table" | "matrix" | "strip"),
     }
+}
+
+/// A link to the transcript of a match.
+#[derive(Serialize)]
+struct Link {
+    file: String,
+    episode: String,
+    what: String,
+}
+
+/// The transcripts of a scale's matches.
+fn links(report: &Report, scale: &Scale) -> Vec<Link> {
+    let mut out = Vec::new();
+    for run in &report.runs {
+        let Some(file) = &run.transcripts else { continue };
+        let own = run.matches.iter().filter(|m| Some(&m.part) == scale.part.as_ref());
+        let link =
+            |m: &super::about::HeadMatch| Link { file: file.clone(), episode: m.episode.clone(), what: m.what.clone() };
+        out.extend(own.map(link));
+    }
+    out
 }
 
 /// A cell of a crosstable.

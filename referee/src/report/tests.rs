@@ -21,7 +21,12 @@ fn sample() -> Report {
     break_off(&mut records[0], 1, Reason::NoShow, None);
     let source = Source { file: "bad.jsonl".into(), line: 3 };
     let refused = vec![Refused { source, episode: Some("m_x".into()), message: "events[2]: no".into() }];
-    let about = ReportAbout { title: "A <test>".into(), command: "ludex report x.jsonl".into(), secret: None };
+    let about = ReportAbout {
+        title: "A <test>".into(),
+        command: "ludex report x.jsonl".into(),
+        secret: None,
+        notes: vec!["among: needs 2 <candidates>".into()],
+    };
     let options = RatingOptions { resamples: 100, ..RatingOptions::default() };
     Report::build(&verified(records), refused, options, about)
 }
@@ -35,6 +40,7 @@ fn the_page_is_whole_and_escaped() {
         "&lt;b&gt;&amp;co",
         "bad.jsonl:3",
         "m_x: events[2]: no",
+        "<p>among: needs 2 &lt;candidates&gt;.</p>",
         "no_show",
         "ludex report x.jsonl",
         "Mean over games",

@@ -239,3 +239,18 @@ fn simultaneous_games_and_mirrors() {
     assert!(!a.anchored && scale.agents.iter().all(|r| r.rating.is_some()));
     assert!(scale.agents.iter().map(|r| r.rating.unwrap()).sum::<f64>().abs() < 1e-6);
 }
+
+/// Four against one: the four are rated as a team and not compared with each other.
+#[test]
+fn undercovers_and_the_others_are_teams() {
+    let games = verified((0..3).map(|seed| play("undercover(preset=llmarena)", &["a", "b", "c", "d", "e"], seed)));
+    for game in &games {
+        assert_eq!(game.result().teams, [0, 0, 0, 0, 1]);
+        let played = game.result().played((0..5).collect(), None);
+        let duels = played.duels();
+        assert!(duels.len() == 4 && duels.iter().all(|duel| duel.b == 4), "{duels:?}");
+        let skills = trueskill(5, &[played.clone()]);
+        assert!(skills[..4].iter().all(|skill| skill == &skills[0]), "{skills:?}");
+        assert_eq!(skills[0].mu > skills[4].mu, played.scores[0] > played.scores[4]);
+    }
+}

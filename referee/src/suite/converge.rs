@@ -6,7 +6,6 @@
 use ludex_env::Stream;
 use serde::{Deserialize, Serialize};
 
-use super::plan::Done;
 use crate::rating::PlayedGame;
 use crate::rating::trueskill::Skills;
 
@@ -111,8 +110,8 @@ impl Converge {
     }
 
     /// The matches that are needed in any case and that follow those which are done without a gap; empty when the ratings have
-    /// settled.
-    pub(super) fn certain(&self, done: impl Fn(usize, &Draw) -> Option<Done>) -> std::ops::Range<usize> {
+    /// settled. `done` gives what the first side got in a match that is done, if the match counts.
+    pub(super) fn certain(&self, done: impl Fn(usize, &Draw) -> Option<Option<f64>>) -> std::ops::Range<usize> {
         let mut standing = Standing::new(self.players);
         let mut next = 0;
         while let Some(draw) = self.draws.get(next) {
@@ -120,10 +119,10 @@ impl Converge {
             if need.iter().all(|&more| more == 0) {
                 return next..next;
             }
-            let Some(done) = done(next, draw) else {
+            let Some(points) = done(next, draw) else {
                 return next..self.until(next, need);
             };
-            standing.take(draw.who, done, &self.stop);
+            standing.take(draw.who, points, &self.stop);
             next += 1;
         }
         next..next
@@ -153,9 +152,9 @@ impl Standing {
         Standing { skills: Skills::new(players), games: vec![0; players], calm: vec![0; players] }
     }
 
-    fn take(&mut self, [a, b]: [usize; 2], done: Done, stop: &Stop) {
+    fn take(&mut self, [a, b]: [usize; 2], points: Option<f64>, stop: &Stop) {
         // What does not count changes nothing.
-        let Done::Points(points) = done else { return };
+        let Some(points) = points else { return };
         let before = [a, b].map(|who| self.skills.of(who).mu);
         self.skills.play(&PlayedGame::two(a, b, points));
         for (who, before) in [a, b].into_iter().zip(before) {

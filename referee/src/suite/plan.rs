@@ -1,18 +1,24 @@
 //! Which matches a suite wants next, as a function of those that are done. A run that was interrupted continues by
 //! asking again, and the bisection of a ladder gives the same level to everybody who has the results.
 
+mod entrants;
+mod ladder;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ludex_env::{GameRef, Games};
+use ludex_env::{GameRef, Games, Stream};
 use ludex_protocol::record::{Outcome, Reason, Record};
 
+pub use self::entrants::Entrant;
+pub use self::ladder::Climb;
 use super::converge::{Converge, Draw};
+use super::roles::RoleAgent;
+use super::seating::drawn;
 use super::shard::Shard;
 use super::starts::Excerpts;
-use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
+use super::{Invalid, Order, Part, Schedule, Seats, Suite, SuiteError};
 use crate::digest::rated_seed;
 use crate::metric::Asked;
-use crate::rating::progress::passes;
 use crate::rating::{self, gain, table::Tally};
 use crate::schedule::{Deals, MatchSeeds, Seeds};
 
@@ -88,6 +94,9 @@ pub enum Done {
 /// Matches that are done, by [`key`].
 pub type Results = HashMap<String, Done>;
 
+/// By what blocks are ordered: the number of the block in its pairing, and where the order is drawn, its place there.
+type Rank = [u64; 2];
+
 /// The sides that meet in a part: two, or as many as there are letters in its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
@@ -101,6 +110,8 @@ struct Cell {
     meeting: u64,
     /// The number of its first piece among the pieces that shards share.
     piece: u64,
+    /// With `order = "shuffled"`: the place of each of its blocks among those of the part.
+    places: Vec<u64>,
 }
 
 /// A part with the agents in it.
@@ -109,6 +120,8 @@ pub struct PlannedPart {
     pub part: Part,
     /// Its game.
     pub game: GameRef,
+    /// The games of a block: its own, or one for each point of its sweep.
+    pub games: Vec<GameRef>,
     /// The candidates (or their variants) by their index among the run's agents.
     pub candidates: Vec<usize>,
     /// What its matches play, if not the whole game.
@@ -117,21 +130,10 @@ pub struct PlannedPart {
     seatings: Vec<Vec<usize>>,
     /// The matches of a part with random pairs; its cells are the pairings, without blocks.
     converge: Option<Converge>,
+    /// Names what is drawn for this part: suite, seed and part.
+    draw: String,
     invalid: Invalid,
     replay_factor: u32,
-}
-
-/// An agent of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entrant {
-    /// What it is called in records.
-    pub name: String,
-    /// How it is written.
-    pub spec: String,
-    /// If it is a variant of a candidate: the indices of the part and of the variant.
-    pub variant: Option<[usize; 2]>,
-    /// Whether it is under evaluation.
-    pub candidate: bool,
 }
 
 /// A suite with the agents that play it.
@@ -166,36 +168,34 @@ impl Plan {
         };
         let agents = candidates.iter().map(entrant).collect();
         let mut plan = Plan { suite: suite.clone(), parts: Vec::new(), agents, shard: None, pieces: 0 };
-        for (at, part) in suite.parts.into_iter().enumerate() {
+        for part in suite.parts {
             let id = part.id.clone();
-            plan.add(at, part, candidates.len(), scale, games)
-                .map_err(|why| SuiteError(format!("part {id:?}: {why}")))?;
+            plan.add(part, candidates.len(), scale, games).map_err(|why| SuiteError(format!("part {id:?}: {why}")))?;
         }
         Ok(plan)
     }
 
-    fn add(&mut self, at: usize, part: Part, candidates: usize, scale: f64, games: &Games) -> Result<(), String> {
+    fn add(&mut self, part: Part, candidates: usize, scale: f64, games: &Games) -> Result<(), String> {
         let game = part.load(games)?;
         let scaled = |n: u64| ((n as f64 * scale).round() as u64).max(1);
-        let mut who: Vec<usize> = (0..candidates).collect();
-        if !part.variants.is_empty() {
-            who = Vec::new();
-            for (k, variant) in part.variants.iter().enumerate() {
-                for c in 0..candidates {
-                    let name = format!("{} ({}: {})", self.agents[c].name, part.id, variant.name);
-                    let spec = self.agents[c].spec.clone();
-                    self.agents.push(Entrant { name, spec, variant: Some([at, k]), candidate: true });
-                    who.push(self.agents.len() - 1);
-                }
-            }
-        }
+        let games = part.games(games)?;
+        let who = self.varied(&part, candidates);
+        let draw = format!("{}:{}:{}", self.suite.name, self.suite.seed, part.id);
         let (mut cells, mut converge) = (Vec::new(), None);
         let all = scaled(part.blocks);
         let seatings = part.seatings(game.spec().players as usize);
         let sides = part.sides(&seatings);
         match part.schedule {
             Schedule::Against => {
-                let others: Vec<usize> = part.opponents.iter().map(|spec| self.opponent(spec)).collect();
+                let mut others: Vec<usize> = Vec::new();
+                for agent in self.suite.opponents(&part)? {
+                    let known = (0..candidates).find(|&c| part.itself && self.agents[c].spec == agent.spec);
+                    let who = known.unwrap_or_else(|| self.opponent(&agent));
+                    // A role may name an agent twice. On one side it is met once, on several it takes them.
+                    if sides > 2 || !others.contains(&who) {
+                        others.push(who);
+                    }
+                }
                 for (meeting, others) in (0..).zip(others.chunks(sides - 1)) {
                     let pairing = |a: usize| [&[a][..], others].concat();
                     cells.extend(who.iter().map(|&a| Cell::new(pairing(a), None, 0..all, meeting)));
@@ -215,8 +215,7 @@ impl Plan {
             Schedule::Converge => {
                 let pairings = choices(&who, sides);
                 if let Some(stop) = &part.stop {
-                    let named = format!("{}:{}:{}", self.suite.name, self.suite.seed, part.id);
-                    converge = Some(Converge::new(stop, scale, &pairings, seatings.len(), &named));
+                    converge = Some(Converge::new(stop, scale, &pairings, seatings.len(), &draw));
                 }
                 cells.extend((0..).zip(pairings).map(|(meeting, pairing)| Cell::new(pairing, None, 0..0, meeting)));
             }
@@ -230,7 +229,8 @@ impl Plan {
                     let (n, of) = (scaled(wanted).max(bots.len() as u64), bots.len() as u64);
                     for ((k, bot), meeting) in (0..of).zip(bots).zip(&mut meetings) {
                         let bot = if *bot == 1 { String::new() } else { format!(" bot={bot}") };
-                        let b = self.opponent(&format!("anchor level={level}{bot}"));
+                        let spec = format!("anchor level={level}{bot}");
+                        let b = self.opponent(&RoleAgent { name: spec.clone(), spec });
                         let blocks = k * n / of..(k + 1) * n / of;
                         let cell = |&a: &usize| Cell::new(vec![a, b], Some(level), blocks.clone(), meeting);
                         cells.extend(who.iter().map(cell));
@@ -242,27 +242,31 @@ impl Plan {
         let excerpts = Excerpts::new(&part, &game, &self.suite.files, &seatings, numbers)?;
         let policy = self.suite.policy(&part);
         let (invalid, replay_factor) = (policy.invalid, policy.replay_factor.max(1));
-        let mut planned =
-            PlannedPart { part, game, candidates: who, excerpts, cells, seatings, converge, invalid, replay_factor };
+        if part.order == Order::Shuffled {
+            shuffle(&mut cells, &draw);
+        }
+        let mut planned = PlannedPart {
+            part,
+            game,
+            games,
+            candidates: who,
+            excerpts,
+            cells,
+            seatings,
+            converge,
+            draw,
+            invalid,
+            replay_factor,
+        };
         self.pieces = planned.number_pieces(self.pieces);
         self.parts.push(planned);
         Ok(())
     }
 
-    /// The agent that a suite names as an opponent.
-    fn opponent(&mut self, spec: &str) -> usize {
-        let known = self.agents.iter().position(|e| !e.candidate && e.spec == spec);
-        known.unwrap_or_else(|| {
-            let (name, spec) = (spec.to_owned(), spec.to_owned());
-            self.agents.push(Entrant { name, spec, variant: None, candidate: false });
-            self.agents.len() - 1
-        })
-    }
-
     /// The blocks that are due, in the order to play them: every part and pairing has its first block before any has
     /// its second, so that the results are balanced whenever a run is stopped. Empty when the suite, or the shard, is done.
     pub fn next(&self, done: &Results) -> Vec<Block> {
-        let mut due: Vec<(u64, Block)> = Vec::new();
+        let mut due: Vec<(Rank, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
             let has = |piece| self.shard.is_none_or(|shard| shard.has(piece));
             if let (Some(converge), Some(cell)) = (&part.converge, part.cells.first()) {
@@ -286,7 +290,8 @@ impl Plan {
     /// The names of the marks that its metrics need.
     pub fn marks(&self) -> BTreeSet<String> {
         let asks = self.parts.iter().flat_map(|part| &part.part.metrics);
-        asks.filter_map(|ask| Asked::new(ask).ok()).flat_map(|asked| asked.marks()).collect()
+        let of_parts = asks.filter_map(|ask| Asked::new(ask).ok()).flat_map(|asked| asked.marks());
+        of_parts.chain(self.suite.figures.iter().flat_map(|figure| figure.marks())).collect()
     }
 
     /// The part, pairing, number and turn of a match by its [`key`].
@@ -310,22 +315,9 @@ impl Plan {
     }
 }
 
-/// How far a candidate got on a ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Climb {
-    /// This level must be played next.
-    Open(u32),
-    /// This is the first level that it did not pass.
-    Stopped(u32),
-    /// It passed the top.
-    Topped,
-    /// No match of this level counts, because all were discarded: how far the candidate got is unknown.
-    Unknown(u32),
-}
-
 impl Cell {
     fn new(pairing: Vec<usize>, level: Option<u32>, blocks: std::ops::Range<u64>, meeting: u64) -> Self {
-        Cell { pairing, level, blocks, meeting, piece: 0 }
+        Cell { pairing, level, blocks, meeting, piece: 0, places: Vec::new() }
     }
 }
 
@@ -339,7 +331,7 @@ impl PlannedPart {
             self.cells.iter_mut().for_each(|cell| cell.piece = first);
             return first + 1;
         }
-        let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
+        let turns = if self.part.order == Order::Halves { self.turns() as u64 } else { 1 };
         let (mut next, mut climbs) = (first, HashMap::new());
         for cell in &mut self.cells {
             let known = climbs.get(&cell.pairing[0]).copied().filter(|_| ladder);
@@ -359,9 +351,38 @@ impl PlannedPart {
         cell.piece + if whole { 0 } else { index - index.min(cell.blocks.start) }
     }
 
-    /// Who sits where in the matches of a block: the sides by their place in the pairing.
+    /// Who may sit where in the matches of a block: the sides by their place in the pairing. Each game of the block has as many
+    /// places.
     pub fn seatings(&self) -> &[Vec<usize>] {
         &self.seatings
+    }
+
+    /// Which of its games the match at place `turn` of a block is, as an index of [`games`](Self::games).
+    pub fn game_at(&self, turn: usize) -> usize {
+        turn / self.seatings.len() % self.games.len()
+    }
+
+    /// The places of a block: each seating in each game.
+    fn turns(&self) -> usize {
+        self.seatings.len() * self.games.len()
+    }
+
+    /// Why nothing is played in the part, if it needs more candidates than there are.
+    pub fn short_of(&self) -> Option<String> {
+        let (needs, has) = (self.part.sides(&self.seatings), self.candidates.len());
+        let among = matches!(self.part.schedule, Schedule::RoundRobin | Schedule::Converge);
+        let short = among && has < needs;
+        short.then(|| format!("needs {needs} candidates, and the run has {has}: nothing is played"))
+    }
+
+    /// The places of a block at which matches are planned.
+    fn turns_of(&self, cell: &Cell, index: u64) -> Vec<usize> {
+        if self.part.seats != Seats::Drawn {
+            return (0..self.turns()).collect();
+        }
+        let seatings = self.seatings.len();
+        let seating = drawn(&self.draw, cell.meeting, index, seatings);
+        (0..self.games.len()).map(|game| game * seatings + seating).collect()
     }
 
     /// The seeds of its matches, from those of its blocks.
@@ -438,63 +459,6 @@ impl PlannedPart {
         out
     }
 
-    /// The levels of the ladder, ascending; empty without a ladder.
-    pub fn levels(&self) -> Vec<u32> {
-        let mut levels: Vec<u32> = self.cells.iter().filter_map(|c| c.level).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        levels
-    }
-
-    /// The result of candidate `a` against a level, if all its matches are done.
-    pub fn against_level(&self, a: usize, level: u32, done: &Results) -> Option<Tally> {
-        let mut tally = Tally::default();
-        for cell in self.cells.iter().filter(|c| c.level == Some(level) && c.pairing[0] == a) {
-            if self.blocks(0, cell, done).next().is_some() {
-                return None;
-            }
-            let part = self.tally(&cell.pairing, done);
-            tally.wins += part.wins;
-            tally.draws += part.draws;
-            tally.losses += part.losses;
-        }
-        Some(tally)
-    }
-
-    /// Whether a level is passed: at least half of the decided matches are won. Where no match was decided, it is passed only
-    /// in a part whose best result is a draw.
-    fn passed(&self, tally: &Tally) -> bool {
-        passes(tally, self.part.drawn)
-    }
-
-    /// How far candidate `a` got on the ladder.
-    pub fn climb(&self, a: usize, done: &Results) -> Climb {
-        let levels = self.levels();
-        if self.part.schedule == Schedule::Climb {
-            for &level in &levels {
-                match self.against_level(a, level, done) {
-                    None => return Climb::Open(level),
-                    Some(tally) if tally.games() == 0 => return Climb::Unknown(level),
-                    Some(tally) if !self.passed(&tally) => return Climb::Stopped(level),
-                    Some(_) => {}
-                }
-            }
-            return Climb::Topped;
-        }
-        // Everything below `low` is passed, `high` is not.
-        let (mut low, mut high) = (0, levels.len());
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.against_level(a, levels[middle], done) {
-                None => return Climb::Open(levels[middle]),
-                Some(tally) if tally.games() == 0 => return Climb::Unknown(levels[middle]),
-                Some(tally) if self.passed(&tally) => low = middle + 1,
-                Some(_) => high = middle,
-            }
-        }
-        levels.get(high).map_or(Climb::Topped, |&level| Climb::Stopped(level))
-    }
-
     /// The cells in which matches are due.
     fn due<'a>(&'a self, done: &'a Results) -> impl Iterator<Item = &'a Cell> {
         let open: HashMap<usize, Climb> = match self.part.schedule {
@@ -508,16 +472,13 @@ impl PlannedPart {
     }
 
     /// The numbers of the blocks of a cell with the matches in each, done or not; replays of invalid ones at the end.
-    fn places(&self, cell: &Cell) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
-        let tables = self.seatings.len();
-        let all = cell.blocks.end;
-        let range = cell.blocks.clone();
-        let halves = self.part.order == Order::Halves;
-        let turns = if halves { tables } else { 1 };
-        (0..turns).flat_map(move |turn| {
-            let offset = turn as u64 * all;
-            range.clone().map(move |k| if halves { (offset + k, turn..turn + 1) } else { (k, 0..tables) })
-        })
+    fn places(&self, cell: &Cell) -> Vec<(u64, Vec<usize>)> {
+        let blocks = cell.blocks.clone();
+        if self.part.order != Order::Halves {
+            return blocks.map(|k| (k, self.turns_of(cell, k))).collect();
+        }
+        let half = |turn: usize| blocks.clone().map(move |k| (turn as u64 * cell.blocks.end + k, vec![turn]));
+        (0..self.turns()).flat_map(half).collect()
     }
 
     /// Every match of a cell that may have been played, including replays.
@@ -533,9 +494,10 @@ impl PlannedPart {
             let own = (0..).zip(converge.draws()).filter(|(_, draw)| again == 0 && pairing(draw) == &cell.pairing);
             return own.map(|(n, draw)| (n, draw.turn)).collect();
         }
-        let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
+        let turns = if self.part.order == Order::Halves { self.turns() as u64 } else { 1 };
         let offset = again * cell.blocks.end * turns * u64::from(self.part.cycles);
-        self.places(cell).flat_map(|(index, turns)| turns.map(move |turn| (offset + index, turn))).collect()
+        let places = self.places(cell).into_iter();
+        places.flat_map(|(index, turns)| turns.into_iter().map(move |turn| (offset + index, turn))).collect()
     }
 
     /// The matches of a part with random pairs that are due, and the rank of each.
@@ -544,21 +506,23 @@ impl PlannedPart {
         at: usize,
         converge: &'a Converge,
         done: &'a Results,
-    ) -> impl Iterator<Item = (u64, Block)> + 'a {
+    ) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let pairing = |draw: &Draw| &self.cells[draw.pairing].pairing;
         let known =
             move |n: usize, draw: &Draw| done.get(&key(&self.part.id, pairing(draw), n as u64, draw.turn)).copied();
-        let open = converge.certain(known).map(|n| (n, &converge.draws()[n]));
+        let points = |done| if let Done::Points(points) = done { Some(points) } else { None };
+        let open = converge.certain(|n, draw| known(n, draw).map(points)).map(|n| (n, &converge.draws()[n]));
         open.filter(move |(n, draw)| known(*n, draw).is_none()).map(move |(n, draw)| {
             let pairing = pairing(draw);
             let seats = self.seatings[draw.turn].iter().map(|&side| pairing[side]).collect();
             let matches = vec![Due { turn: draw.turn, seats }];
-            (n as u64, Block { part: at, pairing: pairing.clone(), index: n as u64, matches })
+            ([n as u64, 0], Block { part: at, pairing: pairing.clone(), index: n as u64, matches })
         })
     }
 
-    /// The blocks of a cell with matches that are due, and the rank of each.
-    fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (u64, Block)> + 'a {
+    /// The blocks of a cell with matches that are due, and the rank of each: its number in the cell, or if the order is
+    /// drawn, which round of the pairings it is in and its place there.
+    fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         // The planned matches, then one more for each that did not count, until the limit is reached.
@@ -579,13 +543,23 @@ impl PlannedPart {
         }
         let seat = |side: usize| cell.pairing[side];
         due.into_iter().map(move |(index, turns)| {
-            let due = |turn: usize| Due { turn, seats: self.seatings[turn].iter().map(|&side| seat(side)).collect() };
-            let rank = index - index.min(cell.blocks.start);
+            let due = |turn: usize| Due { turn, seats: self.sides(turn).iter().map(|&side| seat(side)).collect() };
+            let number = index - index.min(cell.blocks.start);
+            let pairings = self.cells.len() as u64 / u64::from(self.rounds());
+            let rank = match cell.places.get(number as usize) {
+                Some(&place) => [place / pairings.max(1), place],
+                None => [number, 0],
+            };
             (
                 rank,
                 Block { part: at, pairing: cell.pairing.clone(), index, matches: turns.into_iter().map(due).collect() },
             )
         })
+    }
+
+    /// How many times its pairings are played through.
+    fn rounds(&self) -> u32 {
+        if self.part.schedule == Schedule::RoundRobin { self.part.cycles } else { 1 }
     }
 
     /// The largest number of matches that the part may need.
@@ -600,6 +574,25 @@ impl PlannedPart {
                 looks * levels.into_iter().map(most).max().unwrap_or(0)
             }
             _ => self.cells.iter().map(of).sum(),
+        }
+    }
+}
+
+/// Draws the order of the blocks of a part, cycle by cycle. `draw` names the suite, its seed and the part.
+fn shuffle(cells: &mut [Cell], draw: &str) {
+    let mut starts: Vec<u64> = cells.iter().map(|cell| cell.blocks.start).collect();
+    starts.dedup();
+    let mut next = 0..;
+    for (cycle, start) in starts.into_iter().enumerate() {
+        let own = (0..cells.len()).filter(|&at| cells[at].blocks.start == start);
+        let mut all: Vec<(usize, usize)> =
+            own.flat_map(|at| (0..cells[at].blocks.clone().count()).map(move |k| (at, k))).collect();
+        cells.iter_mut().filter(|cell| cell.blocks.start == start).for_each(|cell| {
+            cell.places = vec![0; cell.blocks.clone().count()];
+        });
+        Stream::named(&format!("ludex.v1:order:{draw}:{cycle}")).shuffle(&mut all);
+        for ((at, k), place) in all.into_iter().zip(&mut next) {
+            cells[at].places[k] = place;
         }
     }
 }

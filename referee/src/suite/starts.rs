@@ -12,7 +12,6 @@ use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::plan::Place;
 use super::{Part, SuiteError};
 
 /// The files of starts that come with the program, by name.
@@ -76,14 +75,10 @@ impl Excerpts {
         let block = if self.blocks == 0 { index } else { index % self.blocks };
         let line = block.checked_rem(self.starts.len() as u64);
         let start = line.and_then(|line| self.starts.get(line as usize)).cloned().unwrap_or_default();
-        let seating = self.seatings.get(turn).filter(|_| self.moves.is_some());
+        let seating = turn.checked_rem(self.seatings.len()).and_then(|turn| self.seatings.get(turn));
+        let seating = seating.filter(|_| self.moves.is_some());
         let sides = seating.into_iter().flatten().enumerate();
         Excerpt { start, moves: self.moves, of: sides.filter(|(_, side)| **side == 0).map(|(seat, _)| seat).collect() }
-    }
-
-    /// What the match with this [key](super::plan::key) plays.
-    pub fn of_match(&self, key: &str) -> Excerpt {
-        Place::parse(key).map(|place| self.of(place.index, place.turn)).unwrap_or_default()
     }
 }
 

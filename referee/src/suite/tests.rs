@@ -25,6 +25,7 @@ fn the_reference_names_every_field() {
         names(serde_json::to_value(&suite).unwrap()),
         of_parts.collect(),
         names(serde_json::to_value(&policy).unwrap()),
+        suite.figures.iter().flat_map(|figure| names(serde_json::to_value(figure).unwrap())).collect(),
     ];
     for field in fields.concat().iter().filter(|f| *f != "part") {
         let set = text.lines().any(|line| {
@@ -35,6 +36,21 @@ fn the_reference_names_every_field() {
         });
         assert!(set, "{field} is not explained");
     }
+    let tables = [
+        names(serde_json::to_value(&suite.roles[0]).unwrap()),
+        names(serde_json::to_value(&suite.variants[0]).unwrap()),
+        names(serde_json::to_value(&suite.summaries[0]).unwrap()),
+    ];
+    // What is left out where it is the default.
+    let more = ["agents", "count", "parts", "self", "sweep", "except", "groups"];
+    for field in tables.concat().iter().map(String::as_str).chain(more) {
+        assert!(text.lines().any(|line| line.starts_with(&format!("{field} ="))), "{field} is not explained");
+    }
+    assert!(
+        ["seats = \"permutations\"", "seats = \"drawn\"", "order = \"halves\"", "order = \"shuffled\""]
+            .iter()
+            .all(|value| text.contains(value))
+    );
     let schedules = ["against", "climb", "bisect", "round_robin", "self_play", "converge"];
     assert!(schedules.iter().all(|s| text.contains(&format!("schedule = \"{s}\""))));
 }
@@ -50,6 +66,10 @@ fn what_is_wrong_is_named() {
             "game = \"kun_poker\"",
             "part \"kuhn\": there is no game \"kun_poker\"; did you mean kuhn_poker?",
         ),
+        ("kind = \"bars\"", "kind = \"bar\"", "figure \"opponents\": there is no kind \"bar\"; did you mean bars?"),
+        ("id = \"effort\"", "id = \"scores\"", "used by one figure only"),
+        ("id = \"effort\"", "id = \"overall\"", "not overall or leaderboard"),
+        ("part = \"nim\"  ", "part = \"nimm\"  ", "figure \"opponents\": there is no part \"nimm\""),
         ("tables = [\"abb\", \"baa\"]", "tables = [\"ab\"]", "must have 3 letters"),
         ("\"illegal_rate\"", "\"ilegal_rate\"", "there is no metric"),
         ("opponents = [\"random\", \"anchor level=2\"]", "", "needs opponents"),
@@ -67,6 +87,30 @@ fn what_is_wrong_is_named() {
         ("seats = \"permutations\"", "seats = \"permutations\"\ntables = [\"abcd\"]", "leaves no room for tables"),
         (", \"anchor level=1\", \"anchor level=2\"]", "]", "1 named, but each block needs 3"),
         ("seats = \"permutations\"", "seats = \"permutation\"", "unknown variant"),
+        (
+            "seats = \"drawn\"",
+            "seats = \"drawn\"\ntables = [\"ab\"]",
+            "part \"among\": seats = \"drawn\" leaves no room for tables",
+        ),
+        ("order = \"shuffled\"", "order = \"halves\"", "has nothing to halve"),
+        ("blocks = 4\nblocks_of", "order = \"shuffled\"\nblocks = 4\nblocks_of", "is not for a ladder"),
+        ("blocks = 4\nblocks_of", "sweep = { a = [1] }\nblocks = 4\nblocks_of", "sweep is not for a ladder"),
+        ("is_misere = [true", "is_missere = [true", "part \"roles\": sweep: "),
+        ("is_misere = [true", "is_misere = [false", "each combination is another game"),
+        ("is_misere = [true, false]", "is_misere = []", "at least one value"),
+        ("is_misere = [true, false]", "is_misere = [true, 7]", "sweep: "),
+        ("cycles = 3\n", "cycles = 3\nself = true\n", "self = true is for schedule = \"against\""),
+        ("opponents = [\"@reference\"]", "opponents = [\"@referense\"]", "did you mean @reference?"),
+        ("opponents = [\"@reference\"]", "opponents = [\"random\"]", "no part has \"@reference\" among its opponents"),
+        ("count = 1 ", "count = 2 ", "role \"reference\": count = 2, but 1 agent named"),
+        ("name = \"reference\"\nagents", "name = \"Ref\"\nagents", "role \"Ref\": a word"),
+        ("name = \"cot\"", "name = \"brief\"", "each its own"),
+        ("parts = [\"roles\"]", "parts = [\"rolls\"]", "variant \"brief\": there is no part \"rolls\""),
+        ("name = \"listed\"", "name = \"listed\"\nparts = [\"nim\"]", "name no parts"),
+        ("except = [\"ablation\"", "except = [\"ablations\"", "there is no part \"ablations\" to leave out"),
+        ("metric = \"score\"", "metric = \"time_per_move\"", "none of its parts asks for the metric \"time_per_move\""),
+        ("groups = []", "groups = [\"maths\"]", "no part is in the group \"maths\""),
+        ("form = \"mean\"", "form = \"median\"", "unknown variant"),
         ("most = 400 }", "most = 40 }", "games at most most"),
         ("over = 10,", "over = 60,", "over is at most games"),
         ("sigma = 1.5", "sigma = 0", "above 0"),
@@ -80,7 +124,7 @@ fn what_is_wrong_is_named() {
         ("moves = 3 ", "moves = 0 ", "at least 1"),
         ("reference-starts.jsonl\"", "others.jsonl\"", "does not carry this file"),
         (
-            "moves = 3                               # the match is truncated after so many decisions of the candidate\nblocks = 2",
+            "moves = 3                               # the match is truncated after this many decisions of the candidate\nblocks = 2",
             "blocks = 3",
             "blocks = 3, but reference-starts.jsonl has 2 starts",
         ),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ludex_env::history::{self, Step, Stop};
-use ludex_env::{Draw, DynState, GameRef, Heard, MarkValue, Outcomes, Seat, Stream, Turn};
+use ludex_env::{Draw, DynState, GameRef, Heard, MarkValue, Marks, Outcomes, Seat, Stream, Turn};
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEvent, Try};
 
@@ -52,7 +52,9 @@ pub(super) fn replay(
     let (mut moves, mut unanswered) = (0, None);
     let mut hand_scores = vec![Vec::new(); game.spec().players as usize];
     let mut marks = vec![Vec::new(); game.spec().players as usize];
-    let of_game = wanted.iter().any(|name| name != EMOTION);
+    let scores = game.hand_scores().then(|| "hand_score".to_owned());
+    let names: BTreeSet<String> = wanted.iter().filter(|name| *name != EMOTION).cloned().chain(scores).collect();
+    let mut counted = Marks::named(&names);
     let mut steps = history::steps(&**game, record);
     while let Some(step) = steps.next() {
         let step = step.map_err(fault)?;
@@ -84,8 +86,9 @@ pub(super) fn replay(
                 marks[m.seat as usize].push(mark);
             }
         }
-        if !given && (of_game || game.hand_scores()) {
-            for mark in step.marks() {
+        if !given {
+            step.mark(&mut counted);
+            for mark in counted.take() {
                 if let ("hand_score", MarkValue::Number(score)) = (mark.name, &mark.value) {
                     hand_scores[mark.seat].push(*score);
                 }

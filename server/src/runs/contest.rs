@@ -64,6 +64,7 @@ impl Contest {
             data: data.to_owned(),
             scale: kept.request.scale,
             only: kept.request.only.clone(),
+            roles: kept.roles.clone(),
             secret,
             deals: Some(Deals::Once),
             shard: None,
@@ -102,7 +103,11 @@ impl Contest {
                 };
                 let played = evaluation.play(executor, run, Budget::default(), None, news)?;
                 let findings = played.findings(&evaluation.plan)?;
-                Ok((played.end, json!({ "parts": findings.rows, "groups": findings.groups })))
+                let mut verdict = json!({ "parts": findings.rows, "groups": findings.groups });
+                if !findings.summaries.is_empty() {
+                    verdict["summaries"] = json!(findings.summaries);
+                }
+                Ok((played.end, verdict))
             }
             Contest::Tournament(ready) => {
                 let played = ready.play(executor, |_, record| told(record, None))?;

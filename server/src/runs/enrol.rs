@@ -8,7 +8,8 @@ use ludex_protocol::error::{ErrorCode, Refusal, close, nearest, shortened};
 use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, Suites as SuiteList};
 use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
-use ludex_referee::suite::is_word;
+use ludex_referee::suite::roles::{Cast, RoleAgent};
+use ludex_referee::suite::{Suite, is_word};
 use serde_json::{Value, json};
 
 use super::host::Host;
@@ -241,6 +242,7 @@ impl Hub {
         let kept = Enrolment {
             request: request.clone(),
             text: offer.text.clone(),
+            roles: self.cast(request, &offer.text)?,
             cup: None,
             entrants: Vec::new(),
             until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),
@@ -248,6 +250,32 @@ impl Hub {
             over: None,
         };
         Ok(Arc::new(Host::new(kept)))
+    }
+
+    /// The agents that fill the roles of a suite in a run. All roles that its parts need are filled, by the request or by the suite.
+    fn cast(&self, request: &Enrol, text: &str) -> Result<Cast, Box<Refusal>> {
+        let games = ludex_env::Games::builtin();
+        let mut suite = Suite::parse(text, &games).map_err(|e| unkept(&e))?;
+        let bad = |message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path("roles"));
+        suite.keep_only(&request.only).map_err(|e| bad(e.to_string()))?;
+        let mut cast = Cast::new();
+        for (role, agents) in &request.roles {
+            let named = format!("@{role}");
+            for (at, agent) in agents.iter().enumerate() {
+                let mut filled = RoleAgent { name: agent.clone(), spec: agent.clone() };
+                for part in suite.parts.iter().filter(|part| part.opponents.contains(&named)) {
+                    for game in part.games(&games).map_err(|e| unkept(&e))? {
+                        let seated = self.config.opponents.seat(agent, &game, true);
+                        let seated = seated.map_err(|e| Box::new(e.path("roles").at(at)))?;
+                        filled = RoleAgent { name: seated.name, spec: seated.spec.to_string() };
+                    }
+                }
+                cast.entry(role.clone()).or_insert_with(Vec::new).push(filled);
+            }
+        }
+        suite.fill(&cast).map_err(|e| bad(e.to_string()))?;
+        suite.parts.iter().try_for_each(|part| suite.opponents(part).map(drop)).map_err(bad)?;
+        Ok(cast)
     }
 
     /// A place for an agent that is not in the run yet.
@@ -291,10 +319,13 @@ impl Hub {
             return Ok(vec![self.config.catalogue.load(&cup.game, &Params::new())?]);
         }
         let games = ludex_env::Games::builtin();
-        let suite = ludex_referee::suite::Suite::parse(&kept.text, &games).map_err(|e| unkept(&e))?;
+        let suite = Suite::parse(&kept.text, &games).map_err(|e| unkept(&e))?;
         let played = |id: &String| kept.request.only.is_empty() || kept.request.only.contains(id);
-        let parts = suite.parts.iter().filter(|part| played(&part.id));
-        parts.map(|part| part.load(&games).map_err(|e| unkept(&e))).collect()
+        let mut all = Vec::new();
+        for part in suite.parts.iter().filter(|part| played(&part.id)) {
+            all.extend(part.games(&games).map_err(|e| unkept(&e))?);
+        }
+        Ok(all)
     }
 
     /// Ends a run of this agent for good.
@@ -403,6 +434,9 @@ fn same(was: &Enrol, is: &Enrol) -> Result<(), Box<Refusal>> {
     }
     if was.only != is.only {
         return Err(differs("only", json!(was.only), json!(is.only)));
+    }
+    if was.roles != is.roles {
+        return Err(differs("roles", json!(was.roles), json!(is.roles)));
     }
     if was.candidates != is.candidates {
         return Err(differs("candidates", json!(was.candidates), json!(is.candidates)));

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use ludex_play::files::write_whole;
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::message::{Enrol, RunOver, RunReason};
+use ludex_referee::suite::roles::Cast;
 use ludex_referee::tournament::Format;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,9 @@ pub(super) struct Enrolment {
     pub request: Enrol,
     /// The text of the suite, as it was then.
     pub text: String,
+    /// The agents that the first agent gave to roles of the suite.
+    #[serde(default, skip_serializing_if = "Cast::is_empty")]
+    pub roles: Cast,
     /// The terms of a tournament, which has no suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cup: Option<CupTerms>,

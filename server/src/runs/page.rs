@@ -61,6 +61,9 @@ fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
         "run": kept.run(), "suite": kept.request.suite, "scale": kept.request.scale, "only": kept.request.only,
         "agents": agents, "candidates": kept.request.candidates,
     });
+    if !kept.request.roles.is_empty() {
+        page["roles"] = json!(kept.request.roles);
+    }
     if let Some(host) = host {
         let (due, done, eta_ms) = host.standing();
         page["state"] = "open".into();

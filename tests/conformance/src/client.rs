@@ -1,7 +1,7 @@
 //! `ludex check-client`: a server of its own that leads a client through scripts.
 //!
-//! Every script starts the client again and plays one match of tic_tac_toe with it, by the real rules; of free_style, where it
-//! answers with documents. A `Trouble` disturbs the match. In every script alike, the `host` watches that the client does nothing it may not do.
+//! Every script starts the client again and plays one match of tic_tac_toe with it, or a run of several, by the real rules; a match of
+//! free_style, where it answers with documents. A `Trouble` disturbs it. In every script alike, the `host` watches that the client does nothing it may not do.
 
 mod host;
 mod program;
@@ -56,7 +56,7 @@ const NEVER_MET: &str = "the client did not come as far as `hello` in the first 
 /// written.
 pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |script: &&Script| plan.only.as_ref().is_none_or(|only| script.name.contains(only));
-    let scripts = script::SCRIPTS.iter().filter(|script| script.level <= plan.level).filter(wanted);
+    let scripts = script::SCRIPTS.iter().filter(|script| plan.level.includes(script.level)).filter(wanted);
     let scripts: Vec<&Script> = scripts.collect();
     anyhow::ensure!(
         !scripts.is_empty(),
@@ -99,7 +99,7 @@ pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<
 async fn run(plan: &Plan, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.local_addr()?);
-    let program = Program::start(&plan.command, &url, script.game)?;
+    let program = Program::start(&plan.command, &url, script.game, script.run)?;
     let trace = Trace::new(script.name);
     let mut host = Host::new(script, listener, program, plan.patience, trace.clone());
     let fault = host.run().await.err();

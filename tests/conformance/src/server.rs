@@ -14,6 +14,7 @@ mod heard;
 mod hostile;
 mod link;
 mod matches;
+mod runs;
 mod strict;
 
 use std::sync::Arc;
@@ -108,6 +109,7 @@ const THEMES: &[&[Law]] = &[
     gym::LAWS,
     matches::LAWS,
     documents::LAWS,
+    runs::LAWS,
 ];
 
 /// Checks every law. `tell` is called with each result, in the order of the laws.

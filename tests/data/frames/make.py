@@ -196,6 +196,8 @@ CLIENT = [
     ("enrol_all", 4, "enrol", {
         "suite": "quick", "run": "mine", "scale": 0.5, "slots": 4, "only": ["nim"], "candidates": 2, "views": ["tensor"],
         "layout": "openspiel"}),
+    ("enrol_roles", 4, "enrol", {
+        "suite": "mine", "run": "mine", "roles": {"reference": ["random", "mcts sims=100"]}}),
     ("withdraw", 5, "withdraw", {"run": "mine"}),
     ("organise", 6, "organise", {
         "run": "cup", "game": "tic_tac_toe", "format": "double_round_robin",

@@ -15,6 +15,8 @@ use tokio_tungstenite::tungstenite::Message;
 struct Bot {
     url: String,
     mistake: String,
+    /// The suite and the run, if it is to play one.
+    run: Option<(String, String)>,
     session: Option<(Value, Value)>,
     next: i64,
     joined: bool,
@@ -33,6 +35,7 @@ async fn main() -> ExitCode {
     let mut bot = Bot {
         url,
         mistake,
+        run: std::env::var("LUDEX_SUITE").ok().zip(std::env::var("LUDEX_RUN").ok()),
         session: None,
         next: 10,
         joined: false,
@@ -179,7 +182,15 @@ impl Bot {
             }
             "resync" if self.makes("ignores_resync_turn") => Ok(Vec::new()),
             "resync" if !message["turn"].is_null() => Ok(self.act(&message["turn"])),
+            "match_start" if self.run.is_some() => {
+                self.acted = None;
+                Ok(Vec::new())
+            }
             "match_end" => {
+                self.over = self.run.is_none();
+                Ok(Vec::new())
+            }
+            "run_end" => {
                 self.over = true;
                 Ok(Vec::new())
             }
@@ -208,7 +219,12 @@ impl Bot {
             self.acted = None;
         }
         out.extend(self.unanswered.values().cloned());
-        if !self.joined && !self.unanswered.values().any(|request| request["type"] == "join") {
+        if let Some((suite, run)) = self.run.clone().filter(|_| !self.makes("joins_a_run")) {
+            let scale = if self.joined && self.makes("other_scale") { 0.5 } else { 1.0 };
+            if !(self.joined && self.makes("enrols_once")) {
+                out.push(self.request(json!({ "type": "enrol", "suite": suite, "run": run, "scale": scale })));
+            }
+        } else if !self.joined && !self.unanswered.values().any(|request| request["type"] == "join") {
             let game = std::env::var("LUDEX_GAME").unwrap_or_else(|_| "tic_tac_toe".into());
             out.push(self.request(json!({ "type": "join", "game": game, "against": ["random"] })));
         }

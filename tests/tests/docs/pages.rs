@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 
 use ludex_agents::{AgentClass, ArgDef, ArgKind};
-use ludex_env::Entry;
+use ludex_env::{Entry, MarkDoc};
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
+use ludex_referee::import::LAYOUTS;
+use ludex_referee::metric::{METRICS, Takes};
+use ludex_referee::rows::COLUMNS;
 use serde_json::Value;
 
 /// The random game from which the examples of views are taken, and after how many turns at most.
@@ -18,6 +21,7 @@ pub fn all() -> Vec<(String, String)> {
     let fixed = [
         ("docs/games/README.md", index()),
         ("docs/agents.md", agents()),
+        ("docs/metrics.md", metrics()),
         ("clients/python/src/ludex/catalogue.py", catalogue()),
     ];
     let fixed = fixed.map(|(path, text)| (path.to_owned(), text));
@@ -74,10 +78,75 @@ fn index() -> String {
     page
 }
 
+/// The table of what the rules count, if they count anything.
+fn marks(e: &Entry) -> String {
+    let docs = ludex_env::load(e.id).expect("a game loads with its defaults").marks_docs();
+    if docs.is_empty() {
+        return String::new();
+    }
+    let row = |d: &MarkDoc| format!("| `{}` | {} | {} | {} |\n", d.name, d.unit, d.formula, d.source);
+    let rows: String = docs.iter().map(row).collect();
+    format!(
+        "\n## Marks\n\nWhat the rules count of each step, for metrics. `ludex replay RECORD --marks` prints it.\n\n\
+         | mark | unit | what | source |\n|---|---|---|---|\n{rows}"
+    )
+}
+
+/// All metrics with their formulas, and the tables that can be imported.
+fn metrics() -> String {
+    let mut page = format!(
+        "{NOTE}\n\n# Metrics\n\nA suite asks for metrics by id, `metrics = [\"score_rate\", {{ id = \"nra\", form = \"reward\" }}]`. \
+         `ludex rate --from-table FILE --metric ID --arg NAME=VALUE` computes them of a [table](#tables). A formula exists once and \
+         serves both.\n\nThe scope says what a metric is of: an agent, all agents of a part (pool), or all parts (suite). A parameter \
+         that takes a mark also takes the columns {}.\n",
+        COLUMNS.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    );
+    for metric in METRICS {
+        let unit = if metric.unit.is_empty() { String::new() } else { format!(" Unit: {}.", metric.unit) };
+        let scope = format!("{:?}", metric.scope).to_lowercase();
+        let _ =
+            write!(page, "\n## {}\n\n`{}`, of {scope}.{unit} Source: {}.\n\n", metric.title, metric.id, metric.source);
+        let _ = writeln!(page, "    {}", metric.formula);
+        if !metric.params.is_empty() {
+            page += "\n| parameter | default | takes | meaning |\n|---|---|---|---|\n";
+        }
+        for param in metric.params {
+            let takes = match param.takes {
+                Takes::Number => "a number".to_owned(),
+                Takes::Whole => "a whole number".to_owned(),
+                Takes::Words(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+                Takes::Mark => "a mark".to_owned(),
+                Takes::Metric => "a metric, e.g. `nra form=reward`".to_owned(),
+                _ => "text".to_owned(),
+            };
+            let default =
+                if param.default.is_empty() { "must be given".into() } else { format!("`{}`", param.default) };
+            let _ = writeln!(page, "| `{}` | {default} | {takes} | {} |", param.name, param.doc);
+        }
+    }
+    page += "\n## Tables\n\nA table is CSV with one header row, or a JSON list of objects (`.csv`, `.json`). Its columns say what it \
+             holds; other columns are errors.\n\n| table | columns | optional | a row is |\n|---|---|---|---|\n";
+    for layout in &LAYOUTS {
+        let names = |all: &[&str]| all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} |",
+            layout.name,
+            names(layout.columns),
+            names(layout.optional),
+            layout.about
+        );
+    }
+    page
+}
+
 fn game(e: &Entry) -> String {
     let s = spec(e);
-    let mut page =
-        format!("{NOTE}\n\n{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n", e.page);
+    let mut page = format!(
+        "{NOTE}\n\n{}{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n",
+        e.page,
+        marks(e)
+    );
     let mut row = |what: &str, value: String| {
         let _ = writeln!(page, "| {what} | {value} |");
     };

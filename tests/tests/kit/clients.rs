@@ -17,15 +17,24 @@ async fn check(words: &[&str]) -> (Option<i32>, String) {
 
 /// A client that does everything right passes everything.
 async fn passes(command: &[&str]) {
-    let (code, out) = check(&[&["--"], command].concat()).await;
+    passes_all(14, &[&["--"], command].concat()).await;
+}
+
+/// The same with a client that plays suites too.
+async fn passes_with_runs(command: &[&str]) {
+    passes_all(18, &[&["--level", "runs", "--"], command].concat()).await;
+}
+
+async fn passes_all(lines: usize, words: &[&str]) {
+    let (code, out) = check(words).await;
     assert_eq!(code, Some(0), "{out}");
-    assert_eq!(out.lines().count(), 14, "{out}");
+    assert_eq!(out.lines().count(), lines, "{out}");
     assert!(out.lines().all(|line| line.starts_with("ok section ")), "{out}");
 }
 
 #[tokio::test]
 async fn a_right_client_passes() {
-    passes(&[BOT, "right", "{url}"]).await;
+    passes_with_runs(&[BOT, "right", "{url}"]).await;
 }
 
 /// `ludex join` in the scripts.
@@ -70,7 +79,7 @@ async fn the_rust_client_passes_without_reclaiming() {
 }
 
 /// A mistake of the bot, the check that finds it with its section, and the beginning of what the check says it did.
-const MISTAKES: [(&str, u32, &str, &str); 19] = [
+const MISTAKES: [(&str, u32, &str, &str); 22] = [
     ("stubborn", 5, "acts again when refused", "sent the refused move "),
     ("no_mask", 1, "plays a match", "sent a frame without a mask"),
     ("packed_text", 1, "plays a match", "sent a text frame that is not UTF-8 under ludex.v1.msgpack"),
@@ -94,6 +103,14 @@ const MISTAKES: [(&str, u32, &str, &str); 19] = [
     ("gives_up", 7, "sends a lost act again", "ended (exit status: 1: the connection is lost)"),
     ("sees_too_much", 7, "comes back after a cut at every message", "claimed to have seen seq"),
     ("forgets_requests", 7, "sends a lost act again", "was silent"),
+    (
+        "enrols_once",
+        12,
+        "enrols again after a cut at every message",
+        "was silent for 3 s; expected `enrol`, as after every `welcome`",
+    ),
+    ("joins_a_run", 12, "plays a run to its end", "joined a match"),
+    ("other_scale", 12, "enrols again after a cut at every message", "enrolled with {"),
     ("moves_again", 7, "sends a lost act again", "sent request 14 (`act`) but not request 13 (`act`) again"),
 ];
 
@@ -101,7 +118,11 @@ const MISTAKES: [(&str, u32, &str, &str); 19] = [
 async fn every_mistake_is_named() {
     let checks = MISTAKES.map(|(mistake, section, name, did)| async move {
         // Checks of resuming are not made at the level of a bot.
-        let level = if section == 7 { "resumable" } else { "bot" };
+        let level = match section {
+            7 => "resumable",
+            12 => "runs",
+            _ => "bot",
+        };
         // Only the mistakes of falling silent wait for the end of the patience.
         let patience = if did.starts_with("was silent") { "3" } else { "15" };
         let words = ["--level", level, "--only", name, "--patience", patience, "--", BOT, mistake, "{url}"];
@@ -266,7 +287,7 @@ async fn compiled_cpp(folder: &std::path::Path) -> Option<String> {
 async fn the_example_in_cpp_passes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     if let Some(program) = compiled_cpp(folder.path()).await {
-        passes(&[&program, "{url}"]).await;
+        passes_with_runs(&[&program, "{url}"]).await;
     }
 }
 

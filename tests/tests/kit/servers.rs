@@ -10,7 +10,7 @@ use super::ludex;
 use super::meddler::{Bend, Meddler};
 
 /// How many lines the report has.
-const LINES: usize = 66;
+const LINES: usize = 73;
 
 /// Lines that are skipped, with what they need.
 fn skipped(out: &str) -> Vec<&str> {
@@ -262,8 +262,65 @@ fn shows_too_much_to_spectators(_: &mut Vec<Value>, mut message: Value) -> Vec<V
     vec![message]
 }
 
+fn counts_double(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "progress") {
+        message["done"] = json!(message["done"].as_u64().unwrap_or(0) + 1);
+    }
+    vec![message]
+}
+
+fn ends_twice(_: &mut Vec<Value>, message: Value) -> Vec<Value> {
+    if is(&message, "run_end") { vec![message.clone(), message] } else { vec![message] }
+}
+
+fn keeps_the_setting(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if message["code"] == "conflict" {
+        message.as_object_mut().expect("a map").remove("path");
+    }
+    vec![message]
+}
+
+fn begins_before_it_answers(held: &mut Vec<Value>, message: Value) -> Vec<Value> {
+    if is(&message, "enrolled") {
+        held.push(message);
+        return Vec::new();
+    }
+    [vec![message], std::mem::take(held)].concat()
+}
+
+fn begins_anew(seen: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "enrolled") {
+        if !seen.is_empty() {
+            message["join"] = json!("j_other");
+        }
+        seen.push(message.clone());
+    }
+    vec![message]
+}
+
+fn never_withdraws(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "run_end") {
+        message["reason"] = json!("done");
+    }
+    vec![message]
+}
+
+fn plays_other_matches(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "resync") && message["turn"].is_object() {
+        message["turn"]["match"] = json!("m_other");
+    }
+    vec![message]
+}
+
+fn tells_strangers(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if message["code"] == "forbidden" {
+        message["code"] = json!("conflict");
+    }
+    vec![message]
+}
+
 /// The change, the checks that are run, and a part of the line that names it.
-const MUTATIONS: [(Bend, &str, &str); 18] = [
+const MUTATIONS: [(Bend, &str, &str); 26] = [
     (
         drops_a_reply,
         "closes its environments",
@@ -290,6 +347,14 @@ const MUTATIONS: [(Bend, &str, &str); 18] = [
     ),
     (accepts_twice, "one move for each turn", "with {\"type\":\"accepted\""),
     (shows_too_much_to_spectators, "spectators", "match_start.seat of a spectator: Some(0); expected None"),
+    (counts_double, "plays a run", "done and due of `progress`: (2, "),
+    (ends_twice, "plays a run", "after `run_end`; expected nothing"),
+    (keeps_the_setting, "keeps a run as", "expected error conflict with path \"scale\""),
+    (begins_before_it_answers, "plays a run", "expected `enrolled` before anything of the run"),
+    (begins_anew, "keeps a run as", "run and join of the same `enrol` again"),
+    (never_withdraws, "agent withdraws", "run_end.reason: Done; expected Withdrawn"),
+    (plays_other_matches, "continues a run", "match, turn and legal after the return"),
+    (tells_strangers, "for the agent that began it", "expected `error forbidden`"),
 ];
 
 #[tokio::test]

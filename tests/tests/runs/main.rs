@@ -3,6 +3,7 @@
 mod deals;
 mod excerpts;
 mod faults;
+mod fields;
 mod models;
 mod once;
 mod policies;

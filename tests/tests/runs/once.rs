@@ -63,7 +63,7 @@ fn first_plans(records: &[Record], part: &str) -> (BTreeMap<(String, u32), BTree
 fn an_answer_is_given_again_in_all_matches_of_its_seat() {
     let place = Place::new();
     for (run, jobs) in [("one", "1"), ("four", "4")] {
-        assert_eq!(evaluate(&place, "greedy", run, &["--jobs", jobs]).json()["end"], "done");
+        assert_eq!(evaluate(&place, "sound_plan", run, &["--jobs", jobs]).json()["end"], "done");
         assert!(place.ludex(&["verify", run]).well().contains("complete: all 16"));
     }
     let all = records(&place, "one");
@@ -80,15 +80,15 @@ fn an_answer_is_given_again_in_all_matches_of_its_seat() {
     // Which match comes first changes nothing that was said.
     assert_eq!(first_plans(&records(&place, "four"), "cards"), first_plans(&all, "cards"));
     // A bundle holds them. Shards would ask several times, so they are refused.
-    place.ludex(&["bundle", "one"]).well();
+    place.ludex(&["export", "one", "--bundle", "one.tar.gz"]).well();
     assert!(place.ludex(&["verify", "one.tar.gz"]).well().contains("complete: all 16"));
-    let shard = evaluate(&place, "greedy", "part", &["--shard", "1/2"]);
+    let shard = evaluate(&place, "sound_plan", "part", &["--shard", "1/2"]);
     assert!(shard.fails().contains("cannot be played in shards"), "{}", shard.err);
     // An answer that its first episode does not have.
     let path = place.of_run("one", "episodes.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let named = text.split("\"once\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    fs::write(&path, text.replace(&format!("\"once\":\"{named}\""), "\"once\":\"one.anew.0-1.0.0\"")).unwrap();
+    fs::write(&path, text.replace(&format!("\"once\":\"{named}\""), "\"once\":\"one.cards.9-9.0.0\"")).unwrap();
     let verified = place.ludex(&["verify", "one"]);
     assert!(
         verified.out.contains("which does not have it") || verified.err.contains("which does not have it"),

@@ -37,7 +37,7 @@ fn kinds(m: &MoveRecord) -> [usize; 2] {
 fn damaged_documents_end_in_no_answer_and_forfeit_a_round() {
     let place = Place::new();
     fs::write(place.path("plans.toml"), SUITE).unwrap();
-    let stub = Stub::start(&place, &["--documents", "--malformed", "0.3", "--seed", "1"]);
+    let stub = Stub::start(&place, &["--documents", "--malformed", "0.5", "--seed", "1"]);
     let model = stub.model("m", "");
     let line = ["evaluate", "--agent", &model, "--suite", "plans.toml", "--run", "r", "--json"];
     assert_eq!(place.ludex(&line).json()["end"], "done");

@@ -46,6 +46,30 @@ blocks = 4
 metrics = ["level"]
 "#;
 
+/// A role that the agent that enrols fills, a sweep, drawn seats in a drawn order.
+const ROLES: &str = r#"
+name = "roles"
+version = 1
+title = "Roles"
+[[role]]
+name = "reference"
+[[part]]
+id = "nim"
+game = "nim"
+schedule = "against"
+opponents = ["@reference"]
+sweep = { is_misere = [true, false] }
+blocks = 2
+[[part]]
+id = "lines"
+game = "tic_tac_toe"
+schedule = "against"
+opponents = ["random", "@reference"]
+seats = "drawn"
+order = "shuffled"
+blocks = 4
+"#;
+
 /// An agent that is a function of what it sees.
 const AGENT: &str = "mcts sims=120 seed=7";
 
@@ -476,4 +500,45 @@ async fn a_tournament_deals_no_cards_twice_and_its_run_is_complete() {
     let said = String::from_utf8_lossy(&audit.stdout);
     assert!(audit.status.success() && said.contains("complete: all 18"), "{said}");
     server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn roles_are_filled_by_those_who_enrol() {
+    let server = Server::start(|config| config.suites = Suites::default().with(ROLES).expect("a suite")).await;
+    let mut bot = Bot::new(server.address, "cand").await;
+    let suites = bot.call("suites", json!({})).await;
+    assert_eq!(suites["suites"][0]["matches"], 16, "{suites}");
+    let ask = |roles: Value| json!({"suite": "roles", "run": "mine", "slots": 2, "roles": roles});
+    let refusals = [
+        (json!({}), "bad_field", json!("roles")),
+        (json!({"referee": ["random"]}), "bad_field", json!("roles")),
+        (json!({"reference": ["random", "random seed=1"]}), "bad_field", json!("roles")),
+        (json!({"reference": ["randon"]}), "unknown_agent", json!("roles")),
+        // What starts a program is the operator's to offer.
+        (json!({"reference": ["uci cmd=stockfish"]}), "forbidden", json!("roles")),
+        (json!({"reference": ["llm model=x"]}), "forbidden", json!("roles")),
+    ];
+    for (roles, code, path) in refusals {
+        let answer = bot.call("enrol", ask(roles)).await;
+        assert_eq!(answer["code"], code, "{answer}");
+        assert!(answer["path"].to_string().contains(path.as_str().unwrap()), "{answer}");
+    }
+    let roles = json!({"reference": ["mcts sims=20"]});
+    let enrolled = bot.call("enrol", ask(roles.clone())).await;
+    assert_eq!((&enrolled["type"], &enrolled["due"]), (&json!("enrolled"), &json!(16)), "{enrolled}");
+    is_error(&bot.call("enrol", ask(json!({"reference": ["random"]}))).await, "conflict", "roles");
+    let (_, page) = server.get("/runs/mine").await;
+    assert_eq!(serde_json::from_str::<Value>(&page).expect("JSON")["roles"], roles, "{page}");
+    bot.play(16, first).await;
+    let end = bot.wait("run_end").await;
+    assert_eq!(end["reason"], "done", "{end}");
+    let against: Vec<&Value> = end["verdict"]["parts"][1]["against"].as_array().expect("rows").iter().collect();
+    assert_eq!((&against[0]["opponent"], &against[1]["opponent"]), (&json!("random"), &json!("mcts sims=20")));
+    let mut played = BTreeMap::new();
+    for id in bot.matches.keys().filter(|id| id.contains(".nim.")) {
+        let (_, body) = server.get(&format!("/episodes/{id}")).await;
+        let record: Value = serde_json::from_str(&body).expect("a record");
+        *played.entry(record["params"]["is_misere"].to_string()).or_insert(0) += 1;
+    }
+    assert_eq!(played, BTreeMap::from([("false".to_owned(), 4), ("true".to_owned(), 4)]));
 }

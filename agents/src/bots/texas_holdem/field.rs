@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ludex_env::Stream;
-use ludex_env::cards::{Card, Hand};
+use ludex_env::cards::{Card, Equity, Hand};
 
 use super::spot::PokerTable;
 
@@ -29,7 +29,6 @@ fn bits(cards: &[Card]) -> u64 {
 /// The deck, all hands of its hole cards (or many of them), and the cards on a full board.
 pub struct Deck {
     cards: Vec<Card>,
-    hole: usize,
     board: usize,
     pub held: Vec<Held>,
     /// By hand: its ranks and how many suits it has, by which hands are alike before the board.
@@ -48,7 +47,7 @@ impl Deck {
         let held = all.iter().map(|h| Held { bits: bits(h), hand: h.iter().copied().collect() }).collect();
         let suits = |h: &[Card]| h.iter().fold(0u32, |set, c| set | 1 << (c % 4)).count_ones();
         let kinds = all.iter().map(|h| (h.iter().map(|c| c / 4).collect(), suits(h))).collect();
-        Deck { cards, hole, board: table.board.last().copied().unwrap_or(0), held, kinds }
+        Deck { cards, board: table.board.last().copied().unwrap_or(0), held, kinds }
     }
 
     /// The place of a hand among all.
@@ -156,25 +155,7 @@ pub fn beaten(deck: &Deck, hole: &[Card], board: &[Card]) -> f64 {
 
 /// The share of the pot that one's hand wins on average against `others` random hands.
 pub fn sampled(deck: &Deck, hole: &[Card], board: &[Card], others: usize, samples: u32, rng: &mut Stream) -> f64 {
-    let own: Hand = hole.iter().copied().collect();
-    let known: Hand = board.iter().copied().collect();
-    let missing = deck.board.saturating_sub(board.len());
-    let mut rest = deck.without(bits(hole) | bits(board));
-    let mut sum = 0.0;
-    for _ in 0..samples {
-        draw(&mut rest, missing + others * deck.hole, rng);
-        let (drawn, holes) = rest.split_at(missing.min(rest.len()));
-        let full = drawn.iter().fold(known, |all, &c| all + Hand::from(c));
-        let mine = (own + full).strength();
-        let mut ties = 1.0;
-        let beaten = holes.chunks(deck.hole).take(others).all(|h| {
-            let theirs = h.iter().fold(full, |all, &c| all + Hand::from(c)).strength();
-            ties += f64::from(u8::from(theirs == mine));
-            theirs <= mine
-        });
-        sum += if beaten { 1.0 / ties } else { 0.0 };
-    }
-    sum / f64::from(samples.max(1))
+    Equity::against_random(&deck.cards, hole, board, deck.board, others, samples, rng)
 }
 
 /// Weights of the hands that a seat may hold, one for each of [`Deck::held`].

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -45,6 +45,7 @@ def evaluate(
     scale: float = 1.0,
     slots: int = 4,
     only: Sequence[str] | None = None,
+    roles: Mapping[str, Sequence[str]] | None = None,
     candidates: int = 1,
     views: Sequence[str] = ("struct", "texts"),
     layout: str | None = None,
@@ -82,6 +83,8 @@ def evaluate(
             at which it is sent: an agent that is not asynchronous and answers four matches one
             after the other has a quarter of it for each.
         only: play these parts of the suite only.
+        roles: agents of the server that fill roles of the suite, by role, such as
+            ``{"reference": ["mcts sims=100"]}``; by default the suite's own.
         candidates: how many agents the run is for. It begins when all have enrolled, each with a
             call of its own under the same ``run`` and a ``name`` of its own.
         views: some of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
@@ -114,6 +117,7 @@ def evaluate(
         "scale": scale,
         "slots": slots,
         "only": list(only) if only is not None else None,
+        "roles": {role: list(agents) for role, agents in roles.items()} if roles else None,
         "candidates": candidates,
         "views": list(views),
         "layout": layout,

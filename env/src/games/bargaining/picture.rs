@@ -20,7 +20,7 @@ pub(super) fn picture(game: &Bargaining, view: &View) -> Picture {
         (Phase::Agreed, _) => format!("p{} agrees", view.offers.len() % 2),
         (Phase::Failed, _) => "no agreement".to_owned(),
         (_, Some(p)) => format!("p{p} to move"),
-        (Phase::Chance, None) => "chance decides whether the game goes on".to_owned(),
+        (Phase::Chance, None) => "chance decides whether there is another turn".to_owned(),
         (_, None) => "values are drawn".to_owned(),
     };
     let items = game.names().map(String::from).to_vec();

@@ -167,3 +167,45 @@ fn parameters_are_checked() {
     let spec = table(&format!("bargaining(instance={GIVEN},max_num_instances=7)")).spec().clone();
     assert_eq!((spec.max_chance, table(&spec.string).spec().hash.clone()), (0, spec.hash));
 }
+
+/// The pool is 1, 1, 3, worth 3, 7, 0 to p0 and 1, 6, 1 to p1. p0 keeps the first item and two of the third: 3, and 6 + 1 for
+/// p1. The most is 3 + 7 + 3 = 13: the first and the second for p0, the third for p1.
+#[test]
+fn an_agreement_is_counted_without_discount() {
+    for more in ["", ",reward=difference,discount=0.5"] {
+        let mut s = given(more);
+        play(&mut *s, "Offer: Book: 1, Hat: 0, Basketball: 2");
+        let before = s.boxed();
+        play(&mut *s, "Agree");
+        let mut out = Marks::all();
+        before.marks(&[], &*s, &mut out);
+        let found: Vec<_> = out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect();
+        // p0 could have let p1 have the two of the third, which are worth nothing to it.
+        let of = |seat: usize, own: f64, other: f64| {
+            [
+                ("value_own", own),
+                ("value_other", other),
+                ("pareto", 0.0),
+                ("welfare", 10.0 / 13.0),
+                ("envy", 4.0),
+                ("compromise", 0.0),
+            ]
+            .map(|(name, value)| json!([seat, name, value]))
+        };
+        let agreed = [json!([0, "agreed", 1.0]), json!([1, "agreed", 1.0])];
+        assert_eq!(found, [&agreed[..], &of(0, 3.0, 7.0), &of(1, 7.0, 3.0)].concat(), "{more}");
+    }
+}
+
+/// The second seat's offer is agreed to: it keeps the second item alone, so p0 has the first and the third, worth 3.
+#[test]
+fn the_proposer_is_told_apart() {
+    let mut s = given("");
+    ["1 1 3", "0 1 0"].iter().for_each(|text| play(&mut *s, text));
+    let before = s.boxed();
+    play(&mut *s, "Agree");
+    let mut out = Marks::all();
+    before.marks(&[], &*s, &mut out);
+    let own: Vec<_> = out.take().into_iter().filter(|m| m.name == "value_own").map(|m| m.value).collect();
+    assert_eq!(own, [3.0, 6.0].map(crate::MarkValue::Number));
+}

@@ -57,6 +57,10 @@ impl Craft for Tables {
     const BUDGETS: [u32; 2] = [20, 20];
     const ACTIONS: u32 = END;
     const CELLS: u32 = 7 * 24;
+    const VALUE: &'static str = "of each round, of each seat: own health left / own health after the effects at the start (at most 1), minus the same of the \
+        enemy; without a battle 1 for the winner, else -1";
+    const STRUCTURAL: &'static str = "of each round with a legal strategy now and before, of each seat: shared \
+        pieces (name and tier) / all pieces, as multisets (Jaccard)";
     const RULES: &'static str = "Each side has up to 7 cards in a row. A Gold card costs three times as much and has twice the \
         attack, health and numbers. The side with more cards begins, the invader if they are equal; then the sides take \
         turns, and the leftmost card that has not attacked yet attacks. Both cards deal their attack at the same time. \

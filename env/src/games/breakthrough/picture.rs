@@ -14,7 +14,7 @@ pub(super) fn picture(game: &Breakthrough, view: &View, turned: bool) -> Picture
     grid.names(&mut sketch, &LETTERS[..columns]);
     let name = |square| square_name(LETTERS, rows, square);
     let stones = board::placed(&view.board, [columns, rows], MARKS);
-    stones.iter().for_each(|&(square, seat)| grid.stone(&mut sketch, square, seat));
+    grid.stones(&mut sketch, &stones);
     grid.cells(&mut sketch, name);
     let names = ["black", "white"];
     let to_move = view.to_move.as_deref().map(|side| if side == "b" { "black" } else { "white" });

@@ -187,7 +187,7 @@ fn presets_and_parameters() {
         ("chess(draw_after=1001)", "draw_after", "0 to 1000"),
         ("chess(repetition=1)", "repetition", "at least 2"),
         ("chess(max_plies=20001)", "max_plies", "0 to 20000"),
-        ("chess(preset=fide)", "preset", "botzone, qitown"),
+        ("chess(preset=fide)", "preset", "botzone, botzonebench, qitown"),
     ] {
         let e = load(text).err().unwrap();
         assert_eq!(e.name.as_deref(), Some(name), "{text}: {e}");

@@ -45,7 +45,7 @@ fn fan(sketch: &mut Sketch, at: [i32; 2], width: i32, numbers: &[u8]) -> i32 {
 }
 
 pub(super) fn picture(game: &FightTheLandlord, view: &View) -> Picture {
-    let mut sketch = Sketch::new(WIDE, 10 + 3 * SEAT + 150 + 44);
+    let mut sketch = Sketch::new(WIDE, 10 + 3 * SEAT + 112 + 40);
     let landlord = |p: usize| view.landlord.map(usize::from) == Some(p);
     for p in 0..3 {
         let area = [10, 10 + SEAT * p as i32, WIDE - 20, SEAT - 8];
@@ -102,7 +102,7 @@ pub(super) fn picture(game: &FightTheLandlord, view: &View) -> Picture {
         (None, None) => format!("{} cards are dealt", view.dealt),
     };
     let status = format!("{status}{stake}");
-    sketch.text(Paint::Ink, Anchor::Middle, [WIDE / 2, y + 150], 15, &status);
+    sketch.caption(y + 130, &status);
     let text = |numbers: &[u8]| numbers.iter().map(|&n| rank(n)).collect::<Vec<_>>().join(" ");
     let mut desc = format!("Cards held: p0 {}, p1 {}, p2 {}. ", view.held[0], view.held[1], view.held[2]);
     if let Some(p) = view.seat {

@@ -368,3 +368,34 @@ fn a_played_suit_tells_what_is_not_held() {
     // Of the other 31 cards that p2 does not see p1 has 16.
     assert!((f64::from(spades) / f64::from(draws) - 16.0 / 31.0).abs() < 0.03, "{spades}");
 }
+
+/// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with the rocket or a bomb. p1 is then after its
+/// team mate p2.
+#[test]
+fn passes_are_told_apart() {
+    let mut s = dealt("fight_the_landlord");
+    let mut told = |text: &str| {
+        let (before, seat) = (s.boxed(), s.turn().seat().unwrap());
+        let crate::Heard::Action(a) = s.read(seat, &Move::Text(text.to_owned())).unwrap() else { panic!("{text}") };
+        s.play(seat, a).unwrap();
+        let mut joint = vec![None; SEATS];
+        joint[seat] = Some(Heard::Action(a));
+        let mut out = Marks::all();
+        before.marks(&joint, &*s, &mut out);
+        out.take().iter().map(|m| serde_json::json!([m.seat, m.name, m.value])).collect::<Vec<_>>()
+    };
+    let wanted = |seat: usize, action: &str, could: f64, after: &str| {
+        let marks = [("action", serde_json::json!(action)), ("could_play", could.into()), ("after", after.into())];
+        marks.map(|(name, value)| serde_json::json!([seat, name, value])).to_vec()
+    };
+    assert_eq!(told("3"), wanted(0, "play", 1.0, "lead"));
+    assert_eq!(told("pass"), wanted(1, "pass", 1.0, "opponent"));
+    assert_eq!(told("2"), wanted(2, "play", 1.0, "opponent"));
+    assert_eq!(told("pass"), wanted(0, "pass", 1.0, "opponent"));
+    // p1 holds four eights. After its pass p2 leads.
+    assert_eq!(told("pass"), wanted(1, "pass", 1.0, "team_mate"));
+    assert_eq!(told("TJQKA"), wanted(2, "play", 1.0, "lead"));
+    // p0 holds 3 to 7 and the jokers.
+    assert_eq!(told("BR"), wanted(0, "play", 1.0, "opponent"));
+    assert_eq!(told("pass"), wanted(1, "pass", 0.0, "opponent"));
+}

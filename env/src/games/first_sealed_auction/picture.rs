@@ -61,6 +61,6 @@ pub(super) fn picture(game: &FirstSealedAuction, view: &View) -> Picture {
         (None, None) if usize::from(view.dealt) < game.n => "values are drawn".to_owned(),
         (None, None) => "the bids are opened".to_owned(),
     };
-    sketch.text(Paint::Ink, Anchor::Middle, [WIDE / 2, 10 + SEAT * game.n as i32 + 20], 15, &status);
+    sketch.caption(10 + SEAT * game.n as i32 + 20, &status);
     sketch.finish(&format!("{}: {status}", FirstSealedAuction::TITLE), &desc.join("; "))
 }

@@ -5,7 +5,36 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{FreeStyle, State};
-use crate::game::{Mark, MarkValue};
+use crate::game::{MarkDoc, MarkValue, Marks, Seat};
+use crate::marks::{COUNT, FLAG, OURS};
+use ludex_protocol::record::Try;
+
+/// The marks of messages, and of the end of the negotiation.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new(
+        "validity_errors",
+        COUNT,
+        "of each message: the issues of all attempts that were refused before it",
+        OURS,
+    ),
+    MarkDoc::new(
+        "edit_distance",
+        COUNT,
+        "of each proposal while one of the other seat is open: how many values of the document that hold no others were added, \
+         removed or changed against it",
+        OURS,
+    ),
+    MarkDoc::new("messages", COUNT, "when the rules are found, of each seat: how many messages it wrote", OURS),
+    MarkDoc::new("agreed", FLAG, "likewise: 1 if both seats agreed, else 0", OURS),
+    MarkDoc::new("own_proposal_won", FLAG, "likewise: 1 if they agreed on a proposal of the seat, else 0", OURS),
+    MarkDoc::new(
+        "clauses",
+        COUNT,
+        "likewise: actions, effects, ends, scores and pieces of the setup of the rules that are played",
+        OURS,
+    ),
+    MarkDoc::new("rule_hash", "hash", "likewise: the hash of the rules that are played", OURS),
+];
 
 /// The values of a document that hold no others, by their paths.
 fn leaves<'a>(value: &'a Value, path: String, out: &mut BTreeMap<String, &'a Value>) {
@@ -32,13 +61,12 @@ fn distance(a: &Value, b: &Value) -> usize {
 }
 
 impl FreeStyle {
-    pub(super) fn count(&self, before: &State, after: &State, out: &mut Vec<Mark>) {
+    pub(super) fn count(&self, before: &State, after: &State, out: &mut Marks) {
         let number = |n: usize| MarkValue::Number(n as f64);
         if let Some(message) = after.talk.get(before.talk.len())
             && let (Some(rules), Some(open)) = (&message.rules, self.open(before, 1 - message.seat))
         {
-            let value = number(distance(&open.canonical, &rules.canonical));
-            out.push(Mark { seat: message.seat, name: "edit_distance", value });
+            out.put(message.seat, "edit_distance", number(distance(&open.canonical, &rules.canonical)));
         }
         let (None, Some(rules)) = (&before.rules, &after.rules) else { return };
         let d = &rules.document;
@@ -52,7 +80,13 @@ impl FreeStyle {
                 ("clauses", number(clauses)),
                 ("rule_hash", MarkValue::Text(rules.hash.clone())),
             ];
-            out.extend(marks.map(|(name, value)| Mark { seat, name, value }));
+            marks.into_iter().for_each(|(name, value)| out.put(seat, name, value));
+        }
+    }
+    /// Messages that were refused.
+    pub(super) fn refused(&self, s: &State, seat: Seat, tries: &[Try], out: &mut Marks) {
+        if self.rules(s).is_none() {
+            out.number(seat, "validity_errors", tries.iter().map(|t| t.issues.len()).sum::<usize>() as u32);
         }
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn picture(size: usize, view: &View) -> Picture {
     grid.names(&mut sketch, &LETTERS[..size.min(LETTERS.len())]);
     let name = |[column, row]: [usize; 2]| point_name(size, ((size - 1 - row) * size + column) as u32);
     let stones = board::placed(&view.board, [size, size], ['X', 'O']);
-    stones.iter().for_each(|&(square, seat)| grid.stone(&mut sketch, square, seat));
+    grid.stones(&mut sketch, &stones);
     if let Some(ko) = view.ko.as_deref().and_then(|ko| read_point(size, ko)).map(|a| a as usize) {
         let [x, y] = grid.middle([ko % size, size.saturating_sub(1 + ko / size)]);
         sketch.rect(line(Paint::Red, 2), [x - 7, y - 7, 14, 14], 0);

@@ -17,7 +17,7 @@ pub(super) fn picture(game: &Gomoku, view: &View) -> Picture {
     grid.points(&mut sketch, stars);
     grid.names(&mut sketch, &LETTERS[..size]);
     let stones = board::placed(&view.board, [size, size], MARKS);
-    stones.iter().for_each(|&(square, seat)| grid.stone(&mut sketch, square, seat));
+    grid.stones(&mut sketch, &stones);
     grid.cells(&mut sketch, |square| name(size, square));
     let status = board::status(game, view, view.to_move.as_deref(), NAMES);
     let desc = board::described(NAMES, &stones, |square| name(size, square));

@@ -235,7 +235,7 @@ fn wrong_parameters_are_refused_by_name() {
         ("gomoku(dims=3)", "dims", "not played here"),
         ("gomoku(wrap=true)", "wrap", "not played here"),
         ("gomoku(anti=true)", "anti", "not played here"),
-        ("gomoku(preset=renju)", "preset", "botzone, qitown"),
+        ("gomoku(preset=renju)", "preset", "botzone, botzonebench, qitown"),
         ("mnk(m=5,n=6,k=4)", "n", "square"),
         ("mnk(m=5,n=5,k=6)", "k", "1 to 5"),
         ("mnk(m=20,n=20)", "m", "1 to 19"),

@@ -8,7 +8,7 @@ use crate::picture::labels::{panel, seat_panel, short};
 use crate::picture::{Anchor, Paint, Picture, Sketch, fill};
 
 const WIDE: i32 = 600;
-const HAND: i32 = 142;
+const HAND: i32 = 122;
 
 fn paint(letter: Option<char>) -> Paint {
     match letter {
@@ -32,9 +32,9 @@ pub(super) fn picture(game: &Hanabi, view: &View) -> Picture {
         seat_panel(&mut sketch, area, &name, view.to_move.map(usize::from) == Some(p));
         sketch.cell(&format!("p{p}"), [area[0], area[1], WIDE - 20, 28]);
         for (slot, card) in hand.iter().take(5).enumerate() {
-            let at = [area[0] + 16 + 108 * slot as i32, area[1] + 28];
+            let at = [area[0] + 16 + 112 * slot as i32, area[1] + 28];
             one(&mut sketch, at, card);
-            sketch.cell(&format!("p{p}.{slot}"), [at[0], at[1], 96, SIZE[1]]);
+            sketch.cell(&format!("p{p}.{slot}"), [at[0], at[1], 104, SIZE[1]]);
         }
     }
     let score: u32 = view.fireworks.iter().map(|&f| u32::from(f)).sum();
@@ -44,8 +44,8 @@ pub(super) fn picture(game: &Hanabi, view: &View) -> Picture {
         None => "over".to_owned(),
     };
     let status = format!("{status}; score {score}");
-    let [width, height] = sketch.size();
-    sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 22], 15, &status);
+    let [_, height] = sketch.size();
+    sketch.caption(height - 22, &status);
     let fireworks = colors.iter().zip(&view.fireworks).map(|(c, n)| format!("{c}{n}")).collect::<Vec<_>>().join(" ");
     let held = |(p, hand): (usize, &Vec<Card>)| {
         let cards =
@@ -98,8 +98,8 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
     sketch.text(Paint::Ink, Anchor::Start, [372, 104], 14, &format!("deck {}{last}", view.deck));
     panel(sketch, [10, 134, 340, 74], "Discards");
     sketch.cell("discard", [10, 134, 340, 74]);
-    for (k, name) in view.discards.iter().take(45).enumerate() {
-        let at = [28 + 21 * (k as i32 % 15), 164 + 15 * (k as i32 / 15)];
+    for (k, name) in view.discards.iter().take(39).enumerate() {
+        let at = [30 + 25 * (k as i32 % 13), 168 + 14 * (k as i32 / 13)];
         let ink = match name.chars().next() {
             Some('R') => Paint::Red,
             Some('Y') => Paint::Yellow,
@@ -129,15 +129,15 @@ fn one(sketch: &mut Sketch, [x, y]: [i32; 2], card: &Card) {
     }
     if let Some(color) = card.color.as_deref() {
         let letter = color.chars().next();
-        sketch.rect(fill(paint(letter)), [x + 60, y + 6, 28, 24], 6);
-        sketch.bold(Paint::Face, Anchor::Middle, [x + 74, y + 18], 14, &short(color, 1));
+        sketch.rect(fill(paint(letter)), [x + 64, y + 8, 28, 24], 6);
+        sketch.bold(Paint::Face, Anchor::Middle, [x + 78, y + 20], 14, &short(color, 1));
     }
     if let Some(rank) = card.rank {
-        sketch.rect(fill(Paint::Face).edge(Paint::FaceInk, 1), [x + 60, y + 36, 28, 24], 6);
-        sketch.bold(Paint::FaceInk, Anchor::Middle, [x + 74, y + 48], 14, &rank.to_string());
+        sketch.rect(fill(Paint::Face).edge(Paint::FaceInk, 1), [x + 64, y + 40, 28, 24], 6);
+        sketch.bold(Paint::FaceInk, Anchor::Middle, [x + 78, y + 52], 14, &rank.to_string());
     }
     if card.color.is_none() && card.rank.is_none() {
-        sketch.text(Paint::Faint, Anchor::Middle, [x + 76, y + 24], 12, &short(&card.colors, 5));
-        sketch.text(Paint::Faint, Anchor::Middle, [x + 76, y + 42], 12, &short(&card.ranks, 5));
+        sketch.text(Paint::Faint, Anchor::Middle, [x + 82, y + 26], 12, &short(&card.colors, 5));
+        sketch.text(Paint::Faint, Anchor::Middle, [x + 82, y + 46], 12, &short(&card.ranks, 5));
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{GameRef, load};
+use crate::{GameRef, Mark, MarkValue, load};
 
 fn table(text: &str) -> GameRef {
     load(text).unwrap()
@@ -229,4 +229,31 @@ fn a_seer_sees_all() {
     assert_eq!(hands(Viewer::Seat(0)), hands(Viewer::Public));
     assert!(hands(Viewer::Public)[0][0]["card"].is_string());
     assert!(!s.legal_list(0).is_empty());
+}
+
+#[test]
+fn moves_have_their_kind_and_risk() {
+    let g = game(Params::default());
+    let mut s = dealt(&g, TEN);
+    for (text, word, risk) in
+        [("tell white", "reveal", 0.0), ("tell rank 1", "reveal", 0.0), ("discard 4", "discard", 5.0)]
+    {
+        let (before, seat) = (s, g.turn(&s).seat().unwrap());
+        play(&g, &mut s, text);
+        let mut joint = vec![None; 2];
+        joint[seat] = Some(Heard::Action(s.moves().last().unwrap().action.into()));
+        let mut out = Marks::all();
+        g.marks(&before, &joint, &s, &mut out);
+        let found: Vec<_> = out.take().into_iter().map(|m| (m.seat, m.name, m.value)).collect();
+        let wanted = [(seat, "action", MarkValue::Word(word)), (seat, "risk", MarkValue::Number(risk))];
+        assert_eq!(found, wanted, "{text}");
+    }
+    // A card is dealt: that is no move. Then p1 plays one.
+    let mut out = Marks::all();
+    g.marks(&s, &[], &s, &mut out);
+    assert!(out.take().is_empty());
+    g.play_unchecked(&mut s, 0);
+    let a = g.id(Move::Play(0)).unwrap();
+    g.marks(&s, &[None, Some(Heard::Action(a))], &s, &mut out);
+    assert_eq!(out.take()[1], Mark { seat: 1, name: "risk", value: MarkValue::Number(10.0) });
 }

@@ -18,7 +18,7 @@ pub(super) fn picture(view: &View) -> Picture {
         let me = if view.seat.map(usize::from) == Some(p) { " (you)" } else { "" };
         sketch.bold(Paint::Ink, Anchor::Start, [16, y], 14, &format!("p{p}{me}"));
         for (k, c) in moves.chars().skip(first).take(MOST).enumerate() {
-            let at = [96 + 20 * k as i32, y];
+            let at = [112 + 20 * k as i32, y];
             sketch.circle(fill(if c == 'C' { Paint::Green } else { Paint::Red }), at, 9);
             let letter = if c == 'C' { "C" } else { "D" };
             sketch.bold(Paint::Paper, Anchor::Middle, at, 11, letter);
@@ -26,7 +26,7 @@ pub(super) fn picture(view: &View) -> Picture {
         sketch.bold(Paint::Ink, Anchor::End, [WIDE - 14, y], 15, &view.score[p].to_string());
     }
     for (k, _) in (first..rounds.min(first + MOST)).enumerate().filter(|(k, _)| (first + k) % 5 == 4) {
-        let at = [96 + 20 * k as i32, 18];
+        let at = [112 + 20 * k as i32, 18];
         sketch.text(Paint::Faint, Anchor::Middle, at, 11, &(first + k + 1).to_string());
     }
     button(&mut sketch, [96, 120, 150, 44], "cooperate", "cooperate (C)");
@@ -36,7 +36,7 @@ pub(super) fn picture(view: &View) -> Picture {
         Phase::Chance => format!("round {rounds} is played; chance decides whether it was the last"),
         Phase::Over => format!("over after round {rounds}"),
     };
-    sketch.text(Paint::Ink, Anchor::Middle, [WIDE / 2, 192], 15, &status);
+    sketch.caption(192, &status);
     let lane = |p: usize| format!("p{p}: {} ({} in all)", tail(&view.moves[p]), view.score[p]);
     sketch.finish(&format!("{}: {status}", IteratedPrisonersDilemma::TITLE), &format!("{}. {}.", lane(0), lane(1)))
 }

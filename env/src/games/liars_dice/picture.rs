@@ -53,8 +53,8 @@ pub(super) fn picture(game: &LiarsDice, view: &View) -> Picture {
         (None, Some([winner, loser])) => format!("p{winner} wins, p{loser} loses"),
         (None, None) => "the dice are rolled".to_owned(),
     };
-    let [width, height] = sketch.size();
-    sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 22], 15, &status);
+    let [_, height] = sketch.size();
+    sketch.caption(height - 22, &status);
     let words = |dice: &[u8]| dice.iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
     let mut desc = match view.seat {
         Some(p) => format!("p{p} sees its dice {}. ", words(&view.dice)),

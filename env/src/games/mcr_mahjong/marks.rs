@@ -2,10 +2,30 @@
 
 use super::fans::{FANS, ROWS};
 use super::state::{Done, Outcome, SEATS, State};
-use crate::game::{Mark, MarkValue, Seat};
+use crate::game::{MarkDoc, Marks, Seat};
+use crate::marks::WORD;
+
+const POINTS: &str = "points";
+const BENCH: &str = "BotzoneBench";
+
+/// The marks of a hand.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new("hand_score", POINTS, "at the end of each hand, of each seat: what it got", "IJCAI 2020"),
+    MarkDoc::new(
+        "won_by",
+        WORD,
+        "likewise: `self_draw`, `discard` or `robbed` of the winner, by where the tile came from; `dealt_in` of the seat whose \
+         tile it was; `paid` of the others who paid; `drawn` of all in a drawn hand; `false` of all after a false HU, where \
+         `hand_score` tells who said it",
+        BENCH,
+    ),
+    MarkDoc::new("total", POINTS, "of the winner of a hand: its points with flowers", BENCH),
+    MarkDoc::new("fan", WORD, "of the winner of a hand, for each fan, as often as it counts: its name", BENCH),
+    MarkDoc::new("fan_points", POINTS, "likewise: what the fan is worth once", BENCH),
+];
 
 /// The marks of the hand that ended between two positions, if one did.
-pub(super) fn count(before: &State, after: &State, out: &mut Vec<Mark>) {
+pub(super) fn count(before: &State, after: &State, out: &mut Marks) {
     if after.done.len() > before.done.len()
         && let Some(done) = after.done.last()
     {
@@ -13,20 +33,18 @@ pub(super) fn count(before: &State, after: &State, out: &mut Vec<Mark>) {
     }
 }
 
-fn of_seat(done: &Done, seat: Seat, out: &mut Vec<Mark>) {
-    let mut mark = |name: &'static str, value: MarkValue| out.push(Mark { seat, name, value });
-    let number = |n: u32| MarkValue::Number(n.into());
-    mark("hand_score", MarkValue::Number(done.scores[seat].into()));
-    mark("won_by", MarkValue::Word(won_by(done, seat)));
+fn of_seat(done: &Done, seat: Seat, out: &mut Marks) {
+    out.number(seat, "hand_score", done.scores[seat]);
+    out.word(seat, "won_by", won_by(done, seat));
     let won = !matches!(done.outcome, Outcome::Drawn | Outcome::False);
     if !won || usize::from(done.winner) != seat {
         return;
     }
-    mark("total", number(done.points));
+    out.number(seat, "total", done.points);
     for &(fan, count) in done.fans.iter().filter(|(fan, _)| *fan < ROWS) {
         for _ in 0..count {
-            mark("fan", MarkValue::Word(FANS[fan].name));
-            mark("fan_points", number(FANS[fan].points));
+            out.word(seat, "fan", FANS[fan].name);
+            out.number(seat, "fan_points", FANS[fan].points);
         }
     }
 }

@@ -7,10 +7,10 @@ use super::view::{Kind, MeldView, View};
 use crate::game::Game as _;
 use crate::picture::labels::seat_panel;
 use crate::picture::tiles::{SIZE, Tile, back, tile};
-use crate::picture::{Anchor, Paint, Picture, Sketch, fill, line};
+use crate::picture::{Paint, Picture, Sketch, fill, line};
 
 const WIDE: i32 = 760;
-const SEAT: i32 = 164;
+const SEAT: i32 = 150;
 const WINDS: [&str; 4] = ["east", "south", "west", "north"];
 
 fn face(kind: Kind) -> Tile {
@@ -88,7 +88,7 @@ pub(super) fn picture(view: &View) -> Picture {
         (None, None, None) => "tiles are dealt".to_owned(),
     };
     let status = format!("{status}; {hand}{wind}; {left} tiles in the wall");
-    sketch.text(Paint::Ink, Anchor::Middle, [WIDE / 2, 10 + 4 * SEAT + 18], 15, &status);
+    sketch.caption(10 + 4 * SEAT + 18, &status);
     let discards: Vec<String> =
         view.discards.iter().rev().take(8).rev().map(|d| format!("p{} {}", d.seat, name(d.tile.0))).collect();
     desc += &format!("Last discards: {}.", discards.join(", "));
@@ -130,7 +130,7 @@ fn rest(sketch: &mut Sketch, view: &View, p: usize, [x, y, width, _]: [i32; 4]) 
     let own: Vec<_> = own.collect();
     // The newest ones, where there are more than fit.
     for (k, discard) in own[own.len().saturating_sub(22)..].iter().enumerate() {
-        let at = [x + 12 + 27 * k as i32, y + 100];
+        let at = [x + 12 + 27 * k as i32, y + 96];
         sketch.moved(at, 75, |s| {
             tile(s, [0, 0], face(discard.tile));
             if discard.claimed_by.is_some() {

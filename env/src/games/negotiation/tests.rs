@@ -104,3 +104,40 @@ fn instances_are_checked() {
     assert!(load("negotiation(enable_proposals=false)").is_err());
     assert!(load("negotiation(num_symbols=22)").is_err());
 }
+
+/// p1 keeps 2 of the first item and 3 of the second, 14 + 18 = 32. p0 gets 4 of the third, 28. No sum is greater: 2 * 7, 3 * 6 and
+/// 4 * 7 make 60.
+#[test]
+fn an_agreement_is_counted() {
+    let g = game(GIVEN);
+    let mut s = g.start();
+    for text in ["Proposal: [1, 0, 4]", ", Utterance: [0, 1, 2]", "<Proposal: [2, 3, 0]>", "<Utterance: [4, 4, 4]>"] {
+        play(&g, &mut s, text);
+    }
+    let before = s;
+    play(&g, &mut s, "<Agree>");
+    let mut out = Marks::all();
+    g.marks(&before, &[], &s, &mut out);
+    let found: Vec<_> = out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect();
+    let of = |seat: usize, own: f64, other: f64| {
+        [
+            ("value_own", own),
+            ("value_other", other),
+            ("pareto", 1.0),
+            ("welfare", 1.0),
+            ("envy", 4.0),
+            ("compromise", 0.0),
+        ]
+        .map(|(name, value)| json!([seat, name, value]))
+    };
+    let agreed = [json!([0, "agreed", 1.0]), json!([1, "agreed", 1.0])];
+    assert_eq!(found, [&agreed[..], &of(0, 28.0, 32.0), &of(1, 32.0, 28.0)].concat());
+    let mut s = before;
+    s.proposed = s.limit;
+    s.uttered = s.limit;
+    g.marks(&before, &[], &s, &mut out);
+    assert_eq!(
+        out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect::<Vec<_>>(),
+        [json!([0, "agreed", 0.0]), json!([1, "agreed", 0.0])]
+    );
+}

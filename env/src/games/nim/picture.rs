@@ -49,7 +49,7 @@ pub(super) fn picture(game: &Nim, view: &View) -> Picture {
         (None, Some(p)) => format!("p{p} wins"),
         (None, None) => "over".to_owned(),
     };
-    sketch.text(Paint::Ink, Anchor::Middle, [width / 2, 24 + height + 66], 14, &status);
+    sketch.caption(24 + height + 66, &status);
     let sizes: Vec<String> = view.piles.iter().enumerate().map(|(k, n)| format!("pile {} has {n}", k + 1)).collect();
     sketch.finish(&format!("{}: {status}", Nim::TITLE), &sizes.join(", "))
 }

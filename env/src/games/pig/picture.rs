@@ -38,7 +38,7 @@ pub(super) fn picture(game: &Pig, view: &View) -> Picture {
         None if view.moves >= game.params.horizon => "a draw".to_owned(),
         None => format!("p{} to move, {} points in this turn; {} win", view.turn, view.turn_total, game.goal),
     };
-    sketch.text(Paint::Ink, Anchor::Middle, [220, y + 82], 15, &status);
+    sketch.caption(y + 82, &status);
     let scores: Vec<String> = view.scores.iter().enumerate().map(|(p, s)| format!("p{p} has {s}")).collect();
     sketch.finish(&format!("{}: {status}", Pig::TITLE), &scores.join(", "))
 }

@@ -12,7 +12,7 @@ pub(super) fn picture(game: &Reversi, view: &View) -> Picture {
     grid.names(&mut sketch, "abcdefgh");
     let name = |[column, row]: [usize; 2]| square_text((row * 8 + column) as u32);
     let stones = board::placed(&view.board, [8, 8], MARKS);
-    stones.iter().for_each(|&(square, seat)| grid.stone(&mut sketch, square, seat));
+    grid.stones(&mut sketch, &stones);
     grid.cells(&mut sketch, name);
     let [black, white] = view.discs;
     let status = board::status(game, view, view.to_move.as_deref(), NAMES);

@@ -44,7 +44,11 @@ pub(super) fn picture(game: &TexasHoldem, view: &View) -> Picture {
     let status = match (hand.to_move, hand.won.is_empty()) {
         (Some(p), _) => format!("{count}p{p} to move"),
         (None, true) => format!("{count}cards are dealt"),
-        (None, false) => format!("{count}over"),
+        (None, false) => {
+            let best = hand.won.iter().enumerate().filter(|(_, won)| **won > 0.0);
+            let best: Vec<String> = best.map(|(p, won)| format!("p{p} wins {won}")).collect();
+            format!("{count}{}", if best.is_empty() { "nobody wins".to_owned() } else { best.join(", ") })
+        }
     };
     let players = (0..game.table.n).map(player).collect();
     CardTable { board, pot: format!("Pot {pot}"), players, status }.picture(TexasHoldem::TITLE)

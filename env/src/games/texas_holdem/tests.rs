@@ -320,3 +320,80 @@ fn flaws_of_questions_are_named() {
         assert!(got.contains(word), "{q}: {got}");
     }
 }
+
+/// The marks of the last of these moves, and of chance after it: (seat, name, value).
+fn counted(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Value)> {
+    let (last, first) = moves.split_last().unwrap();
+    let mut s = played(params, cards, first);
+    let (before, seat) = (s.boxed(), s.turn().seat().unwrap());
+    let Heard::Action(a) = s.read(seat, &Move::Text((*last).to_owned())).unwrap() else { unreachable!() };
+    s.play(seat, a).unwrap();
+    let mut joint = vec![None; 2];
+    joint[seat] = Some(Heard::Action(a));
+    let mut out = Marks::all();
+    before.marks(&joint, &*s, &mut out);
+    out.take().into_iter().map(|m| (m.seat, m.name.to_owned(), json!(m.value))).collect()
+}
+
+fn equity(cards: &str, moves: &[&str]) -> f64 {
+    let all = counted("preset=hunl_fcpa", cards, moves);
+    all.iter().find(|m| m.1 == "equity").unwrap().2.as_f64().unwrap()
+}
+
+#[test]
+fn decisions_have_their_word() {
+    let word = |params: &str, moves: &[&str]| {
+        let all = counted(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
+        all.into_iter().find(|m| m.1 == "action").unwrap().2
+    };
+    // The small blind calls, the big blind checks; then a bet, a raise, a fold.
+    assert_eq!(word("", &["Call"]), "call");
+    assert_eq!(word("", &["Call", "Call"]), "check");
+    assert_eq!(word("", &["Call", "Call", "Bet"]), "raise");
+    assert_eq!(word("", &["Call", "Call", "Bet", "Fold"]), "fold");
+    assert_eq!(word("", &["AllIn"]), "all_in");
+    // To call everything is a call.
+    assert_eq!(word("", &["AllIn", "Call"]), "call");
+    // A bet of all there is, by its size.
+    assert_eq!(word("preset=hunl_fullgame", &["Bet20000"]), "all_in");
+    assert_eq!(word("preset=hunl_fullgame", &["Bet400"]), "raise");
+    assert_eq!(word("preset=botzonebench", &["-2"]), "all_in");
+    assert_eq!(word("preset=llmarena", &["RaiseFullPot"]), "raise");
+}
+
+#[test]
+fn hands_that_end_are_counted() {
+    let ends = |params: &str, moves: &[&str]| {
+        let all = counted(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
+        let of = |name: &str| all.iter().filter(|m| m.1 == name).map(|m| m.2.as_f64().unwrap()).collect::<Vec<_>>();
+        (of("hand"), of("folded_hand"))
+    };
+    assert_eq!(ends("", &["Call"]), (vec![], vec![]));
+    // p1 posts the small blind and acts first.
+    let mut s = played("", "", &[]);
+    let first = s.turn().seat().unwrap();
+    s.play(first, FOLD).unwrap();
+    let folded = [0, 1].map(|seat| f64::from(u8::from(seat == first))).to_vec();
+    assert_eq!(ends("", &["Fold"]), (vec![1.0; 2], folded.clone()));
+    // In a match the next hand begins, and the blinds change seats.
+    let (hands, gave_up) = ends("hands=3", &["Fold", "Fold"]);
+    assert_eq!((hands, gave_up), (vec![2.0; 2], folded.iter().map(|f| 1.0 - f).collect()));
+}
+
+/// Seats get two cards each, p0 first; the small blind, p1, acts first before the flop, p0 after it.
+#[test]
+fn equities_by_hand() {
+    let at_river = &["Call"; 7];
+    // Four aces: only a straight flush is better, and this board allows none.
+    assert_eq!(equity("As Ah 7c 2d Ad Ac 9s 5h 3d", at_river), 1.0);
+    // The board is the best hand: everybody splits.
+    assert_eq!(equity("2c 3d 7c 2d As Ks Qs Js Ts", at_river), 0.5);
+    // 9s 8s on Qs Js Ts 2d 2h is a straight flush to the queen. As Ks alone beats it, one of 990 hands; none ties.
+    let e = equity("9s 8s 7c 2c Qs Js Ts 2d 2h", at_river);
+    assert!((e - 989.0 / 990.0).abs() < 0.0012, "{e}");
+    // The stream is named by what is seen: the same position gives the same number.
+    assert_eq!(e, equity("9s 8s 4c 4h Qs Js Ts 2d 2h", at_river));
+    // Aces against a random hand before the flop.
+    let e = equity("7c 2d As Ah", &["Call"]);
+    assert!((e - 0.852).abs() < 0.015, "{e}");
+}

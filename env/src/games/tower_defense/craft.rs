@@ -56,6 +56,10 @@ impl Craft for Tables {
     const BUDGETS: [u32; 2] = [2000, 1500];
     const ACTIONS: u32 = END;
     const CELLS: u32 = 13 * 60;
+    const VALUE: &'static str = "of each round: for the humans 1 + cost of their surviving units / budget if they won, else -(cost of the demons alive or to come \
+        / cost of all demons); for the demons the negative of that; summoned demons cost 0; without a battle 1 for the winner, else -1";
+    const STRUCTURAL: &'static str = "of each round with a legal strategy now and before, of each seat: shared \
+        pieces (name and cell) / all pieces, as multisets (Jaccard)";
     const RULES: &'static str = "The field has rows y 0 to 4. Humans stand in columns x 0 to 10; demons enter at column 11 and \
         walk to the left. A demon that reaches the left edge wins for the demons; the humans win when no demon is left. \
         A cell holds one human unit. A demon stops before a unit in its row and attacks it once a second; humans shoot \

@@ -44,7 +44,7 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
                 &format!("out in round {}", out.round + 1),
             );
         } else if votes > 0 {
-            sketch.text(Paint::Faint, Anchor::End, [area[0] + 283, area[1] + 16], 13, &format!("{votes} recent votes"));
+            sketch.text(Paint::Faint, Anchor::End, [area[0] + 283, area[1] + 16], 13, &format!("votes: {votes}"));
         }
         let clues = view.clues.iter().filter(|c| is(&c.seat));
         let said: Vec<String> =
@@ -71,6 +71,6 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
         Phase::Over => "over".to_owned(),
         _ => "the words are drawn".to_owned(),
     };
-    sketch.text(Paint::Ink, Anchor::Middle, [WIDE / 2, 44 + rows * SEAT + 14], 15, &status);
+    sketch.caption(44 + rows * SEAT + 14, &status);
     sketch.finish(&format!("{}: {status}", Undercover::TITLE), &desc.join(". "))
 }

@@ -466,7 +466,9 @@ fn random_games_end_as_they_must() {
 
 /// The marks of a step, as (seat, name, value).
 fn marks(before: &dyn DynState, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<serde_json::Value> {
-    before.marks(joint, after).iter().map(|m| json!([m.seat, m.name, m.value])).collect()
+    let mut out = Marks::all();
+    before.marks(joint, after, &mut out);
+    out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect()
 }
 
 #[test]
@@ -572,4 +574,38 @@ fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
         assert!(s.play_together(&joint).is_err(), "{joint:?}");
     }
     assert_eq!(s.view(Viewer::Public).value(), before);
+}
+
+/// Attempts before a clue: one held the word twice over and was said before, one was too long.
+#[test]
+fn refused_clues_are_counted() {
+    let s = start(&format!("{GIVEN})"));
+    let attempt = |codes: &[&str]| Try {
+        action: None,
+        text: None,
+        proposal: None,
+        code: ludex_protocol::ErrorCode::IllegalAction,
+        issues: codes.iter().map(|code| Issue { path: "/clue".into(), ..Issue::default() }.code(code)).collect(),
+        ms: 0,
+        notes: None,
+    };
+    let counted = |tries: &[Try]| {
+        let mut out = Marks::all();
+        s.tried(0, tries, &mut out);
+        out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect::<Vec<_>>()
+    };
+    let tries = [attempt(&["contains_word", "repeated"]), attempt(&["too_long"]), attempt(&["contains_word"])];
+    assert_eq!(counted(&tries), [json!([0, "clue_contains_word", 2.0]), json!([0, "repeated", 1.0])]);
+    assert_eq!(counted(&[]), [json!([0, "clue_contains_word", 0.0]), json!([0, "repeated", 0.0])]);
+    // The codes are those of real refusals.
+    let codes = |text: &str| {
+        let refusal = s.read(0, &Move::Document(json!({ "clue": text }))).unwrap_err();
+        refusal.issues.into_iter().filter_map(|i| i.code.map(String::from)).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("The moons are bright"), ["contains_word"]);
+    let mut s = start(&format!("{GIVEN})"));
+    round(&mut *s);
+    let mut out = Marks::all();
+    s.tried(0, &tries, &mut out);
+    assert!(out.take().is_empty(), "a vote is not a clue");
 }

@@ -14,6 +14,7 @@ use ludex_env::{Ask, GameRef, Journal};
 use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_referee::read::{Refused, Source};
+use ludex_referee::suite::plan::Place;
 use ludex_referee::suite::starts::Excerpt;
 use serde_json::Value;
 
@@ -104,11 +105,12 @@ pub(super) fn replayed(
         let message = "it says that calls are not bound, but the records have their digests".to_owned();
         return (forged.then_some(Refused { source, episode: None, message }).into_iter().collect(), Some(note));
     }
-    let mut readers: HashMap<(usize, String), Arc<dyn Agent>> = HashMap::new();
+    let mut readers: HashMap<(String, String), Arc<dyn Agent>> = HashMap::new();
     let mut wrong = Vec::new();
     for (source, record) in records {
         let Some(planned) = walk.of_episode(&run.about.run, &record.header.episode) else { continue };
         let part = &ground.parts[planned.part];
+        let game = part.game(planned.turn);
         let specs: Vec<Option<&AgentSpec>> =
             planned.seats.iter().map(|&who| ground.specs.get(&(planned.part, who))).collect();
         let model = |spec: &Option<&AgentSpec>| spec.is_some_and(|spec| spec.class() == AgentClass::Model);
@@ -119,8 +121,8 @@ pub(super) fn replayed(
         for (seat, spec) in specs.iter().enumerate() {
             let Some(spec) = spec.cloned() else { continue };
             let agent: Arc<dyn Agent> = if model(&Some(&spec)) {
-                let key = (planned.part, spec.to_string());
-                match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, &part.game), Ok) {
+                let key = (game.spec().string.clone(), spec.to_string());
+                match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, game), Ok) {
                     Ok(agent) => once::again(&part.once, record, seat, readers.entry(key).or_insert(agent).clone()),
                     // An agent that does not fit its part was named with the settings.
                     Err(_) => continue,
@@ -134,9 +136,10 @@ pub(super) fn replayed(
             continue;
         }
         let kept = Kept::new(run.calls_of(&record.header.episode), specs.len());
-        let excerpt = part.excerpts.of_match(&planned.key);
+        let place = Place::parse(&planned.key);
+        let excerpt = place.map(|place| part.excerpts.of(place.index, place.turn)).unwrap_or_default();
         let asking = Asking { skip_forced: part.policy.skip_forced, journals: Some(&kept), ..Asking::default() };
-        let again = play_match(setup(&part.game, record, excerpt), &seated.iter().collect::<Vec<_>>(), asking);
+        let again = play_match(setup(game, record, excerpt), &seated.iter().collect::<Vec<_>>(), asking);
         if let Some(message) = difference(record, &again.record, again.failure) {
             let episode = Some(record.header.episode.clone());
             wrong.push(Refused { source: source.clone(), episode, message });

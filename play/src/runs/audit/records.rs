@@ -49,7 +49,8 @@ pub(super) fn against_plan(run: &Archive, ground: &Ground, walk: &Walk, record: 
     let Some(part) = ground.parts.iter().position(|part| part.id == place.part) else {
         return vec![format!("the suite has no part {:?}", place.part)];
     };
-    let GroundPart { id, game, policy, seeds, excerpts, .. } = &ground.parts[part];
+    let GroundPart { id, policy, seeds, excerpts, .. } = &ground.parts[part];
+    let game = ground.parts[part].game(place.turn);
     let mut wrong = Vec::new();
     let seed = seeds.of(&place.pairing, place.index, place.turn).to_string();
     match record.footer.seed.as_deref() {

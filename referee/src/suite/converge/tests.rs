@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use ludex_env::{Games, Stream};
 
 use super::super::Suite;
-use super::super::plan::{Block, Plan, Results, key};
+use super::super::plan::{Block, Done, Plan, Results, key};
 use super::*;
 use crate::rating::trueskill::trueskill;
 
@@ -79,7 +79,8 @@ fn random_pairs_meet_until_the_ratings_have_settled() {
     // Played one at a time, or out of order, they are the same.
     assert_eq!(played(&plan, result, |due| due[..1].to_vec()).0, all);
     assert_eq!(played(&plan, result, |due| due.iter().rev().step_by(3).cloned().collect()).0, all);
-    assert_eq!(plan.matches_at_most(), 400);
+    // Somebody may be left without a partner for its last matches.
+    assert!((390..=400).contains(&plan.matches_at_most()));
 }
 
 #[test]

@@ -1,3 +1,5 @@
+mod fields;
+
 use std::collections::BTreeSet;
 
 use super::super::verdict::level;
@@ -179,15 +181,10 @@ fn tables_seat_as_many_entrants_as_they_have_letters() {
 
 #[test]
 fn a_plan_goes_on_wherever_it_stopped() {
-    let plan = plan(
-        Suite::named("reference")
-            .unwrap()
-            .split_once("[[part]]")
-            .map(|(_, parts)| format!("[[part]]{parts}"))
-            .unwrap()
-            .as_str(),
-        1.0,
-    );
+    let games = Games::builtin();
+    let suite = Suite::parse(Suite::named("reference").unwrap(), &games).unwrap();
+    let two = ["x", "y"].map(|name| (name.to_owned(), "random".to_owned()));
+    let plan = Plan::new(suite, &two, 1.0, &games).unwrap();
     let rule = |part: usize, level: Option<u32>, index: u64, turn: usize| {
         Done::Points(((part as u64 + u64::from(level.unwrap_or(1)) * index + turn as u64) % 3) as f64 / 2.0)
     };
@@ -229,7 +226,9 @@ const MIXED: &str = "\
 [part.policy]\ninvalid = \"replay\"\n\
 [[part]]\nid = \"leduc\"\ngame = \"leduc_poker\"\nschedule = \"climb\"\nblocks = 3\n\
 [[part]]\nid = \"among\"\ngame = \"kuhn_poker\"\nschedule = \"round_robin\"\nblocks = 2\ncycles = 3\n\
-[[part]]\nid = \"self\"\ngame = \"leduc_poker\"\nschedule = \"self_play\"\nblocks = 3\n";
+[[part]]\nid = \"self\"\ngame = \"leduc_poker\"\nschedule = \"self_play\"\nblocks = 3\n\
+[[part]]\nid = \"cup\"\ngame = \"tic_tac_toe\"\nschedule = \"round_robin\"\nblocks = 2\ncycles = 3\nseats = \"drawn\"\norder = \"shuffled\"\n\
+[[part]]\nid = \"swept\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"anchor level=1\"]\nsweep = { is_misere = [true, false] }\nblocks = 5\n";
 
 fn mixed() -> Plan {
     let text = format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n{MIXED}");
@@ -267,13 +266,13 @@ fn shards_are_the_whole_without_overlap_and_share_its_blocks_evenly() {
         found.sort();
         assert_eq!(found, all, "{of} shards");
         for ((part, pairing), matches) in blocks {
-            let seats = plan.parts[part].seatings.len() as u64;
+            let seats = plan.parts[part].turns() as u64;
             let (least, most) = (*matches.iter().min().unwrap(), *matches.iter().max().unwrap());
             match part {
                 // What depends on results is played by one shard.
                 2..=5 => assert_eq!(matches.iter().filter(|&&n| n > 0).count(), 1, "{part} {pairing:?}"),
                 // A round robin has cells of its own for each cycle.
-                6 => assert!(most - least <= 3 * seats, "{part} {pairing:?} {matches:?}"),
+                6 | 8 => assert!(most - least <= 3 * seats, "{part} {pairing:?} {matches:?}"),
                 _ => assert!(most - least <= seats, "{part} {pairing:?} {matches:?}"),
             }
         }
@@ -288,7 +287,12 @@ fn deals_that_are_put_once_are_put_once() {
         let own = seeds("t", 0, &part.part.id, None);
         let [paired, once] = [Deals::Paired, Deals::Once].map(|deals| part.match_seeds(own.clone(), deals));
         assert!(paired.are_paired());
-        assert_eq!(once.are_paired(), ["nim", "four", "ttt"].contains(&part.part.id.as_str()), "{}", part.part.id);
+        assert_eq!(
+            once.are_paired(),
+            ["nim", "four", "ttt", "cup", "swept"].contains(&part.part.id.as_str()),
+            "{}",
+            part.part.id
+        );
         let mut met: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
         let mut deals: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
         for key in &order {

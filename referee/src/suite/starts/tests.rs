@@ -35,7 +35,6 @@ fn block_k_begins_at_line_k_with_each_side_on_each_seat() {
         assert!(first.counts(turn) && !first.counts(1 - turn) && first.is_spent(2) && !first.is_spent(1));
     }
     assert_eq!(shown("tic_tac_toe", &all.of(0, 0)).matches('x').count(), 1);
-    assert_eq!(all.of_match("p.0-1.1.0"), all.of(1, 0));
     // The halves of a part use the same lines, and so do its cycles.
     let halves = excerpts(&part.replace("blocks = 2", "blocks = 2\norder = \"halves\""), lines);
     assert_eq!([0, 1, 2, 3].map(|index| halves.of(index, 0).start.len()), [2, 1, 2, 1]);
@@ -50,9 +49,10 @@ fn chance_and_joint_moves_are_given_too() {
     let kinds: Vec<bool> = start.start.iter().map(|event| matches!(event, RecordEvent::Chance(_))).collect();
     assert_eq!((kinds, start.of), (vec![true, true, false], vec![0, 1]));
     let joint = "game = \"iterated_prisoners_dilemma\"\nschedule = \"against\"\nopponents = [\"random\"]\nstarts = \"s.jsonl\"\nblocks = 1";
-    let start = excerpts(joint, "{\"moves\": [0, 1, 1, 1]}").of(0, 0).start;
+    let start = excerpts(joint, "{\"moves\": [0, 1, 1, 1], \"chance\": [\"CONTINUE\", 0]}").of(0, 0).start;
     let more: Vec<bool> = start.iter().map(|event| matches!(event, RecordEvent::Move(m) if m.more)).collect();
-    assert_eq!(more, [true, false, true, false]);
+    // Both parts of the round, then chance.
+    assert_eq!(more, [true, false, false, true, false, false]);
 }
 
 #[test]
@@ -69,7 +69,11 @@ fn a_history_that_cannot_be_played_is_named_with_its_line() {
         ("tic_tac_toe", "{\"moves\": [0], \"chance\": [1]}", "chance[0] 1: nothing is drawn here"),
         ("kuhn_poker", "{\"chance\": [2], \"moves\": [0]}", "moves[0] 0: chance is to draw before it"),
         ("kuhn_poker", "{\"chance\": [2, 2]}", "chance[1] 2:"),
-        ("iterated_prisoners_dilemma", "{\"moves\": [0, 1, 1]}", "moves[2]: 2 seats move together here"),
+        (
+            "iterated_prisoners_dilemma",
+            "{\"moves\": [0, 1, 1], \"chance\": [0]}",
+            "moves[2]: 2 seats move together here",
+        ),
         ("tic_tac_toe", "{\"move\": [0]}", "s.jsonl line 1: unknown field `move`"),
         ("tic_tac_toe", "\n", "s.jsonl holds no start"),
     ] {

@@ -1,6 +1,7 @@
 //! The server of one script: it leads the client through the script and watches what it does.
 
 mod requests;
+mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use ludex_protocol::{Id, Limits, VERSION};
 use serde_json::json;
 use tokio::net::TcpListener;
 
+use self::run::Run;
 use super::program::{Program, TOKEN};
 use super::script::{Script, Trouble};
 use super::table::{Frame, Table};
@@ -80,6 +82,8 @@ pub(super) struct Host<'a> {
     session: Option<Session>,
     sessions: u32,
     table: Option<Table>,
+    /// The run that the client is to play.
+    run: Option<Run>,
     matches: u32,
     joins: u32,
     /// Acts of the match by (turn, try), with the request that carried them first.
@@ -108,6 +112,7 @@ impl<'a> Host<'a> {
             session: None,
             sessions: 0,
             table: None,
+            run: script.run.then(Run::default),
             matches: 0,
             joins: 0,
             acts: BTreeMap::new(),
@@ -142,7 +147,10 @@ impl<'a> Host<'a> {
     }
 
     fn over(&self) -> bool {
-        self.table.as_ref().is_some_and(|table| table.over)
+        match &self.run {
+            Some(run) => run.told,
+            None => self.table.as_ref().is_some_and(|table| table.over),
+        }
     }
 
     fn has(&self, trouble: Trouble) -> bool {
@@ -215,10 +223,12 @@ impl<'a> Host<'a> {
 
     fn waited_for(&self) -> String {
         let open = self.table.as_ref().and_then(|table| table.open.as_ref());
+        let away = self.run.as_ref().is_some_and(|run| !run.here);
         match (&self.session, &self.table, open) {
             (None, _, _) => "`hello`".into(),
+            (_, _, Some(turn)) if !away => format!("an `act` for turn {}, try {}", turn.turn, turn.attempt),
+            _ if away => "`enrol`, as after every `welcome`".into(),
             (_, None, _) => "a `join`".into(),
-            (_, _, Some(turn)) => format!("an `act` for turn {}, try {}", turn.turn, turn.attempt),
             _ => "the match to continue".into(),
         }
     }
@@ -277,6 +287,7 @@ impl<'a> Host<'a> {
         }
         if let (Trouble::Ended { .. }, Some(table)) = (self.script.trouble, &mut self.table) {
             table.end(Reason::Timeout, Some(table.seat));
+            self.run.iter_mut().for_each(Run::end_early);
         }
         self.broken_at = Some(at);
         Err(Stop::Broken)
@@ -352,15 +363,21 @@ impl<'a> Host<'a> {
                 let id = format!("s_kit{}", self.sessions);
                 let requests = BTreeMap::new();
                 self.session = Some(Session { id, key: key.clone(), old_key: None, last_id: Id::MIN, requests });
-                // A match that is not reclaimed is dropped.
-                if !hello.reclaim {
+                // A match that is not reclaimed is dropped; those of a run wait.
+                if let Some(run) = &mut self.run {
+                    run.seated = false;
+                } else if !hello.reclaim {
                     self.table = None;
                     self.acts.clear();
                     self.told = None;
                 }
             }
         }
-        let running = self.table.as_ref().filter(|table| !table.over);
+        if let Some(run) = &mut self.run {
+            run.here = false;
+        }
+        let seated = self.run.as_ref().is_none_or(|run| run.seated);
+        let running = self.table.as_ref().filter(|table| !table.over && seated);
         let welcome = Welcome {
             protocol: VERSION,
             server: crate::PROGRAM.into(),
@@ -381,7 +398,7 @@ impl<'a> Host<'a> {
             wire.send(None, &ServerMessage::Ping(ServerPing { nonce: NONCE }), true).await?;
         }
         self.place(wire, "sent welcome".into()).await?;
-        self.catch_up(wire, cursor).await
+        if seated { self.catch_up(wire, cursor).await } else { Ok(()) }
     }
 
     /// Whether the client resumes its session, with the right key.

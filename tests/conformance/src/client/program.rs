@@ -13,6 +13,8 @@ use tokio::task::JoinHandle;
 pub(super) const TOKEN: &str = "check-client-token";
 pub(super) const AGENT: &str = "check-client";
 pub(super) const GAME: &str = "tic_tac_toe";
+pub(super) const SUITE: &str = "quick";
+pub(super) const RUN: &str = "check";
 
 /// A running client; it is ended when this is dropped, with all that it started.
 pub(super) struct Program {
@@ -25,8 +27,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Starts the command with the address of the server and the game.
-    pub fn start(command: &[String], url: &str, game: &str) -> anyhow::Result<Self> {
+    /// Starts the command with the address of the server and the game, and with the names of a run if it is to play one.
+    pub fn start(command: &[String], url: &str, game: &str, run: bool) -> anyhow::Result<Self> {
         let mut words = command.iter().map(|word| word.replace("{url}", url));
         let program = words.next().context("the command to check is missing")?;
         let mut command = Command::new(&program);
@@ -36,6 +38,7 @@ impl Program {
         let child = command
             .args(words)
             .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", game)])
+            .envs([("LUDEX_SUITE", SUITE), ("LUDEX_RUN", RUN)].into_iter().filter(|_| run))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -13,6 +13,15 @@ pub enum Level {
     Resumable,
     /// Also answers with documents, where a game hears them.
     Documents,
+    /// Plays a suite too, if LUDEX_SUITE names one.
+    Runs,
+}
+
+impl Level {
+    /// Whether a client of this level passes the scripts of another. Documents and runs say nothing of each other.
+    pub(super) fn includes(self, other: Level) -> bool {
+        other == self || other <= self.min(Level::Resumable)
+    }
 }
 
 /// What disturbs the match.
@@ -54,6 +63,8 @@ pub(super) struct Script {
     pub trouble: Trouble,
     /// What is played.
     pub game: &'static str,
+    /// Whether the client plays a run instead of one match.
+    pub run: bool,
 }
 
 impl Script {
@@ -64,12 +75,16 @@ impl Script {
 }
 
 const fn script(section: u32, level: Level, name: &'static str, trouble: Trouble) -> Script {
-    Script { section, name, level, trouble, game: GAME }
+    Script { section, name, level, trouble, game: GAME, run: false }
 }
 
 /// Four in line, by rules that are a document: each ply may be said as `{"move": "c3"}`.
 const fn said(section: u32, name: &'static str, trouble: Trouble) -> Script {
-    Script { section, name, level: Level::Documents, trouble, game: "free_style(rules=F0)" }
+    Script { game: "free_style(rules=F0)", ..script(section, Level::Documents, name, trouble) }
+}
+
+const fn run(name: &'static str, trouble: Trouble) -> Script {
+    Script { run: true, ..script(12, Level::Runs, name, trouble) }
 }
 
 /// In the order of their lines.
@@ -91,4 +106,8 @@ pub(super) const SCRIPTS: &[Script] = &[
     said(5, "answers with documents", Trouble::None),
     said(5, "repairs a document with flaws", Trouble::Flaws),
     said(7, "sends a lost document again", Trouble::LostAct),
+    run("plays a run to its end", Trouble::None),
+    run("enrols again after a cut at every message", Trouble::Cuts),
+    run("continues a run in a new session", Trouble::Forgotten),
+    run("accepts the end of a run that it missed", Trouble::Ended { resync: false }),
 ];

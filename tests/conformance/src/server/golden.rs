@@ -35,6 +35,12 @@ const FORM: [ErrorCode; 6] = [
 /// Frames that ask for more than most games have: a server may refuse these fields.
 const ASK_A_LOT: [(&str, [&str; 2]); 2] = [("open_all", ["views", "layout"]), ("join_all", ["views", "layout"])];
 
+/// A frame that does something once: only the encoding that comes first finds the run.
+const ONCE: &str = "withdraw";
+
+/// A frame that would leave something behind on a server that lets us do it.
+const LASTING: &str = "organise";
+
 async fn frames(b: &Bench) -> Done {
     for line in FRAMES.lines() {
         let frame: Value = serde_json::from_str(line).map_err(|e| wrong(format!("golden frames: {e}"), "JSON"))?;
@@ -42,9 +48,15 @@ async fn frames(b: &Bench) -> Done {
             continue;
         }
         let name = frame["name"].as_str().unwrap_or_default();
+        if frame["json"]["type"] == LASTING && b.grants(Some(Scope::Admin)) {
+            continue;
+        }
         let in_frame = |stop: super::Stop| stop.of(&format!("golden frame {name}"));
         let json = answer(b, Encoding::Json, &frame).await.map_err(in_frame)?;
         let packed = answer(b, Encoding::MsgPack, &frame).await.map_err(in_frame)?;
+        if name == ONCE {
+            continue;
+        }
         same(&packed, &json, || "in MessagePack, compared with JSON".into()).map_err(in_frame)?;
     }
     Ok(())

@@ -1,7 +1,9 @@
 //! A message of the server, and what a law expects of it.
 
 use ludex_protocol::error::shortened;
-use ludex_protocol::message::{Accepted, Batch, GameEntry, MatchEntry, Opened, Refused, Snapshots, Viewed, Welcome};
+use ludex_protocol::message::{
+    Accepted, Batch, Enrolled, GameEntry, MatchEntry, Opened, Refused, Snapshots, SuiteEntry, Viewed, Welcome,
+};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{ErrorCode, Id, Refusal, ServerMessage};
 use serde_json::Value;
@@ -78,6 +80,14 @@ impl Heard {
 
     pub fn joined(self) -> Done<String> {
         self.only("joined", |m| if let ServerMessage::Joined(m) = m { Some(m.join) } else { None })
+    }
+
+    pub fn suites(self) -> Done<Vec<SuiteEntry>> {
+        self.only("suites", |m| if let ServerMessage::Suites(m) = m { Some(m.suites) } else { None })
+    }
+
+    pub fn enrolled(self) -> Done<Enrolled> {
+        self.only("enrolled", |m| if let ServerMessage::Enrolled(m) = m { Some(m) } else { None })
     }
 
     pub fn accepted(self) -> Done<Accepted> {

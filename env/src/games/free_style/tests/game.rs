@@ -5,9 +5,10 @@ use serde_json::json;
 use crate::check::{self, scaled};
 use crate::draw::Stream;
 use crate::erased::DynState;
-use crate::game::{Heard, Seen, Turn, Viewer};
+use crate::game::{Heard, Marks, Seen, Turn, Viewer};
 use crate::loaded::GameRef;
 use ludex_protocol::Move;
+use ludex_protocol::record::Try;
 
 use super::super::sample;
 
@@ -269,7 +270,9 @@ fn a_negotiation_is_counted() {
     let mut step = |seat: usize, a: u32| -> Vec<serde_json::Value> {
         let before = s.boxed();
         s.play(seat, a).unwrap();
-        before.marks(&[], &*s).iter().map(|m| json!([m.seat, m.name, m.value])).collect()
+        let mut out = Marks::all();
+        before.marks(&[], &*s, &mut out);
+        out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect()
     };
     assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "nothing was open");
     // line4 and turncoats: the name; an effect of six values for an empty list; an end with two values for one with five; a score of
@@ -283,4 +286,20 @@ fn a_negotiation_is_counted() {
         marks.into_iter().chain(more).map(move |(name, value)| json!([seat, name, value]))
     };
     assert_eq!(step(0, 3), of(0, 3.0, 0.0).chain(of(1, 2.0, 1.0)).collect::<Vec<_>>());
+}
+
+#[test]
+fn issues_of_refused_messages_are_counted() {
+    let s = load("free_style").start();
+    let refusal = s.read(0, &Move::Document(json!({ "act": "counter", "say": "other rules" }))).unwrap_err();
+    let attempt =
+        |issues| Try { action: None, text: None, proposal: None, code: refusal.code, issues, ms: 0, notes: None };
+    let mut out = Marks::all();
+    let twice = [attempt(refusal.issues.clone()), attempt([&refusal.issues[..], &refusal.issues].concat())];
+    s.tried(0, &twice, &mut out);
+    let found: Vec<_> = out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect();
+    assert_eq!(found, [json!([0, "validity_errors", 3.0 * refusal.issues.len() as f64])]);
+    // Moves of the game that was found are none of its business.
+    load("free_style(rules=F0)").start().tried(0, &twice, &mut out);
+    assert!(out.take().is_empty());
 }

@@ -1,7 +1,7 @@
 //! Marks: what is counted of a hand that is over.
 
 use super::*;
-use crate::game::{Mark, MarkValue};
+use crate::game::{Mark, MarkValue, Marks};
 
 /// The marks of the last of these moves.
 fn marks(game: &McrMahjong, mut s: State, moves: &[&str]) -> (Vec<Mark>, State) {
@@ -9,9 +9,9 @@ fn marks(game: &McrMahjong, mut s: State, moves: &[&str]) -> (Vec<Mark>, State) 
     play(game, &mut s, first);
     let before = s.clone();
     play(game, &mut s, &[*last]);
-    let mut out = Vec::new();
+    let mut out = Marks::all();
     game.marks(&before, &[], &s, &mut out);
-    (out, s)
+    (out.take(), s)
 }
 
 /// How the hand went for each seat.
@@ -94,7 +94,9 @@ fn a_hand_that_nobody_wins() {
         let before = s.clone();
         let word = if s.phase == Phase::Claim { PASSES } else { "DRAWN" };
         play(&game, &mut s, &[word]);
-        game.marks(&before, &[], &s, &mut all);
+        let mut out = Marks::all();
+        game.marks(&before, &[], &s, &mut out);
+        all = out.take();
     }
     assert_eq!((won_by(&all), numbers(&all, "hand_score")), (vec!["drawn"; 4], vec![0.0; 4]));
 }

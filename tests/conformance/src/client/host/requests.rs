@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::script::Trouble;
 use super::super::table::Table;
 use super::super::wire::Wire;
-use super::{Go, Host, Request, SECOND, kind, type_of};
+use super::{Go, Host, Request, SECOND, kind, run, type_of};
 use crate::Fault;
 
 impl Host<'_> {
@@ -88,7 +88,7 @@ impl Host<'_> {
             ClientMessage::Act(act) => format!("got act {}", act.turn),
             other => format!("got {}", kind(other)),
         };
-        let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_));
+        let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_) | ClientMessage::Enrol(_));
         let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
         let from = self.table.as_ref().map_or(0, |table| table.log.last().map_or(0, |frame| frame.seq() + 1));
         // Here the act is lost before the server has carried it out; elsewhere, only its reply is lost.
@@ -112,14 +112,19 @@ impl Host<'_> {
             request.replied = true;
         }
         if played {
-            self.place(wire, format!("sent {name} to {id}")).await?;
+            // An `enrol` comes again and again; the connection is not cut after each of its answers.
+            let to = if name == "enrolled" { String::new() } else { format!(" to {id}") };
+            self.place(wire, format!("sent {name}{to}")).await?;
         }
-        self.frames(wire, from).await
+        self.frames(wire, from).await?;
+        self.deal(wire).await
     }
 
     fn carry_out(&mut self, message: ClientMessage) -> Go<ServerMessage> {
         Ok(match message {
             ClientMessage::Join(join) => self.join(&join)?,
+            ClientMessage::Enrol(enrol) if self.run.is_some() => self.enrol(&enrol)?,
+            ClientMessage::Suites(_) if self.run.is_some() => run::suites(),
             ClientMessage::Act(act) => self.act(&act)?,
             ClientMessage::Resign(_) if self.over() => over(),
             ClientMessage::Resign(_) => {
@@ -142,6 +147,9 @@ impl Host<'_> {
     }
 
     fn join(&mut self, join: &Join) -> Result<ServerMessage, Fault> {
+        if self.run.is_some() {
+            return Err(Fault::new(12, "joined a match", self.waited_for()));
+        }
         if self.table.as_ref().is_some_and(|table| !table.over) {
             return Err(Fault::new(5, "joined while its match runs", self.waited_for()));
         }

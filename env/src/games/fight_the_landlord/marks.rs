@@ -1,0 +1,46 @@
+//! Who passed, and whether it had to.
+
+use super::state::NONE;
+use super::{FightTheLandlord, Phase, State};
+use crate::game::{Count, Game, Heard, MarkDoc, Marks, Turn};
+use crate::marks::{FLAG, WORD};
+
+const SOURCE: &str = "BotzoneBench, table 5";
+
+/// The marks of a move after the auction.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new("action", WORD, "of each move after the auction: `play` or `pass`", SOURCE),
+    MarkDoc::new(
+        "could_play",
+        FLAG,
+        "likewise: 1 if the seat had a legal play, else 0; a pass then is deliberate",
+        SOURCE,
+    ),
+    MarkDoc::new(
+        "after",
+        WORD,
+        "likewise: whose play was to be beaten, a `team_mate`'s or an `opponent`'s; `lead` where the seat led",
+        SOURCE,
+    ),
+];
+
+impl FightTheLandlord {
+    pub(super) fn count(&self, before: &State, joint: &[Option<Heard>], out: &mut Marks) {
+        let (Phase::Play, Turn::Seat(seat)) = (before.phase, self.turn(before)) else { return };
+        let Some(Some(Heard::Action(a))) = joint.get(seat) else { return };
+        out.word(seat, "action", if *a == 0 { "pass" } else { "play" });
+        if out.wants("could_play") {
+            let mut plays = Count::default();
+            self.plays.find(before.hands[seat], self.top(before), &mut plays);
+            out.flag(seat, "could_play", plays.0 > 0);
+        }
+        let landlord = |p: usize| before.landlord != NONE && p == usize::from(before.landlord);
+        let last = before.plays().filter(|(_, a)| *a != 0).last().filter(|_| before.top != 0);
+        let after = match last {
+            None => "lead",
+            Some((by, _)) if landlord(by) == landlord(seat) => "team_mate",
+            Some(_) => "opponent",
+        };
+        out.word(seat, "after", after);
+    }
+}

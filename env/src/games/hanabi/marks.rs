@@ -1,0 +1,28 @@
+//! What kind of move was made.
+
+use super::{Hanabi, Move, State};
+use crate::game::{Game, Heard, MarkDoc, Marks, Turn};
+use crate::marks::WORD;
+
+const SOURCE: &str = "LLMArena, figure 5";
+
+/// The marks of a move.
+pub(super) const DOCS: &[MarkDoc] = &[
+    MarkDoc::new("action", WORD, "of each move: `reveal`, `discard` or `play`", SOURCE),
+    MarkDoc::new("risk", "points", "of each move: 0 of `reveal`, 5 of `discard`, 10 of `play`", "LLMArena's code"),
+];
+
+impl Hanabi {
+    pub(super) fn count(&self, before: &State, joint: &[Option<Heard>], out: &mut Marks) {
+        let Turn::Seat(seat) = self.turn(before) else { return };
+        let Some(Some(Heard::Action(a))) = joint.get(seat) else { return };
+        let (word, risk) = match self.reading(*a) {
+            Some(Move::Discard(_)) => ("discard", 5),
+            Some(Move::Play(_)) => ("play", 10),
+            Some(Move::Color(..) | Move::Rank(..)) => ("reveal", 0),
+            None => return,
+        };
+        out.word(seat, "action", word);
+        out.number(seat, "risk", risk);
+    }
+}

@@ -1,0 +1,192 @@
+//! Tables of results that were made elsewhere, read as [`Rows`], so that the same formulas measure them.
+//!
+//! A table is CSV with one header row, or a JSON list of objects. What it holds is told by its columns
+//! ([`LAYOUTS`]). docs/ratings.md explains each.
+
+mod cells;
+mod feeds;
+mod layouts;
+
+use std::fmt;
+
+use ludex_protocol::record::{AgentKind, Reason};
+
+use crate::metric::Asked;
+use crate::result::SeatResult;
+use crate::rows::{Match, RowAgent, RowPart, RowValue, Rows, Table};
+use cells::Cells;
+
+pub use layouts::{LAYOUTS, Layout};
+
+/// Why a table cannot be used: where, and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ImportError {
+    /// The row: lines of CSV from 1 (the header), objects of JSON from 1.
+    pub row: Option<u64>,
+    /// The column.
+    pub column: Option<String>,
+    /// What is wrong, with what stood there.
+    pub message: String,
+}
+
+impl ImportError {
+    fn whole(message: impl Into<String>) -> ImportError {
+        ImportError { row: None, column: None, message: message.into() }
+    }
+
+    fn at(row: u64, column: &str, message: impl Into<String>) -> ImportError {
+        ImportError { row: Some(row), column: Some(column.to_owned()), message: message.into() }
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(row) = self.row {
+            write!(f, "row {row}, ")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, "column {column}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values (RFC 4180) with one header row.
+    Csv,
+    /// A list of objects.
+    Json,
+}
+
+impl Format {
+    /// By the extension of a file's name.
+    pub fn of_name(name: &str) -> Option<Format> {
+        let (_, extension) = name.rsplit_once('.')?;
+        match extension.to_ascii_lowercase().as_str() {
+            "csv" => Some(Format::Csv),
+            "json" => Some(Format::Json),
+            _ => None,
+        }
+    }
+}
+
+/// A table that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Import {
+    layout: &'static Layout,
+    columns: Vec<String>,
+    agents: Vec<RowAgent>,
+    parts: Vec<String>,
+    matches: Vec<ImportedMatch>,
+    values: Vec<RowValue>,
+}
+
+/// A match of a table.
+#[derive(Clone, Debug, PartialEq)]
+struct ImportedMatch {
+    part: usize,
+    cycle: u64,
+    order: usize,
+    level: Option<u32>,
+    players: Vec<usize>,
+    first: usize,
+    valid: bool,
+    scores: Vec<f64>,
+    seats: Vec<SeatResult>,
+}
+
+impl ImportedMatch {
+    fn new(part: usize, players: Vec<usize>, scores: Vec<f64>) -> ImportedMatch {
+        let seats = players.iter().map(|_| SeatResult::new("", None, AgentKind::default())).collect();
+        ImportedMatch { part, cycle: 0, order: 0, level: None, players, first: 0, valid: true, scores, seats }
+    }
+}
+
+impl Import {
+    /// Reads a table. With `directed`, results of A against B and of B against A are different matches; without it they must
+    /// agree, and count once.
+    ///
+    /// # Errors
+    /// The first fault, with its row and column.
+    pub fn read(text: &str, format: Format, directed: bool) -> Result<Import, ImportError> {
+        let cells = Cells::read(text, format)?;
+        let layout = layouts::told_apart(&cells)?;
+        let mut import = Import {
+            layout,
+            columns: cells.columns.clone(),
+            agents: Vec::new(),
+            parts: Vec::new(),
+            matches: Vec::new(),
+            values: Vec::new(),
+        };
+        (layout.read)(&mut import, &cells, directed)?;
+        Ok(import)
+    }
+
+    /// What the table holds.
+    pub fn layout(&self) -> &'static Layout {
+        self.layout
+    }
+
+    /// The table as rows.
+    pub fn rows(&self) -> Rows<'_> {
+        let of = |game: &'_ ImportedMatch| Match {
+            part: game.part,
+            cycle: game.cycle,
+            order: game.order,
+            block: None,
+            level: game.level,
+            players: game.players.clone(),
+            sides: (0..game.players.len()).collect(),
+            first: game.first,
+            valid: game.valid,
+            scores: game.scores.clone(),
+            reason: Reason::Finished,
+            at_fault: None,
+            moves: None,
+            teams: &[],
+            mirror: &[],
+            seats: &[],
+        };
+        Rows::new(Table {
+            agents: self.agents.clone(),
+            parts: self.parts.iter().map(|id| RowPart::of_table(id)).collect(),
+            matches: self.matches.iter().map(|game| Match { seats: &game.seats, ..of(game) }).collect(),
+            values: self.values.clone(),
+            fixed: Vec::new(),
+        })
+    }
+
+    /// Checks that the table has the columns that a metric needs.
+    ///
+    /// # Errors
+    /// The columns that are missing, or that only records can feed the metric.
+    pub fn feeds(&self, asked: &Asked) -> Result<(), ImportError> {
+        feeds::check(self.layout, &self.columns, asked).map_err(ImportError::whole)
+    }
+
+    fn agent(&mut self, name: &str, candidate: bool) -> usize {
+        match self.agents.iter().position(|agent| agent.name == name) {
+            Some(at) => {
+                self.agents[at].candidate |= candidate;
+                at
+            }
+            None => {
+                self.agents.push(RowAgent { name: name.to_owned(), candidate });
+                self.agents.len() - 1
+            }
+        }
+    }
+
+    fn part(&mut self, id: &str) -> usize {
+        self.parts.iter().position(|part| part == id).unwrap_or_else(|| {
+            self.parts.push(id.to_owned());
+            self.parts.len() - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

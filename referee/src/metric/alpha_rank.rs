@@ -1,0 +1,41 @@
+//! Alpha-rank.
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use crate::rating::alpha::{Alpha, alpha_rank as masses};
+use crate::rating::payoffs::payoffs;
+use crate::rows::Rows;
+
+/// How much of the time a population spends at each agent, if agents that do well against it take it over.
+///
+/// The payoff of an agent against another is its mean score (1, 1/2, 0). Absent if two agents never met.
+///
+/// Unit: share, 0 to 1; all add up to 1. Source: S. Omidshafiei and others, *Scientific Reports* 9, 2019, single population.
+pub const ALPHA_RANK: Metric = Metric {
+    id: "alpha_rank",
+    title: "Alpha-rank",
+    unit: "share",
+    digits: 4,
+    formula: "stationary distribution of the chain that goes from s to r with rho(r, s) / (n - 1), rho = (1 - e^-u) / (1 - e^(-m u)), u = alpha (M(r, s) - M(s, r)), M the mean score of a pair",
+    source: "S. Omidshafiei and others, Scientific Reports 9 (2019)",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("alpha", "100", Takes::Number, "how strongly the better one is preferred"),
+        ParamDef::new("m", "50", Takes::Whole, "how large the population is"),
+    ],
+    marks: &[],
+    of: alpha_rank,
+};
+
+fn alpha_rank(rows: &Rows, args: &Args) -> Option<Value> {
+    rated(rows, &format!("alpha_rank {args}"), |rows| {
+        let settings = Alpha { alpha: args.number("alpha"), population: args.whole("m") as u32 };
+        let here = rows.agents_here();
+        let games = rows.games();
+        let found = payoffs(&here, &games).and_then(|payoffs| masses(&payoffs, settings));
+        let mut out = vec![None; rows.agents().len()];
+        for (&agent, mass) in here.iter().zip(found.into_iter().flatten()) {
+            out[agent] = Some(Measure::plain(mass, games.len() as u64));
+        }
+        out
+    })
+}

@@ -1,0 +1,76 @@
+//! The anchored rating.
+
+use std::collections::BTreeMap;
+
+use ludex_env::ladder;
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use crate::rating::anchored::{Anchored, anchored as anchored_of};
+use crate::rows::{Rows, rung};
+
+/// The rating to quote: by all matches of the part at once, with the rungs of the game's ladder as constants.
+///
+/// Unit: Elo points. Source: R. R. Davidson, *JASA* 65, 1970; docs/ratings.md.
+pub const ANCHORED: Metric = Metric {
+    id: "anchored",
+    title: "Anchored rating",
+    unit: "Elo points",
+    digits: 0,
+    formula: "Davidson's model by all matches at once, anchors constant, half a win and half a loss as the prior; percentile bootstrap over blocks",
+    source: "R. R. Davidson, JASA 65 (1970); docs/ratings.md",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("resamples", "1000", Takes::Whole, "resamples for the interval"),
+        ParamDef::new("seed", "0", Takes::Whole, "seed of the resampling"),
+        ParamDef::new(
+            "fixed",
+            "none",
+            Takes::Text,
+            "constants: NAME=RATING, separated by commas; none: the rungs of the ladder",
+        ),
+    ],
+    marks: &[],
+    of: anchored,
+};
+
+fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
+    rated(rows, &format!("anchored {args}"), |rows| {
+        let fixed = match args.given("fixed") {
+            Some(given) => {
+                let named = given.split(',').filter_map(|one| {
+                    let (name, rating) = one.rsplit_once('=')?;
+                    Some((rows.named(name.trim())?, rating.trim().parse().ok()?))
+                });
+                named.collect()
+            }
+            None => rungs(rows),
+        };
+        let game = rows.matches().find_map(|game| rows.part_of(game).game.clone());
+        let draws = game.map(|game| ladder::draws(game.page(), &game.spec().string));
+        let (resamples, seed) = (args.whole("resamples") as usize, args.whole("seed"));
+        let ratings = anchored_of(rows.agents().len(), &rows.games(), &Anchored { fixed, draws, resamples, seed });
+        let here = rows.agents_here();
+        let measure = |(agent, rating): (usize, Option<crate::rating::anchored::Rating>)| {
+            let rating = rating.filter(|_| here.contains(&agent))?;
+            let (low, high) = rating.interval.map(|i| (i.low, i.high)).unzip();
+            Some(Measure { value: rating.rating, low, high, n: rating.blocks as u64 })
+        };
+        ratings.players.into_iter().enumerate().map(measure).collect()
+    })
+}
+
+/// The agents that are rungs of the game's ladder, by what the program played itself.
+fn rungs(rows: &Rows) -> Vec<(usize, f64)> {
+    let mut fixed: BTreeMap<usize, f64> = rows.fixed().iter().copied().collect();
+    for game in rows.matches() {
+        let Some(spec) = rows.part_of(game).spec() else { continue };
+        for (&player, seat) in game.players.iter().zip(game.seats) {
+            if let (false, Some(agent)) = (fixed.contains_key(&player), &seat.spec)
+                && let Some(rating) = rung(spec, agent)
+            {
+                fixed.insert(player, rating);
+            }
+        }
+    }
+    fixed.into_iter().collect()
+}

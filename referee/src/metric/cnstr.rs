@@ -1,0 +1,33 @@
+//! Constructive revisions.
+
+use super::rounds::{MARKS, courses};
+use super::{Args, Metric, Scope, Value, number, share_of};
+use crate::rows::Rows;
+
+/// How often a revision after negative feedback makes the outcome better, by the value that the game gives each round.
+///
+/// Unit: share of such revisions. Source: AdvGameBench.
+pub const CNSTR: Metric = Metric {
+    id: "cnstr",
+    title: "Constructive revisions",
+    unit: "share of revisions",
+    digits: 3,
+    formula: "revisions after negative feedback whose round has a greater value than the round before / revisions after negative feedback; Wilson interval",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[],
+    marks: MARKS,
+    of: cnstr,
+};
+
+fn cnstr(rows: &Rows, _: &Args) -> Option<Value> {
+    let (mut hits, mut n) = (0, 0);
+    for course in courses(rows) {
+        for (last, now) in course.steps().filter(|(last, now)| now.revised && last.negative()) {
+            let Some((before, after)) = last.value.zip(now.value) else { continue };
+            hits += u64::from(after > before);
+            n += 1;
+        }
+    }
+    number(share_of(hits, n))
+}

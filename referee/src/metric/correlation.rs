@@ -1,0 +1,55 @@
+//! Correlation of two metrics over the candidates.
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, of_candidates};
+use crate::relation::{correlation_p, pearson, spearman};
+use crate::rows::Rows;
+
+/// How two metrics go together over the candidates: Pearson's r, Spearman's, or the two-sided p of one of them.
+///
+/// `x_part` and `y_part` take the metric of one part only, so that parts can be compared.
+///
+/// Unit: -1 to 1, or a probability. Source: Pearson; C. Spearman, 1904; Student's t with n - 2 degrees of freedom for p.
+pub const CORRELATION: Metric = Metric {
+    id: "correlation",
+    title: "Correlation",
+    unit: "-1 to 1",
+    digits: 3,
+    formula: "r = sum (x - mx)(y - my) / sqrt(sum (x - mx)^2 sum (y - my)^2) over candidates; spearman: of the ranks; p: Student's t = r sqrt((n - 2) / (1 - r^2)) with n - 2 degrees of freedom, two-sided",
+    source: "K. Pearson; C. Spearman, American Journal of Psychology 15 (1904)",
+    scope: Scope::Suite,
+    params: &[
+        ParamDef::new("x", "value", Takes::Metric, "one metric"),
+        ParamDef::new("y", "value", Takes::Metric, "the other"),
+        ParamDef::new("x_part", "none", Takes::Text, "the part of x; none: all"),
+        ParamDef::new("y_part", "none", Takes::Text, "the part of y; none: all"),
+        ParamDef::new("form", "pearson", Takes::Words(&["pearson", "spearman", "p", "spearman_p"]), "which number"),
+    ],
+    marks: &[],
+    of: correlation,
+};
+
+fn correlation(rows: &Rows, args: &Args) -> Option<Value> {
+    let pairs = pairs(rows, args)?;
+    let n = pairs.len();
+    let value = match args.text("form") {
+        "spearman" => spearman(&pairs)?,
+        "p" => correlation_p(pearson(&pairs)?, n)?,
+        "spearman_p" => correlation_p(spearman(&pairs)?, n)?,
+        _ => pearson(&pairs)?,
+    };
+    Some(Value::Number(Measure::plain(value, n as u64)))
+}
+
+/// Both metrics of each candidate that has both.
+fn pairs(rows: &Rows, args: &Args) -> Option<Vec<(f64, f64)>> {
+    let of = |metric: &str, part: &str| {
+        let narrowed = match args.given(part) {
+            Some(part) => rows.of_all().of_part(rows.part_named(part)?),
+            None => rows.of_all(),
+        };
+        Some(of_candidates(&narrowed, args.text(metric)))
+    };
+    let (x, y) = (of("x", "x_part")?, of("y", "y_part")?);
+    let both = |&(agent, x): &(usize, f64)| Some((x, y.iter().find(|(other, _)| *other == agent)?.1));
+    Some(x.iter().filter_map(both).collect())
+}

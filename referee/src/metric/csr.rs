@@ -1,0 +1,33 @@
+//! Correction success rate.
+
+use super::rounds::{MARKS, courses};
+use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use crate::rows::Rows;
+
+/// How often a revision is followed by a win, or removes a violation; as the paper's program counts, by a win only.
+///
+/// Unit: share of revisions. Source: AdvGameBench.
+pub const CSR: Metric = Metric {
+    id: "csr",
+    title: "Correction success rate",
+    unit: "share of revisions",
+    digits: 3,
+    formula: "revisions whose next round is won, or removes a violation (form = csr) / revisions; Wilson interval",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[ParamDef::new("form", "csr", Takes::Words(&["csr", "repo"]), "whether removing a violation counts")],
+    marks: MARKS,
+    of: csr,
+};
+
+fn csr(rows: &Rows, args: &Args) -> Option<Value> {
+    let (mut hits, mut n) = (0, 0);
+    for course in courses(rows) {
+        for (last, now) in course.steps().filter(|(_, now)| now.revised) {
+            let mended = args.is("form", "csr") && last.violates && !now.violates;
+            hits += u64::from(now.won || mended);
+            n += 1;
+        }
+    }
+    number(share_of(hits, n))
+}

@@ -1,0 +1,29 @@
+//! Distinct values of a mark.
+
+use std::collections::BTreeSet;
+
+use super::selection::{OF, WHERE, pick, word};
+use super::{Args, Measure, Metric, Scope, Value};
+use crate::rows::Rows;
+
+/// How many different values a mark has: the patterns that were scored, the rules that were agreed.
+///
+/// Unit: values. Source: BotzoneBench, table 4.
+pub const DISTINCT: Metric = Metric {
+    id: "distinct",
+    title: "Distinct values",
+    unit: "values",
+    digits: 0,
+    formula: "the number of different values of the mark",
+    source: "BotzoneBench",
+    scope: Scope::Agent,
+    params: &[OF, WHERE],
+    marks: &[],
+    of: distinct,
+};
+
+fn distinct(rows: &Rows, args: &Args) -> Option<Value> {
+    let picked = pick(rows, args);
+    let words: BTreeSet<String> = picked.iter().map(|p| word(&p.seen.value)).collect();
+    (!words.is_empty()).then(|| Value::Number(Measure::plain(words.len() as f64, picked.len() as u64)))
+}

@@ -1,0 +1,36 @@
+//! Sequential Elo.
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, met, rated};
+use crate::rating::elo::{Elo, elo as elo_of};
+use crate::rows::Rows;
+
+/// The rating after all matches of the part, in the order of the plan.
+///
+/// Unit: Elo points. Source: A. Elo, *The Rating of Chessplayers*, 1978.
+pub const ELO: Metric = Metric {
+    id: "elo",
+    title: "Elo",
+    unit: "Elo points",
+    digits: 0,
+    formula: "r += K (score - 1 / (1 + 10^((other - r) / 400))) after each match, in the order of the plan; with n seats K / (n - 1) for each pair of seats",
+    source: "A. Elo, The Rating of Chessplayers, 1978",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
+        ParamDef::new("start", "1500", Takes::Number, "the rating before the first match"),
+    ],
+    marks: &[],
+    of: elo,
+};
+
+fn elo(rows: &Rows, args: &Args) -> Option<Value> {
+    let settings = Elo { start: args.number("start"), k: args.number("k") };
+    rated(rows, &format!("elo {args}"), |rows| after(rows, settings))
+}
+
+/// The rating of each agent after the matches of `rows`, and how many there were.
+pub(super) fn after(rows: &Rows, settings: Elo) -> Vec<Option<Measure>> {
+    let (players, games) = (rows.agents().len(), rows.games());
+    let ratings = elo_of(players, &games, settings);
+    ratings.into_iter().zip(met(players, &games)).map(|(r, n)| (n > 0).then(|| Measure::plain(r, n))).collect()
+}

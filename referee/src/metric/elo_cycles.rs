@@ -1,0 +1,38 @@
+//! Elo of a cycle: sequential Elo that begins anew in each cycle.
+
+use super::elo::after;
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use crate::rating::elo::Elo;
+use crate::rows::Rows;
+
+/// Elo over the matches of a cycle in the order of the plan, begun anew in each cycle; the mean over the cycles.
+///
+/// Unit: Elo points. Source: Qi Town, section 3 of its protocol; K = 32 is what fits its tables best.
+pub const ELO_CYCLES: Metric = Metric {
+    id: "elo_cycles",
+    title: "Elo of a cycle",
+    unit: "Elo points",
+    digits: 0,
+    formula: "Elo over each cycle by itself, from the start value; mean over the cycles in which the agent played",
+    source: "Qi Town; A. Elo, The Rating of Chessplayers, 1978",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
+        ParamDef::new("start", "1500", Takes::Number, "the rating before the first match of a cycle"),
+    ],
+    marks: &[],
+    of: elo_cycles,
+};
+
+fn elo_cycles(rows: &Rows, args: &Args) -> Option<Value> {
+    let settings = Elo { start: args.number("start"), k: args.number("k") };
+    rated(rows, &format!("elo_cycles {args}"), |rows| {
+        let cycles: Vec<_> = rows.cycles().into_iter().map(|cycle| after(&rows.of_cycle(cycle), settings)).collect();
+        let mean = |agent: usize| {
+            let own: Vec<Measure> = cycles.iter().filter_map(|cycle| cycle[agent]).collect();
+            let (sum, n) = own.iter().fold((0.0, 0), |(sum, n), m| (sum + m.value, n + m.n));
+            (n > 0).then(|| Measure::plain(sum / own.len() as f64, n))
+        };
+        (0..rows.agents().len()).map(mean).collect()
+    })
+}

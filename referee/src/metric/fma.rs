@@ -1,0 +1,31 @@
+//! First-mover advantage of a metric.
+
+use super::{Args, Asked, Measure, Metric, ParamDef, Scope, Takes, Value};
+use crate::rows::Rows;
+
+/// What a metric gives the agent where it goes first, less what it gives where it does not.
+///
+/// Who goes first is the game's parameter `first`, and seat 0 in a game without it.
+///
+/// Unit: that of the metric. Source: AdvGameBench.
+pub const FMA: Metric = Metric {
+    id: "fma",
+    title: "First-mover advantage",
+    unit: "",
+    digits: 3,
+    formula: "the metric over the matches in which the agent goes first, less the metric over the others",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[ParamDef::new("of", "score_rate", Takes::Metric, "the metric")],
+    marks: &[],
+    of: fma,
+};
+
+fn fma(rows: &Rows, args: &Args) -> Option<Value> {
+    // The metric was checked with the wish.
+    let asked = Asked::parse(args.text("of")).ok()?;
+    let agent = rows.agent()?;
+    let of = |first: bool| asked.number(&rows.filtered(|game| game.seats_of(agent).contains(&game.first) == first));
+    let (first, second) = (of(true)?, of(false)?);
+    Some(Value::Number(Measure::plain(first.value - second.value, first.n + second.n)))
+}

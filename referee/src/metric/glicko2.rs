@@ -1,0 +1,64 @@
+//! Glicko-2.
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use crate::rating::glicko::Skill;
+use crate::rating::table::Z95;
+use crate::rows::Rows;
+
+/// The rating after all matches of the part, each cycle (or each match) a rating period.
+///
+/// Unit: Elo points. Source: M. Glickman, "Example of the Glicko-2 system", 2013.
+pub const GLICKO2: Metric = Metric {
+    id: "glicko2",
+    title: "Glicko-2",
+    unit: "Elo points",
+    digits: 0,
+    formula: "Glicko-2 with tau = 0.5 over rating periods; within a period all matches are counted at once, against the opponents as they were before it; +- 1.96 deviations",
+    source: "M. Glickman, Example of the Glicko-2 system, 2013",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("of", "rating", Takes::Words(&["rating", "deviation", "volatility"]), "which number"),
+        ParamDef::new("period", "cycle", Takes::Words(&["cycle", "match"]), "what a rating period is"),
+        ParamDef::new("start", "1500", Takes::Number, "the rating at the start"),
+        ParamDef::new("deviation", "350", Takes::Number, "its deviation at the start"),
+        ParamDef::new("volatility", "0.06", Takes::Number, "its volatility at the start"),
+    ],
+    marks: &[],
+    of: glicko2,
+};
+
+fn glicko2(rows: &Rows, args: &Args) -> Option<Value> {
+    rated(rows, &format!("glicko2 {args}"), |rows| {
+        let start = Skill {
+            rating: args.number("start"),
+            deviation: args.number("deviation"),
+            volatility: args.number("volatility"),
+        };
+        let (mut skills, mut played) = (vec![start; rows.agents().len()], vec![0; rows.agents().len()]);
+        let cycles = rows.cycles().into_iter().map(|cycle| rows.of_cycle(cycle).games());
+        let periods: Vec<Vec<_>> = match args.is("period", "match") {
+            true => cycles.flatten().map(|game| vec![game]).collect(),
+            false => cycles.collect(),
+        };
+        for period in periods {
+            let mut games: Vec<Vec<(Skill, f64)>> = vec![Vec::new(); skills.len()];
+            for duel in period.iter().flat_map(|game| game.duels()) {
+                games[duel.a].push((skills[duel.b], duel.score));
+                games[duel.b].push((skills[duel.a], 1.0 - duel.score));
+            }
+            for (player, games) in games.iter().enumerate() {
+                skills[player] = skills[player].after_games(games, 1.0);
+                played[player] += games.len() as u64;
+            }
+        }
+        let value = |skill: &Skill, n: u64| match args.text("of") {
+            "deviation" => Measure::plain(skill.deviation, n),
+            "volatility" => Measure::plain(skill.volatility, n),
+            _ => {
+                let half = Z95 * skill.deviation;
+                Measure { value: skill.rating, low: Some(skill.rating - half), high: Some(skill.rating + half), n }
+            }
+        };
+        skills.iter().zip(played).map(|(skill, n)| (n > 0).then(|| value(skill, n))).collect()
+    })
+}

@@ -1,0 +1,33 @@
+//! Illegal ends: how often an illegal move ends a match.
+
+use ludex_protocol::record::Reason;
+
+use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use crate::rows::Rows;
+
+/// The matches that an illegal move ended: of the agent, or of anybody. Also matches that were to be played again are counted.
+///
+/// Unit: share of matches. Source: LLMArena, table 2 (its error rate).
+pub const ILLEGAL_END: Metric = Metric {
+    id: "illegal_end",
+    title: "Ended by an illegal move",
+    unit: "share of matches",
+    digits: 3,
+    formula: "matches that an illegal move ended / matches; by = own: a move of the agent; Wilson interval",
+    source: "LLMArena",
+    scope: Scope::Agent,
+    params: &[ParamDef::new("by", "own", Takes::Words(&["own", "any"]), "whose move")],
+    marks: &[],
+    of: illegal_end,
+};
+
+fn illegal_end(rows: &Rows, args: &Args) -> Option<Value> {
+    let all = rows.own_everything();
+    // A table says how matches ended only by their scores.
+    let known = all.iter().filter(|(game, _)| game.moves.is_some());
+    let ended = known.clone().filter(|(game, seats)| {
+        let own = game.at_fault.is_none_or(|seat| game.players[seat] == game.players[seats[0]]);
+        game.reason == Reason::Illegal && (own || args.is("by", "any"))
+    });
+    number(share_of(ended.count() as u64, known.count() as u64))
+}

@@ -1,0 +1,26 @@
+//! Win rate of the first round.
+
+use super::rounds::{MARKS, courses};
+use super::{Args, Metric, Scope, Value, number, share_of};
+use crate::rows::Rows;
+
+/// How often the initial strategy wins.
+///
+/// Unit: share of matches. Source: AdvGameBench.
+pub const INIT_WIN: Metric = Metric {
+    id: "init_win",
+    title: "Win rate of the first round",
+    unit: "share of matches",
+    digits: 3,
+    formula: "matches whose first round was won / matches; Wilson interval",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[],
+    marks: MARKS,
+    of: init_win,
+};
+
+fn init_win(rows: &Rows, _: &Args) -> Option<Value> {
+    let first: Vec<bool> = courses(rows).iter().filter_map(|course| Some(course.rounds.first()?.won)).collect();
+    number(share_of(first.iter().filter(|won| **won).count() as u64, first.len() as u64))
+}

@@ -1,0 +1,40 @@
+//! Labels: what people, or a model, say of moves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::selection::word;
+use super::{Args, Metric, Scope, Value, share_of};
+use crate::rows::Rows;
+
+/// The mark that is made of a line of a file of labels.
+pub const LABEL: &str = "label";
+
+/// How often each label was given, as a share of the moves that were labelled. A move may have several labels.
+///
+/// Unit: share of labelled moves. Source: GTBench, table 4 (its error classes).
+pub const LABELS: Metric = Metric {
+    id: "labels",
+    title: "Labels",
+    unit: "share of moves",
+    digits: 3,
+    formula: "moves with the label / moves with a label; Wilson interval",
+    source: "GTBench",
+    scope: Scope::Agent,
+    params: &[],
+    marks: &[LABEL],
+    of: labels,
+};
+
+fn labels(rows: &Rows, _: &Args) -> Option<Value> {
+    let mut moves = BTreeSet::new();
+    let mut of: BTreeMap<String, BTreeSet<(usize, usize, u32)>> = BTreeMap::new();
+    for seen in rows.observed(LABEL) {
+        let place = (seen.game, seen.seat, seen.turn);
+        moves.insert(place);
+        of.entry(word(&seen.value)).or_default().insert(place);
+    }
+    let n = moves.len() as u64;
+    let shares: Vec<_> =
+        of.into_iter().filter_map(|(label, of)| Some((label, share_of(of.len() as u64, n)?))).collect();
+    (!shares.is_empty()).then_some(Value::Shares(shares))
+}

@@ -1,0 +1,74 @@
+//! Loops of the performance loop graph: who beats whom in a circle.
+
+mod measures;
+
+use super::beats::{Beats, RULE};
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value};
+use crate::rows::Rows;
+use measures::{Bounds, Loops};
+
+/// How far the order of strength is from being one.
+///
+/// `dfs`: back edges of a depth-first search from the agents in order, neighbours in order; `dfs_longest`: agents on the longest
+/// circle that one of them closes. `triangles`: circles of three, and `triangle_share` of the most that is possible, `n (n^2 - 4) / 24`
+/// for even n and `n (n^2 - 1) / 24` for odd n. `components`: strongly connected components, `largest` the agents of the largest,
+/// `feedback` the share of edges within components. `simple`: simple circles of at most `length` agents, counted up to `most`.
+/// `longest`: agents on the longest simple circle; absent where it is too hard to find (a component of more than 20 agents that
+/// did not all meet with a winner).
+///
+/// Unit: counts. Source: Qi Town, section 4 of its protocol; R. Tarjan, 1972; D. B. Johnson, 1975; P. Camion, 1959; M. Held and R. Karp,
+/// 1962.
+pub const LOOPS: Metric = Metric {
+    id: "loops",
+    title: "Loops",
+    unit: "",
+    digits: 2,
+    formula: "dfs: back edges of a depth-first search in the order of agents; triangles: circles of three; components: strongly connected; feedback: edges within components / edges; simple: circles of at most length agents; longest: the longest simple circle",
+    source: "Qi Town; R. Tarjan (1972); D. B. Johnson (1975); P. Camion (1959)",
+    scope: Scope::Pool,
+    params: &[
+        ParamDef::new(
+            "of",
+            "all",
+            Takes::Words(&[
+                "all",
+                "dfs",
+                "dfs_longest",
+                "triangles",
+                "triangle_share",
+                "components",
+                "largest",
+                "feedback",
+                "simple",
+                "longest",
+            ]),
+            "which number",
+        ),
+        RULE,
+        ParamDef::new("length", "6", Takes::Whole, "the most agents of a simple circle that is counted"),
+        ParamDef::new("most", "100000", Takes::Whole, "where the count of simple circles stops"),
+    ],
+    marks: &[],
+    of: loops,
+};
+
+fn loops(rows: &Rows, args: &Args) -> Option<Value> {
+    let rows = rows.of_all();
+    let graphs = Beats::by_rule(&rows, args.text("rule"));
+    let bounds = Bounds { length: args.whole("length") as usize, most: args.whole("most") };
+    let found: Vec<Vec<(&'static str, Option<f64>)>> = graphs
+        .iter()
+        .filter(|graph| !graph.agents.is_empty())
+        .map(|graph| Loops::of(graph.agents.len(), &graph.edges, &bounds).named())
+        .collect();
+    let names: Vec<&str> = found.first()?.iter().map(|(name, _)| *name).collect();
+    let mean = |k: usize| {
+        let all: Option<Vec<f64>> = found.iter().map(|graph| graph[k].1).collect();
+        all.map(|all| Measure::plain(all.iter().sum::<f64>() / all.len() as f64, all.len() as u64))
+    };
+    if let Some(one) = names.iter().position(|name| args.is("of", name)) {
+        return mean(one).map(Value::Number);
+    }
+    let all = names.iter().enumerate().filter_map(|(k, name)| Some(((*name).to_owned(), mean(k)?)));
+    Some(Value::Shares(all.collect()))
+}

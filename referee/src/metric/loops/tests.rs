@@ -1,0 +1,61 @@
+use serde_json::Value as Json;
+
+use super::*;
+
+const BOUNDS: Bounds = Bounds { length: 6, most: 100_000 };
+
+fn of(n: usize, edges: &[(usize, usize)]) -> Loops {
+    let edges: Vec<(usize, usize, u64)> = edges.iter().map(|&(a, b)| (a, b, 1)).collect();
+    Loops::of(n, &edges, &BOUNDS)
+}
+
+/// referee/tests/data/values.py made the numbers.
+#[test]
+fn measures_are_those_of_networkx() {
+    let all: Json = serde_json::from_str(include_str!("../../../tests/data/values.json")).unwrap();
+    let graphs = all["graphs"].as_array().unwrap();
+    assert!(graphs.len() > 4);
+    for graph in graphs {
+        let number = |of: &Json| of.as_u64().unwrap() as usize;
+        let edge = |edge: &Json| (number(&edge[0]), number(&edge[1]));
+        let edges: Vec<(usize, usize)> = graph["edges"].as_array().unwrap().iter().map(edge).collect();
+        for (name, value) in of(number(&graph["n"]), &edges).named() {
+            if let Some(want) = graph.get(name) {
+                assert_eq!(value, want.as_f64(), "{name} of {graph}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_circle_of_three_by_hand() {
+    let found = of(4, &[(0, 1), (0, 3), (1, 2), (2, 0)]);
+    let want = Loops {
+        dfs: 1,
+        dfs_longest: 3,
+        triangles: 1,
+        // The most of four is two: 4 (16 - 4) / 24.
+        triangle_share: 0.5,
+        components: 2,
+        largest: 3,
+        feedback: 0.75,
+        simple: 1,
+        longest: Some(3),
+    };
+    assert_eq!(found, want);
+    assert_eq!(of(3, &[]).longest, Some(0));
+}
+
+#[test]
+fn counting_stops_at_its_bounds_and_hard_questions_are_left_open() {
+    // In a tournament of 21 the circle through all is known without a search.
+    let beats = |a: usize, b: usize| (b + 21 - a) % 21 <= 10;
+    let pairs = (0..21).flat_map(|a| (0..21).map(move |b| (a, b))).filter(|&(a, b)| a != b && beats(a, b));
+    let mut edges: Vec<(usize, usize)> = pairs.collect();
+    let found = of(21, &edges);
+    assert_eq!((found.longest, found.simple), (Some(21), BOUNDS.most));
+    // Of all triangles, a regular tournament has the most that is possible.
+    assert_eq!(found.triangle_share, 1.0);
+    edges.retain(|&edge| edge != (0, 1));
+    assert_eq!(of(21, &edges).longest, None);
+}

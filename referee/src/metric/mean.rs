@@ -1,0 +1,49 @@
+//! Mean of a mark.
+
+use std::collections::BTreeMap;
+
+use super::selection::{BY, OF, Picked, WHERE, grouped, pick, value_of};
+use super::{ANY, Args, Metric, ParamDef, Scope, Takes, Value, mean as mean_of, number};
+use crate::rows::Rows;
+
+/// The mean of the values of a mark or column; in groups by another mark of the same move, if asked for.
+///
+/// `per = match` sums the values of a match first, so that `mean of=regret per=match` is the mean regret of a match.
+///
+/// Unit: the mark's own. Source: the page of the game says what its marks are.
+pub const MEAN: Metric = Metric {
+    id: "mean",
+    title: "Mean",
+    unit: "",
+    digits: 3,
+    formula: "sum of the values / values; per = match: the sum of the values of each match, / matches that have some; +- 1.96 s / sqrt(n); by: the same for each group",
+    source: "arithmetic mean",
+    scope: Scope::Agent,
+    params: &[
+        OF,
+        BY,
+        WHERE,
+        ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what the mean is taken over"),
+    ],
+    marks: &[],
+    of: mean,
+};
+
+fn mean(rows: &Rows, args: &Args) -> Option<Value> {
+    let picked = pick(rows, args);
+    let all = |of: &[&Picked]| {
+        let values = of.iter().filter_map(|p| Some((p.seen.game, value_of(args.text("of"), &p.seen.value)?)));
+        if args.is("per", "match") {
+            let mut sums: BTreeMap<usize, f64> = BTreeMap::new();
+            values.for_each(|(game, value)| *sums.entry(game).or_default() += value);
+            return mean_of(&sums.into_values().collect(), ANY);
+        }
+        mean_of(&values.map(|(_, value)| value).collect(), ANY)
+    };
+    if args.given("by").is_none() {
+        return number(all(&picked.iter().collect::<Vec<_>>()));
+    }
+    let groups = grouped(picked.iter().filter_map(|p| Some((p.group.clone()?, p))));
+    let shares: Vec<_> = groups.into_iter().filter_map(|(name, of)| Some((name, all(&of)?))).collect();
+    (!shares.is_empty()).then_some(Value::Shares(shares))
+}

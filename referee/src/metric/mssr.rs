@@ -1,0 +1,41 @@
+//! Similarity of revisions.
+
+use super::rounds::{MARKS, Played, courses};
+use super::{Args, Metric, ParamDef, Scope, Takes, Value, mean, number};
+use crate::rows::Rows;
+
+/// How similar a revision is to the strategy before it: in structure, meaning and function, or one of these.
+///
+/// Unit: 0 to 1. Source: AdvGameBench.
+pub const MSSR: Metric = Metric {
+    id: "mssr",
+    title: "Similarity of revisions",
+    unit: "0 to 1",
+    digits: 3,
+    formula: "mean over revisions of (structural + semantic + functional) / 3, or of one of them; +- 1.96 s / sqrt(revisions)",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[ParamDef::new(
+        "of",
+        "all",
+        Takes::Words(&["all", "structural", "semantic", "functional"]),
+        "which similarity",
+    )],
+    marks: MARKS,
+    of: mssr,
+};
+
+fn mssr(rows: &Rows, args: &Args) -> Option<Value> {
+    let of = |round: &Played| {
+        let [a, b, c] = round.similar;
+        match args.text("of") {
+            "structural" => a,
+            "semantic" => b,
+            "functional" => c,
+            _ => Some((a? + b? + c?) / 3.0),
+        }
+    };
+    let courses = courses(rows);
+    let revised = courses.iter().flat_map(|course| &course.rounds).filter(|round| round.revised);
+    number(mean(&revised.filter_map(of).collect(), [0.0, 1.0]))
+}

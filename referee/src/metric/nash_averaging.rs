@@ -1,0 +1,42 @@
+//! Nash averaging.
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use crate::rating::nash::max_entropy_nash;
+use crate::rating::payoffs::payoffs;
+use crate::rows::Rows;
+
+/// The share of each agent in the equilibrium of the game in which two choose agents and the better agent wins, or its expected
+/// payoff against that equilibrium. Copies of an agent, and agents that are beaten by all, change nobody else's payoff.
+///
+/// The payoff of an agent against another is its mean score less that of the other. Absent if two agents never met.
+///
+/// Unit: share, 0 to 1, or payoff, -1 to 0. Source: D. Balduzzi and others, "Re-evaluating evaluation", NeurIPS 2018.
+pub const NASH_AVERAGING: Metric = Metric {
+    id: "nash_averaging",
+    title: "Nash averaging",
+    unit: "",
+    digits: 4,
+    formula: "p of maximum entropy with A p <= 0, p >= 0 and sum p = 1, where A(a, b) is the mean score of a against b less that of b against a; of = payoff: (A p)(a)",
+    source: "D. Balduzzi and others, NeurIPS 2018",
+    scope: Scope::Agent,
+    params: &[ParamDef::new("of", "mass", Takes::Words(&["mass", "payoff"]), "which number")],
+    marks: &[],
+    of: nash_averaging,
+};
+
+fn nash_averaging(rows: &Rows, args: &Args) -> Option<Value> {
+    rated(rows, &format!("nash_averaging {args}"), |rows| {
+        let (here, games) = (rows.agents_here(), rows.games());
+        let mut out = vec![None; rows.agents().len()];
+        let Some(scores) = payoffs(&here, &games) else { return out };
+        let n = here.len();
+        let game: Vec<Vec<f64>> = (0..n).map(|a| (0..n).map(|b| scores[a][b] - scores[b][a]).collect()).collect();
+        let Some(mass) = max_entropy_nash(&game) else { return out };
+        for (k, &agent) in here.iter().enumerate() {
+            let payoff: f64 = game[k].iter().zip(&mass).map(|(a, p)| a * p).sum();
+            let value = if args.is("of", "payoff") { payoff } else { mass[k] };
+            out[agent] = Some(Measure::plain(value, games.len() as u64));
+        }
+        out
+    })
+}

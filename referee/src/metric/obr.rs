@@ -1,0 +1,35 @@
+//! Over-budget rate.
+
+use super::rounds::{MARKS, courses};
+use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use crate::rows::Rows;
+
+/// How often a strategy that is proposed, or played, costs more than the budget.
+///
+/// Unit: share. Source: AdvGameBench.
+pub const OBR: Metric = Metric {
+    id: "obr",
+    title: "Over-budget rate",
+    unit: "share",
+    digits: 3,
+    formula: "proposals that cost more than the budget / proposals (initial strategies and revisions); rounds: rounds that were played over the budget / rounds; Wilson interval",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[ParamDef::new("form", "proposals", Takes::Words(&["proposals", "rounds"]), "what is counted")],
+    marks: MARKS,
+    of: obr,
+};
+
+fn obr(rows: &Rows, args: &Args) -> Option<Value> {
+    let mut over = Vec::new();
+    for course in courses(rows) {
+        let rounds = args.is("form", "rounds");
+        // The budget does not change within a match.
+        let budget = course.rounds.iter().find_map(|round| round.budget);
+        if !rounds {
+            over.extend(course.attempts.iter().filter_map(|a| Some(a.cost? > budget?)));
+        }
+        over.extend(course.rounds.iter().filter(|round| rounds || round.revised).filter_map(|round| round.over()));
+    }
+    number(share_of(over.iter().filter(|over| **over).count() as u64, over.len() as u64))
+}

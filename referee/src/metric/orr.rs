@@ -1,0 +1,39 @@
+//! Over-revision rate.
+
+use super::rounds::{MARKS, courses};
+use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use crate::rows::Rows;
+
+/// How often the strategy changes after negative feedback; or, as the paper's program counts, how often its cost changes.
+///
+/// Unit: share. Source: AdvGameBench.
+pub const ORR: Metric = Metric {
+    id: "orr",
+    title: "Over-revision rate",
+    unit: "share",
+    digits: 3,
+    formula: "orr: rounds with a new strategy after negative feedback (lost, or a rule broken) / rounds in which the agent could revise after it; repo: rounds whose cost differs from that of the own step before / own steps from the second on; Wilson interval",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[ParamDef::new("form", "orr", Takes::Words(&["orr", "repo"]), "what is counted")],
+    marks: MARKS,
+    of: orr,
+};
+
+fn orr(rows: &Rows, args: &Args) -> Option<Value> {
+    let (mut hits, mut n) = (0, 0);
+    for course in courses(rows) {
+        if args.is("form", "repo") {
+            // The initial strategy, and what was played after each chance to revise it.
+            let steps = course.rounds.iter().enumerate().filter(|(k, round)| *k == 0 || round.decided());
+            let costs: Vec<f64> = steps.filter_map(|(_, round)| round.cost).collect();
+            hits += costs.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
+            n += costs.len().saturating_sub(1) as u64;
+            continue;
+        }
+        let asked: Vec<_> = course.steps().filter(|(last, now)| last.negative() && now.decided()).collect();
+        hits += asked.iter().filter(|(_, now)| now.revised).count() as u64;
+        n += asked.len() as u64;
+    }
+    number(share_of(hits, n))
+}

@@ -1,0 +1,46 @@
+//! Points: two marks of the same move.
+
+use std::collections::HashMap;
+
+use super::selection::value_of;
+use super::{Args, Metric, ParamDef, Point, Scope, Takes, Value};
+use crate::rows::Rows;
+
+/// A point for each move that has both marks; `x = turn` is the number of the seat's own move, from 1.
+///
+/// Unit: the marks' own. Source: GTBench, figure 7 (values of both sides of agreements); Qi Town, figures 17 to 21.
+pub const POINTS: Metric = Metric {
+    id: "points",
+    title: "Points",
+    unit: "",
+    digits: 3,
+    formula: "(x, y) for each move that has both; turn is the seat's own move, from 1",
+    source: "GTBench; Qi Town",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("x", "turn", Takes::Mark, "to the right: a mark, or turn"),
+        ParamDef::new("y", "", Takes::Mark, "upwards: a mark"),
+    ],
+    marks: &[],
+    of: points,
+};
+
+fn points(rows: &Rows, args: &Args) -> Option<Value> {
+    let (x, y) = (args.text("x"), args.text("y"));
+    let beside: HashMap<(usize, usize, u32), f64> = rows
+        .observed(x)
+        .into_iter()
+        .filter_map(|seen| Some(((seen.game, seen.seat, seen.turn), value_of(x, &seen.value)?)))
+        .collect();
+    let name = rows.agent().map_or("", |agent| &rows.agents()[agent].name);
+    let points: Vec<Point> = rows
+        .observed(y)
+        .into_iter()
+        .filter_map(|seen| {
+            let place = (seen.game, seen.seat, seen.turn);
+            let x = if x == "turn" { f64::from(seen.turn) + 1.0 } else { *beside.get(&place)? };
+            Some(Point { x, y: value_of(y, &seen.value)?, label: name.to_owned() })
+        })
+        .collect();
+    (!points.is_empty()).then_some(Value::Points(points))
+}

@@ -1,0 +1,69 @@
+//! PSS: how positive an agent feels.
+
+use std::collections::BTreeMap;
+
+use super::selection::value_of;
+use super::{ANY, Args, Measure, Metric, ParamDef, Scope, Takes, Value, mean};
+use crate::moments::Moments;
+use crate::result::EMOTION;
+use crate::rows::Rows;
+
+/// The mean feeling that an agent notes beside its moves: A (desperate) -2, B -1, C 0, D 1, E (excited) 2.
+///
+/// `cycles`: the mean over all moves of a cycle, then the mean over cycles. `pooled`: over all moves. `ply`: for each own move of a
+/// match, from 1. `result`: by how the match ended.
+///
+/// Unit: -2 to 2. Source: Qi Town, section 5 of its protocol.
+pub const PSS: Metric = Metric {
+    id: "pss",
+    title: "PSS",
+    unit: "-2 to 2",
+    digits: 3,
+    formula: "A -2, B -1, C 0, D 1, E 2; cycles: mean over the moves of a cycle, then over cycles; pooled: mean over all moves; ply: by the number of the own move; result: by win, draw, loss",
+    source: "Qi Town",
+    scope: Scope::Agent,
+    params: &[ParamDef::new(
+        "form",
+        "cycles",
+        Takes::Words(&["cycles", "pooled", "ply", "result"]),
+        "what the mean is taken over",
+    )],
+    marks: &[EMOTION],
+    of: pss,
+};
+
+fn pss(rows: &Rows, args: &Args) -> Option<Value> {
+    let felt = |rows: &Rows| -> Moments {
+        rows.observed(EMOTION).iter().filter_map(|seen| value_of(EMOTION, &seen.value)).collect()
+    };
+    match args.text("form") {
+        "pooled" => mean(&felt(rows), [-2.0, 2.0]).map(Value::Number),
+        "ply" => {
+            let mut plies: BTreeMap<u32, Moments> = BTreeMap::new();
+            for seen in rows.observed(EMOTION) {
+                if let Some(value) = value_of(EMOTION, &seen.value) {
+                    plies.entry(seen.turn + 1).or_default().push(value);
+                }
+            }
+            let series: Vec<_> =
+                plies.iter().filter_map(|(ply, m)| Some((f64::from(*ply), mean(m, [-2.0, 2.0])?))).collect();
+            (!series.is_empty()).then_some(Value::Series(series))
+        }
+        "result" => {
+            let points: Vec<f64> = rows.own_matches().iter().map(|(game, seats)| game.points(seats)).collect();
+            let of = |result: f64| {
+                let own = rows.observed(EMOTION).into_iter().filter(|seen| points[seen.game] == result);
+                mean(&own.filter_map(|seen| value_of(EMOTION, &seen.value)).collect(), [-2.0, 2.0])
+            };
+            let all = [("win", of(1.0)), ("draw", of(0.5)), ("loss", of(0.0))];
+            let shares: Vec<_> = all.into_iter().filter_map(|(name, m)| Some((name.to_owned(), m?))).collect();
+            (!shares.is_empty()).then_some(Value::Shares(shares))
+        }
+        _ => {
+            let cycles: Vec<Moments> = rows.cycles().into_iter().map(|cycle| felt(&rows.of_cycle(cycle))).collect();
+            let n = cycles.iter().map(Moments::count).sum();
+            let value = cycles.iter().filter_map(Moments::mean).collect::<Moments>();
+            Some(Value::Number(Measure { n, ..mean(&value, ANY)? }))
+        }
+    }
+}

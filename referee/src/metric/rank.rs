@@ -1,0 +1,32 @@
+//! Rank: the place among the candidates.
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, of_candidates};
+use crate::relation::ranks;
+use crate::rows::Rows;
+
+/// The place of the agent among the candidates by another metric, 1 the best; equal ones share the mean of their places.
+///
+/// Unit: places. Source: competition tables.
+pub const RANK: Metric = Metric {
+    id: "rank",
+    title: "Rank",
+    unit: "place",
+    digits: 1,
+    formula: "1 + candidates that are better + half of the others that are equal",
+    source: "counts",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("of", "value", Takes::Metric, "the metric that is compared"),
+        ParamDef::new("best", "high", Takes::Words(&["high", "low"]), "which end is the best"),
+    ],
+    marks: &[],
+    of: rank,
+};
+
+fn rank(rows: &Rows, args: &Args) -> Option<Value> {
+    let all = of_candidates(rows, args.text("of"));
+    let own = all.iter().position(|(agent, _)| Some(*agent) == rows.agent())?;
+    let sign = if args.is("best", "low") { 1.0 } else { -1.0 };
+    let places = ranks(&all.iter().map(|(_, value)| sign * value).collect::<Vec<_>>());
+    Some(Value::Number(Measure::plain(places[own], all.len() as u64)))
+}

@@ -1,0 +1,30 @@
+//! Rule violation rate.
+
+use super::rounds::{Course, MARKS, courses};
+use super::{Args, Metric, Scope, Value, number, share_of};
+use crate::rows::Rows;
+
+/// How often an initial strategy breaks a rule at its first try. A table that has no tries is read by its first rounds.
+///
+/// Unit: share of initial strategies. Source: AdvGameBench.
+pub const RVR: Metric = Metric {
+    id: "rvr",
+    title: "Rule violation rate",
+    unit: "share of initial strategies",
+    digits: 3,
+    formula: "initial strategies, each at its first try, with a violation / initial strategies; Wilson interval",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[],
+    marks: MARKS,
+    of: rvr,
+};
+
+fn rvr(rows: &Rows, _: &Args) -> Option<Value> {
+    let first = |course: &Course| {
+        let tries: Vec<bool> = course.attempts.iter().filter(|a| a.attempt == 1.0).map(|a| a.violates).collect();
+        if tries.is_empty() { course.rounds.first().map(|round| round.violates).into_iter().collect() } else { tries }
+    };
+    let all: Vec<bool> = courses(rows).iter().flat_map(first).collect();
+    number(share_of(all.iter().filter(|violates| **violates).count() as u64, all.len() as u64))
+}

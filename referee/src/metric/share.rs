@@ -1,0 +1,100 @@
+//! Share of a word among the values of a mark.
+
+use std::collections::BTreeSet;
+
+use super::selection::{BY, OF, Picked, WHERE, grouped, pick, word};
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use crate::rows::Rows;
+
+/// How often a mark has each of its values, as shares of all its values; or how often it has the one that `is` names.
+///
+/// `is` is a word, a number, `>=8`, `<=3` or `4..6`. `per = match` counts the matches with such a value among all matches of the
+/// agent. Groups by another mark of the same move: the share in each.
+///
+/// Unit: share, 0 to 1. Source: the page of the game says what its marks are.
+pub const SHARE: Metric = Metric {
+    id: "share",
+    title: "Share",
+    unit: "share",
+    digits: 3,
+    formula: "values that fit / values; per = match: matches with a value that fits / matches; Wilson interval; by: the same for each group",
+    source: "E. B. Wilson, JASA 22 (1927)",
+    scope: Scope::Agent,
+    params: &[
+        OF,
+        ParamDef::new("is", "none", Takes::Text, "the value that is counted; none: each value"),
+        BY,
+        WHERE,
+        ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what is counted"),
+    ],
+    marks: &[],
+    of: share,
+};
+
+fn share(rows: &Rows, args: &Args) -> Option<Value> {
+    let picked = pick(rows, args);
+    let matches = rows.own_matches().len() as u64;
+    let fitting = |of: &[&Picked], is: &str| -> Option<Measure> {
+        let hits = of.iter().filter(|p| fits(&word(&p.seen.value), is));
+        if args.is("per", "match") {
+            let games: BTreeSet<usize> = hits.map(|p| p.seen.game).collect();
+            return share_of(games.len() as u64, matches);
+        }
+        share_of(hits.count() as u64, of.len() as u64)
+    };
+    let all: Vec<&Picked> = picked.iter().collect();
+    if all.is_empty() && !args.is("per", "match") {
+        return None;
+    }
+    let shares: Vec<(String, Measure)> = match (args.given("is"), args.given("by")) {
+        (Some(is), None) => return number(fitting(&all, is)),
+        (Some(is), Some(_)) => {
+            let groups = grouped(picked.iter().filter_map(|p| Some((p.group.clone()?, p))));
+            groups.into_iter().filter_map(|(name, of)| Some((name, fitting(&of, is)?))).collect()
+        }
+        (None, _) => {
+            // With groups, the groups are told apart by their name before the word.
+            let name = |p: &Picked| match &p.group {
+                Some(group) => format!("{group}: {}", word(&p.seen.value)),
+                None => word(&p.seen.value),
+            };
+            let beside = |p: &Picked| picked.iter().filter(|other| other.group == p.group).collect::<Vec<_>>();
+            let words = grouped(picked.iter().map(|p| (name(p), p)));
+            let one = |(name, of): (String, Vec<&Picked>)| {
+                let first = *of.first()?;
+                Some((name, fitting(&beside(first), &word(&first.seen.value))?))
+            };
+            words.into_iter().filter_map(one).collect()
+        }
+    };
+    (!shares.is_empty()).then_some(Value::Shares(shares))
+}
+
+/// Whether a value is what is looked for.
+fn fits(value: &str, is: &str) -> bool {
+    let number = value.parse::<f64>().ok();
+    let at = |text: &str| text.trim().parse::<f64>().ok();
+    if let Some(least) = is.strip_prefix(">=").and_then(at) {
+        return number.is_some_and(|n| n >= least);
+    }
+    if let Some(most) = is.strip_prefix("<=").and_then(at) {
+        return number.is_some_and(|n| n <= most);
+    }
+    if let Some((least, most)) = is.split_once("..").and_then(|(a, b)| at(a).zip(at(b))) {
+        return number.is_some_and(|n| least <= n && n <= most);
+    }
+    value == is
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn words_and_ranges() {
+        assert!(fits("pass", "pass") && !fits("play", "pass"));
+        assert!(fits("8", ">=8") && !fits("7.5", ">=8") && !fits("eight", ">=8"));
+        assert!(fits("3", "<=3") && fits("4", "4..6") && fits("6", "4..6") && !fits("6.1", "4..6"));
+        assert!(fits("1", "1") && !fits("0", "1"));
+    }
+}

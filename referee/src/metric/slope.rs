@@ -1,0 +1,30 @@
+//! Improvement slope.
+
+use super::rounds::{Course, MARKS, SCOPE, courses};
+use super::{ANY, Args, Metric, Scope, Value, mean, number};
+use crate::relation::slope as slope_of;
+use crate::rows::Rows;
+
+/// How much better an agent becomes from step to step: the slope of its wins over its own rounds, as a mean over matches.
+///
+/// Unit: share of wins for each step. Source: AdvGameBench.
+pub const SLOPE: Metric = Metric {
+    id: "slope",
+    title: "Improvement slope",
+    unit: "share per step",
+    digits: 4,
+    formula: "slope of the line of least squares through the wins (1, 0) of the own rounds of a match at 0, 1, ..; mean over matches +- 1.96 s / sqrt(matches)",
+    source: "AdvGameBench",
+    scope: Scope::Agent,
+    params: &[SCOPE],
+    marks: MARKS,
+    of: slope,
+};
+
+fn slope(rows: &Rows, args: &Args) -> Option<Value> {
+    let of = |course: &Course| {
+        let won: Vec<f64> = course.in_scope(args.text("scope")).map(|round| f64::from(u8::from(round.won))).collect();
+        slope_of(&won)
+    };
+    number(mean(&courses(rows).iter().filter_map(of).collect(), ANY))
+}

@@ -1,0 +1,47 @@
+//! Tokens: what answers cost.
+
+use super::{Args, Measure, Metric, NOT_NEGATIVE, ParamDef, Scope, Takes, Value, mean, number};
+use crate::moments::Moments;
+use crate::rows::Rows;
+
+/// The mean number of tokens of an answer, of a move, or of a match; by the notes of moves and of refused attempts.
+///
+/// Unit: tokens, as the endpoint counted them. Source: GTBench, section 9 of its metrics.
+pub const TOKENS: Metric = Metric {
+    id: "tokens",
+    title: "Tokens",
+    unit: "tokens",
+    digits: 0,
+    formula: "sum of tokens / answers (per = query), / moves with an answer (per = move), or / matches (per = match); of = all is read and written; +- 1.96 s / sqrt(matches) per match",
+    source: "GTBench",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("per", "match", Takes::Words(&["query", "move", "match"]), "what the mean is taken over"),
+        ParamDef::new("of", "all", Takes::Words(&["all", "in", "out"]), "which tokens"),
+    ],
+    marks: &[],
+    of: tokens,
+};
+
+fn tokens(rows: &Rows, args: &Args) -> Option<Value> {
+    let used: Vec<_> = rows
+        .own_matches()
+        .into_iter()
+        .map(|(game, seats)| seats.into_iter().map(|seat| game.seats[seat].tokens).collect::<Vec<_>>())
+        .filter(|seats| seats.iter().any(|seat| seat.answers > 0))
+        .collect();
+    let count = |of: &crate::result::TokenUse| match args.text("of") {
+        "in" => of.input,
+        "out" => of.out,
+        _ => of.total(),
+    };
+    let per_match: Moments = used.iter().map(|seats| seats.iter().map(count).sum::<u64>() as f64).collect();
+    let all = used.iter().flatten();
+    let sum = all.clone().map(count).sum::<u64>() as f64;
+    let of = |n: u64| (n > 0).then(|| Measure::plain(sum / n as f64, n));
+    number(match args.text("per") {
+        "query" => of(all.map(|seat| seat.answers).sum()),
+        "move" => of(all.map(|seat| seat.moves).sum()),
+        _ => mean(&per_match, NOT_NEGATIVE),
+    })
+}

@@ -1,0 +1,56 @@
+//! TrueSkill.
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, met, rated};
+use crate::rating::trueskill::Skills;
+use crate::rows::Rows;
+
+/// The skill after all matches of the part in the order of the plan: between two, among many, or of teams.
+///
+/// `change` is the largest change of the mean in the agent's last matches (`over`), by which a run sees that ratings have
+/// converged.
+///
+/// Unit: points of TrueSkill. Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python package.
+pub const TRUESKILL: Metric = Metric {
+    id: "trueskill",
+    title: "TrueSkill",
+    unit: "",
+    digits: 2,
+    formula: "mu after all matches in the order of the plan: start 25, sigma 25/3, beta 25/6, tau 25/300, draw probability 0.10; allied seats are a team; conservative is mu - 3 sigma; change is the largest |change of mu| in the last matches",
+    source: "R. Herbrich, T. Minka, T. Graepel, TrueSkill, NIPS 2006",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef::new("of", "mu", Takes::Words(&["mu", "sigma", "conservative", "change"]), "which number"),
+        ParamDef::new("over", "10", Takes::Whole, "of how many matches the largest change is taken"),
+    ],
+    marks: &[],
+    of: trueskill,
+};
+
+fn trueskill(rows: &Rows, args: &Args) -> Option<Value> {
+    rated(rows, &format!("trueskill {args}"), |rows| {
+        let (players, games) = (rows.agents().len(), rows.games());
+        let mut skills = Skills::new(players);
+        let mut changes: Vec<Vec<f64>> = vec![Vec::new(); players];
+        for game in &games {
+            let before: Vec<f64> = game.seats.iter().map(|&player| skills.of(player).mu).collect();
+            skills.play(game);
+            for (&player, before) in game.seats.iter().zip(before) {
+                changes[player].push((skills.of(player).mu - before).abs());
+            }
+        }
+        let value = |player: usize| {
+            let skill = skills.of(player);
+            match args.text("of") {
+                "sigma" => skill.sigma,
+                "conservative" => skill.mu - 3.0 * skill.sigma,
+                "change" => changes[player].iter().rev().take(args.whole("over") as usize).copied().fold(0.0, f64::max),
+                _ => skill.mu,
+            }
+        };
+        met(players, &games)
+            .into_iter()
+            .enumerate()
+            .map(|(k, n)| (n > 0).then(|| Measure::plain(value(k), n)))
+            .collect()
+    })
+}

@@ -1,0 +1,39 @@
+//! Wins, draws and losses.
+
+use super::{Args, Measure, Metric, Scope, Value};
+use crate::rating::table::Tally;
+use crate::rows::Rows;
+
+/// How many matches the agent won, drew and lost, by the mean score of its seats against that of the others.
+///
+/// Unit: matches. Source: every crosstable.
+pub const WDL: Metric = Metric {
+    id: "wdl",
+    title: "Wins, draws, losses",
+    unit: "matches",
+    digits: 0,
+    formula: "matches by the mean score of the own seats against that of the others; a side that forfeited lost",
+    source: "counts",
+    scope: Scope::Agent,
+    params: &[],
+    marks: &[],
+    of: wdl,
+};
+
+fn wdl(rows: &Rows, _: &Args) -> Option<Value> {
+    let tally = tally(rows);
+    let n = tally.games();
+    let counts = [("wins", tally.wins), ("draws", tally.draws), ("losses", tally.losses)];
+    (n > 0).then(|| Value::Shares(counts.map(|(name, k)| (name.to_owned(), Measure::plain(k as f64, n))).to_vec()))
+}
+
+/// The results of the agent that is asked about; of matches that are a contest.
+pub(super) fn tally(rows: &Rows) -> Tally {
+    let mut tally = Tally::default();
+    for (game, seats) in rows.own_matches() {
+        if rows.is_contest(game) {
+            tally.add(game.points(&seats));
+        }
+    }
+    tally
+}

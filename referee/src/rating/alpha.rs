@@ -1,0 +1,104 @@
+//! Alpha-rank of one population (S. Omidshafiei and others, "alpha-Rank: Multi-Agent Evaluation by Evolution", Scientific
+//! Reports 9, 2019), with the selection against the current opponent that OpenSpiel uses.
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
+
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alpha {
+    /// How strongly the better one is preferred.
+    pub alpha: f64,
+    /// How large the population is.
+    pub population: u32,
+}
+
+/// The probability that one mutant, whose payoff is larger by `gain`, takes over the population:
+/// `(1 - e^-u) / (1 - e^(-m u))` with `u = alpha * gain`.
+fn fixation(gain: f64, Alpha { alpha, population }: Alpha) -> f64 {
+    let (u, m) = (alpha * gain, f64::from(population.max(1)));
+    if u.abs() < 1e-14 {
+        return 1.0 / m;
+    }
+    if u > 0.0 {
+        return (-u).exp_m1() / (-m * u).exp_m1();
+    }
+    // The same, without numbers that are too large.
+    ((m - 1.0) * u).exp() * u.exp_m1() / (m * u).exp_m1()
+}
+
+/// The stationary distribution over the strategies of a symmetric game; `payoffs[a][b]` is that of a against b.
+/// `None` if several distributions are stationary, or without a strategy.
+pub fn alpha_rank(payoffs: &[Vec<f64>], settings: Alpha) -> Option<Vec<f64>> {
+    let n = payoffs.len();
+    let rate = |from: usize, to: usize| fixation(payoffs[to][from] - payoffs[from][to], settings) / (n as f64 - 1.0);
+    let mut graph: DiGraphMap<usize, ()> = DiGraphMap::new();
+    for node in 0..n {
+        graph.add_node(node);
+    }
+    let pairs = (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(|(a, b)| a != b);
+    for (a, b) in pairs.filter(|&(a, b)| rate(a, b) > 0.0) {
+        graph.add_edge(a, b, ());
+    }
+    // Only one class of strategies may be closed: the chain ends there.
+    let closed = |class: &&Vec<usize>| class.iter().all(|&a| graph.neighbors(a).all(|b| class.contains(&b)));
+    let classes = tarjan_scc(&graph);
+    let mut ends = classes.iter().filter(closed);
+    let (class, None) = (ends.next()?, ends.next()) else { return None };
+    let mut out = vec![0.0; n];
+    for (&node, mass) in class.iter().zip(stationary(class, &rate)) {
+        out[node] = mass;
+    }
+    Some(out)
+}
+
+/// The stationary distribution of an irreducible chain without a subtraction, so that small probabilities are exact: W. Grassmann,
+/// M. Taksar and D. Heyman, "Regenerative analysis and steady state distributions for Markov chains", Operations Research 33, 1985.
+fn stationary(class: &[usize], rate: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let n = class.len();
+    let mut rates: Vec<Vec<f64>> =
+        class.iter().map(|&a| class.iter().map(|&b| if a == b { 0.0 } else { rate(a, b) }).collect()).collect();
+    for k in (1..n).rev() {
+        let out: f64 = rates[k][..k].iter().sum();
+        for row in 0..k {
+            rates[row][k] /= out;
+            let through = rates[row][k];
+            for column in (0..k).filter(|&column| column != row) {
+                rates[row][column] += through * rates[k][column];
+            }
+        }
+    }
+    let mut mass = vec![1.0; n];
+    for k in 1..n {
+        mass[k] = (0..k).map(|row| mass[row] * rates[row][k]).sum();
+    }
+    let all: f64 = mass.iter().sum();
+    mass.iter().map(|own| own / all).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_by_hand() {
+        let settings = Alpha { alpha: 1.0, population: 2 };
+        // m = 2: 1 / (1 + e^-u), the logistic function.
+        for gain in [-3.0_f64, -0.5, 0.0, 0.25, 2.0] {
+            assert!((fixation(gain, settings) - 1.0 / (1.0 + (-gain).exp())).abs() < 1e-14, "{gain}");
+        }
+        let strong = Alpha { alpha: 1e3, population: 50 };
+        assert_eq!((fixation(1.0, strong), fixation(-1.0, strong)), (1.0, 0.0));
+    }
+
+    #[test]
+    fn two_islands_have_no_single_answer() {
+        // 0 and 1 beat each other never, and nobody takes the other over.
+        let payoffs = [vec![1.0, 0.0], vec![0.0, 1.0]];
+        assert!(alpha_rank(&payoffs, Alpha { alpha: 1e3, population: 50 }).is_some(), "neutral drift joins them");
+        // A circle of three has a third for each.
+        let circle = [vec![0.5, 1.0, 0.0], vec![0.0, 0.5, 1.0], vec![1.0, 0.0, 0.5]];
+        let masses = alpha_rank(&circle, Alpha { alpha: 100.0, population: 50 }).unwrap();
+        assert!(masses.iter().all(|mass| (mass - 1.0 / 3.0).abs() < 1e-12), "{masses:?}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Figures: the tables and drawings of a suite.
+//!
+//! A figure has a kind ([`KINDS`]). Each kind draws data of one shape ([`data`]); the same data is written as CSV, JSON and
+//! LaTeX ([`Drawing`]). The drawings are SVG without colours: classes name them, and the page's style has them for light,
+//! dark and paper. That is why they are written by hand here: the writers of charts that exist put colours into each element.
+
+mod axes;
+mod bars;
+mod boxes;
+pub mod data;
+mod graph;
+mod hexbin;
+mod lines;
+mod matrix;
+mod radar;
+pub mod resolve;
+mod scatter;
+pub mod spec;
+mod stacked;
+mod strip;
+mod svg;
+mod table;
+mod write;
+
+pub(super) use self::write::text;
+
+pub use self::spec::Figure;
+
+use serde::Serialize;
+
+use self::data::{Arrows, Boxes, Data, Grid, Lines, Points, Strip};
+use crate::metric::Metric;
+
+/// All kinds of figures.
+pub const KINDS: &[Kind] = &[
+    table::TABLE,
+    matrix::MATRIX,
+    bars::BARS,
+    stacked::STACKED,
+    lines::LINES,
+    boxes::BOX,
+    scatter::SCATTER,
+    hexbin::HEXBIN,
+    radar::RADAR,
+    graph::GRAPH,
+    strip::STRIP,
+];
+
+/// The style of all drawings. It takes its colours from variables of the page's style.
+pub const STYLE: &str = include_str!("figure/figure.css");
+
+/// A kind of figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Its name in suites.
+    pub id: &'static str,
+    /// What it shows.
+    pub doc: &'static str,
+    draw: Draw,
+}
+
+/// What a kind draws, with the title. The result is HTML: an `<svg>`, or a table or a list.
+#[derive(Clone, Copy, Debug)]
+enum Draw {
+    Grid(fn(&Grid, &str) -> String),
+    Lines(fn(&Lines, &str) -> String),
+    Boxes(fn(&Boxes, &str) -> String),
+    Points(fn(&Points, &str) -> String),
+    Arrows(fn(&Arrows, &str) -> String),
+    Strip(fn(&Strip, &str) -> String),
+}
+
+/// What a kind is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Numbers by row and column.
+    Cells,
+    /// A series for each row.
+    Lines,
+    /// A spread for each row.
+    Spreads,
+    /// Pairs of numbers.
+    Pairs,
+    /// A graph.
+    Graph,
+    /// Pictures of games.
+    Pictures,
+}
+
+impl Kind {
+    /// What it is drawn from.
+    pub(crate) fn needs(&self) -> Needs {
+        match self.draw {
+            Draw::Grid(_) => Needs::Cells,
+            Draw::Lines(_) => Needs::Lines,
+            Draw::Boxes(_) => Needs::Spreads,
+            Draw::Points(_) => Needs::Pairs,
+            Draw::Arrows(_) => Needs::Graph,
+            Draw::Strip(_) => Needs::Pictures,
+        }
+    }
+
+    /// The kind of a name.
+    pub fn named(id: &str) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.id == id)
+    }
+
+    /// Draws data. Data that is empty, or of a shape that the kind does not draw, gives a drawing that says so.
+    pub fn draw(&self, data: &Data, title: &str) -> String {
+        if data.is_empty() {
+            return svg::nothing(title, "Nothing was measured.");
+        }
+        match (self.draw, data) {
+            (Draw::Grid(draw), Data::Grid(data)) => draw(data, title),
+            (Draw::Lines(draw), Data::Lines(data)) => draw(data, title),
+            (Draw::Boxes(draw), Data::Boxes(data)) => draw(data, title),
+            (Draw::Points(draw), Data::Points(data)) => draw(data, title),
+            (Draw::Arrows(draw), Data::Arrows(data)) => draw(data, title),
+            (Draw::Strip(draw), Data::Strip(data)) => draw(data, title),
+            _ => svg::nothing(title, &format!("A figure of kind {} does not show these numbers.", self.id)),
+        }
+    }
+}
+
+/// A figure of a report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Drawn {
+    /// Its name in files.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// Its kind.
+    pub kind: String,
+    /// What it shows.
+    pub caption: String,
+    /// Its drawings.
+    pub pages: Vec<resolve::Page>,
+    /// The metrics that it shows: title, formula and source.
+    pub measures: Vec<[String; 3]>,
+}
+
+impl Drawn {
+    /// A figure of a suite with its drawings.
+    pub fn of(figure: &Figure, ground: &resolve::Ground) -> Drawn {
+        let metrics = figure.wishes().filter_map(|wish| Metric::named(&wish.ask.id).ok());
+        Drawn {
+            id: figure.id.clone(),
+            title: figure.title.clone(),
+            kind: figure.kind.clone(),
+            caption: figure.caption.clone(),
+            pages: figure.resolve(ground),
+            measures: metrics.map(|m| [m.title, m.formula, m.source].map(str::to_owned)).collect(),
+        }
+    }
+
+    /// What is drawn of a page: an `<svg>` element, or a table or list of HTML.
+    pub fn draw(&self, page: &resolve::Page) -> String {
+        let title = if page.name.is_empty() { self.title.clone() } else { format!("{}: {}", self.title, page.name) };
+        Kind::named(&self.kind).map(|kind| kind.draw(&page.data, &title)).unwrap_or_default()
+    }
+
+    /// Its files: the numbers as CSV, JSON and LaTeX, and each drawing.
+    pub fn files(&self) -> Vec<(String, String)> {
+        let id = &self.id;
+        let mut out = Vec::new();
+        // Pages are plain data, which is always valid JSON.
+        let json = serde_json::to_string_pretty(self).unwrap_or_default();
+        out.push((format!("{id}.json"), format!("{json}\n")));
+        for (k, page) in self.pages.iter().enumerate() {
+            let name = if self.pages.len() > 1 { format!("{id}-{}", k + 1) } else { id.clone() };
+            out.push((format!("{name}.csv"), page.data.to_csv()));
+            out.push((format!("{name}.tex"), page.data.to_latex()));
+            let drawn = self.draw(page);
+            if drawn.starts_with("<svg") {
+                out.push((format!("{name}.svg"), alone(&drawn)));
+            }
+        }
+        out
+    }
+}
+
+/// Colours of a drawing that stands alone.
+const PLAIN: &str = ":root { --paper: #fcfcfa; --ink: #1d2126; --soft: #5c6570; --line: #dcdfe3; --row: #f3f4f2; }\n\
+    @media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e6e8ea; --soft: #9aa4af; --line: #333941; --row: #1c2025; } }\n";
+
+/// A drawing with its style, as a file of its own.
+fn alone(svg: &str) -> String {
+    let named = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
+    named.replacen(">\n", &format!(">\n<style>\n{PLAIN}svg {{ background: var(--paper); }}\n{STYLE}</style>\n"), 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Scales, ticks, frames and legends, which the drawings share.
+
+use super::data::Axis;
+use super::svg::{Hold, Svg, WIDTH, fit, width};
+use crate::metric::Measure;
+use crate::report::text::number;
+
+/// From numbers to places on the paper, with round ticks.
+pub(crate) struct Scale {
+    from: f64,
+    to: f64,
+    paper: [f64; 2],
+    /// Distance of ticks.
+    step: f64,
+}
+
+impl Scale {
+    /// A scale that holds all values, with about `ticks` ticks. Without values it is from 0 to 1.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> Scale {
+        let ends = values.into_iter().filter(|v| v.is_finite());
+        let (mut low, mut high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        if !low.is_finite() {
+            (low, high) = (0.0, 1.0);
+        }
+        if high - low <= low.abs().max(high.abs()) * 1e-9 {
+            let half = if low == 0.0 { 0.5 } else { low.abs() / 2.0 };
+            (low, high) = (low - half, high + half);
+        }
+        let raw = (high - low) / ticks.max(1) as f64;
+        let power = 10f64.powi(raw.log10().floor() as i32);
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|k| k * power).into_iter().find(|s| *s >= raw * 0.999);
+        let step = step.unwrap_or(power * 10.0);
+        // The tolerance keeps an end that is a tick in place of one that is almost a tick away.
+        let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
+        Scale { from, to, paper, step }
+    }
+
+    /// The place of a number.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let share = (value.clamp(self.from, self.to) - self.from) / (self.to - self.from);
+        self.paper[0] + share * (self.paper[1] - self.paper[0])
+    }
+
+    /// The ticks with their texts.
+    pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
+        let count = ((self.to - self.from) / self.step).round() as i64;
+        // Enough decimals to tell ticks apart.
+        let digits = (0..6).find(|d| {
+            let scaled = self.step * 10f64.powi(*d);
+            (scaled - scaled.round()).abs() < 1e-6 * scaled.max(1.0)
+        });
+        let text = |value: f64| number(Some(value), digits.unwrap_or(6) as usize);
+        (0..=count).map(|k| self.from + k as f64 * self.step).map(|value| (value, text(value))).collect()
+    }
+
+    /// Whether a number lies on the scale.
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        (self.from..=self.to).contains(&value)
+    }
+}
+
+/// All ends of measures, for a scale.
+pub(crate) fn ends(measure: &Measure) -> impl Iterator<Item = f64> {
+    [Some(measure.value), measure.low, measure.high].into_iter().flatten()
+}
+
+/// An axis in words.
+pub(crate) fn words(axis: &Axis) -> String {
+    if axis.unit.is_empty() { axis.title.clone() } else { format!("{} ({})", axis.title, axis.unit) }
+}
+
+/// A number with its interval in words.
+pub(crate) fn said(measure: &Measure, axis: &Axis) -> String {
+    let value = number(Some(measure.value), axis.digits);
+    match (measure.low, measure.high) {
+        (Some(low), Some(high)) => {
+            format!("{value} ({} to {})", number(Some(low), axis.digits), number(Some(high), axis.digits))
+        }
+        _ => value,
+    }
+}
+
+/// Vertical lines with texts below, and the words of the axis under them. Returns where the drawing ends.
+pub(crate) fn below(svg: &mut Svg, scale: &Scale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
+    for (value, text) in scale.ticks() {
+        let x = scale.at(value);
+        svg.line("grid", [x, top], [x, bottom]);
+        svg.text(Hold::Middle, "soft", [x, bottom + 14.0], &text);
+    }
+    let words = words(axis);
+    if words.is_empty() {
+        return bottom + 20.0;
+    }
+    let middle = scale.paper[0].midpoint(scale.paper[1]);
+    let words = fit(&words, WIDTH - 8.0);
+    let half = width(&words) / 2.0 + 2.0;
+    svg.text(Hold::Middle, "soft", [middle.clamp(half, WIDTH - half), bottom + 30.0], &words);
+    bottom + 38.0
+}
+
+/// Horizontal lines with texts at the left, and the words of the axis above them.
+pub(crate) fn left(svg: &mut Svg, scale: &Scale, [from, to]: [f64; 2], axis: &Axis) {
+    for (value, text) in scale.ticks() {
+        let y = scale.at(value);
+        svg.line("grid", [from, y], [to, y]);
+        svg.text(Hold::End, "soft", [from - 6.0, y + 4.0], &text);
+    }
+    svg.text(Hold::Start, "soft", [2.0, 12.0], &fit(&words(axis), WIDTH - 4.0));
+}
+
+/// Room for the texts of a vertical scale.
+pub(crate) fn room(values: impl IntoIterator<Item = f64>, ticks: usize) -> f64 {
+    let scale = Scale::of(values, [0.0, 1.0], ticks);
+    let widest = scale.ticks().iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
+    (widest + 12.0).clamp(24.0, 90.0)
+}
+
+/// How a series is shown in a legend.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// A filled square.
+    Patch,
+    /// A mark.
+    Mark,
+}
+
+/// The names of series in lines that break, from `top`. Returns where the legend ends.
+pub(crate) fn legend(svg: &mut Svg, names: &[String], sign: Sign, top: f64) -> f64 {
+    let (mut x, mut y) = (4.0, top + 8.0);
+    for (k, name) in names.iter().enumerate() {
+        let name = fit(name, WIDTH - 26.0);
+        let wide = width(&name) + 30.0;
+        if x > 4.0 && x + wide > WIDTH {
+            (x, y) = (4.0, y + 17.0);
+        }
+        match sign {
+            Sign::Patch => svg.rect(&format!("bar {}", super::svg::colour(k)), [x, y - 5.0], [10.0, 10.0], ""),
+            Sign::Mark => svg.mark(k, [x + 5.0, y], ""),
+        }
+        svg.text(Hold::Start, "", [x + 15.0, y + 4.0], &name);
+        x += wide;
+    }
+    if names.is_empty() { top } else { y + 14.0 }
+}
+
+/// Rows with names at the left, or above where the names are long.
+pub(crate) struct Rows {
+    /// Where the drawing begins at the left.
+    pub(crate) left: f64,
+    /// Whether names stand above.
+    above: bool,
+}
+
+/// Widest name that stands at the left.
+const WIDEST: f64 = 118.0;
+
+impl Rows {
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Rows {
+        let widest = names.into_iter().map(width).fold(0.0, f64::max);
+        if widest <= WIDEST {
+            Rows { left: (widest + 10.0).max(20.0), above: false }
+        } else {
+            Rows { left: 8.0, above: true }
+        }
+    }
+
+    /// Writes the name of a row of some height at `y`; returns where its drawing begins.
+    pub(crate) fn name(&self, svg: &mut Svg, name: &str, y: f64, height: f64) -> f64 {
+        if self.above {
+            svg.text(Hold::Start, "", [self.left, y + 12.0], &fit(name, WIDTH - self.left - 4.0));
+            return y + 16.0;
+        }
+        svg.text(Hold::End, "", [self.left - 7.0, y + height / 2.0 + 4.0], name);
+        y
+    }
+}

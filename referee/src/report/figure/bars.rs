@@ -1,0 +1,60 @@
+//! Bars: a group for each row, a bar for each column, with whiskers for intervals.
+
+use super::axes::{Rows, Scale, Sign, below, ends, legend, said};
+use super::data::{Axis, Grid};
+use super::svg::{Hold, Svg, WIDTH, colour, width};
+use super::{Draw, Kind};
+use crate::report::text::number;
+
+/// Horizontal bars from zero, so that long names and forty rows stay readable on a phone.
+pub(super) const BARS: Kind =
+    Kind { id: "bars", doc: "a bar with its interval for each row and column", draw: Draw::Grid(draw) };
+
+fn draw(grid: &Grid, title: &str) -> String {
+    let mut svg = Svg::new();
+    let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
+    let top = if series.len() > 1 { legend(&mut svg, &series, Sign::Patch, 2.0) + 2.0 } else { 4.0 };
+    let axis = grid.columns.first().map(|c| c.axis.clone()).unwrap_or_default();
+    let rows = Rows::of(grid.rows.iter().map(String::as_str));
+    let all = || grid.cells.iter().flatten().flatten();
+    let texts = all().map(|m| width(&number(Some(m.value), axis.digits))).fold(0.0, f64::max);
+    let scale = Scale::of(all().flat_map(ends).chain([0.0]), [rows.left, WIDTH - texts - 8.0], 4);
+    let thick = if series.len() > 1 { 12.0 } else { 15.0 };
+    let height = thick * series.len().max(1) as f64;
+    // The grid lies under the bars, so its end is found first.
+    let mut bottom = top;
+    for _ in &grid.rows {
+        bottom += height + rows.name(&mut Svg::new(), "", 0.0, height) + 8.0;
+    }
+    let end = below(&mut svg, &scale, [top, bottom], &axis);
+    let mut y = top + 4.0;
+    for (r, name) in grid.rows.iter().enumerate() {
+        y = rows.name(&mut svg, name, y, height);
+        for (c, column) in grid.columns.iter().enumerate() {
+            let Some(m) = grid.at(r, c) else { continue };
+            let tip = format!("{name}, {}: {}", column.full(), said(&m, &column.axis));
+            bar(&mut svg, &scale, &m, [y + thick * c as f64, thick], &colour(c), &tip, &column.axis);
+        }
+        y += height + 8.0;
+    }
+    // Zero, where the bars begin.
+    svg.line("axis", [scale.at(0.0), top], [scale.at(0.0), bottom]);
+    svg.end(end, title, &format!("Bars of {}; the numbers are in the table below.", super::axes::words(&axis)))
+}
+
+fn bar(svg: &mut Svg, scale: &Scale, m: &crate::metric::Measure, at: [f64; 2], colour: &str, tip: &str, axis: &Axis) {
+    let [y, thick] = at;
+    let (zero, x) = (scale.at(0.0), scale.at(m.value));
+    svg.rect(&format!("bar {colour}"), [zero.min(x), y + 1.0], [(x - zero).abs(), thick - 2.0], tip);
+    let middle = y + thick / 2.0;
+    let mut right = zero.max(x);
+    if let (Some(low), Some(high)) = (m.low, m.high) {
+        let (low, high) = (scale.at(low), scale.at(high));
+        svg.line("whisker", [low, middle], [high, middle]);
+        for x in [low, high] {
+            svg.line("whisker", [x, middle - 3.0], [x, middle + 3.0]);
+        }
+        right = right.max(high);
+    }
+    svg.text(Hold::Start, "small", [right + 4.0, middle + 3.8], &number(Some(m.value), axis.digits));
+}

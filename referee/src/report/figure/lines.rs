@@ -1,0 +1,52 @@
+//! Lines: numbers that follow each other.
+
+use super::axes::{Scale, Sign, below, ends, left, legend, room, said};
+use super::data::Lines;
+use super::svg::{Svg, WIDTH, colour, n};
+use super::{Draw, Kind};
+use crate::report::text::number;
+
+/// A line with marks for each series, with the band of its interval where there are few.
+pub(super) const LINES: Kind = Kind { id: "lines", doc: "a line for each series of numbers", draw: Draw::Lines(draw) };
+
+/// Series that have bands; more would hide each other.
+const BANDS: usize = 4;
+/// Points of a line that have marks.
+const MARKS: usize = 40;
+
+fn draw(data: &Lines, title: &str) -> String {
+    let mut svg = Svg::new();
+    let points = || data.lines.iter().flat_map(|line| &line.points);
+    let values = || points().flat_map(|(_, m)| ends(m));
+    let from = room(values(), 5);
+    let [top, bottom] = [24.0, 224.0];
+    let x = Scale::of(points().map(|(x, _)| *x), [from, WIDTH - 18.0], 5);
+    let y = Scale::of(values(), [bottom, top], 5);
+    left(&mut svg, &y, [from, WIDTH - 18.0], &data.y);
+    let end = below(&mut svg, &x, [top, bottom], &data.x);
+    for (k, line) in data.lines.iter().enumerate().filter(|_| data.lines.len() <= BANDS) {
+        let band = line.points.iter().filter_map(|(at, m)| Some((x.at(*at), y.at(m.low?), y.at(m.high?))));
+        let band: Vec<(f64, f64, f64)> = band.collect();
+        if band.len() > 1 {
+            let there = band.iter().map(|(x, low, _)| format!("{} {}", n(*x), n(*low)));
+            let back = band.iter().rev().map(|(x, _, high)| format!("{} {}", n(*x), n(*high)));
+            let d = there.chain(back).collect::<Vec<_>>().join("L");
+            svg.path(&format!("band {}", colour(k)), "", &format!("M{d}Z"), "");
+        }
+    }
+    for (k, line) in data.lines.iter().enumerate() {
+        let d: Vec<String> =
+            line.points.iter().map(|(at, m)| format!("{} {}", n(x.at(*at)), n(y.at(m.value)))).collect();
+        if d.len() > 1 {
+            svg.path(&format!("line {}", colour(k)), "", &format!("M{}", d.join("L")), &line.name);
+        }
+        for (at, m) in line.points.iter().filter(|_| line.points.len() <= MARKS) {
+            let tip = format!("{}, {}: {}", line.name, number(Some(*at), data.x.digits), said(m, &data.y));
+            svg.mark(k, [x.at(*at), y.at(m.value)], &tip);
+        }
+    }
+    let names: Vec<String> = data.lines.iter().map(|line| line.name.clone()).collect();
+    let named = names.len() > 1 || names.iter().any(|name| !name.is_empty());
+    let end = if named { legend(&mut svg, &names, Sign::Mark, end + 2.0) } else { end };
+    svg.end(end, title, &format!("{} by {}; the numbers are in the table below.", data.y.title, data.x.title))
+}

@@ -1,0 +1,557 @@
+//! From a figure and the matches to what is drawn.
+
+use super::data::{
+    Arrows, Axis, Boxes, Column, Data, Grid, Highlight, Line, Lines, NamedBox, PointGroup, Points, Strip,
+};
+use super::spec::{Along, Figure, Margin, Wish};
+use super::{Kind, Needs};
+use crate::metric::value::{Graph, Point};
+use crate::metric::{Asked, Measure, Scope, Value};
+use crate::rows::Rows;
+
+/// A drawing of a figure.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Page {
+    /// What it is about, where a figure has several; empty if it has one.
+    pub name: String,
+    /// What is drawn.
+    pub data: Data,
+}
+
+/// What figures are made of.
+pub struct Ground<'r, 'a> {
+    /// The matches.
+    pub rows: &'r Rows<'a>,
+    /// The groups of parts: their names, and the ids of their parts.
+    pub groups: &'r [(String, Vec<String>)],
+    /// Pictures of a part's matches, by its id.
+    pub pictures: &'r dyn Fn(&str) -> Strip,
+}
+
+/// What a number is asked of.
+#[derive(Clone, Default)]
+struct Spot {
+    /// The agent, or a part of its name where variants stand elsewhere.
+    agent: Option<String>,
+    variant: Option<String>,
+    opponent: Option<usize>,
+    parts: Vec<usize>,
+    level: Option<u32>,
+    /// The name of one of several numbers that a metric gives.
+    name: Option<String>,
+}
+
+/// A row, a column, a colour or a page.
+struct Item {
+    title: String,
+    set: Box<dyn Fn(&mut Spot)>,
+}
+
+/// A metric of a figure, looked up.
+struct Known<'f> {
+    wish: &'f Wish,
+    asked: Asked,
+}
+
+impl Known<'_> {
+    fn of(wish: &Wish) -> Option<Known<'_>> {
+        // A suite's figures are checked when it is read.
+        Some(Known { wish, asked: Asked::new(&wish.ask).ok()? })
+    }
+
+    fn axis(&self) -> Axis {
+        let metric = self.asked.metric;
+        Axis { title: self.title(), unit: metric.unit.to_owned(), digits: metric.digits }
+    }
+
+    fn title(&self) -> String {
+        self.wish.title.clone().unwrap_or_else(|| self.asked.metric.title.to_owned())
+    }
+}
+
+impl Figure {
+    /// What is drawn: one page, or one for each of `pages`. Pages without numbers are left out, unless all are.
+    pub fn resolve(&self, ground: &Ground) -> Vec<Page> {
+        let own: Vec<usize> =
+            ground.rows.parts().iter().enumerate().filter(|(_, part)| self.has(&part.id)).map(|(k, _)| k).collect();
+        let mut spots = vec![(String::new(), Spot { parts: own, ..Spot::default() })];
+        for along in &self.pages.0 {
+            let each = |(name, spot): &(String, Spot)| {
+                let items = self.items(ground, along, spot);
+                let page = |item: Item| {
+                    let mut spot = spot.clone();
+                    (item.set)(&mut spot);
+                    let name = if name.is_empty() { item.title } else { format!("{name}, {}", item.title) };
+                    (name, spot)
+                };
+                items.into_iter().map(page).collect::<Vec<_>>()
+            };
+            spots = spots.iter().flat_map(each).collect();
+        }
+        let pages = spots.into_iter().map(|(name, spot)| Page { name, data: self.data(ground, &spot) });
+        let mut pages: Vec<Page> = pages.collect();
+        if pages.iter().any(|page| !page.data.is_empty()) {
+            pages.retain(|page| !page.data.is_empty());
+        } else {
+            pages.truncate(1);
+        }
+        pages
+    }
+
+    fn data(&self, ground: &Ground, spot: &Spot) -> Data {
+        let needs = Kind::named(&self.kind).map_or(Needs::Cells, Kind::needs);
+        match needs {
+            Needs::Cells => Data::Grid(self.grid(ground, spot)),
+            Needs::Lines => Data::Lines(self.lines(ground, spot)),
+            Needs::Spreads => Data::Boxes(self.boxes(ground, spot)),
+            Needs::Pairs => Data::Points(self.points(ground, spot)),
+            Needs::Graph => Data::Arrows(self.arrows(ground, spot)),
+            Needs::Pictures => {
+                let parts = spot.parts.iter().map(|&part| (ground.pictures)(&ground.rows.parts()[part].id));
+                Data::Strip(Strip { pictures: parts.flat_map(|strip| strip.pictures).collect() })
+            }
+        }
+    }
+
+    /// The items of an axis.
+    fn items(&self, ground: &Ground, along: &Along, spot: &Spot) -> Vec<Item> {
+        let rows = within(ground.rows, spot);
+        let variants = [&self.rows, &self.columns, &self.colour].into_iter().flatten().chain(&self.pages.0);
+        let split = variants.into_iter().any(|along| *along == Along::Variant);
+        match along {
+            Along::Agent => {
+                let names = candidates(&rows)
+                    .into_iter()
+                    .map(|name| if split { name.split(SPLIT).next().unwrap_or_default().to_owned() } else { name });
+                let set = |name: &String, spot: &mut Spot| spot.agent = Some(name.clone());
+                distinct(names).into_iter().map(|name| item(name.clone(), name, set)).collect()
+            }
+            Along::Variant => {
+                let names = candidates(&rows).into_iter().map(|name| variant_of(&name).to_owned());
+                let set = |name: &String, spot: &mut Spot| spot.variant = Some(name.clone());
+                let title = |name: &String| if name.is_empty() { "plain".to_owned() } else { name.clone() };
+                distinct(names).into_iter().map(|name| item(title(&name), name, set)).collect()
+            }
+            Along::Opponent => {
+                let set = |who: &usize, spot: &mut Spot| spot.opponent = Some(*who);
+                let here = rows.agents_here().into_iter();
+                here.map(|who| item(rows.agents()[who].name.clone(), who, set)).collect()
+            }
+            Along::Part => {
+                let set = |part: &usize, spot: &mut Spot| spot.parts = vec![*part];
+                spot.parts.iter().map(|&part| item(ground.rows.parts()[part].id.clone(), part, set)).collect()
+            }
+            Along::Group => {
+                let set = |parts: &Vec<usize>, spot: &mut Spot| spot.parts.clone_from(parts);
+                let of = |(name, ids): &(String, Vec<String>)| {
+                    let own = spot.parts.iter().copied().filter(|&part| ids.contains(&ground.rows.parts()[part].id));
+                    item(name.clone(), own.collect::<Vec<usize>>(), set)
+                };
+                ground.groups.iter().map(of).collect()
+            }
+            Along::Level => {
+                let mut levels: Vec<u32> = rows.everything().filter_map(|game| game.level).collect();
+                levels.sort_unstable();
+                levels.dedup();
+                let set = |level: &u32, spot: &mut Spot| spot.level = Some(*level);
+                levels.into_iter().map(|level| item(format!("level {level}"), level, set)).collect()
+            }
+            Along::Mark(_) => {
+                let mut names: Vec<String> = Vec::new();
+                for known in self.cell.0.iter().chain(&self.value).filter_map(Known::of) {
+                    // What is told apart is found over all agents, so that every page has the same items.
+                    let agents = candidates(&rows).into_iter().map(|agent| Spot { agent: Some(agent), ..spot.clone() });
+                    for spot in agents {
+                        if let Some(Value::Shares(shares)) = value(ground.rows, &known.asked, &spot) {
+                            names.extend(shares.into_iter().map(|(name, _)| name));
+                        }
+                    }
+                }
+                let set = |name: &String, spot: &mut Spot| spot.name = Some(name.clone());
+                distinct(names.into_iter()).into_iter().map(|name| item(name.clone(), name, set)).collect()
+            }
+        }
+    }
+
+    fn grid(&self, ground: &Ground, spot: &Spot) -> Grid {
+        let wishes: Vec<Known> = self.cell.0.iter().filter_map(Known::of).collect();
+        if let ([one], None, None) = (wishes.as_slice(), &self.rows, &self.columns)
+            && let Some(Value::Matrix(matrix)) = value(ground.rows, &one.asked, spot)
+        {
+            let column = |name: &String| Column { name: name.clone(), axis: one.axis(), ..Column::default() };
+            let columns = matrix.columns.iter().map(column).collect();
+            return Grid {
+                rows: matrix.rows,
+                columns,
+                cells: matrix.cells,
+                highlight: self.highlight,
+                ..Grid::default()
+            };
+        }
+        let along = self.rows.clone().unwrap_or(Along::Agent);
+        let rows = self.items(ground, &along, spot);
+        let none = || vec![Item { title: String::new(), set: Box::new(|_| {}) }];
+        let columns = self.columns.as_ref().map_or_else(none, |along| self.items(ground, along, spot));
+        let mut out = Grid {
+            corner: along.title(),
+            rows: rows.iter().map(|row| row.title.clone()).collect(),
+            cells: vec![Vec::new(); rows.len()],
+            highlight: self.highlight,
+            ..Grid::default()
+        };
+        // Which of the numbers of a column each column of the grid is: columns of one kind have a mean together.
+        let mut kinds: Vec<(usize, String)> = Vec::new();
+        for column in &columns {
+            for (at, known) in wishes.iter().enumerate() {
+                let found: Vec<Numbers> =
+                    rows.iter().map(|row| self.cell_of(ground, known, spot, [column, row])).collect();
+                // The names come from all rows of the column.
+                for name in distinct(found.iter().flatten().map(|(name, _)| name.clone())) {
+                    out.columns.push(head(&column.title, known, wishes.len() > 1, &name));
+                    for (cells, numbers) in out.cells.iter_mut().zip(&found) {
+                        cells.push(numbers.iter().find(|(own, _)| *own == name).map(|(_, m)| *m));
+                    }
+                    kinds.push((at, name));
+                }
+            }
+        }
+        drop_empty(&mut out, &mut kinds);
+        let wants = |margin: Margin| self.margins.iter().any(|own| *own == margin || *own == Margin::Mean);
+        if wants(Margin::MeanColumn) && self.columns.is_some() {
+            add_mean_columns(&mut out, &wishes, &kinds);
+        }
+        if wants(Margin::MeanRow) && out.rows.len() > 1 {
+            add_mean_row(&mut out);
+        }
+        out
+    }
+
+    fn cell_of(&self, ground: &Ground, known: &Known, spot: &Spot, items: [&Item; 2]) -> Numbers {
+        let mut spot = spot.clone();
+        items.iter().for_each(|item| (item.set)(&mut spot));
+        let found = value(ground.rows, &known.asked, &spot).map_or_else(Vec::new, numbers);
+        match &spot.name {
+            // The name stands in the row or the column already.
+            Some(name) => {
+                found.into_iter().find(|(own, _)| own == name).map(|(_, m)| (String::new(), m)).into_iter().collect()
+            }
+            None => found,
+        }
+    }
+
+    fn each<T>(
+        &self,
+        ground: &Ground,
+        spot: &Spot,
+        of: impl Fn(&Asked, &Spot) -> Option<T>,
+    ) -> Vec<(String, Option<T>)> {
+        let Some(known) = self.value.as_ref().and_then(Known::of) else { return Vec::new() };
+        let none = || vec![Item { title: String::new(), set: Box::new(|_| {}) }];
+        let rows = self.items(ground, self.rows.as_ref().unwrap_or(&Along::Agent), spot);
+        let columns = self.columns.as_ref().map_or_else(none, |along| self.items(ground, along, spot));
+        let mut out = Vec::new();
+        for row in &rows {
+            for column in &columns {
+                let mut spot = spot.clone();
+                (row.set)(&mut spot);
+                (column.set)(&mut spot);
+                let titles = [&row.title, &column.title].into_iter().filter(|title| !title.is_empty());
+                let title = titles.map(String::as_str).collect::<Vec<_>>().join(", ");
+                out.push((title, of(&known.asked, &spot)));
+            }
+        }
+        out
+    }
+
+    fn axis(&self) -> Axis {
+        self.value.as_ref().and_then(Known::of).map(|known| known.axis()).unwrap_or_default()
+    }
+
+    fn along_axis(&self) -> Axis {
+        Axis { title: self.along.clone(), ..Axis::default() }
+    }
+
+    fn lines(&self, ground: &Ground, spot: &Spot) -> Lines {
+        let found = self.each(ground, spot, |asked, spot| match value(ground.rows, asked, spot)? {
+            Value::Series(points) => Some(points),
+            _ => None,
+        });
+        let lines = found.into_iter().filter_map(|(name, points)| Some(Line { name, points: points? }));
+        Lines { x: self.along_axis(), y: self.axis(), lines: lines.collect() }
+    }
+
+    fn boxes(&self, ground: &Ground, spot: &Spot) -> Boxes {
+        let found = self.each(ground, spot, |asked, spot| match value(ground.rows, asked, spot)? {
+            Value::Quantiles(quantiles) => Some(quantiles),
+            _ => None,
+        });
+        let boxes = found.into_iter().filter(|(_, quantiles)| quantiles.is_some());
+        Boxes { value: self.axis(), boxes: boxes.map(|(name, quantiles)| NamedBox { name, quantiles }).collect() }
+    }
+
+    fn points(&self, ground: &Ground, spot: &Spot) -> Points {
+        let colours = match &self.colour {
+            Some(along) => self.items(ground, along, spot),
+            None => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
+        };
+        let mut out = Points { x: self.along_axis(), y: self.axis(), ..Points::default() };
+        let pair = self.x.as_ref().and_then(Known::of).zip(self.y.as_ref().and_then(Known::of));
+        if let Some((x, y)) = &pair {
+            (out.x, out.y) = (x.axis(), y.axis());
+        }
+        for colour in colours {
+            let mut spot = spot.clone();
+            (colour.set)(&mut spot);
+            let points = match &pair {
+                Some((x, y)) => self.pairs(ground, &spot, [x, y]),
+                None => self.cloud(ground, &spot),
+            };
+            if !points.is_empty() {
+                out.groups.push(PointGroup { name: colour.title, points });
+            }
+        }
+        out
+    }
+
+    /// A point for each row.
+    fn pairs(&self, ground: &Ground, spot: &Spot, axes: [&Known; 2]) -> Vec<Point> {
+        let items = match (&self.rows, &self.colour) {
+            // A colour for each agent: each has its one point.
+            (None, Some(Along::Agent)) => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
+            (rows, _) => self.items(ground, rows.as_ref().unwrap_or(&Along::Agent), spot),
+        };
+        let point = |item: Item| {
+            let mut spot = spot.clone();
+            (item.set)(&mut spot);
+            let number = |known: &Known| Some(value(ground.rows, &known.asked, &spot)?.number()?.value);
+            Some(Point { x: number(axes[0])?, y: number(axes[1])?, label: item.title })
+        };
+        items.into_iter().filter_map(point).collect()
+    }
+
+    /// All points that a metric gives: of the agent of the spot, or of all agents.
+    fn cloud(&self, ground: &Ground, spot: &Spot) -> Vec<Point> {
+        let Some(known) = self.value.as_ref().and_then(Known::of) else { return Vec::new() };
+        let of = |spot: &Spot| match value(ground.rows, &known.asked, spot) {
+            Some(Value::Points(points)) => points,
+            _ => Vec::new(),
+        };
+        if spot.agent.is_some() || known.asked.metric.scope != Scope::Agent {
+            return of(spot);
+        }
+        let agents = candidates(&within(ground.rows, spot)).into_iter();
+        agents.flat_map(|agent| of(&Spot { agent: Some(agent), ..spot.clone() })).collect()
+    }
+
+    fn arrows(&self, ground: &Ground, spot: &Spot) -> Arrows {
+        let known = self.value.as_ref().and_then(Known::of);
+        let all = Spot { agent: None, variant: None, ..spot.clone() };
+        let found = known.and_then(|known| value(ground.rows, &known.asked, &all));
+        let Some(Value::Graph(graph)) = found else {
+            return Arrows { graph: Graph { nodes: Vec::new(), edges: Vec::new() }, highlight: None };
+        };
+        let wins = |node: usize| graph.edges.iter().filter(|edge| edge.from == node).count();
+        let losses = |node: usize| graph.edges.iter().filter(|edge| edge.to == node).count();
+        let nodes = 0..graph.nodes.len();
+        let highlight = match (&spot.agent, self.highlight) {
+            (Some(agent), _) => graph.nodes.iter().position(|name| name == agent),
+            // The first of equals.
+            (None, Some(Highlight::Best)) => nodes.min_by_key(|&n| (std::cmp::Reverse(wins(n)), losses(n), n)),
+            (None, Some(Highlight::Lowest)) => nodes.min_by_key(|&n| (wins(n), std::cmp::Reverse(losses(n)), n)),
+            (None, None) => None,
+        };
+        Arrows { graph, highlight }
+    }
+}
+
+/// Numbers by name; a single number has no name.
+type Numbers = Vec<(String, Measure)>;
+
+/// The numbers of a value that a grid can show.
+fn numbers(value: Value) -> Numbers {
+    match value {
+        Value::Number(measure) => vec![(String::new(), measure)],
+        Value::Shares(shares) => shares,
+        Value::Quantiles(q) => {
+            let named =
+                [("mean", q.mean), ("min", q.min), ("q1", q.q1), ("median", q.median), ("q3", q.q3), ("max", q.max)];
+            named.map(|(name, value)| (name.to_owned(), Measure::plain(value, q.n))).into()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The heading of a column.
+fn head(column: &str, known: &Known, several: bool, name: &str) -> Column {
+    let title = known.title();
+    let metric = if several { title.as_str() } else { "" };
+    let heads: Vec<&str> = [column, metric, name].into_iter().filter(|head| !head.is_empty()).collect();
+    let (own, under) =
+        heads.split_last().map_or((title.as_str(), String::new()), |(own, under)| (*own, under.join(", ")));
+    Column { under, name: own.to_owned(), axis: known.axis() }
+}
+
+/// Leaves out rows and columns without a number, unless there is no number at all.
+fn drop_empty(grid: &mut Grid, kinds: &mut Vec<(usize, String)>) {
+    let any = |cells: &[Option<Measure>]| cells.iter().any(Option::is_some);
+    if !grid.cells.iter().any(|cells| any(cells)) {
+        return;
+    }
+    let keep: Vec<bool> = (0..grid.columns.len()).map(|c| grid.cells.iter().any(|cells| cells[c].is_some())).collect();
+    let kept = |k: usize| keep[k];
+    let mut at = 0..;
+    grid.columns.retain(|_| at.next().is_some_and(kept));
+    let mut at = 0..;
+    kinds.retain(|_| at.next().is_some_and(kept));
+    for cells in &mut grid.cells {
+        let mut at = 0..;
+        cells.retain(|_| at.next().is_some_and(kept));
+    }
+    let rows: Vec<bool> = grid.cells.iter().map(|cells| any(cells)).collect();
+    let mut at = 0..;
+    grid.rows.retain(|_| at.next().is_some_and(|k: usize| rows[k]));
+    grid.cells.retain(|cells| any(cells));
+}
+
+/// The mean of some numbers, without an interval.
+fn mean(of: impl Iterator<Item = Measure>) -> Option<Measure> {
+    let values: Vec<f64> = of.map(|m| m.value).collect();
+    let count = values.len();
+    (count > 0).then(|| Measure::plain(values.iter().sum::<f64>() / count as f64, count as u64))
+}
+
+/// A column with the mean of each row, for each kind of columns.
+fn add_mean_columns(grid: &mut Grid, wishes: &[Known], kinds: &[(usize, String)]) {
+    let own = distinct(kinds.iter().cloned());
+    for kind in own {
+        let places: Vec<usize> = (0..kinds.len()).filter(|&c| kinds[c] == kind).collect();
+        if places.len() < 2 {
+            continue;
+        }
+        grid.columns.push(head("mean", &wishes[kind.0], wishes.len() > 1, &kind.1));
+        grid.margin_columns += 1;
+        for cells in &mut grid.cells {
+            let of = mean(places.iter().filter_map(|&c| cells[c]));
+            cells.push(of);
+        }
+    }
+}
+
+/// A row with the mean of each column.
+fn add_mean_row(grid: &mut Grid) {
+    let of = |c: usize| mean(grid.cells.iter().filter_map(|cells| cells[c]));
+    let cells = (0..grid.columns.len()).map(of).collect();
+    grid.rows.push("mean".to_owned());
+    grid.cells.push(cells);
+    grid.margin_rows = 1;
+}
+
+/// What stands between an agent and its variant.
+const SPLIT: &str = " / ";
+
+/// The variant of an agent; empty without one.
+fn variant_of(name: &str) -> &str {
+    name.split_once(SPLIT).map_or("", |(_, variant)| variant)
+}
+
+/// The names of the agents under evaluation; where nobody is, of all.
+fn candidates(rows: &Rows) -> Vec<String> {
+    let own = rows.candidates_here();
+    let own = if own.is_empty() { rows.agents_here() } else { own };
+    own.into_iter().map(|who| rows.agents()[who].name.clone()).collect()
+}
+
+/// The matches of a spot, of all agents.
+fn within<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
+    let narrow = match spot.parts.as_slice() {
+        [part] => rows.of_part(*part),
+        parts if parts.len() == rows.parts().len() => rows.clone(),
+        parts => rows.filtered(|game| parts.contains(&game.part)),
+    };
+    match spot.level {
+        Some(level) => narrow.filtered(|game| game.level == Some(level)),
+        None => narrow,
+    }
+}
+
+/// The agent of a spot, by its name and variant.
+fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
+    let Some(name) = &spot.agent else {
+        // A variant without an agent is that of the only agent.
+        let Some(variant) = &spot.variant else { return Some(None) };
+        let mut own = rows.agents().iter().enumerate().filter(|(_, a)| a.candidate && variant_of(&a.name) == variant);
+        return own.next().map(|(who, _)| Some(who));
+    };
+    let whole = match &spot.variant {
+        Some(variant) if !variant.is_empty() => format!("{name}{SPLIT}{variant}"),
+        _ => name.clone(),
+    };
+    rows.named(&whole).map(Some)
+}
+
+/// What a metric gives at a spot. Over several parts, a number of a part is the mean of those of the parts.
+fn value(rows: &Rows, asked: &Asked, spot: &Spot) -> Option<Value> {
+    let scope = asked.metric.scope;
+    if scope == Scope::Suite {
+        let rows = within(rows, spot);
+        let value = asked.of(&ask_about(&rows, spot)?);
+        return value.or_else(|| asked.of(&rows.of_all())).and_then(|value| own_share(value, &rows, spot));
+    }
+    let whole = within(rows, spot);
+    if spot.parts.len() > 1 {
+        let of = |&part: &usize| value(rows, asked, &Spot { parts: vec![part], ..spot.clone() });
+        let each: Vec<Value> = spot.parts.iter().filter_map(of).collect();
+        let numbers: Option<Vec<Measure>> = each.iter().map(Value::number).collect();
+        if let Some(numbers) = numbers {
+            // One part alone keeps its interval.
+            return if let [one] = numbers.as_slice() {
+                Some(Value::Number(*one))
+            } else {
+                mean(numbers.into_iter()).map(Value::Number)
+            };
+        }
+    }
+    match scope {
+        Scope::Pool => asked.of(&whole.of_all()).and_then(|value| own_share(value, &whole, spot)),
+        _ => asked.of(&ask_about(&whole, spot)?),
+    }
+}
+
+/// The same matches with the question about the agent of the spot.
+fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
+    Some(match (agent_of(rows, spot)?, spot.opponent) {
+        (Some(agent), Some(opponent)) if agent == opponent => return None,
+        (Some(agent), Some(opponent)) => rows.of_pair(agent, opponent),
+        (Some(agent), None) => rows.of_agent(agent),
+        (None, _) => rows.of_all(),
+    })
+}
+
+/// Of numbers for all agents, that of the agent of the spot.
+fn own_share(value: Value, rows: &Rows, spot: &Spot) -> Option<Value> {
+    let (Value::Shares(shares), Some(agent)) = (&value, agent_of(rows, spot)?) else { return Some(value) };
+    let known = |name: &str| rows.named(name).is_some();
+    if !shares.iter().all(|(name, _)| known(name)) {
+        return Some(value);
+    }
+    let name = &rows.agents()[agent].name;
+    shares.iter().find(|(own, _)| own == name).map(|(_, m)| Value::Number(*m))
+}
+
+fn item<T: 'static>(title: String, value: T, set: impl Fn(&T, &mut Spot) + 'static) -> Item {
+    Item { title, set: Box::new(move |spot| set(&value, spot)) }
+}
+
+/// Each once, in the order in which they come first.
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut out = Vec::new();
+    for one in all {
+        if !out.contains(&one) {
+            out.push(one);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

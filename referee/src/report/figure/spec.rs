@@ -1,0 +1,353 @@
+//! A figure as a suite writes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::data::Highlight;
+use super::{KINDS, Kind, Needs};
+use crate::metric::{Ask, Asked};
+
+/// A table or a drawing that a suite asks for: `[[figure]]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Its name in files: a word of small letters, digits, `_` and `-`.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// Its kind ([`KINDS`]).
+    pub kind: String,
+    /// The part whose matches it shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The parts whose matches it shows; without these two, all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
+    /// What has a row each; without it, agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Along>,
+    /// What has a column each; without it, the numbers of `cell`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Along>,
+    /// What stands in the cells: a metric or several. A metric that gives several numbers has a column for each.
+    #[serde(default, skip_serializing_if = "Cells::is_empty")]
+    pub cell: Cells,
+    /// What is drawn, in kinds without cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Wish>,
+    /// Rows and columns that are added.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub margins: Vec<Margin>,
+    /// What stands along, of a scatter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<Wish>,
+    /// What stands up, of a scatter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y: Option<Wish>,
+    /// What stands along, of lines and hexagons, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub along: String,
+    /// What has a colour each, of a scatter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colour: Option<Along>,
+    /// What has a drawing each.
+    #[serde(default, skip_serializing_if = "Pages::is_empty")]
+    pub pages: Pages,
+    /// What stands out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highlight: Option<Highlight>,
+    /// What it shows, in a sentence or two.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub caption: String,
+}
+
+/// What rows, columns, colours and pages can be.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Along {
+    /// The agents under evaluation.
+    Agent,
+    /// The parts of the suite.
+    Part,
+    /// Those that the agents met.
+    Opponent,
+    /// The levels of the ladder.
+    Level,
+    /// The variants of the agents; the rows or columns of agents then leave them out.
+    Variant,
+    /// The groups of parts.
+    Group,
+    /// The values of a mark, as the metric of the cells tells them apart.
+    Mark(String),
+}
+
+/// What [`Along`] can be, in words.
+const ALONG: &str = "agent, part, opponent, level, variant, group, mark:NAME";
+
+impl TryFrom<String> for Along {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Along, String> {
+        Ok(match text.as_str() {
+            "agent" => Along::Agent,
+            "part" => Along::Part,
+            "opponent" => Along::Opponent,
+            "level" => Along::Level,
+            "variant" => Along::Variant,
+            "group" => Along::Group,
+            other => match other.strip_prefix("mark:") {
+                Some(name) if !name.is_empty() => Along::Mark(name.to_owned()),
+                _ => return Err(format!("{other:?} is not one of {ALONG}")),
+            },
+        })
+    }
+}
+
+impl From<Along> for String {
+    fn from(along: Along) -> String {
+        match along {
+            Along::Agent => "agent".to_owned(),
+            Along::Part => "part".to_owned(),
+            Along::Opponent => "opponent".to_owned(),
+            Along::Level => "level".to_owned(),
+            Along::Variant => "variant".to_owned(),
+            Along::Group => "group".to_owned(),
+            Along::Mark(name) => format!("mark:{name}"),
+        }
+    }
+}
+
+impl Along {
+    /// Its heading.
+    pub(super) fn title(&self) -> String {
+        let word = match self {
+            Along::Mark(name) => name.clone(),
+            other => String::from(other.clone()),
+        };
+        let mut letters = word.chars();
+        letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    }
+}
+
+/// A row and a column that are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Margin {
+    /// The means of rows and of columns.
+    Mean,
+    /// A row with the mean of each column.
+    MeanRow,
+    /// A column with the mean of each row.
+    MeanColumn,
+}
+
+/// A metric in a figure: `"score_rate"` or `{ metric = "nra", form = "reward", title = "NRA" }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wish {
+    /// The metric.
+    pub ask: Ask,
+    /// Its heading here; without it, the metric's own.
+    pub title: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Wish {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Wish, D::Error> {
+        match toml::Value::deserialize(from)? {
+            toml::Value::String(text) => Ok(Wish { ask: Ask::parse(&text).map_err(D::Error::custom)?, title: None }),
+            toml::Value::Table(table) => {
+                let mut args: BTreeMap<String, toml::Value> = table.into_iter().collect();
+                let mut text = |name: &str| match args.remove(name) {
+                    None => Ok(None),
+                    Some(toml::Value::String(text)) => Ok(Some(text)),
+                    Some(other) => Err(D::Error::custom(format!("{name} = {other} is not a text"))),
+                };
+                let (metric, title) = (text("metric")?, text("title")?);
+                let id = metric.ok_or_else(|| D::Error::custom("a table for a metric needs metric = ID"))?;
+                Ok(Wish { ask: Ask { id, args }, title })
+            }
+            other => Err(D::Error::custom(format!("{other} is neither the id of a metric nor a table"))),
+        }
+    }
+}
+
+impl Serialize for Wish {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if self.title.is_none() && self.ask.args.is_empty() {
+            return self.ask.id.serialize(to);
+        }
+        let text = |text: &str| toml::Value::String(text.to_owned());
+        let mut all = BTreeMap::from([("metric".to_owned(), text(&self.ask.id))]);
+        all.extend(self.title.iter().map(|title| ("title".to_owned(), text(title))));
+        all.extend(self.ask.args.clone());
+        all.serialize(to)
+    }
+}
+
+/// One or several: `"x"` or `["x", "y"]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneOrMany<T>(pub Vec<T>);
+
+/// The metrics of cells.
+pub type Cells = OneOrMany<Wish>;
+/// What has a drawing each; with several, each of each.
+pub type Pages = OneOrMany<Along>;
+
+impl<T> Default for OneOrMany<T> {
+    fn default() -> Self {
+        OneOrMany(Vec::new())
+    }
+}
+
+impl<T> OneOrMany<T> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = toml::Value::deserialize(from)?;
+        let many = match value {
+            toml::Value::Array(many) => many,
+            one => vec![one],
+        };
+        let read = many.into_iter().map(|one| T::deserialize(one).map_err(|e| D::Error::custom(e.message())));
+        Ok(OneOrMany(read.collect::<Result<_, _>>()?))
+    }
+}
+
+impl<T: Serialize> Serialize for OneOrMany<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => one.serialize(to),
+            many => many.serialize(to),
+        }
+    }
+}
+
+/// What a figure can be about: a part of a suite.
+pub struct KnownPart<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The marks that its game has, if they are known.
+    pub marks: Option<Vec<&'a str>>,
+}
+
+impl Figure {
+    /// Checks a figure of a suite with these parts.
+    ///
+    /// # Errors
+    /// What is unknown, missing or has no meaning in its kind, by name.
+    pub fn check(&self, parts: &[KnownPart]) -> Result<(), String> {
+        let Some(kind) = Kind::named(&self.kind) else {
+            let ids: Vec<&str> = KINDS.iter().map(|kind| kind.id).collect();
+            let near = ludex_protocol::error::nearest(&self.kind, ids.iter().copied());
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            return Err(format!("there is no kind {:?}{hint} There are: {}", self.kind, ids.join(", ")));
+        };
+        if self.title.trim().is_empty() {
+            return Err("it needs a title".into());
+        }
+        if self.part.is_some() && !self.parts.is_empty() {
+            return Err("part and parts exclude each other".into());
+        }
+        for id in self.parts.iter().chain(&self.part) {
+            if parts.iter().all(|part| part.id != id) {
+                let ids: Vec<&str> = parts.iter().map(|part| part.id).collect();
+                return Err(format!("there is no part {id:?}; there are: {}", ids.join(", ")));
+            }
+        }
+        self.check_fields(kind)?;
+        let own = |part: &&KnownPart| self.has(part.id);
+        let marks = || parts.iter().filter(own).map(|part| part.marks.as_deref());
+        let known: BTreeSet<&str> = marks().flatten().flatten().copied().collect();
+        let all = marks().all(|marks| marks.is_some());
+        let know = |mark: &str| {
+            let names: Vec<&str> = known.iter().copied().collect();
+            let there =
+                if names.is_empty() { "they have none".into() } else { format!("there are: {}", names.join(", ")) };
+            if !all || known.contains(mark) {
+                Ok(())
+            } else {
+                Err(format!("the games of its parts have no mark {mark:?}; {there}"))
+            }
+        };
+        for wish in self.wishes() {
+            let asked = Asked::new(&wish.ask)?;
+            asked.marks().iter().try_for_each(|mark| know(mark))?;
+        }
+        for along in self.alongs() {
+            if let Along::Mark(mark) = along {
+                know(mark)?;
+            }
+        }
+        let places = [&self.rows, &self.columns].into_iter().flatten();
+        if places.clone().count() == 2 && self.rows == self.columns {
+            return Err("rows and columns are the same".into());
+        }
+        if let Some(twice) = self.pages.0.iter().find(|page| self.rows.as_ref() == Some(page)) {
+            return Err(format!("pages and rows are both {:?}", String::from(twice.clone())));
+        }
+        Ok(())
+    }
+
+    /// Checks that the kind has the fields that it needs and no others.
+    fn check_fields(&self, kind: &Kind) -> Result<(), String> {
+        let given = [
+            ("rows", self.rows.is_some()),
+            ("columns", self.columns.is_some()),
+            ("cell", !self.cell.is_empty()),
+            ("value", self.value.is_some()),
+            ("margins", !self.margins.is_empty()),
+            ("x", self.x.is_some()),
+            ("y", self.y.is_some()),
+            ("along", !self.along.is_empty()),
+            ("colour", self.colour.is_some()),
+            ("highlight", self.highlight.is_some()),
+        ];
+        let (needed, allowed): (&[&str], &[&str]) = match kind.needs() {
+            Needs::Cells => (&["cell"], &["rows", "columns", "margins", "highlight"]),
+            Needs::Lines => (&["value"], &["rows", "along"]),
+            Needs::Spreads => (&["value"], &["rows", "columns"]),
+            Needs::Pairs if self.value.is_some() => (&["value"], &["rows", "along", "colour"]),
+            Needs::Pairs => (&["x", "y"], &["rows", "along", "colour"]),
+            Needs::Graph => (&["value"], &["highlight"]),
+            Needs::Pictures => (&[], &[]),
+        };
+        if let Some(missing) = needed.iter().find(|name| given.contains(&(**name, false))) {
+            return Err(format!("kind {} needs {missing}", kind.id));
+        }
+        let idle = |(name, is): &&(&str, bool)| *is && !needed.contains(name) && !allowed.contains(name);
+        match given.iter().find(idle) {
+            Some((name, _)) => Err(format!("{name} has no meaning in kind {}", kind.id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it is about a part.
+    pub fn has(&self, part: &str) -> bool {
+        match &self.part {
+            Some(own) => own == part,
+            None => self.parts.is_empty() || self.parts.iter().any(|own| own == part),
+        }
+    }
+
+    /// The metrics that it asks for.
+    pub fn wishes(&self) -> impl Iterator<Item = &Wish> {
+        self.cell.0.iter().chain(&self.value).chain(&self.x).chain(&self.y)
+    }
+
+    fn alongs(&self) -> impl Iterator<Item = &Along> {
+        self.pages.0.iter().chain(&self.rows).chain(&self.columns).chain(&self.colour)
+    }
+
+    /// The names of the marks that its metrics need.
+    pub fn marks(&self) -> BTreeSet<String> {
+        self.wishes().filter_map(|wish| Asked::new(&wish.ask).ok()).flat_map(|asked| asked.marks()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+use super::*;
+
+fn read(text: &str) -> Result<Figure, String> {
+    let figure: Figure = toml::from_str(text).map_err(|e| e.to_string())?;
+    let known = |id| KnownPart { id, marks: Some(vec!["action", "equity"]) };
+    figure.check(&[known("a"), known("b")])?;
+    Ok(figure)
+}
+
+const GOOD: &str = "id = \"t\"\ntitle = \"T\"\nkind = \"table\"\ncell = \"score_rate\"\n";
+
+#[test]
+fn figures_read_and_write_the_same() {
+    let texts = [
+        GOOD.to_owned(),
+        format!(
+            "{GOOD}parts = [\"a\"]\nrows = \"agent\"\ncolumns = \"part\"\nmargins = [\"mean\"]\nhighlight = \"best\"\n"
+        ),
+        GOOD.replace("\"score_rate\"", "[\"score_rate\", { metric = \"length\", title = \"Moves\" }]"),
+        GOOD.replace("table", "scatter").replace("cell = ", "pages = [\"part\", \"agent\"]\nx = \"length\"\ny = "),
+        GOOD.replace("\"score_rate\"", "{ metric = \"level\", form = \"corrected\" }"),
+    ];
+    for text in texts {
+        let figure = read(&text).unwrap_or_else(|e| panic!("{text}{e}"));
+        let again = toml::to_string(&figure).unwrap();
+        assert_eq!(read(&again).unwrap(), figure, "{again}");
+    }
+}
+
+#[test]
+fn every_mistake_is_named() {
+    let cases = [
+        (GOOD.replace("table", "tabel"), "there is no kind \"tabel\"; did you mean table?"),
+        (GOOD.replace("score_rate", "score_rat"), "there is no metric \"score_rat\"; did you mean score_rate?"),
+        (format!("{GOOD}part = \"c\"\n"), "there is no part \"c\"; there are: a, b"),
+        (format!("{GOOD}part = \"a\"\nparts = [\"b\"]\n"), "part and parts exclude each other"),
+        (format!("{GOOD}rows = \"mark:fold\"\n"), "have no mark \"fold\"; there are: action, equity"),
+        (format!("{GOOD}rows = \"agents\"\n"), "\"agents\" is not one of agent, part, opponent"),
+        (format!("{GOOD}colour = \"agent\"\n"), "colour has no meaning in kind table"),
+        (format!("{GOOD}color = \"agent\"\n"), "unknown field `color`"),
+        (format!("{GOOD}rows = \"part\"\ncolumns = \"part\"\n"), "rows and columns are the same"),
+        (format!("{GOOD}rows = \"part\"\npages = \"part\"\n"), "pages and rows are both \"part\""),
+        (GOOD.replace("table", "graph"), "kind graph needs value"),
+        (GOOD.replace("table", "scatter"), "kind scatter needs x"),
+        (GOOD.replace("\"score_rate\"", "{ id = \"score_rate\" }"), "needs metric = ID"),
+        (GOOD.replace("\"score_rate\"", "3"), "is neither the id of a metric nor a table"),
+        (GOOD.replace("\"score_rate\"", "{ metric = \"score_rate\", of = \"x\" }"), "there is no argument \"of\""),
+        (GOOD.replace("\"T\"", "\" \""), "it needs a title"),
+        (format!("{GOOD}highlight = \"worst\"\n"), "unknown variant `worst`"),
+    ];
+    for (text, why) in cases {
+        let error = read(&text).expect_err(&text);
+        assert!(error.contains(why), "{text}\n{error}");
+    }
+}

@@ -1,0 +1,19 @@
+//! A strip: pictures of positions, one after the other.
+
+use std::fmt::Write as _;
+
+use super::data::Strip;
+use super::svg::escape;
+use super::{Draw, Kind};
+
+/// Pictures with captions, in lines that break.
+pub(super) const STRIP: Kind = Kind { id: "strip", doc: "pictures of a game's positions", draw: Draw::Strip(draw) };
+
+fn draw(data: &Strip, title: &str) -> String {
+    let mut out = format!("<ol class=\"strip\" aria-label=\"{}\">\n", escape(title));
+    for picture in &data.pictures {
+        let _ = writeln!(out, "<li>{}<span>{}</span></li>", picture.svg.trim(), escape(&picture.caption));
+    }
+    out.push_str("</ol>\n");
+    out
+}

@@ -1,0 +1,68 @@
+//! The agents of a plan: candidates, their variants, opponents.
+
+use super::Plan;
+use crate::suite::Part;
+use crate::suite::roles::RoleAgent;
+use crate::suite::variants::VariantOf;
+
+/// An agent of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entrant {
+    /// What it is called in records.
+    pub name: String,
+    /// How it is written.
+    pub spec: String,
+    /// Which variant of a candidate it is, if it is one.
+    pub variant: Option<VariantOf>,
+    /// Whether it is under evaluation.
+    pub candidate: bool,
+}
+
+impl Plan {
+    /// The candidates of a part, or their variants in it.
+    pub(super) fn varied(&mut self, part: &Part, candidates: usize) -> Vec<usize> {
+        let mut who: Vec<usize> = (0..candidates).collect();
+        let axis = self.suite.variants_in(&part.id);
+        if !axis.is_empty() {
+            let mut varied = Vec::new();
+            for (variant, candidate) in axis.iter().flat_map(|variant| (0..candidates).map(move |c| (variant, c))) {
+                let base = &self.agents[candidate];
+                let name = format!("{} / {}", base.name, variant.name);
+                let of = VariantOf { candidate, name: variant.name.clone(), llm: variant.llm.clone() };
+                let entrant = Entrant { name, variant: Some(of), ..base.clone() };
+                varied.push(self.entrant(entrant));
+            }
+            who = varied;
+        }
+        if !part.variants.is_empty() {
+            let mut varied = Vec::new();
+            for (variant, at) in part.variants.iter().flat_map(|variant| who.iter().map(move |&at| (variant, at))) {
+                let base = &self.agents[at];
+                let name = format!("{} ({}: {})", base.name, part.id, variant.name);
+                let plain = || VariantOf { candidate: at, name: String::new(), llm: toml::Table::new() };
+                let mut of = base.variant.clone().unwrap_or_else(plain);
+                let names = [of.name.as_str(), &variant.name];
+                of.name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+                of.llm.extend(variant.llm.clone());
+                let entrant = Entrant { name, variant: Some(of), ..base.clone() };
+                varied.push(self.entrant(entrant));
+            }
+            who = varied;
+        }
+        who
+    }
+
+    /// The agent that a suite, or a role of it, names as an opponent.
+    pub(super) fn opponent(&mut self, RoleAgent { name, spec }: &RoleAgent) -> usize {
+        self.entrant(Entrant { name: name.clone(), spec: spec.clone(), variant: None, candidate: false })
+    }
+
+    /// The index of an agent, which is added if it is new.
+    fn entrant(&mut self, entrant: Entrant) -> usize {
+        let known = self.agents.iter().position(|e| *e == entrant);
+        known.unwrap_or_else(|| {
+            self.agents.push(entrant);
+            self.agents.len() - 1
+        })
+    }
+}

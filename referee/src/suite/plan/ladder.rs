@@ -1,0 +1,78 @@
+//! How far a candidate got on a ladder, by the matches that are done.
+
+use super::{PlannedPart, Results};
+use crate::rating::progress::passes;
+use crate::rating::table::Tally;
+use crate::suite::Schedule;
+
+/// How far a candidate got on a ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Climb {
+    /// This level must be played next.
+    Open(u32),
+    /// This is the first level that it did not pass.
+    Stopped(u32),
+    /// It passed the top.
+    Topped,
+    /// No match of this level counts, because all were discarded: how far the candidate got is unknown.
+    Unknown(u32),
+}
+
+impl PlannedPart {
+    /// The levels of the ladder, ascending; empty without a ladder.
+    pub fn levels(&self) -> Vec<u32> {
+        let mut levels: Vec<u32> = self.cells.iter().filter_map(|c| c.level).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        levels
+    }
+
+    /// The result of candidate `a` against a level, if all its matches are done.
+    pub fn against_level(&self, a: usize, level: u32, done: &Results) -> Option<Tally> {
+        let mut tally = Tally::default();
+        for cell in self.cells.iter().filter(|c| c.level == Some(level) && c.pairing[0] == a) {
+            if self.blocks(0, cell, done).next().is_some() {
+                return None;
+            }
+            let part = self.tally(&cell.pairing, done);
+            tally.wins += part.wins;
+            tally.draws += part.draws;
+            tally.losses += part.losses;
+        }
+        Some(tally)
+    }
+
+    /// Whether a level is passed: at least half of the decided matches are won. Where no match was decided, it is passed only
+    /// in a part whose best result is a draw.
+    pub(super) fn passed(&self, tally: &Tally) -> bool {
+        passes(tally, self.part.drawn)
+    }
+
+    /// How far candidate `a` got on the ladder.
+    pub fn climb(&self, a: usize, done: &Results) -> Climb {
+        let levels = self.levels();
+        if self.part.schedule == Schedule::Climb {
+            for &level in &levels {
+                match self.against_level(a, level, done) {
+                    None => return Climb::Open(level),
+                    Some(tally) if tally.games() == 0 => return Climb::Unknown(level),
+                    Some(tally) if !self.passed(&tally) => return Climb::Stopped(level),
+                    Some(_) => {}
+                }
+            }
+            return Climb::Topped;
+        }
+        // Everything below `low` is passed, `high` is not.
+        let (mut low, mut high) = (0, levels.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.against_level(a, levels[middle], done) {
+                None => return Climb::Open(levels[middle]),
+                Some(tally) if tally.games() == 0 => return Climb::Unknown(levels[middle]),
+                Some(tally) if self.passed(&tally) => low = middle + 1,
+                Some(_) => high = middle,
+            }
+        }
+        levels.get(high).map_or(Climb::Topped, |&level| Climb::Stopped(level))
+    }
+}

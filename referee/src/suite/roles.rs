@@ -1,0 +1,152 @@
+//! Roles: opponents that a suite asks for by a name, and that a run, or the suite's default, fills with agents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Suite, SuiteError, is_word};
+
+/// A role: `opponents = ["@NAME"]` stands for its agents.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Role {
+    /// Its name: a word of small letters, digits, `_` and `-`.
+    pub name: String,
+    /// The agents that fill it where a run names no others. Without them a run must name some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    /// How many agents it takes.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub count: usize,
+    /// The agents of a run.
+    #[serde(skip)]
+    given: Vec<RoleAgent>,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(count: &usize) -> bool {
+    *count == 1
+}
+
+/// An agent in a role.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct RoleAgent {
+    /// What it is called in records.
+    pub name: String,
+    /// How it is written.
+    pub spec: String,
+}
+
+impl RoleAgent {
+    fn of(spec: &str) -> Self {
+        RoleAgent { name: spec.to_owned(), spec: spec.to_owned() }
+    }
+}
+
+/// The agents that a run gives to roles, by the role's name.
+pub type Cast = BTreeMap<String, Vec<RoleAgent>>;
+
+impl Suite {
+    /// Gives roles the agents of a run, in the place of the suite's own.
+    ///
+    /// # Errors
+    /// A role that the suite does not have, or another number of agents than it takes.
+    pub fn fill(&mut self, cast: &Cast) -> Result<(), SuiteError> {
+        for (name, agents) in cast {
+            let names: Vec<String> = self.roles.iter().map(|role| role.name.clone()).collect();
+            let Some(role) = self.roles.iter_mut().find(|role| role.name == *name) else {
+                let there = if names.is_empty() { "it has none".to_owned() } else { names.join(", ") };
+                return Err(SuiteError(format!("{} has no role {name:?}; its roles: {there}", self.name)));
+            };
+            if agents.len() != role.count {
+                let why = format!("role {name:?} takes {}, not {}", agents_text(role.count), agents.len());
+                return Err(SuiteError(why));
+            }
+            role.given.clone_from(agents);
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_roles(&self) -> Result<(), String> {
+        let mut names = BTreeSet::new();
+        for Role { name, agents, count, .. } in &self.roles {
+            if !is_word(name) || !names.insert(name) {
+                return Err(format!("role {name:?}: a word of small letters, digits, _ and -, used by one role only"));
+            }
+            if *count == 0 || (!agents.is_empty() && agents.len() != *count) {
+                return Err(format!("role {name:?}: count = {count}, but {} named", agents_text(agents.len())));
+            }
+            if !self.parts.iter().any(|part| role_names(part).any(|used| used == name)) {
+                return Err(format!("role {name:?}: no part has \"@{name}\" among its opponents"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many opponents a part has.
+    pub(super) fn count_opponents(&self, part: &Part) -> Result<usize, String> {
+        let count = |opponent: &String| match opponent.strip_prefix('@') {
+            Some(name) => self.role(name).map(|role| role.count),
+            None => Ok(1),
+        };
+        part.opponents.iter().map(count).sum()
+    }
+
+    /// The opponents of a part, with the agents of roles in their place.
+    ///
+    /// # Errors
+    /// A role that nobody fills.
+    pub fn opponents(&self, part: &Part) -> Result<Vec<RoleAgent>, String> {
+        let mut out = Vec::new();
+        for opponent in &part.opponents {
+            let Some(name) = opponent.strip_prefix('@') else {
+                out.push(RoleAgent::of(opponent));
+                continue;
+            };
+            let role = self.role(name)?;
+            match (role.given.is_empty(), role.agents.is_empty()) {
+                (false, _) => out.extend(role.given.iter().cloned()),
+                (true, false) => out.extend(role.agents.iter().map(|spec| RoleAgent::of(spec))),
+                (true, true) => {
+                    return Err(format!(
+                        "nobody fills role {name:?}: it takes {}, as in --role {name}=AGENT",
+                        agents_text(role.count)
+                    ));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The agents in the roles of the suite, where they are known.
+    pub fn cast(&self) -> Cast {
+        let agents = |role: &Role| match role.given.is_empty() {
+            false => role.given.clone(),
+            true => role.agents.iter().map(|spec| RoleAgent::of(spec)).collect(),
+        };
+        let filled = self.roles.iter().map(|role| (role.name.clone(), agents(role)));
+        filled.filter(|(_, agents)| !agents.is_empty()).collect()
+    }
+
+    fn role(&self, name: &str) -> Result<&Role, String> {
+        let found = self.roles.iter().find(|role| role.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.roles.iter().map(|role| role.name.as_str()).collect();
+            let near = ludex_protocol::error::nearest(name, names.iter().copied());
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean @{near}?"));
+            format!("there is no role {name:?}{hint}")
+        })
+    }
+}
+
+/// The roles that a part names.
+fn role_names(part: &Part) -> impl Iterator<Item = &str> {
+    part.opponents.iter().filter_map(|opponent| opponent.strip_prefix('@'))
+}
+
+fn agents_text(n: usize) -> String {
+    if n == 1 { "1 agent".to_owned() } else { format!("{n} agents") }
+}

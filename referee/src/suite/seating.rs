@@ -1,0 +1,146 @@
+//! Who sits where in the matches of a block, and in which order blocks are played.
+
+use std::collections::BTreeSet;
+
+use ludex_env::Stream;
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Schedule};
+
+/// Most entrants of a block: letters of tables.
+const MOST_SIDES: usize = 8;
+
+/// Who sits where in the matches of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seats {
+    /// As the tables say.
+    #[default]
+    Tables,
+    /// One entrant for each seat, in all orders: 24 matches on one seed for four.
+    Permutations,
+    /// One match for each block. Who sits where is drawn from the suite's seed, and as many blocks in a row as there are
+    /// seats give the first side each seat once.
+    Drawn,
+}
+
+impl Seats {
+    pub(super) fn is_default(&self) -> bool {
+        *self == Seats::default()
+    }
+}
+
+/// In which order the matches of a pairing are played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Block by block: all tables on one seed, then the next seed.
+    #[default]
+    Blocks,
+    /// Each table has seeds of its own, so that no seed is played twice.
+    Halves,
+    /// The blocks of all pairings in an order that is drawn from the suite's seed, cycle by cycle.
+    Shuffled,
+}
+
+impl Part {
+    /// Checks that tables, seats, order and schedule fit each other and the game's number of seats; `opponents` is how many
+    /// opponents the part has.
+    pub(super) fn check_seating(&self, seats: usize, opponents: usize) -> Result<(), String> {
+        for table in &self.tables {
+            if table.len() != seats || !table.chars().all(|c| matches!(c, 'a'..='h')) || !table.contains('a') {
+                return Err(format!(
+                    "table {table:?} must have {seats} letters a to h, at least one a: one for each seat"
+                ));
+            }
+        }
+        let ladder = matches!(self.schedule, Schedule::Climb | Schedule::Bisect);
+        match (self.seats, self.order) {
+            (Seats::Permutations, _) if !self.tables.is_empty() => {
+                return Err("seats = \"permutations\" leaves no room for tables".into());
+            }
+            (Seats::Permutations, _) if !(2..=MOST_SIDES).contains(&seats) => {
+                return Err(format!("seats = \"permutations\" is for 2 to {MOST_SIDES} seats, not {seats}"));
+            }
+            (Seats::Drawn, _) if !self.tables.is_empty() => {
+                return Err("seats = \"drawn\" leaves no room for tables".into());
+            }
+            (Seats::Drawn, _) if self.schedule == Schedule::SelfPlay => {
+                return Err("seats = \"drawn\": in self_play one agent has all seats".into());
+            }
+            (Seats::Drawn, _) if self.schedule == Schedule::Converge => {
+                return Err("seats = \"drawn\": with random pairs seats are drawn in any case".into());
+            }
+            (Seats::Drawn, Order::Halves) => {
+                return Err(
+                    "seats = \"drawn\" plays one match for each block, so order = \"halves\" has nothing to halve"
+                        .into(),
+                );
+            }
+            (_, Order::Shuffled) if ladder => {
+                return Err("order = \"shuffled\" is not for a ladder, whose levels follow each other".into());
+            }
+            _ => {}
+        }
+        let sides = self.sides(&self.seatings(seats));
+        let letters = self.tables.iter().flat_map(|table| table.bytes()).collect::<BTreeSet<u8>>().len();
+        if sides > 2 && !self.tables.is_empty() && letters < sides {
+            return Err(format!(
+                "tables use {letters} letters up to the {sides}th: they must use all before the last one"
+            ));
+        }
+        if self.itself && (self.schedule != Schedule::Against || sides > 2) {
+            return Err(
+                "self = true is for schedule = \"against\" and two sides: a candidate among the opponents".into()
+            );
+        }
+        match self.schedule {
+            _ if sides == 2 => Ok(()),
+            Schedule::RoundRobin => Ok(()),
+            Schedule::Against if opponents.is_multiple_of(sides - 1) => Ok(()),
+            Schedule::Against => Err(format!("opponents: {opponents} named, but each block needs {}", sides - 1)),
+            _ => Err(format!("{sides} entrants meet: that needs schedule = \"round_robin\" or \"against\"")),
+        }
+    }
+
+    /// How many entrants meet: two, unless tables or seats ask for more.
+    pub(crate) fn sides(&self, seatings: &[Vec<usize>]) -> usize {
+        seatings.iter().flatten().max().map_or(2, |last| last + 1).max(2)
+    }
+
+    /// Who may sit where in a match: 0 is the candidate, or the first of those who meet. A block has a match of each seating, with
+    /// [`Seats::Drawn`] of one of them.
+    pub fn seatings(&self, seats: usize) -> Vec<Vec<usize>> {
+        if self.schedule == Schedule::SelfPlay {
+            return vec![vec![0; seats]];
+        }
+        if self.seats == Seats::Permutations {
+            return orders(&(0..seats).collect::<Vec<_>>());
+        }
+        if self.tables.is_empty() {
+            return (0..seats).map(|at| (0..seats).map(|seat| usize::from(seat != at)).collect()).collect();
+        }
+        self.tables.iter().map(|table| table.bytes().map(|c| usize::from(c.saturating_sub(b'a'))).collect()).collect()
+    }
+}
+
+/// The seating, one of `seatings`, of block `index` of a meeting. `draw` names the suite, its seed and the part.
+pub(super) fn drawn(draw: &str, meeting: u64, index: u64, seatings: usize) -> usize {
+    let of = seatings.max(1) as u64;
+    let mut rng = Stream::named(&format!("ludex.v1:seats:{draw}:{meeting}:{}", index / of));
+    let mut order: Vec<usize> = (0..seatings.max(1)).collect();
+    rng.shuffle(&mut order);
+    order[(index % of) as usize]
+}
+
+/// All orders of a list, the given one first.
+fn orders(of: &[usize]) -> Vec<Vec<usize>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let first = |k: usize| {
+        let rest = [&of[..k], &of[k + 1..]].concat();
+        orders(&rest).into_iter().map(move |rest| [vec![of[k]], rest].concat())
+    };
+    (0..of.len()).flat_map(first).collect()
+}

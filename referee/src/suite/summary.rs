@@ -1,0 +1,128 @@
+//! Means of a metric over the parts of a suite.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Suite, is_word};
+
+/// The measure that every part has in which candidates win and lose: a candidate's share of the points.
+pub const SCORE: &str = "score";
+
+/// A mean of a metric over parts.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Its name in results: a word of small letters, digits, `_` and `-`.
+    pub id: String,
+    /// What is averaged: [`SCORE`] or a metric that parts ask for, as results name it.
+    pub metric: String,
+    /// Over what.
+    #[serde(default)]
+    pub over: Over,
+    /// Parts that are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
+    /// Only parts of these groups; empty: of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// What is done with the values first.
+    #[serde(default)]
+    pub form: Form,
+}
+
+/// What a [`Summary`] averages over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Over {
+    /// Parts.
+    #[default]
+    Part,
+}
+
+/// What a [`Summary`] does with the values of a part before it averages them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Form {
+    /// Nothing.
+    #[default]
+    Mean,
+    /// Each value as `100 * value / best`, where `best` is the greatest value of the part. A part whose greatest value is not
+    /// above zero is left out.
+    PercentOfBest,
+}
+
+/// A mean of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryScore {
+    /// The [`Summary`].
+    pub summary: String,
+    /// The agent.
+    pub agent: String,
+    /// Over how many parts.
+    pub parts: usize,
+    /// The mean.
+    pub value: f64,
+}
+
+impl Summary {
+    /// Whether it averages over a part.
+    pub fn covers(&self, part: &Part) -> bool {
+        let grouped = self.groups.is_empty() || part.groups.iter().any(|group| self.groups.contains(group));
+        grouped && !self.except.contains(&part.id)
+    }
+
+    /// The means of all agents, in the order in which they first appear. `values` are those of each part that it covers, by agent; an agent
+    /// without a value in a part has its mean over the others.
+    pub fn means(&self, values: &[Vec<(String, f64)>]) -> Vec<SummaryScore> {
+        let mut out: Vec<SummaryScore> = Vec::new();
+        for part in values {
+            let best = part.iter().map(|(_, value)| *value).fold(f64::NEG_INFINITY, f64::max);
+            if self.form == Form::PercentOfBest && best <= 0.0 {
+                continue;
+            }
+            for (agent, value) in part {
+                let value = if self.form == Form::PercentOfBest { 100.0 * value / best } else { *value };
+                match out.iter_mut().find(|score| score.agent == *agent) {
+                    Some(score) => {
+                        score.parts += 1;
+                        score.value += (value - score.value) / score.parts as f64;
+                    }
+                    None => out.push(SummaryScore { summary: self.id.clone(), agent: agent.clone(), parts: 1, value }),
+                }
+            }
+        }
+        out
+    }
+}
+
+impl Suite {
+    pub(super) fn check_summaries(&self) -> Result<(), String> {
+        let mut ids = BTreeSet::new();
+        for summary in &self.summaries {
+            let Summary { id, metric, except, groups, .. } = summary;
+            if !is_word(id) || !ids.insert(id) {
+                return Err(format!(
+                    "summary {id:?}: a word of small letters, digits, _ and -, used by one summary only"
+                ));
+            }
+            if let Some(other) = except.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
+                return Err(format!("summary {id:?}: there is no part {other:?} to leave out"));
+            }
+            if let Some(other) = groups.iter().find(|group| self.parts.iter().all(|part| !part.groups.contains(group)))
+            {
+                return Err(format!("summary {id:?}: no part is in the group {other:?}"));
+            }
+            let asked = |part: &Part| metric == SCORE || part.metrics.iter().any(|ask| ask.to_string() == *metric);
+            if !self.parts.iter().any(|part| summary.covers(part) && asked(part)) {
+                return Err(format!("summary {id:?}: none of its parts asks for the metric {metric:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

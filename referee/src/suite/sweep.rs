@@ -1,0 +1,56 @@
+//! Game parameters that vary inside a block: each value is one more match of each table on the same seed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ludex_env::{GameRef, Games};
+use ludex_protocol::spec::Params;
+use serde_json::Value;
+
+use super::{Part, Schedule};
+
+/// Values of parameters, by name.
+pub type Sweep = BTreeMap<String, Vec<Value>>;
+
+impl Part {
+    /// The games of a block: that of the part, or one for each combination of the swept values. The values of the last name
+    /// change first.
+    ///
+    /// # Errors
+    /// As [`Games::load_with`]; a parameter without values, or with values that make the same game.
+    pub fn games(&self, games: &Games) -> Result<Vec<GameRef>, String> {
+        let load = |params: &Params| games.load_with(&self.game, params).map_err(|e| format!("sweep: {e}"));
+        let swept = points(&self.sweep).iter().map(load).collect::<Result<Vec<GameRef>, String>>()?;
+        let strings: BTreeSet<&str> = swept.iter().map(|game| game.spec().string.as_str()).collect();
+        if swept.is_empty() || strings.len() < swept.len() {
+            return Err("sweep: each parameter has at least one value, and each combination is another game".into());
+        }
+        Ok(swept)
+    }
+
+    /// Checks the sweep against the schedule and the number of seats of the part's own game.
+    pub(super) fn check_sweep(&self, games: &Games, seats: usize) -> Result<(), String> {
+        if self.sweep.is_empty() {
+            return Ok(());
+        }
+        if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) {
+            return Err("sweep is not for a ladder, which belongs to one game".into());
+        }
+        if self.schedule == Schedule::Converge || self.starts.is_some() {
+            return Err("sweep: each block plays all its games, so it goes with neither random pairs nor starts".into());
+        }
+        let other = self.games(games)?.into_iter().find(|game| game.spec().players as usize != seats);
+        other.map_or(Ok(()), |game| Err(format!("sweep: {} has another number of seats", game.spec().string)))
+    }
+}
+
+/// All combinations of the values.
+fn points(sweep: &Sweep) -> Vec<Params> {
+    sweep.iter().fold(vec![Params::new()], |all, (name, values)| {
+        let with = |params: &Params, value: &Value| {
+            let mut params = params.clone();
+            params.insert(name.clone(), value.clone());
+            params
+        };
+        all.iter().flat_map(|params| values.iter().map(move |value| with(params, value))).collect()
+    })
+}

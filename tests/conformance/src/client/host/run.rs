@@ -1,0 +1,135 @@
+//! A run: the client enrols, plays the matches of a small plan one after another, and hears the end.
+
+use ludex_protocol::message::{
+    Enrol, Enrolled, Join, Progress, RunOver, RunReason, ServerMessage, SuiteEntry, SuitePart, Suites,
+};
+use serde_json::json;
+
+use super::super::program::{GAME, RUN, SUITE};
+use super::super::script::Trouble;
+use super::super::table::Table;
+use super::super::wire::Wire;
+use super::{Go, Host};
+use crate::Fault;
+
+/// Matches of the plan.
+const MATCHES: u64 = 3;
+
+/// What the server knows of the run.
+#[derive(Default)]
+pub(super) struct Run {
+    /// As the client enrolled first.
+    enrolled: Option<Enrol>,
+    /// Whether it has enrolled on this connection.
+    pub here: bool,
+    /// Whether the session of the client holds the match that runs.
+    pub seated: bool,
+    done: u64,
+    /// The last match counts among those that are done.
+    counted: bool,
+    /// The run is over.
+    over: Option<RunReason>,
+    /// The client was told of the end.
+    pub told: bool,
+}
+
+impl Run {
+    /// The time of the run is over.
+    pub fn end_early(&mut self) {
+        self.over = Some(RunReason::Deadline);
+    }
+
+    fn due(&self) -> u64 {
+        MATCHES - self.done
+    }
+}
+
+/// Answers `suites`.
+pub(super) fn suites() -> ServerMessage {
+    let part = SuitePart {
+        part: GAME.into(),
+        game: GAME.into(),
+        matches: MATCHES,
+        candidates: 1,
+        metrics: vec!["score_rate".into()],
+    };
+    let suite = SuiteEntry {
+        suite: SUITE.into(),
+        version: 1,
+        digest: "00".repeat(8),
+        title: "The matches of this check".into(),
+        matches: MATCHES,
+        parts: vec![part],
+    };
+    ServerMessage::Suites(Suites { suites: vec![suite] })
+}
+
+impl Host<'_> {
+    pub(super) fn enrol(&mut self, enrol: &Enrol) -> Result<ServerMessage, Fault> {
+        let asked = format!("enrolled with {}", json!(enrol));
+        if enrol.suite != SUITE || enrol.run != RUN {
+            return Err(Fault::new(
+                12,
+                asked,
+                format!("the suite {SUITE:?} and the run {RUN:?}, as LUDEX_SUITE and LUDEX_RUN say"),
+            ));
+        }
+        let Some(run) = &mut self.run else { return Err(Fault::new(0, asked, "the kit to work")) };
+        let first = run.enrolled.get_or_insert_with(|| enrol.clone());
+        if first != enrol {
+            let did = format!("{asked}{}", self.since_break());
+            return Err(Fault::new(12, did, "the same `enrol` again, which continues the run"));
+        }
+        run.here = true;
+        self.count();
+        let Some(run) = &self.run else { return Err(Fault::new(0, asked, "the kit to work")) };
+        let join = run.over.is_none().then(|| "j_kit1".to_owned());
+        let due = if run.over.is_some() { 0 } else { run.due() };
+        Ok(ServerMessage::Enrolled(Enrolled { run: RUN.into(), join, due, done: run.done, eta_ms: None }))
+    }
+
+    /// Counts the match that is over; false if there is none, or it was counted.
+    fn count(&mut self) -> bool {
+        let ended = self.table.as_ref().is_some_and(|table| table.over);
+        let Some(run) = self.run.as_mut().filter(|run| ended && !run.counted) else { return false };
+        run.counted = true;
+        run.done += 1;
+        if run.done == MATCHES {
+            run.over.get_or_insert(RunReason::Done);
+        }
+        true
+    }
+
+    /// Sends what is due in a run: the progress, the match that waits for a new session, the next match, or the end.
+    pub(super) async fn deal(&mut self, wire: &mut Wire) -> Go<()> {
+        if self.count()
+            && let Some(run) = &self.run
+        {
+            let progress = Progress { run: RUN.into(), done: run.done, due: run.due(), verdict_so_far: None };
+            self.send(wire, None, ServerMessage::Progress(Box::new(progress))).await?;
+            self.place(wire, "sent progress".into()).await?;
+        }
+        let Some(run) = self.run.as_mut().filter(|run| run.here && !run.told) else { return Ok(()) };
+        if let Some(reason) = run.over {
+            run.told = true;
+            let (report, none) = (format!("/runs/{RUN}/report.html"), json!([]));
+            let verdict = json!({ "parts": none, "groups": none });
+            let over = RunOver { run: RUN.into(), reason, verdict, ratings: none, report };
+            return self.send(wire, None, ServerMessage::RunEnd(Box::new(over))).await;
+        }
+        let runs = self.table.as_ref().is_some_and(|table| !table.over);
+        if runs {
+            let away = !std::mem::replace(&mut run.seated, true);
+            return if away { self.catch_up(wire, None).await } else { Ok(()) };
+        }
+        (run.seated, run.counted) = (true, false);
+        let views = run.enrolled.as_ref().map(|enrol| enrol.views.clone()).unwrap_or_default();
+        let (join, seat) = (Join { views, ..Join::new(GAME) }, (run.done % 2) as usize);
+        self.matches += 1;
+        let table = Table::new(&join, "j_kit1", seat, self.matches, self.has(Trouble::Extras));
+        self.table =
+            Some(table.map_err(|why| Fault::new(0, format!("the kit itself failed: {why}"), "the kit to work"))?);
+        (self.acts, self.told) = Default::default();
+        self.frames(wire, 0).await
+    }
+}

@@ -1,0 +1,227 @@
+//! Fields of a suite that change what is played: roles, variants, candidates that meet themselves, sweeps, drawn seats and orders,
+//! means over parts.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Place, records, table, timeless};
+
+const SUITE: &str = r#"
+name = "fields"
+version = 1
+title = "Fields"
+seed = 5
+
+[[role]]
+name = "reference"
+
+[[variant]]
+name = "plain"
+parts = ["nim"]
+[[variant]]
+name = "brief"
+parts = ["nim"]
+llm = { rules = "short" }
+
+[[summary]]
+id = "points"
+metric = "score"
+except = ["cup"]
+[[summary]]
+id = "share"
+metric = "score_rate"
+form = "percent_of_best"
+
+[[part]]
+id = "nim"
+game = "nim"
+schedule = "against"
+opponents = ["random", "@reference"]
+sweep = { is_misere = [true, false] }
+blocks = 2
+
+[[part]]
+id = "itself"
+game = "tic_tac_toe"
+schedule = "against"
+opponents = ["@reference"]
+self = true
+blocks = 3
+metrics = ["score_rate", "length"]
+
+[[part]]
+id = "cup"
+game = "tic_tac_toe"
+schedule = "round_robin"
+blocks = 1
+cycles = 3
+seats = "drawn"
+order = "shuffled"
+"#;
+
+const REFERENCE: &str = "anchor level=1";
+
+fn place() -> Place {
+    let place = Place::new();
+    fs::write(place.path("fields.toml"), SUITE).unwrap();
+    place
+}
+
+/// `ludex evaluate` of two candidates, of which the second is the reference too.
+fn evaluate(place: &Place, run: &str, more: &[&str]) -> super::Ran {
+    let line =
+        ["evaluate", "--suite", "fields.toml", "--agent", "random", "--agent", REFERENCE, "--json", "--run", run];
+    place.ludex(&[&line, more].concat())
+}
+
+#[test]
+fn roles_are_kept_with_the_run() {
+    let place = place();
+    for (more, why) in [
+        (&[][..], "nobody fills role \"reference\": it takes 1 agent, as in --role reference=AGENT"),
+        (&["--role", "referee=random"], "fields has no role \"referee\"; its roles: reference"),
+        (&["--role", "reference=random", "--role", "reference=solver"], "role \"reference\" takes 1 agent, not 2"),
+        (&["--role", "random"], "is not written as ROLE=AGENT"),
+        (&["--role", "reference=randon"], "did you mean random?"),
+    ] {
+        let ran = evaluate(&place, "r", more);
+        assert!(ran.fails().contains(why), "{}", ran.err);
+        assert!(!place.of_run("r", "run.json").exists(), "nothing was begun");
+    }
+    let filled = ["--role", "reference=anchor level=1"];
+    evaluate(&place, "r", &[&filled[..], &["--budget", "games=4"]].concat()).json();
+    let about: Value = serde_json::from_str(&fs::read_to_string(place.of_run("r", "run.json")).unwrap()).unwrap();
+    assert_eq!(about["roles"], serde_json::json!({"reference": [{"name": REFERENCE, "spec": REFERENCE}]}));
+    let other = evaluate(&place, "r", &["--role", "reference=anchor level=2"]);
+    assert!(other.fails().contains("role reference: was anchor level=1, is anchor level=2"), "{}", other.err);
+    // What was stopped is continued, and the same as what was not.
+    let whole = evaluate(&place, "whole", &filled);
+    assert_eq!(table(&evaluate(&place, "r", &filled)), table(&whole));
+    let sorted = |run: &str| {
+        let text = fs::read_to_string(place.of_run(run, "episodes.jsonl")).unwrap();
+        let mut lines: Vec<String> =
+            text.lines().map(|line| timeless(line).replace(&format!("\"{run}"), "\"")).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted("r"), sorted("whole"));
+
+    place.ludex(&["export", "r", "--bundle", "r.tar.gz"]).well();
+    let verified = place.ludex(&["verify", "r.tar.gz"]);
+    assert!(verified.well().contains("complete"), "{}", verified.out);
+    let card =
+        std::process::Command::new("tar").args(["xzOf", "r.tar.gz"]).current_dir(place.path("")).output().unwrap();
+    assert!(String::from_utf8_lossy(&card.stdout).contains("| roles | reference: anchor level=1 |"));
+}
+
+#[test]
+fn what_is_played_is_what_the_fields_say() {
+    let place = place();
+    let ran = evaluate(&place, "r", &["--role", "reference=anchor level=1"]).json();
+    let all = records(&place, "r");
+    let of = |part: &str| -> Vec<&Value> {
+        let own = |r: &&Value| r["episode"].as_str().unwrap().starts_with(&format!("r.{part}."));
+        all.iter().filter(own).collect()
+    };
+    // Two candidates in two variants against two opponents, in two games from both seats, on two seeds.
+    let nim = of("nim");
+    assert_eq!(nim.len(), 2 * 2 * 2 * 2 * 2 * 2);
+    let mut games: BTreeMap<String, usize> = BTreeMap::new();
+    nim.iter().for_each(|r| *games.entry(r["params"]["is_misere"].to_string()).or_default() += 1);
+    assert_eq!(games, BTreeMap::from([("false".to_owned(), 32), ("true".to_owned(), 32)]));
+    let mut seeds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    nim.iter().for_each(|r| seeds.entry(r["pair"].as_str().unwrap()).or_default().push(r["seed"].as_str().unwrap()));
+    assert!(seeds.values().all(|seeds| seeds.len() == 4 && seeds.iter().all(|seed| seed == &seeds[0])));
+    let names = |part: &str| -> Vec<&str> {
+        let rows = ran["parts"].as_array().unwrap().iter().filter(|row| row["part"] == part);
+        rows.map(|row| row["agent"].as_str().unwrap()).collect()
+    };
+    let varied = ["random / plain", "anchor level=1 / plain", "random / brief", "anchor level=1 / brief"];
+    assert_eq!(names("nim"), varied);
+    assert_eq!(names("cup"), ["random", REFERENCE]);
+
+    // The reference is one agent: it meets itself, and is counted from the seat that the plan gives the first side.
+    assert_eq!(of("itself").len(), 2 * 6);
+    let rows = ran["parts"].as_array().unwrap();
+    let own = rows.iter().find(|row| row["part"] == "itself" && row["agent"] == REFERENCE).unwrap();
+    assert_eq!(own["against"].as_array().unwrap().len(), 1);
+    assert_eq!((&own["against"][0]["opponent"], &own["metrics"]["length"]["n"]), (&REFERENCE.into(), &6.into()));
+    assert_eq!(own["metrics"]["score_rate"]["value"], own["score"]["value"]);
+    let about: Value = serde_json::from_str(&fs::read_to_string(place.of_run("r", "run.json")).unwrap()).unwrap();
+    let agents = about["agents"].as_array().unwrap();
+    // In nim, where the part does not say so, the same agent is an opponent of its own.
+    assert_eq!(agents.iter().filter(|agent| agent["name"] == REFERENCE).count(), 2, "{agents:?}");
+
+    // Three cycles of one pair, each one match: both orders.
+    let cup = of("cup");
+    assert_eq!(cup.len(), 3);
+    assert!(
+        cup.iter().any(|r| r["seats"][0]["name"] == "random") && cup.iter().any(|r| r["seats"][1]["name"] == "random")
+    );
+
+    let score = |part: &str, agent: &str| -> f64 {
+        let row = rows.iter().find(|row| row["part"] == part && row["agent"] == agent).unwrap();
+        row["score"]["value"].as_f64().unwrap()
+    };
+    let summaries = ran["summaries"].as_array().unwrap();
+    let mean = |id: &str, agent: &str| summaries.iter().find(|s| s["summary"] == id && s["agent"] == agent).unwrap();
+    for agent in varied {
+        assert_eq!(mean("points", agent)["value"].as_f64().unwrap(), score("nim", agent));
+    }
+    assert_eq!(mean("points", "random")["parts"], 1, "the cup is left out");
+    // Only one part asks for score_rate.
+    let best = score("itself", "random").max(score("itself", REFERENCE));
+    let share = mean("share", "random")["value"].as_f64().unwrap();
+    assert!((share - 100.0 * score("itself", "random") / best).abs() < 1e-9, "{share}");
+    let verified = place.ludex(&["verify", "ludex-data/runs/r"]);
+    assert!(verified.well().contains("complete"), "{}", verified.out);
+    let forged = fs::read_to_string(place.of_run("r", "suite.toml")).unwrap().replace("[true, false]", "[false, true]");
+    fs::write(place.of_run("r", "suite.toml"), forged).unwrap();
+    place.ludex(&["verify", "ludex-data/runs/r"]).fails();
+}
+
+#[test]
+fn a_part_that_needs_two_candidates_says_so() {
+    let place = place();
+    let line =
+        ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--only", "cup"];
+    let ran = place.ludex(&[&line[..], &["--run", "one"]].concat());
+    let why = "cup: needs 2 candidates, and the run has 1: nothing is played";
+    assert!(ran.well().contains(why) && !ran.out.contains("0-0-0"), "{}", ran.out);
+    assert!(fs::read_to_string(place.of_run("one", "report.html")).unwrap().contains(why));
+    let status = place.ludex(&["status", "one"]);
+    assert!(status.well().contains(why), "{}", status.out);
+    let json = place.ludex(&[&line[..], &["--run", "one", "--json"]].concat()).json();
+    assert_eq!(json["parts"][0]["note"], "needs 2 candidates, and the run has 1: nothing is played");
+}
+
+#[test]
+fn suites_are_listed_and_explained() {
+    let place = place();
+    let list = place.ludex(&["suites"]);
+    assert!(["quick", "absolute", "reference"].iter().all(|name| list.well().contains(name)), "{}", list.out);
+    let json = place.ludex(&["suites", "--json"]).json();
+    assert_eq!((&json["suites"][0]["suite"], &json["suites"][0]["matches"]), (&"quick".into(), &144.into()));
+    let one = place.ludex(&["suites", "fields.toml", "--candidates", "2"]);
+    for text in [
+        "at most 79 matches of 2 candidates",
+        "nim: sweeps nim(",
+        "itself: a candidate among the opponents meets itself",
+        "cup: seats drawn; order shuffled; 3 cycles",
+        "role reference: 1 agent: nobody yet: --role reference=AGENT",
+        "variants: plain in nim, brief (rules=short) in nim",
+        "summary share: percent of best of score_rate over the parts",
+        "policy: illegal forfeit",
+    ] {
+        assert!(one.well().contains(text), "{text}: {}", one.out);
+    }
+    let json = place.ludex(&["suites", "fields.toml", "--role", "reference=solver", "--json"]).json();
+    assert_eq!((&json["roles"][0]["name"], &json["open_roles"]), (&"reference".into(), &Value::Array(Vec::new())));
+    assert_eq!(json["parts"][2]["note"], "needs 2 candidates, and the run has 1: nothing is played");
+    assert_eq!(json["parts"][0]["games"].as_array().unwrap().len(), 2);
+    let all = place.ludex(&["suites", "reference"]);
+    assert!(all.well().contains("role reference: 1 agent: anchor level=1"), "{}", all.out);
+    assert!(place.ludex(&["suites", "absolut"]).fails().contains("did you mean absolute?"));
+}
