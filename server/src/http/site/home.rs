@@ -15,7 +15,7 @@ const RUNNING: u32 = 12;
 
 pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {
     let shared = &app.0;
-    // The games are no secret; what is running is for those who may come in.
+    // Everybody may see the games; what is running is for those who may come in.
     let guest = admitted(&app, &headers, "/").await.ok();
     let mut live: BTreeMap<String, usize> = BTreeMap::new();
     let mut running = Vec::new();
