@@ -55,6 +55,7 @@ async fn browsers_get_pages_and_programs_what_they_always_got() {
         "/matches",
         &format!("/matches/{id}"),
         &format!("/matches/{id}?at=2&seat=1"),
+        &format!("/matches/{id}?seat=&at=3"),
         "/agents/mybot",
         "/runs",
         "/ladders",

@@ -3,7 +3,7 @@
 import AxeBuilder from '@axe-core/playwright';
 import { type Page } from '@playwright/test';
 
-import { expect, Server, test } from './server.js';
+import { expect, type Server, test } from './server.js';
 
 /** A match between agents of the program, played to its end; its id. */
 async function played(server: Server, game: string, agent: string): Promise<string> {
@@ -55,7 +55,7 @@ async function sound(page: Page): Promise<void> {
 }
 
 test('every page is sound at every width, in light and dark', async ({ page, server, faults }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   const id = await played(server, 'connect_four', 'random');
   const cards = await played(server, 'leduc_poker', 'random');
   const paths = ['/', '/games/connect_four', '/games/chess', '/matches', `/matches/${id}`, `/matches/${cards}?seat=0`,

@@ -1,6 +1,6 @@
 // A picture of a position that can be touched: cells by mouse, finger or keyboard, and buttons for what has no cell.
 
-import { clean, find, make } from './dom.js';
+import { clean, make } from './dom.js';
 
 export interface Choice {
   action: number;
@@ -21,6 +21,8 @@ export class Touch {
   #prefix: string[] = [];
   #chosen: (action: number) => void = () => {};
   #pressed?: string;
+  /** The cell that had the keyboard when a move was made: it gets it back with the next question. */
+  #kept?: string;
 
   constructor(readonly board: HTMLElement, readonly list: HTMLElement) {
     board.addEventListener('click', (event) => this.#touch(cellOf(event.target)));
@@ -46,6 +48,10 @@ export class Touch {
     this.#prefix = [];
     this.#mark();
     this.#buttons(choices.filter(({ cells }) => cells.length === 0));
+    if (choices.length > 0 && this.#kept !== undefined) {
+      if (document.activeElement === document.body) (this.#cell(this.#kept) ?? this.#first())?.focus();
+      this.#kept = undefined;
+    }
   }
 
   /** Takes no choice until the next question. */
@@ -77,6 +83,7 @@ export class Touch {
 
   #choose(action: number): void {
     const chosen = this.#chosen;
+    this.#kept = cellOf(document.activeElement);
     this.rest();
     chosen(action);
   }
@@ -167,10 +174,8 @@ export class Touch {
     best.focus();
   }
 
-  /** Puts the keyboard on the board. */
-  focus(): void {
-    const first = this.board.querySelector<SVGElement>('[data-cell][tabindex="0"]');
-    (first ?? find<HTMLElement>('button', this.list)).focus();
+  #first(): SVGElement | null {
+    return this.board.querySelector<SVGElement>('[data-cell][tabindex="0"]');
   }
 }
 

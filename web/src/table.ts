@@ -188,9 +188,7 @@ export class Table {
     }));
     const names = choices.slice(0, 500).map(({ name }) => make('option', undefined, { value: name }));
     find('#names').replaceChildren(...names);
-    const onBoard = find('#board').contains(document.activeElement);
     this.#touch.ask(choices, (action) => this.#act({ action }));
-    if (onBoard) this.#touch.focus();
   }
 
   #act(move: { action: number } | { text: string }): void {

@@ -15,6 +15,7 @@ mod templates;
 mod text;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -93,6 +94,22 @@ async fn admitted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap, at:
         Err(error) => {
             let why = if token.is_some() { error.to_string() } else { String::new() };
             Err(Box::new(login::ask(at, &why)))
+        }
+    }
+}
+
+/// How long a page waits for ratings.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// The scales of a game, or of all, if they are made soon enough; else they are made for the next who asks.
+async fn scales(shared: &Arc<Shared>, game: Option<&str>) -> Option<Vec<Value>> {
+    let (shared, game) = (shared.clone(), game.map(str::to_owned));
+    let made = tokio::spawn(async move { shared.ratings.of(&shared.store, game.as_deref()).await });
+    match tokio::time::timeout(PATIENCE, made).await.ok()?.ok()? {
+        Ok(table) => table["ratings"].as_array().cloned(),
+        Err(error) => {
+            tracing::error!("ratings: {error:#}");
+            None
         }
     }
 }

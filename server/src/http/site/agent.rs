@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
 use serde_json::{Value, json};
 
-use super::{Answer, App, admitted, errors, show, text};
+use super::{Answer, App, admitted, errors, scales, show, text};
 use crate::store::MatchFilter;
 
 /// Matches that opponents are counted in, and of which the first are listed.
@@ -57,9 +57,9 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
             |(name, t)| json!({ "name": name, "wins": t.wins, "draws": t.draws, "losses": t.losses, "other": t.other }),
         )
         .collect();
-    let table = shared.ratings.of(&shared.store, None).await.ok();
-    let scales = table.as_ref().and_then(|table| table["ratings"].as_array());
-    let ratings: Vec<Value> = scales
+    let all = scales(shared, None).await;
+    let late = all.is_none();
+    let ratings: Vec<Value> = all
         .into_iter()
         .flatten()
         .filter_map(|scale| {
@@ -72,6 +72,6 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     show(
         "agent.html",
         &headers,
-        json!({ "name": name, "matches": matches, "more": more, "opponents": opponents, "ratings": ratings }),
+        json!({ "name": name, "matches": matches, "more": more, "opponents": opponents, "ratings": ratings, "late": late }),
     )
 }

@@ -9,9 +9,9 @@ use ludex_env::{Turn, Viewer};
 use ludex_protocol::message::MatchView;
 use ludex_protocol::spec::Params;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Answer, App, admitted, errors, matches, show, text};
+use super::{Answer, App, admitted, errors, matches, scales, show, text};
 use crate::store::MatchFilter;
 
 /// Matches of each kind that are listed.
@@ -36,15 +36,12 @@ pub(super) async fn page(
     };
     let spec = game.spec();
     let guest = admitted(&app, &headers, "/").await.ok();
-    let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), Value::Null);
+    let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), None);
     if guest.is_some() {
         let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
         live = matches::lines(shared, &filter(true), LISTED).await.0;
         recent = matches::lines(shared, &filter(false), LISTED).await.0;
-        match shared.ratings.of(&shared.store, Some(&spec.game)).await {
-            Ok(table) => ratings = table["ratings"].clone(),
-            Err(error) => tracing::error!("ratings: {error:#}"),
-        }
+        ratings = scales(shared, Some(&spec.game)).await;
     }
     let rules = text::rules(game.page());
     let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });

@@ -65,9 +65,17 @@ pub(super) async fn lines(shared: &Shared, filter: &MatchFilter, limit: u32) -> 
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Step {
-    seat: Option<usize>,
-    at: Option<usize>,
+    seat: String,
+    at: String,
+}
+
+impl Step {
+    /// The seat and the step that were asked for. A form sends an empty word where nothing was chosen.
+    fn numbers(&self) -> (Option<usize>, Option<usize>) {
+        (self.seat.parse().ok(), self.at.parse().ok())
+    }
 }
 
 pub(super) async fn page(
@@ -78,7 +86,7 @@ pub(super) async fn page(
 ) -> Answer {
     let shared = &app.0;
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let Query(Step { seat, at }) = step;
+    let (seat, at) = step.numbers();
     let Some(look) = shared.hub.look(&id, seat).await else {
         return errors::missing("match", &id, "/matches", None);
     };
@@ -109,7 +117,7 @@ pub(super) async fn picture(
     step: Query<Step>,
 ) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
-    let Query(Step { seat, at }) = step;
+    let (seat, at) = step.numbers();
     let picture = shared.hub.picture(&id, seat, at.unwrap_or(usize::MAX)).await;
     picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "no-store"))
 }
