@@ -8,6 +8,7 @@ mod after;
 mod answer;
 mod api;
 mod call;
+mod chat;
 mod endpoint;
 mod forecast;
 mod gate;
@@ -27,7 +28,7 @@ use ludex_env::{Ask, GameRef};
 use ludex_protocol::Refusal;
 use ludex_protocol::record::Notes;
 
-pub use after::{Prompt, Question, prompt};
+pub use after::{Prompt, Question, Way, prompt, reached};
 pub use api::{Message, Role};
 pub use call::Call;
 pub use forecast::{Forecast, forecast};
@@ -54,16 +55,21 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 /// The note that holds the digest of a turn's calls: the first 16 bytes of SHA-256 over the canonical JSON of each, in hex.
 pub const DIGEST: &str = "calls_sha256";
 
+/// The version of how prompts are worded: raised when a position, a manual or a template is told in other words. Runs keep it,
+/// so that prompts of an older wording are not taken for forged ones.
+pub const WORDING: u32 = 1;
+
 /// The model of `spec` as a reader of its own journal: it answers with the calls that the journal keeps, and never calls out. It
 /// needs no key. A call that is missing, that was asked something else, or that says something of itself that does not
-/// follow from the question and the answer, is an error of kind `Failed` with the reason.
+/// follow from the question and the answer, is an error of kind `Failed` with the reason. Calls of another [`WORDING`] than
+/// `wording` are not compared with what would be asked now.
 ///
 /// # Errors
 /// A spec of another agent, or one that does not fit the game.
-pub fn offline(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+pub fn offline(spec: &AgentSpec, game: &GameRef, wording: u32) -> Result<Arc<dyn Agent>, Refusal> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
-    Ok(Arc::new(Llm { endpoint: Endpoint::offline(settings), prompts }))
+    Ok(Arc::new(Llm { endpoint: Endpoint::offline(settings, wording == WORDING), prompts }))
 }
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -147,7 +153,7 @@ pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
 /// # Errors
 /// As [`render`].
 pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
-    Ok(read(spec)?.usd(tokens_in, tokens_out))
+    Ok(read(spec)?.usd(tokens_in, api::Cached::default(), tokens_out))
 }
 
 /// Arguments that say how calls are made, and not what is asked.

@@ -119,6 +119,32 @@ pub fn row(owners: impl Iterator<Item = Option<Seat>>, marks: [char; 2]) -> Stri
     owners.map(|owner| owner.map_or('.', |seat| marks[seat])).collect()
 }
 
+/// A drawing for people: the names of the columns above, the names of the rows (if any) at the left, the cells apart.
+pub fn labelled<S: AsRef<str>>(rows: &[S], columns: &[String], names: &[String]) -> String {
+    let most = |all: &[String]| all.iter().map(String::len).max().unwrap_or(0);
+    let (wide, left) = (most(columns).max(1), most(names));
+    let line = |name: &str, cells: &[String]| {
+        let cells: String = cells.iter().map(|cell| format!(" {cell:>wide$}")).collect();
+        format!("{name:>left$}{cells}\n")
+    };
+    let mut out = line("", columns);
+    for (k, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row.as_ref().chars().map(String::from).collect();
+        out += &line(names.get(k).map_or("", String::as_str), &cells);
+    }
+    out
+}
+
+/// The names `first..first + count`, for [`labelled`].
+pub fn numbers(first: u32, count: u32) -> Vec<String> {
+    (first..first + count).map(|n| n.to_string()).collect()
+}
+
+/// The names of columns by letters, for [`labelled`].
+pub fn letters(all: &str) -> Vec<String> {
+    all.chars().map(String::from).collect()
+}
+
 /// The stones in one row of a drawing, at most `columns` wide: column and owner. Other characters are empty cells.
 pub fn stones_of(row: &str, columns: usize, marks: [char; 2]) -> impl Iterator<Item = (usize, Seat)> {
     let owner = move |c: char| marks.iter().position(|&mark| mark == c);
@@ -152,6 +178,14 @@ mod tests {
             assert_eq!(at(name), None, "{name:?}");
         }
         assert_eq!(square("j9", "abcdefghj", 9), Some([8, 8]), "go has no i");
+    }
+
+    #[test]
+    fn drawings_for_people_have_names() {
+        let plain = labelled(&["x.", ".o"], &numbers(0, 2), &numbers(0, 2));
+        assert_eq!(plain, "  0 1\n0 x .\n1 . o\n");
+        let wide = labelled(&["x."], &[String::from("9"), String::from("10")], &[]);
+        assert_eq!(wide, "  9 10\n  x  .\n");
     }
 
     #[test]

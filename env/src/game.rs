@@ -315,6 +315,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     const RULES: u32 = 1;
     /// The game's page (its `.md` file).
     const PAGE: &'static str;
+    /// What a player of given parameters is told, as a template over them (`<id>.j2`, see `docs/adding-a-game.md`): the rules, then
+    /// `## Moves`, how moves are written, then `## Position`, how a position is. Empty: the page stands in for it.
+    const MANUAL: &'static str = "";
     /// Least and greatest number of seats.
     const PLAYERS: [u32; 2] = [2, 2];
     /// Presets in the order in which they are listed; the first, if any, are the defaults' names.

@@ -19,6 +19,10 @@ pub trait DynGame: Send + Sync {
     fn spec(&self) -> &Spec;
     /// Its page: rules, actions, observation table, presets, version history (Markdown).
     fn page(&self) -> &'static str;
+    /// What players are told, as a template over the parameters; see [`Game::MANUAL`].
+    fn manual(&self) -> &'static str {
+        ""
+    }
     /// The id as a static string, as seeds need it.
     fn id(&self) -> &'static str;
     /// What two agents of the ladder are compared by.
@@ -67,6 +71,10 @@ impl<G: Game> DynGame for Shared<G> {
 
     fn page(&self) -> &'static str {
         G::PAGE
+    }
+
+    fn manual(&self) -> &'static str {
+        G::MANUAL
     }
 
     fn id(&self) -> &'static str {

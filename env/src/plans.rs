@@ -145,6 +145,7 @@ impl<C: Craft> Game for Plans<C> {
     const ID: &'static str = C::ID;
     const TITLE: &'static str = C::TITLE;
     const PAGE: &'static str = C::PAGE;
+    const MANUAL: &'static str = C::MANUAL;
     const PRESETS: &'static [PresetText] = C::PRESETS;
     const MARKS: &'static [MarkDoc] = &marks::docs(C::VALUE, C::STRUCTURAL);
     const LADDER: &'static [(u32, u32, &'static str)] = C::LADDER;

@@ -67,6 +67,10 @@ impl Attempt {
 pub trait Journal: Send + Sync {
     /// What was kept under `key`.
     fn find(&self, key: &str) -> Option<Value>;
+    /// The same, to look back only: what was kept is not taken for an answer that was spared now.
+    fn recall(&self, key: &str) -> Option<Value> {
+        self.find(key)
+    }
     /// Keeps `entry`.
     ///
     /// # Errors

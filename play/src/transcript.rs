@@ -37,6 +37,8 @@ pub struct Transcript {
     pub after: Vec<String>,
     /// The last position, as spectators see it.
     pub end: String,
+    /// The same as SVG.
+    pub end_picture: String,
     /// What is wrong with the record, if something is.
     pub broken: Option<String>,
 }
@@ -71,6 +73,8 @@ pub struct Decision {
     pub since: Vec<String>,
     /// What the seat sees before it moves.
     pub position: String,
+    /// The same as SVG.
+    pub picture: String,
     /// Its attempts, in order.
     pub attempts: Vec<Attempt>,
     /// The move; `None` if the match ended without one.
@@ -148,6 +152,7 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
         sums: sums(calls, &teller.decisions),
         after: teller.news(Viewer::Public),
         end: steps.position().view(Viewer::Public).text().trim_end().to_owned(),
+        end_picture: steps.position().view(Viewer::Public).picture(Viewer::Public).still().svg,
         decisions: teller.decisions,
         broken,
     })
@@ -281,6 +286,7 @@ impl<'a> Teller<'a> {
             who: self.who(m.seat as usize),
             since,
             position: state.view(viewer).text().trim_end().to_owned(),
+            picture: state.view(viewer).picture(viewer).still().svg,
             attempts,
             played: move_text(state, m),
             forced: m.forced,

@@ -252,8 +252,7 @@ impl Asked {
     /// # Errors
     /// A mark that the game does not tell, with those that it does.
     pub fn check_marks(&self, game: &dyn DynGame) -> Result<(), String> {
-        let mut known: Vec<&str> = game.marks_docs().iter().map(|doc| doc.name).collect();
-        known.extend([EMOTION, LABEL]);
+        let known = known_marks(game);
         for param in self.metric.params {
             let Some(value) = self.args.given(param.name) else { continue };
             match param.takes {
@@ -367,6 +366,11 @@ fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
 fn share_of(hits: u64, n: u64) -> Option<Measure> {
     let i = wilson(hits as f64, n as f64)?;
     Some(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n })
+}
+
+/// The marks that can be asked of a game: its own, what agents note, and labels.
+pub fn known_marks(game: &dyn DynGame) -> Vec<&'static str> {
+    game.marks_docs().iter().map(|doc| doc.name).chain([EMOTION, LABEL]).collect()
 }
 
 /// A number as a value.

@@ -50,7 +50,7 @@ pub fn kendall(pairs: &[(f64, f64)]) -> Option<f64> {
             y_differs += y.abs();
         }
     }
-    (x_differs * y_differs > 0.0).then(|| agree / (x_differs * y_differs as f64).sqrt())
+    (x_differs * y_differs > 0.0).then(|| agree / (x_differs * y_differs).sqrt())
 }
 
 /// The slope of the line of least squares through numbers at 0, 1, 2 and so on; `None` for fewer than two.

@@ -325,7 +325,7 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatRow> {
 /// The rungs of a game's ladder that the server played, by the name of the anchor or by the agent's own, and `random`:
 /// an agent that plays at random is as strong as level 0.
 fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, spec: &Spec) -> Vec<(usize, f64)> {
-    // Whoever calls itself `random` or has it as its spec; rungs by the spec alone.
+    // An agent that calls itself `random` or has it as its spec; rungs by the spec alone.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
     let rungs =
         agents.iter().enumerate().filter_map(|(k, key)| Some((k, rung(spec, key.1.filter(|s| *s != "random")?)?)));

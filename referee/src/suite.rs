@@ -27,7 +27,7 @@ pub use self::seating::{Order, Seats};
 use self::summary::Summary;
 use self::sweep::Sweep;
 use self::variants::{Variant, check_names};
-use crate::metric::{Ask, Asked};
+use crate::metric::{Ask, Asked, known_marks};
 use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
@@ -35,6 +35,11 @@ use crate::schedule::Deals;
 pub const SUITES: &[(&str, &str)] = &[
     ("quick", include_str!("../suites/quick.toml")),
     ("absolute", include_str!("../suites/absolute.toml")),
+    ("botzonebench", include_str!("../suites/botzonebench.toml")),
+    ("gtbench", include_str!("../suites/gtbench.toml")),
+    ("llmarena", include_str!("../suites/llmarena.toml")),
+    ("advgamebench", include_str!("../suites/advgamebench.toml")),
+    ("qitown", include_str!("../suites/qitown.toml")),
     ("reference", include_str!("../suites/reference.toml")),
 ];
 
@@ -386,10 +391,10 @@ impl Suite {
     /// Checks that each figure can be drawn from what the parts give.
     fn check_figures(&self, games: &Games) -> Result<(), SuiteError> {
         let mut known = Vec::new();
-        // Marks are listed for figures alone, and loading a game takes time.
+        // Loading a game takes time, and only figures need it here.
         for part in self.parts.iter().filter(|_| !self.figures.is_empty()) {
-            part.load(games).map_err(SuiteError)?;
-            known.push(KnownPart { id: &part.id, marks: None });
+            let game = part.load(games).map_err(SuiteError)?;
+            known.push(KnownPart { id: &part.id, marks: known_marks(&*game) });
         }
         let mut ids = BTreeSet::new();
         for figure in &self.figures {

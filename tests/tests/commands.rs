@@ -11,10 +11,14 @@ use serde_json::{Value, json};
 mod kept_records;
 #[path = "commands/llm_stub.rs"]
 mod llm_stub;
+#[path = "commands/measured.rs"]
+mod measured;
 #[path = "commands/named.rs"]
 mod named;
 #[path = "commands/play.rs"]
 mod play;
+#[path = "commands/prompt.rs"]
+mod prompt;
 #[path = "commands/tournament.rs"]
 mod tournament;
 #[path = "commands/words.rs"]
@@ -448,12 +452,36 @@ fn replays_show_any_position() {
     for (args, said) in [
         (&["replay", "r.jsonl:1", "--ply", "40"][..], "moves, not 40"),
         (&["replay", "r.jsonl:1", "--seat", "2"], "seats 0 to 1"),
+        (&["replay", "r.jsonl", "--html"], "name one as FILE:LINE"),
         (&["replay", "r.jsonl:99"], "no record in line 99"),
         (&["replay", "m_nobody"], "m_nobody is not a file"),
     ] {
         let ran = ludex(at.path(), args);
         assert!(ran.code == 1 && ran.err.contains(said), "{args:?}: {}", ran.err);
     }
+}
+
+#[test]
+fn a_replay_is_a_page_that_loads_nothing() {
+    let at = folder();
+    let records = played(at.path(), "tic_tac_toe", &["random", "random"], "r.jsonl", &[]);
+    let moves = records[0]["events"].as_array().unwrap().len();
+    let said = ludex(at.path(), &["replay", "r.jsonl:1", "--html", "r.html"]).well();
+    assert_eq!(said, format!("r.html: {} positions\nverified\n\n", moves + 1));
+    let page = std::fs::read_to_string(at.path().join("r.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
+    for no in ["src=", "@import", "url(", "href=", "fetch(", "<script src"] {
+        assert!(!page.contains(no), "nothing is loaded: {no}");
+    }
+    let frames = page.split("id=\"frames\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let frames: serde_json::Value = serde_json::from_str(frames).unwrap();
+    let frames = frames.as_array().unwrap();
+    assert_eq!(frames.len(), moves + 1);
+    let svg = |k: usize| frames[k]["svg"].as_str().unwrap();
+    let marked = |k: usize| svg(k).matches("class=\"cell last\"").count();
+    assert!((0..=moves).all(|k| svg(k).starts_with("<svg") && svg(k).ends_with("</svg>")));
+    assert!(marked(0) == 0 && (1..=moves).all(|k| marked(k) == 1), "the last move is marked");
+    assert!(frames[1]["by"].as_str().unwrap().starts_with("x (random): x("));
 }
 
 #[test]

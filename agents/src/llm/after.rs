@@ -1,6 +1,10 @@
 //! The prompt for a position that is given as the moves that lead to it.
 
-use ludex_env::{Action, AgentKey, Ask, DynState, GameRef, Heard, Mover, Past, Seat, Seen, Turn, Viewer};
+use std::collections::VecDeque;
+
+use ludex_env::{
+    Action, AgentKey, Ask, Draw, DynState, GameRef, Heard, Mover, Outcomes, Past, Seat, Seen, Stream, Turn, Viewer,
+};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -56,6 +60,87 @@ pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &Question) -> Result<P
     let view = state.view(Viewer::Seat(seat));
     let names = legal.iter().map(|&a| view.action_text(seat, a)).collect();
     Ok(Prompt { seat, messages, legal, names })
+}
+
+/// How a position is reached: by moves in their order, as players write them, then by some at random.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    /// The moves: names of actions, texts, or documents as JSON. Of a joint move there is one for each seat that acts, in seat
+    /// order.
+    pub moves: Vec<String>,
+    /// How many moves are played at random after these.
+    pub random: u32,
+    /// What chance draws, and which moves the random ones are.
+    pub seed: u64,
+}
+
+/// The moves of a [`Question`] for the position at the end of a way, where a seat is to move. Chance draws as in the episode
+/// 0 of the seed.
+///
+/// # Errors
+/// A move that cannot be played, or a game that is over.
+pub fn reached(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refusal> {
+    let wrong = |why: String| Refusal::new(ErrorCode::BadField, why).path("after");
+    let (mut state, mut draw) = (game.start(), Draw::new(game.id(), way.seed, 0));
+    let (mut outcomes, mut rng) = (Outcomes::new(), Stream::named(&format!("ludex.v1:way:{}", way.seed)));
+    let mut given: VecDeque<&String> = way.moves.iter().collect();
+    let (mut h, mut random) = (Vec::new(), way.random);
+    let played = |heard: &Heard| match heard {
+        Heard::Action(a) => Value::from(*a),
+        Heard::Said(said) => serde_json::json!({ "said": said }),
+    };
+    loop {
+        let turn = state.turn();
+        if turn == Turn::Chance {
+            state.chance(&mut outcomes);
+            let a = draw.pick(&outcomes).ok_or_else(|| wrong("chance has no outcome".into()))?;
+            state.play_chance(a).map_err(|e| wrong(e.message))?;
+            h.push((-1, Value::from(a)));
+            continue;
+        }
+        let (left, seats) = (given.len(), turn.seats());
+        if seats.is_empty() {
+            return Err(wrong("the game is over before that".into()));
+        }
+        if left == 0 && random == 0 {
+            return Ok(h);
+        }
+        let mut joint: Vec<Option<Heard>> = vec![None; game.spec().players as usize];
+        for seat in seats.iter() {
+            joint[seat] = Some(match given.pop_front() {
+                Some(text) => {
+                    let document =
+                        text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok()).flatten();
+                    let mv = document.map_or_else(|| Move::Text(text.clone()), Move::Document);
+                    let at = way.moves.len() - given.len();
+                    state.read(seat, &mv).map_err(|e| wrong(format!("move {at}, {text:?}: {}", e.message)))?
+                }
+                None if random > 0 => Heard::Action(state.random_action(seat, &mut rng)),
+                None => return Err(wrong(format!("{} seats move at the same time: each needs a move", seats.len()))),
+            });
+        }
+        if left == 0 {
+            random -= 1;
+        }
+        match turn {
+            Turn::Seat(seat) => {
+                let heard = joint[seat].take().ok_or_else(|| wrong("a seat has no move".into()))?;
+                h.push((seat as i32, played(&heard)));
+                match &heard {
+                    Heard::Action(a) => state.play(seat, *a),
+                    Heard::Said(said) => state.play_said(seat, said),
+                }
+            }
+            Turn::Together(_) => {
+                let all: Vec<Value> = joint.iter().map(|heard| heard.as_ref().map_or(Value::Null, played)).collect();
+                h.push((-2, all.into()));
+                state.play_joint(&joint)
+            }
+            // Nobody acts at these, which was seen above.
+            Turn::Chance | Turn::Over => Ok(()),
+        }
+        .map_err(|e| wrong(e.message))?;
+    }
 }
 
 /// A position, what led to it, and a number of turns.

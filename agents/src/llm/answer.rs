@@ -215,7 +215,8 @@ fn forms(text: &str) -> impl Iterator<Item = &str> {
     let naked = bare.trim_matches(|c| MARKUP.contains(&c) || BRACKETS.contains(&c));
     let cut = [" (", " - ", " \u{2013} ", " \u{2014} ", ". ", " because "].iter().filter_map(|s| bare.find(s)).min();
     let first = cut.map_or(bare, |end| bare[..end].trim_matches(MARKUP));
-    [plain, bare, naked, first].into_iter().filter(|form| !form.is_empty())
+    let whole = cut.map_or(bare, |end| bare[..end].trim_end());
+    [plain, bare, naked, whole, first].into_iter().filter(|form| !form.is_empty())
 }
 
 /// Everything that may be the move, in the order of the answer: values of JSON objects, and text after labels. A short last

@@ -56,6 +56,13 @@ pub(super) struct Request<'a> {
     pub(super) seed: Option<u64>,
 }
 
+/// Which of the tokens read came from the endpoint's cache, and which were put there; absent where it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cached {
+    pub(super) read: Option<u64>,
+    pub(super) written: Option<u64>,
+}
+
 /// What the endpoint answered.
 pub(super) struct Reply {
     pub(super) answer: String,
@@ -63,6 +70,8 @@ pub(super) struct Reply {
     pub(super) finish: Option<String>,
     /// Tokens read and written, where the endpoint says so.
     pub(super) tokens: Option<[u64; 2]>,
+    /// What its cache did with the tokens read.
+    pub(super) cache: Cached,
     /// What the model thought before it answered, where the endpoint says so.
     pub(super) reasoning: Option<String>,
     /// How many of the tokens written were thoughts, where the endpoint says so.
@@ -164,10 +173,18 @@ fn anthropic(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
     body.insert("model".into(), settings.model.as_str().into());
     let most = settings.max_tokens.unwrap_or(MAX_TOKENS + budget.unwrap_or(0));
     body.insert("max_tokens".into(), most.into());
+    // What does not change from question to question is kept: the system message, and in a conversation all before the question.
+    let mark = json!({ "type": "ephemeral" });
+    let block = |text: &str| json!([{ "type": "text", "text": text, "cache_control": mark }]);
     if let Some(first) = system.first() {
-        body.insert("system".into(), first.content.as_str().into());
+        let text = first.content.as_str();
+        body.insert("system".into(), if settings.cache { block(text) } else { text.into() });
     }
-    body.insert("messages".into(), json!(said));
+    let mut messages = json!(said);
+    if let Some(before) = said.len().checked_sub(2).filter(|_| settings.cache) {
+        messages[before]["content"] = block(&said[before].content);
+    }
+    body.insert("messages".into(), messages);
     if let Some(tokens) = budget {
         body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": tokens }));
     }
@@ -203,6 +220,13 @@ fn read_openai(body: &Value) -> Result<Reply, String> {
         tokens: both(&usage["prompt_tokens"], &usage["completion_tokens"]),
         reasoning: thought.filter(|text| !text.trim().is_empty()).map(str::to_owned),
         reasoning_tokens: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
+        // DeepSeek has a field of its own.
+        cache: Cached {
+            read: usage["prompt_tokens_details"]["cached_tokens"]
+                .as_u64()
+                .or_else(|| usage["prompt_cache_hit_tokens"].as_u64()),
+            written: None,
+        },
     })
 }
 
@@ -219,12 +243,17 @@ fn read_anthropic(body: &Value) -> Result<Reply, String> {
         other => other.to_owned(),
     });
     let usage = &body["usage"];
-    let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
-    let cached: u64 = cached.iter().filter_map(|name| usage[name].as_u64()).sum();
-    let tokens = both(&usage["input_tokens"], &usage["output_tokens"]).map(|[read, written]| [read + cached, written]);
+    let cache = Cached {
+        read: usage["cache_read_input_tokens"].as_u64(),
+        written: usage["cache_creation_input_tokens"].as_u64(),
+    };
+    // Its count of tokens read leaves both out.
+    let cached = cache.read.unwrap_or(0).saturating_add(cache.written.unwrap_or(0));
+    let tokens = both(&usage["input_tokens"], &usage["output_tokens"])
+        .map(|[read, written]| [read.saturating_add(cached), written]);
     let reasoning = Some(thought).filter(|text| !text.trim().is_empty());
     // Anthropic counts thoughts among the tokens written and does not tell how many they are.
-    Ok(Reply { answer: tool.unwrap_or(text), finish, tokens, reasoning, reasoning_tokens: None })
+    Ok(Reply { answer: tool.unwrap_or(text), finish, tokens, cache, reasoning, reasoning_tokens: None })
 }
 
 fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
@@ -239,6 +268,56 @@ pub(super) fn estimate(characters: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn settings(args: &str) -> Settings {
+        Settings::read(&crate::spec::AgentSpec::parse(&format!("llm model=m {args}")).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_prompts_have_in_common_is_marked_for_the_cache() {
+        let said = [(Role::System, "rules"), (Role::User, "one"), (Role::Assistant, "a"), (Role::User, "two")];
+        let messages = said.map(|(role, text)| Message::new(role, text));
+        let body = |args: &str, messages: &[Message]| {
+            let request = Request { messages, schema: None, metadata: None, seed: None };
+            let settings = settings(args);
+            settings.api.body(&settings, &request)
+        };
+        let block = |text: &str| json!([{ "type": "text", "text": text, "cache_control": { "type": "ephemeral" } }]);
+        let marked = body("api=anthropic cache=true", &messages);
+        assert_eq!(marked["system"], block("rules"));
+        let content = |k: usize| marked["messages"][k]["content"].clone();
+        assert_eq!([content(0), content(1), content(2)], [json!("one"), block("a"), json!("two")]);
+        let first = body("api=anthropic cache=true", &messages[..2]);
+        assert_eq!((&first["system"], &first["messages"][0]["content"]), (&block("rules"), &json!("one")));
+        assert!(!body("api=anthropic", &messages).to_string().contains("cache_control"));
+    }
+
+    #[test]
+    fn cached_tokens_are_counted_and_priced() {
+        let openai = |usage: Value| {
+            let body = json!({ "choices": [{ "message": { "content": "e4" } }], "usage": usage });
+            read_openai(&body).unwrap()
+        };
+        let said = openai(json!({
+            "prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": { "cached_tokens": 60 },
+        }));
+        assert_eq!((said.tokens, said.cache), (Some([100, 10]), Cached { read: Some(60), written: None }));
+        let deepseek = openai(json!({ "prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4 }));
+        assert_eq!(deepseek.cache.read, Some(4));
+        let usage = json!({
+            "input_tokens": 10, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30, "output_tokens": 10,
+        });
+        let said = read_anthropic(&json!({ "content": [{ "type": "text", "text": "e4" }], "usage": usage })).unwrap();
+        assert_eq!((said.tokens, said.cache), (Some([100, 10]), Cached { read: Some(60), written: Some(30) }));
+        let usd = |args: &str| settings(args).usd(100, said.cache, 10);
+        assert_eq!(usd("price_in=10 price_out=20 price_cached=1 price_cache_write=12"), Some(720.0 / 1e6));
+        assert_eq!(
+            usd("price_in=10 price_out=20"),
+            Some(1200.0 / 1e6),
+            "without prices of their own all cost the same"
+        );
+        assert_eq!(usd(""), None);
+    }
 
     #[test]
     fn thoughts_and_their_tokens_are_read() {

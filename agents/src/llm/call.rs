@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::answer::{self, Reading};
-use super::api::{CUT, Message, REFUSED, Request, Role, estimate};
+use super::api::{CUT, Cached, Message, REFUSED, Request, Role, estimate};
 use super::endpoint::{Failure, Sent};
 use super::model::Llm;
 use super::position;
@@ -39,6 +39,12 @@ pub struct Call {
     /// How many of the tokens written were thoughts, where the endpoint counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
+    /// How many of the tokens read came from the endpoint's cache, where it counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// How many of the tokens read were put into its cache, where it counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_written_tokens: Option<u64>,
     /// Why the answer ended: `stop`, `length`, `content_filter` or the endpoint's own word.
     pub finish: Option<String>,
     /// Tokens read and written, by the endpoint's own count.
@@ -177,7 +183,13 @@ impl<'a> Asking<'a> {
         let offline = self.llm.endpoint.offline;
         // An opponent that is not reproducible may have led to another position. Then the kept answer belongs to another question.
         let kept = match kept {
-            Some(call) if self.asks_the_same(&call, task)? => Some(call),
+            Some(call) if self.llm.endpoint.compares == self.asks_the_same(&call, task)? => Some(call),
+            // Somebody changed the version in the settings, so that prompts would not be compared.
+            Some(_) if offline && !self.llm.endpoint.compares => {
+                return Err(AgentError::failed(format!(
+                    "the prompt of call {key} is worded otherwise than the run says"
+                )));
+            }
             Some(_) if offline => {
                 return Err(AgentError::failed(format!("the prompt of call {key} is not the one of this position")));
             }
@@ -265,7 +277,8 @@ impl Llm {
         let settings = &self.endpoint.settings;
         let differs =
             |what: &str, said: &str, is: &str| (said != is).then(|| format!("{what} is {said:?}, not {is:?}"));
-        let usd = settings.usd(call.tokens.input, call.tokens.out);
+        let cache = Cached { read: call.cached_tokens, written: call.cache_written_tokens };
+        let usd = settings.usd(call.tokens.input, cache, call.tokens.out);
         let price = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), |usd| usd.to_string());
         differs("its purpose", &call.purpose, purpose)
             .or_else(|| differs("its model", &call.model, &settings.model))
@@ -292,11 +305,13 @@ impl Llm {
             answer: reply.answer,
             reasoning,
             reasoning_tokens: reply.reasoning_tokens,
+            cached_tokens: reply.cache.read,
+            cache_written_tokens: reply.cache.written,
             finish: reply.finish,
             tokens: Tokens { input, out },
             ms,
             retries,
-            usd: settings.usd(input, out),
+            usd: settings.usd(input, reply.cache, out),
             ..Call::default()
         }
     }

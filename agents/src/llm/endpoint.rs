@@ -51,6 +51,8 @@ pub(super) struct Endpoint {
     key: Option<String>,
     /// Whether it is never called: kept calls take the place of new ones.
     pub(super) offline: bool,
+    /// Whether kept calls must ask what would be asked now.
+    pub(super) compares: bool,
 }
 
 /// An answer, and what it took.
@@ -95,13 +97,13 @@ impl Endpoint {
         let key = settings.key()?;
         let gate = Gate::of(&settings.base_url, &settings.model);
         let url = settings.api.url(&settings.base_url);
-        Ok(Endpoint { settings, gate, url, key, offline: false })
+        Ok(Endpoint { settings, gate, url, key, offline: false, compares: true })
     }
 
     /// An endpoint that is never called, and so needs no key.
-    pub(super) fn offline(settings: Settings) -> Self {
+    pub(super) fn offline(settings: Settings, compares: bool) -> Self {
         let gate = Gate::of(&settings.base_url, &settings.model);
-        Endpoint { gate, url: String::new(), key: None, offline: true, settings }
+        Endpoint { gate, url: String::new(), key: None, offline: true, compares, settings }
     }
 
     /// Asks until there is an answer, a failure that will not pass, or no tries or time left. `rng` spreads the waits, so

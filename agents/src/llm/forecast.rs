@@ -2,7 +2,7 @@
 
 use ludex_env::{Ask, GameRef};
 
-use super::api::estimate;
+use super::api::{Message, Role, estimate};
 use super::model::{read, typical_out_tokens};
 use super::prompting;
 use super::prompts::{Prompts, Wants};
@@ -17,9 +17,16 @@ pub struct Forecast {
     pub calls: f64,
     /// Tokens read.
     pub tokens_in: f64,
+    /// Those of them that the endpoint's cache will hold from the question before.
+    pub tokens_cached: f64,
     /// Tokens written.
     pub tokens_out: f64,
+    /// US dollars, where the spec has prices.
+    pub usd: Option<f64>,
 }
+
+/// Endpoints keep no prompt that is shorter than this (OpenAI, and most of Anthropic's models).
+const KEPT_FROM: f64 = 1024.0;
 
 /// What the model of `spec` will use for this move. `answer` is the length of an answer in tokens, where it was measured; else
 /// it is the guess of [`typical_out_tokens`].
@@ -35,12 +42,18 @@ pub fn forecast(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>, answer: Option<
     let task = prompting::first(&settings.wording);
     let schema = settings.format != Format::Text && task.wants != Wants::Words;
     let messages = prompts.messages(ask, &*ask.view(), &task, schema)?;
-    let question = estimate(messages.iter().map(|m| m.content.chars().count()).sum()) as f64;
+    let length = |of: &dyn Fn(&&Message) -> bool| {
+        estimate(messages.iter().filter(of).map(|m| m.content.chars().count()).sum()) as f64
+    };
+    // A conversation shows its earlier questions again. They are about as long as this one.
+    let earlier = settings.wording.memory.map_or(0.0, |most| most.min(ask.turn as usize) as f64);
+    let question = length(&|_| true) + earlier * length(&|m| m.role == Role::User);
     let answer = answer.map_or_else(|| typical_out_tokens(spec), Ok)?;
     let calls = settings.calls() as f64;
     // How many earlier answers the calls of a move show, all together.
     let shown = match settings.wording.method {
-        Method::Prompt | Method::Cot | Method::ScCot => 0.0,
+        Method::Prompt | Method::Cot | Method::ScCot | Method::Parts => 0.0,
+        Method::Chat => earlier,
         Method::SelfRefine => 3.0,
         Method::Tot => {
             let (width, votes) = (settings.width as f64, settings.votes as f64);
@@ -48,5 +61,16 @@ pub fn forecast(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>, answer: Option<
             width + if settings.width > 1 { 2.0 * votes * width } else { 0.0 }
         }
     };
-    Ok(Forecast { calls, tokens_in: calls * question + shown * answer, tokens_out: calls * answer })
+    let (tokens_in, tokens_out) = (calls * question + shown * answer, calls * answer);
+    // What a question has in common with the one before it: the system message, and a conversation so far.
+    let common = length(&|m| m.role == Role::System)
+        + (question - length(&|_| true))
+        + if earlier > 0.0 { shown * answer } else { 0.0 };
+    let counts = settings.price.is_some_and(|price| price.cached != price.input);
+    let again = if ask.turn == 0 { calls - 1.0 } else { calls };
+    let tokens_cached = if counts && common >= KEPT_FROM { again * common } else { 0.0 };
+    let usd = settings.price.map(|price| {
+        ((tokens_in - tokens_cached) * price.input + tokens_cached * price.cached + tokens_out * price.out) / 1e6
+    });
+    Ok(Forecast { calls, tokens_in, tokens_cached, tokens_out, usd })
 }

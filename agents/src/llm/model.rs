@@ -51,7 +51,7 @@ pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, Refusal> {
     let settings = read(spec)?;
     let plain = match settings.wording.method {
         Method::Prompt => 20.0,
-        Method::Cot | Method::ScCot => 300.0,
+        Method::Cot | Method::ScCot | Method::Parts | Method::Chat => 300.0,
         Method::Tot => 150.0,
         Method::SelfRefine => 200.0,
     };

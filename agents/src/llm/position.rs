@@ -1,16 +1,18 @@
 //! A question as text: the position, the moves so far, the legal moves. All of it is made from the [`Ask`], so it cannot
 //! show anything that the seat does not know.
 
+use std::collections::{BTreeMap, HashSet};
+
 use ludex_env::erased::DynView;
-use ludex_env::{Action, Ask, DynState, GameRef, Mover, Past, Turn};
+use ludex_env::{Action, Ask, DynState, GameRef, Mover, Past, Turn, Viewer};
 use serde_json::Value;
 
-/// Runs of at least this many numbers are shown by their ends.
-const RUN: usize = 8;
+/// Sets of at least this many moves that differ in numbers alone are told by what the numbers may be.
+const MANY: usize = 16;
 
 /// The position in words, rows and columns of its board exchanged if asked for.
 pub(super) fn text(view: &dyn DynView, swap: bool) -> String {
-    let text = view.text();
+    let text = view.drawing(Viewer::Public);
     let mut text = if swap { swapped(&text).unwrap_or(text) } else { text };
     // One line of numbers means little by itself; the fields' names say what they are.
     if text.trim().lines().count() == 1 {
@@ -19,67 +21,194 @@ pub(super) fn text(view: &dyn DynView, swap: bool) -> String {
     text.trim_end().trim_matches('\n').to_owned()
 }
 
-/// The text with the rows and columns of its board exchanged; `None` if it has no plain grid: three or more lines of three
-/// or more cells, of one length, of one sign each, without labels.
+/// The text with the rows and columns of its board exchanged; `None` if it has no board with the names of the columns above
+/// it and three rows or more, with or without the names of the rows at the left.
 pub(super) fn swapped(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let width = |l: &str| l.chars().count();
-    let cells = |l: &str| width(l) > 2 && l.chars().all(|c| !c.is_whitespace() && !c.is_ascii_digit());
-    let start = lines.windows(2).position(|w| cells(w[0]) && cells(w[1]) && width(w[0]) == width(w[1]))?;
-    let wide = width(lines[start]);
-    let tall = lines[start..].iter().take_while(|l| cells(l) && width(l) == wide).count();
-    if tall < 3 {
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    let cells = |line: &[&str]| line.iter().all(|cell| cell.chars().count() == 1);
+    let fits = |at: usize, left: usize| {
+        let wide = lines[at].len();
+        let row = |line: &&Vec<&str>| line.len() == wide + left && cells(&line[left..]);
+        let tall = lines[at + 1..].iter().take_while(row).count();
+        (wide > 2 && tall > 2).then_some((at, left, tall))
+    };
+    // Without names at the left only numbers can be told from a row of the board.
+    let numbered = |at: usize| lines[at].iter().enumerate().all(|(k, name)| *name == k.to_string());
+    let all = 0..lines.len();
+    let (at, left, tall) = all.filter_map(|at| fits(at, 1).or(fits(at, 0).filter(|_| numbered(at)))).next()?;
+    let rows = &lines[at + 1..at + 1 + tall];
+    let head: Vec<String> = rows.iter().map(|row| if left == 1 { row[0] } else { "" }.to_owned()).collect();
+    let across = |column: usize| rows.iter().map(move |row| row[left + column].to_owned()).collect::<Vec<_>>();
+    let wide = head.iter().map(String::len).max().unwrap_or(0).max(1);
+    let names = lines[at].iter().map(|name| name.len()).max().unwrap_or(0);
+    let line = |name: &str, cells: &[String]| {
+        let cells: String = cells.iter().map(|cell| format!(" {cell:>wide$}")).collect();
+        format!("{name:>names$}{cells}")
+    };
+    let mut out: Vec<String> = text.lines().take(at).map(str::to_owned).collect();
+    out.extend((left == 1).then(|| line("", &head)));
+    out.extend(lines[at].iter().enumerate().map(|(column, name)| line(name, &across(column))));
+    out.extend(text.lines().skip(at + 1 + tall).map(str::to_owned));
+    Some(out.join("\n"))
+}
+
+/// The legal moves by their texts, and whether what some of them mean stands behind them in brackets.
+///
+/// Many moves that differ in numbers alone are one line. Moves with an explanation have a line each. All others stand
+/// together, on one line; on a line each if they are few and have commas in them, or have both commas and semicolons.
+pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> (String, bool) {
+    // OpenSpiel writes a comma before an utterance, where it goes on the line of a proposal.
+    let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
+    let texts: Vec<String> = ask.legal.iter().map(name).collect();
+    let mut kinds: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, text) in texts.iter().enumerate() {
+        kinds.entry(shape(text)).or_default().push(at);
+    }
+    let mut told: Vec<(usize, String)> = Vec::new();
+    let mut alone: Vec<usize> = Vec::new();
+    for members in kinds.into_values().flat_map(|members| runs(&texts, members)) {
+        let names: Vec<&str> = members.iter().map(|&at| texts[at].as_str()).collect();
+        match together(&names) {
+            Some(line) => told.push((members[0], line)),
+            None => alone.extend(members),
+        }
+    }
+    alone.sort_unstable();
+    let gloss = |&at: &usize| Some((at, view.gloss(ask.seat, ask.legal[at]))).filter(|(_, gloss)| !gloss.is_empty());
+    let glossed: Vec<(usize, String)> = alone.iter().filter_map(gloss).collect();
+    let explained = !glossed.is_empty();
+    let plain: Vec<&str> = alone
+        .iter()
+        .filter(|at| !glossed.iter().any(|(glossed, _)| glossed == *at))
+        .map(|&at| texts[at].as_str())
+        .collect();
+    told.extend(glossed.into_iter().map(|(at, gloss)| (at, format!("{} ({gloss})", texts[at]))));
+    let has = |sign: char| plain.iter().any(|text| text.contains(sign));
+    let separator = match (has(','), has(';')) {
+        (false, _) => ", ",
+        (true, false) if plain.len() >= MANY => "; ",
+        (true, _) => "\n",
+    };
+    let first = alone.iter().find(|&&at| plain.first() == Some(&texts[at].as_str())).copied();
+    told.extend(first.map(|at| (at, plain.join(separator))));
+    told.sort_by_key(|(at, _)| *at);
+    (told.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"), explained)
+}
+
+/// A text with a sign in the place of each number.
+fn shape(text: &str) -> String {
+    pieces(text).map(|piece| if is_number(piece) { "\0" } else { piece }).collect()
+}
+
+/// Moves of one shape, cut where a single number leaves a gap, as between a call of 0 and the least raise.
+fn runs(texts: &[String], members: Vec<usize>) -> Vec<Vec<usize>> {
+    let only = |at: usize| -> Option<u64> {
+        let mut numbers = pieces(&texts[at]).filter(|p| is_number(p));
+        numbers.next()?.parse().ok().filter(|_| numbers.next().is_none())
+    };
+    let mut out: Vec<Vec<usize>> = Vec::new();
+    for at in members {
+        let follows =
+            |last: usize| only(at).is_none_or(|n| only(last).is_some_and(|before| before.checked_add(1) == Some(n)));
+        match out.last_mut() {
+            Some(run) if run.last().is_some_and(|&last| follows(last)) => run.push(at),
+            _ => out.push(vec![at]),
+        }
+    }
+    out
+}
+
+fn is_number(piece: &str) -> bool {
+    piece.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// A text cut into numbers and what is between them.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let digit = rest.chars().next()?.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != digit).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// Texts of one shape as one line, if they are all combinations of their numbers, or all up to one of them, or all but a few.
+fn together(texts: &[&str]) -> Option<String> {
+    if texts.len() < MANY {
         return None;
     }
-    let grid: Vec<Vec<char>> = lines[start..start + tall].iter().map(|l| l.chars().collect()).collect();
-    let turned = (0..wide).map(|column| grid.iter().map(|row| row[column]).collect::<String>());
-    let before = lines[..start].iter().map(|l| (*l).to_owned());
-    let after = lines[start + tall..].iter().map(|l| (*l).to_owned());
-    Some(before.chain(turned).chain(after).collect::<Vec<_>>().join("\n"))
-}
-
-/// The legal moves by their texts: on one line where no text has a comma in it, else on a line each. Runs of numbers are
-/// shown by their ends.
-pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> String {
-    let texts: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
-    let separator = if texts.iter().any(|t| t.contains(',')) { "\n" } else { ", " };
-    let mut told: Vec<String> = Vec::new();
-    let mut rest = &texts[..];
-    while let Some(first) = rest.first() {
-        let run = run(rest);
-        if run >= RUN {
-            told.push(format!("{first} to {} (every whole number)", rest[run - 1]));
-        } else {
-            told.extend_from_slice(&rest[..run]);
+    let rows: Vec<Vec<&str>> = texts.iter().map(|text| pieces(text).filter(|p| is_number(p)).collect()).collect();
+    let ranges: Vec<Vec<&str>> = (0..rows[0].len()).map(|k| range(&rows, k)).collect::<Option<_>>()?;
+    let count = ranges.iter().map(Vec::len).try_fold(1usize, usize::checked_mul)?;
+    let lacking = count.checked_sub(texts.len())?;
+    if lacking > 2 * texts.len() {
+        return None;
+    }
+    let there: HashSet<&[&str]> = rows.iter().map(Vec::as_slice).collect();
+    let mut missing: Vec<Vec<&str>> = Vec::new();
+    let mut after_last = true;
+    let last = rows.last()?;
+    let digits = |row: &[&str]| -> Vec<u64> { row.iter().filter_map(|n| n.parse().ok()).collect() };
+    for n in 0..count {
+        let mut rest = n;
+        let mut row: Vec<&str> = ranges
+            .iter()
+            .rev()
+            .map(|range| {
+                let digit = range[rest % range.len()];
+                rest /= range.len();
+                digit
+            })
+            .collect();
+        row.reverse();
+        if !there.contains(row.as_slice()) {
+            after_last &= digits(&row) > digits(last);
+            missing.push(row);
         }
-        rest = &rest[run..];
     }
-    told.join(separator)
-}
-
-/// How many texts at the beginning differ only in a number that grows by one. At least 1.
-fn run(texts: &[String]) -> usize {
-    let mut count = 1;
-    while count < texts.len() && follows(&texts[count - 1], &texts[count]) {
-        count += 1;
+    let few = lacking * 4 <= texts.len();
+    if !missing.is_empty() && !after_last && !few {
+        return None;
     }
-    count
+    let mut letters = ('A'..='Z').filter(|letter| !texts[0].contains(*letter));
+    let mut names: Vec<String> = Vec::new();
+    let mut told: Vec<String> = Vec::new();
+    for range in &ranges {
+        if let [only] = range[..] {
+            names.push(only.to_owned());
+            continue;
+        }
+        let letter = letters.next()?;
+        names.push(letter.to_string());
+        told.push(format!("{letter} from {} to {}", range[0], range[range.len() - 1]));
+    }
+    let filled = |numbers: &[&str]| -> String {
+        let mut numbers = numbers.iter();
+        pieces(texts[0]).map(|p| if is_number(p) { numbers.next().copied().unwrap_or_default() } else { p }).collect()
+    };
+    let pattern = filled(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut line = format!("{pattern} with every whole number {}", told.join(" and every "));
+    if !missing.is_empty() && after_last {
+        line += &format!(", up to {}", texts[texts.len() - 1]);
+    } else if !missing.is_empty() {
+        let all: Vec<String> = missing.iter().map(|row| filled(row)).collect();
+        line += &format!(", but not {}", all.join("; "));
+    }
+    Some(line)
 }
 
-fn follows(a: &str, b: &str) -> bool {
-    let (Some((before, n, after)), Some((before_b, m, after_b))) = (parted(a), parted(b)) else { return false };
-    (before, after) == (before_b, after_b) && n.checked_add(1) == Some(m)
-}
-
-/// A text in three parts: before its last number, the number, and after it. Texts with
-/// several numbers (places, mostly) and numbers with leading zeros do not count.
-fn parted(text: &str) -> Option<(&str, u64, &str)> {
-    let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
-    let start = text[..end].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
-    let digits = &text[start..end];
-    let alone = !text[..start].contains(|c: char| c.is_ascii_digit());
-    (alone && (digits == "0" || !digits.starts_with('0'))).then_some(())?;
-    Some((&text[..start], digits.parse().ok()?, &text[end..]))
+/// The numbers in one place of all rows, ascending, if they follow each other without a gap and are written alike.
+fn range<'t>(rows: &[Vec<&'t str>], place: usize) -> Option<Vec<&'t str>> {
+    let mut all: Vec<(u64, &str)> =
+        rows.iter().map(|row| Some((row[place].parse().ok()?, row[place]))).collect::<Option<_>>()?;
+    all.sort_unstable();
+    all.dedup();
+    let steps = all.windows(2).all(|two| two[1].0 == two[0].0 + 1);
+    let width = all[0].1.len();
+    let alike = all.iter().all(|(n, text)| n.to_string() == *text) || all.iter().all(|(_, text)| text.len() == width);
+    (steps && alike).then(|| all.into_iter().map(|(_, text)| text).collect())
 }
 
 /// The schema that a document of this turn must fit; `None` where no documents are heard.
@@ -180,18 +309,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_grids_are_turned() {
-        assert_eq!(swapped("B\nabc\ndef\nghi\nthe end").as_deref(), Some("B\nadg\nbeh\ncfi\nthe end"));
-        assert_eq!(swapped("ab..\ncd..\nef..").as_deref(), Some("ace\nbdf\n...\n..."));
-        assert_eq!(swapped("8bbb\n7...\n abc"), None);
-        assert_eq!(swapped("You are p0.\nIt is your turn."), None);
+    fn boards_are_turned() {
+        let named = swapped("B\n  0 1 2\n0 a b c\n1 d e f\n2 g h i\nthe end");
+        assert_eq!(named.as_deref(), Some("B\n  0 1 2\n0 a d g\n1 b e h\n2 c f i\nthe end"));
+        let unnamed = swapped(" 0 1 2\n a b c\n d e f\n g h i");
+        assert_eq!(unnamed.as_deref(), Some("0 a d g\n1 b e h\n2 c f i"));
+        for text in
+            ["8 r n b\n7 p p p\n6 . . .\n5 . . .\n  a b c", "You are p0.\nIt is your turn.", "  0 1\n0 a b\n1 c d"]
+        {
+            assert_eq!(swapped(text), None, "{text}");
+        }
     }
 
     #[test]
-    fn runs_of_numbers() {
-        let texts = |all: &[&str]| all.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
-        assert_eq!(run(&texts(&["Bet2", "Bet3", "Bet4", "Bet6"])), 3);
-        assert_eq!(run(&texts(&["7,1", "7,2"])), 1, "a place is not an amount");
-        assert_eq!(run(&texts(&["Fold", "Call"])), 1);
+    fn many_moves_that_differ_in_numbers_are_one_line() {
+        let line = |all: Vec<String>| together(&all.iter().map(String::as_str).collect::<Vec<_>>());
+        let bets = (200..=20_000).map(|n| format!("Bet{n}")).collect();
+        assert_eq!(line(bets).as_deref(), Some("BetA with every whole number A from 200 to 20000"));
+        let words = (0..25).map(|n| format!("Say: [{}, 1, {}]", n / 5, n % 5)).collect();
+        let told = "Say: [A, 1, B] with every whole number A from 0 to 4 and every B from 0 to 4";
+        assert_eq!(line(words).as_deref(), Some(told));
+        let cents = (0..=325).map(|n| format!("bid: {}.{:02}", n / 100, n % 100)).collect();
+        let told = "bid: A.B with every whole number A from 0 to 3 and every B from 00 to 99, up to bid: 3.25";
+        assert_eq!(line(cents).as_deref(), Some(told));
+        let points = (0..25).filter(|n| *n != 12).map(|n| format!("{},{}", n / 5, n % 5)).collect();
+        let told = "A,B with every whole number A from 0 to 4 and every B from 0 to 4, but not 2,2";
+        assert_eq!(line(points).as_deref(), Some(told));
+        let raises: Vec<String> = [0].into_iter().chain(150..200).map(|n: u32| n.to_string()).collect();
+        let cut = runs(&raises, (0..raises.len()).collect());
+        assert_eq!(cut.iter().map(Vec::len).collect::<Vec<_>>(), [1, 50]);
+        assert_eq!(line((0..9).map(|n| n.to_string()).collect()), None, "few");
+        assert_eq!(line((0..40).map(|n| (n * n).to_string()).collect()), None, "gaps");
+        assert_eq!(line((0..20).map(|n| format!("{n},{n}")).collect()), None, "a line, not a field");
     }
 }

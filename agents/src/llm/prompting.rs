@@ -1,6 +1,8 @@
 //! The prompting methods: how many calls make a move, and what each is asked.
 
+mod chat;
 mod cot;
+mod parts;
 mod prompt;
 mod sc_cot;
 mod self_refine;
@@ -19,6 +21,8 @@ pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
         Method::ScCot => sc_cot::choose(asking),
         Method::Tot => tot::choose(asking),
         Method::SelfRefine => self_refine::choose(asking),
+        Method::Parts => parts::choose(asking),
+        Method::Chat => chat::choose(asking),
     }
 }
 
@@ -29,5 +33,7 @@ pub(super) fn first(wording: &Wording) -> Task {
         Method::Cot | Method::ScCot => cot::task(wording.variant),
         Method::Tot => tot::thought(),
         Method::SelfRefine => self_refine::draft(),
+        Method::Parts => parts::task(),
+        Method::Chat => chat::task(),
     }
 }

@@ -4,13 +4,14 @@ use std::sync::LazyLock;
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, Attempt, GameRef, Issue};
-use ludex_protocol::spec::{Dynamics, Utility};
+use ludex_protocol::spec::Dynamics;
 use ludex_protocol::{Move, Refusal};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 use serde_json::json;
 
 use super::api::{Message, Role};
+use super::chat;
 use super::page::Page;
 use super::position;
 use super::settings::Wording;
@@ -30,6 +31,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("critique.j2", include_str!("../../prompts/critique.j2")),
     ("refine.j2", include_str!("../../prompts/refine.j2")),
     ("emotion.j2", include_str!("../../prompts/emotion.j2")),
+    ("parts.j2", include_str!("../../prompts/parts.j2")),
 ];
 
 /// Advice for games that have some.
@@ -71,6 +73,8 @@ pub(super) enum Wants {
     Move,
     /// Thoughts and the move.
     Reasoned,
+    /// The situation, the reasons and the move, in three parts.
+    Parts,
     /// Text.
     Words,
 }
@@ -96,12 +100,12 @@ impl Prompts {
         }
         if wording.swap {
             let view = game.start().view(ludex_env::Viewer::Seat(0));
-            if position::swapped(&view.text()).is_none() {
+            if position::swapped(&view.drawing(ludex_env::Viewer::Public)).is_none() {
                 let allowed = format!("{id} does not draw a plain grid whose rows and columns could be exchanged");
                 return Err(bad_value("swap", "true", &allowed));
             }
         }
-        let page = Page::new(game, wording.rules);
+        let page = Page::new(game, wording.rules)?;
         let hints = hints.filter(|_| wording.hints).unwrap_or_default();
         Ok(Prompts { wording, game: game.clone(), page, hints })
     }
@@ -115,13 +119,16 @@ impl Prompts {
         schema: bool,
     ) -> Result<Vec<Message>, AgentError> {
         let wants_move = task.wants != Wants::Words;
-        let form = if wants_move { self.form(task.wants == Wants::Reasoned, schema)? } else { String::new() };
+        let form = if wants_move { self.form(task.wants, schema)? } else { String::new() };
         let system = self.system(&form)?;
         let question = self.question(ask, view)?;
         let last = render(task.template, &task.more)?;
         let user = format!("{question}\n\n{last}");
         Ok(if self.wording.system {
-            vec![Message::new(Role::System, system), Message::new(Role::User, user)]
+            let mut all = vec![Message::new(Role::System, system)];
+            all.extend(self.wording.memory.map(|most| chat::before(ask, most)).unwrap_or_default());
+            all.push(Message::new(Role::User, user));
+            all
         } else {
             vec![Message::new(Role::User, format!("{system}\n\n## The question\n\n{user}"))]
         })
@@ -130,8 +137,13 @@ impl Prompts {
     /// The schema of an answer.
     pub(super) fn schema(&self, wants: Wants, document: Option<serde_json::Value>) -> serde_json::Value {
         let mut fields = serde_json::Map::new();
-        if wants == Wants::Reasoned {
-            fields.insert("reason".into(), json!({ "type": "string" }));
+        let thoughts: &[&str] = match wants {
+            Wants::Reasoned => &["reason"],
+            Wants::Parts => &["situation", "reasons"],
+            Wants::Move | Wants::Words => &[],
+        };
+        for name in thoughts {
+            fields.insert((*name).into(), json!({ "type": "string" }));
         }
         if self.wording.emotion {
             fields.insert("emotion".into(), json!({ "type": "string", "enum": ["A", "B", "C", "D", "E"] }));
@@ -149,7 +161,8 @@ impl Prompts {
         let page = &self.page;
         let templates: Vec<&str> = TEMPLATES.iter().map(|(_, source)| *source).collect();
         let parameters = page.parameters.join("\n");
-        let parts = [&page.rules, &page.actions, &page.encoding, &parameters, self.hints];
+        let first = position::text(&*self.game.start().view(ludex_env::Viewer::Seat(0)), self.wording.swap);
+        let parts = [&page.rules, &page.actions, &page.encoding, &parameters, self.hints, &first];
         format!("{:?}\n{}\n{}", self.wording, parts.join("\n"), templates.join("\n"))
     }
 
@@ -157,10 +170,11 @@ impl Prompts {
         self.game.spec().proposals.is_some()
     }
 
-    fn form(&self, explain: bool, schema: bool) -> Result<String, AgentError> {
+    fn form(&self, wants: Wants, schema: bool) -> Result<String, AgentError> {
         let Wording { emotion, legal, .. } = self.wording;
+        let (explain, parts) = (wants == Wants::Reasoned, wants == Wants::Parts);
         let documents = self.documents();
-        render("form.j2", &context! { explain, schema, emotion, legal, documents })
+        render("form.j2", &context! { explain, parts, schema, emotion, legal, documents })
     }
 
     fn system(&self, form: &str) -> Result<String, AgentError> {
@@ -173,7 +187,8 @@ impl Prompts {
             encoding => page.encoding.as_str(),
             swap => self.wording.swap,
             seats => spec.seats.clone(),
-            aim => aim(spec.utility, spec.min_return, spec.max_return),
+            manual => !self.game.manual().is_empty(),
+            chat => self.wording.memory.is_some(),
             parameters => page.parameters.clone(),
             hints => self.hints,
             form,
@@ -184,18 +199,18 @@ impl Prompts {
     fn question(&self, ask: &Ask<'_>, view: &dyn DynView) -> Result<String, AgentError> {
         let w = &self.wording;
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
-        let legal = if w.legal { position::legal(ask, view) } else { String::new() };
+        let (legal, explained) = if w.legal { position::legal(ask, view) } else { (String::new(), false) };
         let attempts: Vec<Value> = ask.attempts().iter().map(attempt).collect();
         let spoke = ask.attempts().iter().any(|a| matches!(a.given, Some(Move::Document(_))) || !a.issues.is_empty());
         let document = if spoke { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
         let all = context! {
             seat => position::seat_name(view, ask.seat),
-            number => ask.seat,
             together => view.spec().dynamics == Dynamics::Simultaneous,
             turn => u64::from(ask.turn) + 1,
             position => position::text(view, w.swap),
             history,
             legal,
+            explained,
             attempts,
             document,
         };
@@ -220,20 +235,19 @@ fn attempt(a: &Attempt) -> Value {
     context! { said => a.said(), why => a.why.as_str(), issues, more }
 }
 
-/// A template filled in, without blank lines at its ends and with one at most between paragraphs.
+/// A template of others filled in, as [`render`] does it.
+pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja::Error> {
+    let mut text = ENVIRONMENT.render_str(template, context)?.trim().to_owned();
+    while text.contains("\n\n\n") {
+        text = text.replace("\n\n\n", "\n\n");
+    }
+    Ok(text)
+}
+
+/// A template of the program filled in, without blank lines at its ends.
 fn render(name: &str, context: &Value) -> Result<String, AgentError> {
     let wrong =
         |e: minijinja::Error| AgentError::infrastructure(format!("the prompt template {name} is at fault: {e:#}"));
     let text = ENVIRONMENT.get_template(name).map_err(wrong)?.render(context).map_err(wrong)?;
     Ok(text.trim().to_owned())
-}
-
-fn aim(utility: Utility, least: f64, most: f64) -> String {
-    let range = format!("A return lies between {least} and {most}");
-    match utility {
-        Utility::ZeroSum => format!("{range}; what one gains the others lose."),
-        Utility::ConstantSum => format!("{range}; all returns together are always the same sum."),
-        Utility::GeneralSum => format!("{range}; everybody has a return of their own."),
-        Utility::Identical => format!("{range}; all get the same, so you play together."),
-    }
 }

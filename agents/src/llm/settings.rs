@@ -6,6 +6,7 @@ use ludex_protocol::Refusal;
 use ludex_protocol::error::shortened;
 use serde_json::{Map, Value};
 
+use super::api::Cached;
 use crate::refusal::{bad_value, refused};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
@@ -28,12 +29,18 @@ pub(super) const ARGS: &[ArgDef] = &[
         "the environment variable that holds the key; if absent, OPENAI_API_KEY or ANTHROPIC_API_KEY, \
          and none for a base_url on this machine",
     ),
-    ArgDef::new("prompting", ArgKind::Text, "prompt, cot, sc_cot, tot or self_refine").default("prompt"),
+    ArgDef::new("prompting", ArgKind::Text, "prompt, cot, parts, chat, sc_cot, tot or self_refine").default("prompt"),
     ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "which opening sentence asks to think (cot and sc_cot)")
         .default("0"),
     ArgDef::new("n", COUNT, "samples that vote (sc_cot)").default("5"),
     ArgDef::new("width", COUNT, "candidates of each of the two steps (tot)").default("3"),
     ArgDef::new("votes", COUNT, "votes on the candidates of a step (tot)").default("3"),
+    ArgDef::new(
+        "memory",
+        ArgKind::Int { min: 0, max: 10_000 },
+        "how many earlier questions of the match the conversation holds, with their answers (chat)",
+    )
+    .default("20"),
     ArgDef::new(
         "effort",
         ArgKind::Text,
@@ -81,6 +88,14 @@ pub(super) const ARGS: &[ArgDef] = &[
     .default("false"),
     ArgDef::new("price_in", PRICE, "USD for a million tokens read"),
     ArgDef::new("price_out", PRICE, "USD for a million tokens written"),
+    ArgDef::new("price_cached", PRICE, "USD for a million of the tokens read that come from the endpoint's cache; if absent, price_in"),
+    ArgDef::new("price_cache_write", PRICE, "USD for a million of the tokens read that are put into its cache; if absent, price_in"),
+    ArgDef::new(
+        "cache",
+        ArgKind::Flag,
+        "mark what prompts have in common for the endpoint's cache (api=anthropic; others do it by themselves)",
+    )
+    .default("false"),
     ArgDef::new("template", ArgKind::Text, "standard, or user: no system message, the user's says everything")
         .default("standard"),
     ArgDef::new("legal", ArgKind::Flag, "list the legal moves").default("true"),
@@ -107,6 +122,8 @@ pub(super) enum Method {
     ScCot,
     Tot,
     SelfRefine,
+    Parts,
+    Chat,
 }
 
 /// How moves are answered.
@@ -137,6 +154,21 @@ pub(super) struct Wording {
     pub(super) swap: bool,
     pub(super) history: usize,
     pub(super) emotion: bool,
+    /// How many earlier questions a conversation holds; absent where each question stands alone.
+    pub(super) memory: Option<usize>,
+}
+
+/// USD for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Price {
+    /// Of those read.
+    pub(super) input: f64,
+    /// Of those read that come from the endpoint's cache.
+    pub(super) cached: f64,
+    /// Of those read that are put into it.
+    pub(super) cache_write: f64,
+    /// Of those written.
+    pub(super) out: f64,
 }
 
 /// A spec's arguments, read.
@@ -160,8 +192,9 @@ pub(super) struct Settings {
     pub(super) concurrency: usize,
     pub(super) format: Format,
     pub(super) stub: bool,
-    /// USD for a million tokens: read, written.
-    pub(super) price: Option<[f64; 2]>,
+    pub(super) price: Option<Price>,
+    /// Whether parts of the prompt are marked for the endpoint's cache.
+    pub(super) cache: bool,
     pub(super) wording: Wording,
     pub(super) seed: Option<u64>,
 }
@@ -212,6 +245,7 @@ impl Settings {
             format,
             stub: spec.flag("stub"),
             price: price(spec)?,
+            cache: cache(spec, api)?,
             wording: wording(spec)?,
             seed: spec.int("seed"),
         })
@@ -235,15 +269,19 @@ impl Settings {
         }
     }
 
-    /// What these tokens cost in USD, where both prices are known.
-    pub(super) fn usd(&self, read: u64, written: u64) -> Option<f64> {
-        self.price.map(|[input, out]| (read as f64 * input + written as f64 * out) / 1e6)
+    /// What these tokens cost in USD, where the prices are known. `cache` counts those of the tokens read that its prices are for.
+    pub(super) fn usd(&self, read: u64, cache: Cached, written: u64) -> Option<f64> {
+        let Price { input, cached, cache_write, out } = self.price?;
+        let [hit, put] = [cache.read, cache.written].map(|n| n.unwrap_or(0));
+        let plain = read.saturating_sub(hit.saturating_add(put));
+        let parts = [(plain, input), (hit, cached), (put, cache_write), (written, out)];
+        Some(parts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6)
     }
 
     /// How many calls a move takes that nothing goes wrong with.
     pub(super) fn calls(&self) -> usize {
         match self.wording.method {
-            Method::Prompt | Method::Cot => 1,
+            Method::Prompt | Method::Cot | Method::Parts | Method::Chat => 1,
             Method::ScCot => self.n,
             Method::Tot => 2 * (self.width + if self.width > 1 { self.votes } else { 0 }),
             Method::SelfRefine => 3,
@@ -268,11 +306,19 @@ fn wording(spec: &AgentSpec) -> Result<Wording, Refusal> {
         ("sc_cot", Method::ScCot),
         ("tot", Method::Tot),
         ("self_refine", Method::SelfRefine),
+        ("parts", Method::Parts),
+        ("chat", Method::Chat),
     ];
+    let method = one_of(spec, "prompting", &methods)?;
+    let system = one_of(spec, "template", &[("standard", true), ("user", false)])?;
+    if method == Method::Chat && !system {
+        return Err(bad_value("template", "user", "standard with prompting=chat: the rules are said once"));
+    }
     Ok(Wording {
-        method: one_of(spec, "prompting", &methods)?,
+        method,
+        memory: (method == Method::Chat).then(|| size(spec, "memory")),
         variant: size(spec, "variant"),
-        system: one_of(spec, "template", &[("standard", true), ("user", false)])?,
+        system,
         legal: spec.flag("legal"),
         hints: spec.flag("hints"),
         rules: one_of(
@@ -342,10 +388,26 @@ fn extra(spec: &AgentSpec) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-fn price(spec: &AgentSpec) -> Result<Option<[f64; 2]>, Refusal> {
+fn cache(spec: &AgentSpec, api: Api) -> Result<bool, Refusal> {
+    match (spec.flag("cache"), api) {
+        (true, Api::OpenAi) => {
+            Err(bad_value("cache", "true", "api=anthropic alone takes marks; others keep prompts by themselves"))
+        }
+        (cache, _) => Ok(cache),
+    }
+}
+
+fn price(spec: &AgentSpec) -> Result<Option<Price>, Refusal> {
+    let of = |name: &str, input: f64| spec.number(name).unwrap_or(input);
     match (spec.number("price_in"), spec.number("price_out")) {
-        (Some(input), Some(out)) => Ok(Some([input, out])),
-        (None, None) => Ok(None),
+        (Some(input), Some(out)) => {
+            let (cached, cache_write) = (of("price_cached", input), of("price_cache_write", input));
+            Ok(Some(Price { input, cached, cache_write, out }))
+        }
+        (None, None) => match ["price_cached", "price_cache_write"].iter().find(|name| spec.number(name).is_some()) {
+            Some(name) => Err(refused(format!("{name} needs price_in and price_out")).path("price_in")),
+            None => Ok(None),
+        },
         (input, _) => {
             let name = if input.is_some() { "price_out" } else { "price_in" };
             let message = format!("{name} is missing: give both prices or neither");
@@ -388,6 +450,9 @@ mod tests {
             ("extra=[1]", "extra"),
             ("extra={", "extra"),
             ("price_in=1", "price_out"),
+            ("price_cached=1", "price_in"),
+            ("cache=true", "cache"),
+            ("prompting=chat template=user", "template"),
             ("api=anthropic effort=huge", "effort"),
             ("api=anthropic effort=low format=schema", "format"),
             ("template=nice", "template"),

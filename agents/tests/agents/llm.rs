@@ -548,3 +548,106 @@ fn a_probe_makes_five_calls() {
     let e = llm::probe(&AgentSpec::parse("random").unwrap()).unwrap_err();
     assert!(e.message.contains("not a language model"), "{e}");
 }
+
+/// A question of the first player's turn `turn`, with what was asked before in the journal.
+fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[Attempt], journal: &Notebook) -> Answer {
+    let seat = state.turn().seat().unwrap();
+    let (legal, key) = (state.legal_list(seat), [1; 32]);
+    let ask =
+        Ask::on_state(state, seat, turn, &legal, AgentKey::Own(&key)).with_attempts(attempts).with_journal(journal);
+    build(spec, &game("tic_tac_toe")).unwrap().act(&ask, None).unwrap()
+}
+
+#[test]
+fn a_chat_is_one_conversation() {
+    let said = [
+        r#"{"reason": "middle", "move": "x(1,1)"}"#,
+        "I do not know",
+        r#"{"move": "x(0,1)"}"#,
+        r#"{"move": "x(2,1)"}"#,
+    ];
+    let endpoint = Endpoint::saying(&said);
+    let spec = endpoint.spec("prompting=chat memory=2");
+    let (mut state, journal) = (game("tic_tac_toe").start(), Notebook::default());
+    in_turn(&spec, &*state, 0, &[], &journal);
+    [4, 0].into_iter().enumerate().for_each(|(k, a)| state.play(k, a).unwrap());
+    in_turn(&spec, &*state, 1, &[], &journal);
+    let refused =
+        [Attempt { given: Some(Move::Text("no move".into())), why: "it names none".into(), issues: Vec::new() }];
+    in_turn(&spec, &*state, 1, &refused, &journal);
+    [1, 2].into_iter().enumerate().for_each(|(k, a)| state.play(k, a).unwrap());
+    in_turn(&spec, &*state, 2, &[], &journal);
+
+    let told: Vec<Vec<(String, String)>> = endpoint
+        .asked()
+        .iter()
+        .map(|asked| {
+            let text = |m: &Value, name: &str| m[name].as_str().unwrap().to_owned();
+            asked.body["messages"].as_array().unwrap().iter().map(|m| (text(m, "role"), text(m, "content"))).collect()
+        })
+        .collect();
+    let roles = |k: usize| told[k].iter().map(|(role, _)| role.chars().next().unwrap()).collect::<String>();
+    assert_eq!(
+        [roles(0), roles(1), roles(2), roles(3)],
+        ["su", "suau", "suauau", "suauau"],
+        "two questions are remembered"
+    );
+    assert_eq!(told[1][1], told[0][1], "the first question");
+    assert_eq!(told[1][2].1, said[0]);
+    assert_eq!(told[2][4].1, said[1]);
+    assert_eq!(told[3][2].1, said[1], "the first question is left out, not the rules");
+    assert!(told.iter().all(|m| m[0] == told[0][0] && m[0].1.contains("lasts for the whole game")));
+
+    // Another process finds the same conversation in the journal and asks nothing again.
+    let answer = in_turn(&spec, &*state, 2, &[], &journal);
+    assert_eq!((answer.mv, endpoint.asked().len()), (Some(Move::Id(7)), 4));
+}
+
+#[test]
+fn three_parts_are_asked_for_and_the_last_is_read() {
+    let endpoint = Endpoint::saying(&[r#"{"situation": "empty", "reasons": "x(0,0) is worse", "move": "x(1,1)"}"#]);
+    assert_eq!(first(&endpoint, "prompting=parts").unwrap().mv, Some(Move::Id(4)));
+    let schema = &endpoint.asked()[0].body["response_format"]["json_schema"]["schema"];
+    assert_eq!(schema["required"], json!(["situation", "reasons", "move"]));
+    let endpoint = Endpoint::saying(&["Situation: empty\nReasons: not x(0,0)\nAnswer: x(1,1)"]);
+    assert_eq!(first(&endpoint, "prompting=parts format=text").unwrap().mv, Some(Move::Id(4)));
+    let told = endpoint.asked()[0].body["messages"][0]["content"].as_str().unwrap().to_owned();
+    let at = |part: &str| told.find(part).unwrap();
+    assert!(at("\nSituation: <") < at("\nReasons: <") && at("\nReasons: <") < at("\nAnswer: <"), "{told}");
+}
+
+#[test]
+fn cached_tokens_are_kept_with_the_call_and_priced() {
+    let endpoint = Endpoint::new(|_, _| {
+        let body = json!({
+            "content": [{ "type": "tool_use", "name": "move", "input": { "move": "x(2,2)" } }],
+            "usage": { "input_tokens": 10, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 30, "output_tokens": 5 },
+        });
+        Reply::Http(200, None, body.to_string())
+    });
+    let args = "api=anthropic key_env=PATH cache=true price_in=10 price_cached=1 price_cache_write=12 price_out=20";
+    let (game, journal) = (game("tic_tac_toe"), Notebook::default());
+    let with = With { journal: Some(&journal), ..With::default() };
+    ask(&endpoint.spec(args), &game, &*game.start(), &with).unwrap();
+    let [call] = &journal.calls()[..] else { panic!("one call") };
+    assert_eq!((call.tokens.input, call.cached_tokens, call.cache_written_tokens), (100, Some(60), Some(30)));
+    assert!((call.usd.unwrap() - 620e-6).abs() < 1e-12, "{call:?}");
+    assert_eq!(endpoint.asked()[0].body["system"][0]["cache_control"]["type"], "ephemeral");
+}
+
+#[test]
+fn explanations_behind_a_move_are_not_part_of_it() {
+    let game = game("negotiation(instance=2 3 4;7 1 7;7 6 1;6)");
+    let mut state = after(&game, &[]);
+    let keeps = state.read(0, &Move::Text("Proposal: [1, 2, 0]".into())).unwrap();
+    let ludex_env::Heard::Action(a) = keeps else { panic!("an action") };
+    state.play(0, a).unwrap();
+    let a = state.legal_list(0)[0];
+    state.play(0, a).unwrap();
+    let endpoint = Endpoint::saying(&["Answer: Proposal: Agreement reached! (you get [1, 1, 4], worth 17 to you)"]);
+    let answer = ask(&endpoint.spec("format=text"), &game, &*state, &With::default()).unwrap();
+    let told = user(&endpoint.asked()[0]);
+    assert!(told.contains("Proposal: Agreement reached! (you get [1, 1, 4], worth 17 to you)"), "{told}");
+    assert!(told.contains("Legal moves (what stands in brackets"), "{told}");
+    assert_eq!(answer.notes.more["verdict"], json!("ok"), "{answer:?}");
+}

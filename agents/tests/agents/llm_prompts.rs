@@ -9,7 +9,7 @@ use ludex_protocol::Move;
 
 use crate::common::game;
 
-const METHODS: [&str; 5] = ["prompt", "cot", "sc_cot", "tot", "self_refine"];
+const METHODS: [&str; 7] = ["prompt", "cot", "parts", "chat", "sc_cot", "tot", "self_refine"];
 
 /// A position after some random moves, where one or several seats are to move, and what was played.
 fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<Past>) {
@@ -92,6 +92,9 @@ fn every_game_is_told_in_full_under_every_method() {
         let view = state.view(Viewer::Seat(seat));
         for method in METHODS {
             for more in ["", "format=text", "emotion=true", "emotion=true format=text", "template=user", "history=3"] {
+                if method == "chat" && more == "template=user" {
+                    continue;
+                }
                 let spec = format!("llm model=m prompting={method} {more}");
                 let said = messages(&spec, &game, &*state, &past);
                 let roles: Vec<Role> = said.iter().map(|m| m.role).collect();
@@ -100,15 +103,15 @@ fn every_game_is_told_in_full_under_every_method() {
                 assert_eq!(roles, expected);
                 let text = said.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n");
                 let name = &game.spec().seats[seat];
-                let who = format!("You are {name} (seat {seat}), and it is your turn");
+                let who = format!("You are {name}, and it is your turn");
                 let needed = [
                     "## The rules",
                     "## How moves are written",
-                    "## This game",
-                    "\nLegal moves:\n",
+                    "## How a position is written",
+                    "\nLegal moves",
                     "nonsense: it names nothing",
                 ];
-                for part in needed.into_iter().chain([who.as_str(), entry.title, view.text().trim()]) {
+                for part in needed.into_iter().chain([who.as_str(), entry.title, view.drawing(Viewer::Public).trim()]) {
                     assert!(text.contains(part), "{spec}, {}: {part:?} is missing in\n{text}", entry.id);
                 }
                 assert_eq!(text.contains("desperate"), more.starts_with("emotion") && method != "tot", "{text}");
@@ -118,11 +121,12 @@ fn every_game_is_told_in_full_under_every_method() {
                 }
                 // Reading the list back gives the legal moves.
                 if more.is_empty() {
-                    let list = text.split("\nLegal moves:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+                    let list = text.split("\nLegal moves").nth(1).unwrap().split("\n\n").next().unwrap();
                     for a in state.legal_list(seat) {
                         let move_text = view.action_text(seat, a);
                         assert!(
-                            list.contains(&move_text) || list.contains("every whole number"),
+                            list.contains(move_text.trim_start_matches([',', ' ']))
+                                || list.contains("every whole number"),
                             "{move_text} in {list}"
                         );
                     }

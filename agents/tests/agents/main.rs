@@ -11,6 +11,7 @@ mod expectiminimax;
 mod fields;
 mod ismcts;
 mod llm;
+mod llm_all_prompts;
 mod llm_endpoint;
 mod llm_prompts;
 mod mahjong_bots;

@@ -13,18 +13,19 @@ use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
 use ludex_referee::suite::shard::Shard;
 use ludex_referee::suite::summary::SummaryScore;
-use ludex_referee::{Report, Verified};
 use serde_json::json;
 
 use super::print::{self, number};
 use super::report;
+use ludex_play::runs::archive::Archive;
 use ludex_play::runs::estimate::{Cost, PartEstimate, RunEstimate};
 use ludex_play::runs::evaluation::{
     Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, cast, suite_text,
 };
 use ludex_play::runs::executor::Here;
+use ludex_play::runs::pages;
 use ludex_play::runs::play::{Budget, RunEnd, RunNews};
-use ludex_play::runs::summary::{GroupScore, PartResult, notes};
+use ludex_play::runs::summary::{GroupScore, PartResult};
 use ludex_play::runs::usage::Usage;
 
 /// What `ludex evaluate` takes.
@@ -158,10 +159,10 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 
 /// Prints the results and writes the report.
 fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings) -> anyhow::Result<()> {
-    let Findings { games, rows, groups, summaries } = findings;
+    let Findings { rows, groups, summaries, .. } = findings;
     let folder = played.folder.path();
     let title = format!("{}: {}", plan.suite.title, args.agents.join(", "));
-    let files = write_report(folder, title, args.secret.clone(), games, notes(plan));
+    let files = write_report(folder, title);
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
@@ -191,17 +192,17 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
 }
 
 /// Writes the report of a run into its folder; the files. The run is kept without it, so a failure is only told.
-pub(super) fn write_report(
-    folder: &Path,
-    title: String,
-    secret: Option<String>,
-    games: &[Verified],
-    notes: Vec<String>,
-) -> Vec<PathBuf> {
-    let command = format!("ludex report {}", folder.join("episodes.jsonl").display());
-    let about = ReportAbout { title, command, secret, notes };
-    let report = Report::build(games, Vec::new(), RatingOptions::default(), about);
-    report::write(&report, folder).unwrap_or_else(|e| {
+pub(super) fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
+    let files = || {
+        let name = folder.to_str().context("the folder's name is not Unicode")?;
+        let run = Archive::open(name, folder)?;
+        let words = ["ludex", "report", name, "--out", name].map(str::to_owned);
+        let about =
+            ReportAbout { title, command: report::line(&words), secret: pages::secret(&run), ..ReportAbout::default() };
+        let (made, _) = pages::report(&[&run], RatingOptions::default(), about, |_| None);
+        report::write(&made, folder)
+    };
+    files().unwrap_or_else(|e: anyhow::Error| {
         eprintln!("ludex: {e:#}");
         Vec::new()
     })
@@ -222,7 +223,10 @@ pub(super) fn costs(usage: &Usage) -> String {
         };
         format!("{:.2} dollars{part}", usage.usd)
     };
-    format!("{} calls, {} tokens in, {} out, {money}", usage.calls, usage.tokens_in, usage.tokens_out)
+    let part = |tokens: u64, what: &str| if tokens > 0 { format!(" ({tokens} {what})") } else { String::new() };
+    let (cached, thoughts) = (part(usage.cached_tokens, "cached"), part(usage.reasoning_tokens, "thoughts"));
+    let (read, written) = (usage.tokens_in, usage.tokens_out);
+    format!("{} calls, {read} tokens in{cached}, {written} out{thoughts}, {money}", usage.calls)
 }
 
 /// What stands below the table: parts that could not be played, metrics that parts ask for, and means over groups and parts.

@@ -11,8 +11,6 @@ use ludex_play::runs::archive::Archive;
 use ludex_play::runs::evaluation::Findings;
 use ludex_play::runs::folder::path_of;
 use ludex_play::runs::merge::merge;
-use ludex_play::runs::settings::RunSeeds;
-use ludex_play::runs::summary::notes;
 
 /// What `ludex merge` takes.
 #[derive(clap::Args)]
@@ -54,15 +52,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     merged.write(&folder)?;
 
     let plan = merged.plan()?;
-    let Findings { games, rows, groups, summaries } = Findings::of(run, &plan, &merged.records)?;
-    let secret = match &merged.settings.seeds {
-        RunSeeds::Secret(secret) => Some(secret.clone()),
-        RunSeeds::Open(_) => None,
-    };
+    let Findings { rows, groups, summaries, .. } = Findings::of(run, &plan, &merged.records)?;
     let agents: Vec<&str> =
         merged.settings.agents.iter().filter(|a| a.candidate && !a.variant).map(|a| a.name.as_str()).collect();
     let title = format!("{}: {}", plan.suite.title, agents.join(", "));
-    let files = evaluate::write_report(&folder, title, secret, &games, notes(&plan));
+    let files = evaluate::write_report(&folder, title);
     if args.json {
         return Ok(print::json(&json!({
             "run": run, "shards": shards.len(), "matches": merged.records.len(), "parts": rows, "groups": groups,

@@ -1,9 +1,10 @@
 //! `ludex prompt`.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
+use ludex_env::GameRef;
 use serde_json::json;
 
 /// What `ludex prompt` takes.
@@ -15,15 +16,42 @@ pub(super) struct Args {
     #[arg(long, default_value = "{}")]
     params: String,
     /// The agent whose prompts are wanted; its arguments choose the method and the wording
-    #[arg(long, default_value = "llm model=none")]
+    #[arg(long, alias = "spec", default_value = "llm model=none")]
     agent: String,
+    /// Prints the prompt for this seat; absent: the first seat that acts
+    #[arg(long)]
+    seat: Option<usize>,
+    /// Prints the prompt after these moves, in their order: names or documents. Where seats move at the same time, one for each
+    #[arg(long, num_args = 1.., value_name = "MOVE", allow_negative_numbers = true)]
+    after: Vec<String>,
+    /// Prints the prompt after as many moves at random
+    #[arg(long, value_name = "N")]
+    random: Option<u32>,
+    /// Prints the prompt with what chance draws for this seed [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
-/// Answers every line of standard input, `{"h": [[0, 3], ...], "seat": 1}`, with one line: the prompt, or `{"error": ...}`.
+/// Prints the prompt of one position. With none of the flags for it and something on standard input, it answers every line there,
+/// `{"h": [[0, 3], ...], "seat": 1}`, with one line: the prompt, or `{"error": ...}`.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let params = serde_json::from_str(&args.params).context("--params is not a JSON object")?;
     let game = ludex_env::load_with(&args.game, &params)?;
     let spec = AgentSpec::parse(&args.agent)?;
+    let chosen = args.seat.is_some() || !args.after.is_empty() || args.random.is_some() || args.seed.is_some();
+    if !chosen && !io::stdin().is_terminal() {
+        return answer(&spec, &game);
+    }
+    let way = llm::Way { moves: args.after, random: args.random.unwrap_or(0), seed: args.seed.unwrap_or(0) };
+    let h = llm::reached(&game, &way)?;
+    let prompt = llm::prompt(&spec, &game, &llm::Question { h, seat: args.seat })?;
+    let parts = prompt.messages.iter().map(|m| format!("[{}]\n\n{}\n", m.role, m.content));
+    print!("{}", parts.collect::<Vec<_>>().join("\n"));
+    Ok(())
+}
+
+/// Answers the lines of standard input.
+fn answer(spec: &AgentSpec, game: &GameRef) -> anyhow::Result<()> {
     let mut out = io::LineWriter::new(io::stdout().lock());
     let (mut asked, mut refused) = (0u64, 0u64);
     for line in io::stdin().lock().lines() {
@@ -33,7 +61,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         }
         asked += 1;
         let question = serde_json::from_str(&line).map_err(|e| format!("not a question: {e}"));
-        let prompt = question.and_then(|q| llm::prompt(&spec, &game, &q).map_err(|e| e.message));
+        let prompt = question.and_then(|q| llm::prompt(spec, game, &q).map_err(|e| e.message));
         let answer = prompt.and_then(|p| serde_json::to_value(p).map_err(|e| e.to_string()));
         let answer = answer.unwrap_or_else(|why| {
             refused += 1;

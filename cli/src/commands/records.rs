@@ -26,7 +26,7 @@ const PAGE: u32 = 500;
 /// Where records come from.
 #[derive(clap::Args)]
 pub(super) struct From {
-    /// Files of records, one JSON object per line (- for standard input) [default: the store]
+    /// Files of records, one JSON object per line (- for standard input), or runs where a command says so [default: the store]
     files: Vec<PathBuf>,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
@@ -93,6 +93,19 @@ impl From {
             return Archive::open(text, &self.data).with_context(neither).map(Some);
         }
         Ok(None)
+    }
+
+    /// The runs that are named, if there is one or more and nothing else.
+    ///
+    /// # Errors
+    /// A run that cannot be read.
+    pub(super) fn runs(&self) -> anyhow::Result<Option<Vec<Archive>>> {
+        let names: Option<Vec<&str>> = self.files.iter().map(|name| name.to_str()).collect();
+        let names = names.unwrap_or_default();
+        if names.is_empty() || !names.iter().all(|name| Archive::is_run(name, &self.data)) {
+            return Ok(self.run()?.map(|run| vec![run]));
+        }
+        names.into_iter().map(|name| Archive::open(name, &self.data)).collect::<anyhow::Result<_>>().map(Some)
     }
 
     /// The one file that is named.
@@ -304,6 +317,11 @@ impl Rated {
             unrated: self.unrated,
             ..RatingOptions::default()
         })
+    }
+
+    /// Whether records of all games count.
+    pub(super) fn all_games(&self) -> bool {
+        self.game.is_none()
     }
 
     /// The results of the true records, and what was refused; an error if nothing counts.

@@ -1,19 +1,23 @@
 //! `ludex replay`.
 
+mod html;
+
+use std::fs;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use ludex_env::history::Steps;
-use ludex_env::{GameRef, Mark, Seat, Viewer};
+use ludex_env::{GameRef, Mark, Picture, Seat, Viewer};
 use ludex_protocol::record::{Parts, Record};
 use ludex_referee::Verifier;
 use ludex_referee::read::{Found, Lines, Source};
 use serde_json::json;
 
-use super::print::plain;
+use super::print::{self, plain};
 use super::records;
+use html::{Frame, Heading};
 use ludex_play::words;
 
 /// What `ludex replay` takes.
@@ -35,6 +39,9 @@ pub(super) struct Args {
     /// {"episode", "ply", "seat", "name", "value"}
     #[arg(long, conflicts_with_all = ["ply", "watch", "seat"])]
     marks: bool,
+    /// Write one HTML page that steps through the episode by keys and slider [default file: EPISODE.html]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["ply", "watch", "marks"])]
+    html: Option<Option<PathBuf>>,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
@@ -46,6 +53,7 @@ struct Board {
     ply: u32,
     by: String,
     text: String,
+    picture: Picture,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
@@ -57,6 +65,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if lines.found.is_empty() {
         anyhow::bail!("there is no record in {}", args.what);
     }
+    if args.html.is_some() && lines.found.len() > 1 {
+        anyhow::bail!("a page shows one episode, and {} has {}: name one as FILE:LINE", args.what, lines.found.len());
+    }
     let verifier = Verifier::new();
     let mut refused = 0;
     for found in &lines.found {
@@ -64,10 +75,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     match refused {
         0 => Ok(()),
-        _ => anyhow::bail!(
-            "{refused} of {} did not verify",
-            super::print::count(lines.found.len(), "episode", "episodes")
-        ),
+        _ => anyhow::bail!("{refused} of {} did not verify", print::count(lines.found.len(), "episode", "episodes")),
     }
 }
 
@@ -125,8 +133,24 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
     };
     let seats = record.header.seats.iter().enumerate();
     let seats = seats.map(|(k, s)| format!("{} {}", spec.seats.get(k).map(String::as_str).unwrap_or_default(), s.name));
-    writeln!(out, "{}: {}: {}", record.header.episode, spec.string, seats.collect::<Vec<_>>().join(", "))?;
+    let seats = seats.collect::<Vec<_>>().join(", ");
     let boards = boards(&game, &record, viewer, fault.and_then(|f| f.event));
+    if let Some(file) = &args.html {
+        let heading = Heading {
+            title: plain(&record.header.episode),
+            game: plain(&spec.string),
+            seats: plain(&seats),
+            result: plain(&words::result(spec, &record)),
+            fault: fault.map(|fault| plain(&fault.to_string())),
+        };
+        let frames: Vec<Frame> = boards.into_iter().map(|b| Frame::new(b.ply, &b.by, b.picture)).collect();
+        let file = file.clone().unwrap_or_else(|| PathBuf::from(format!("{}.html", file_name(&record.header.episode))));
+        fs::write(&file, html::page(&heading, &frames))
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+        writeln!(out, "{}: {}", file.display(), print::count(frames.len(), "position", "positions"))?;
+        return told(&mut out, found, fault);
+    }
+    writeln!(out, "{}: {}: {seats}", record.header.episode, spec.string)?;
     let shown: Vec<&Board> = match args.ply {
         None => boards.iter().collect(),
         // Chance that follows a move belongs to its position.
@@ -149,6 +173,12 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
         writeln!(out, "\n{}", words::result(spec, &record))?;
     }
     told(&mut out, found, fault)
+}
+
+/// The name of an episode as a file's: what is neither a letter, a digit, `-` nor `_` becomes `_`.
+fn file_name(episode: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    episode.chars().take(100).map(|c| if safe(c) { c } else { '_' }).collect()
 }
 
 /// Prints whether the record verifies.
@@ -180,11 +210,12 @@ fn boards(game: &GameRef, record: &Record, viewer: Viewer, fault: Option<usize>)
     let until = fault.unwrap_or(record.events.len()).min(record.events.len());
     let mut steps = Steps::new(&**game, &record.events[..until]);
     let mut ply = 0;
-    let mut out = vec![Board { ply, by: "start".into(), text: steps.position().view(viewer).text() }];
+    let first = steps.position().view(viewer);
+    let mut out = vec![Board { ply, by: "start".into(), text: first.text(), picture: first.picture(viewer) }];
     while let Some(Ok(step)) = steps.next() {
         let Some(by) = words::step(record, &step) else { break };
         ply += u32::from(step.moves().next().is_some());
-        out.push(Board { ply, by, text: step.after.view(viewer).text() });
+        out.push(Board { ply, by, text: step.after.view(viewer).text(), picture: step.picture(viewer) });
     }
     out
 }

@@ -5,11 +5,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::pages;
 use ludex_referee::Report;
 use ludex_referee::report::ReportAbout;
+use ludex_referee::scale::RatingOptions;
 use serde_json::json;
 
-use super::{print, records};
+use super::{print, records, transcript};
 
 /// What `ludex report` takes.
 #[derive(clap::Args)]
@@ -24,6 +27,9 @@ pub(super) struct Args {
     /// Heading of the page
     #[arg(long, default_value = "Ludex report")]
     title: String,
+    /// Do not write the transcripts of runs beside the page
+    #[arg(long)]
+    no_transcripts: bool,
     /// Print one JSON document: {files}
     #[arg(long)]
     json: bool,
@@ -31,10 +37,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.rated.options()?;
-    let (good, refused) = args.rated.read(&args.from, &options)?;
-    let about =
-        ReportAbout { title: args.title.clone(), command: command(&args), secret: None, ..ReportAbout::default() };
-    let files = write(&Report::build(&good, refused, options, about), &args.out)?;
+    let about = ReportAbout { title: args.title.clone(), command: command(&args), ..ReportAbout::default() };
+    let files = match args.from.runs()? {
+        Some(runs) => of_runs(&args, &runs, options, about)?,
+        None => {
+            let (good, refused) = args.rated.read(&args.from, &options)?;
+            write(&Report::build(&good, refused, options, about), &args.out)?
+        }
+    };
     if args.json {
         return Ok(print::json(&json!({ "files": files }))?);
     }
@@ -42,25 +52,40 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(files.iter().try_for_each(|f| writeln!(out, "{}", f.display()))?)
 }
 
-/// Writes `report.html`, `ratings.csv`, `crosstable.csv` and `report.json` into `folder`; the files.
+/// Writes the report of runs, with their transcripts beside it; the files.
+fn of_runs(args: &Args, runs: &[Archive], options: RatingOptions, about: ReportAbout) -> anyhow::Result<Vec<PathBuf>> {
+    anyhow::ensure!(
+        args.rated.all_games(),
+        "--game is for files of records; the report of a run shows all of its parts"
+    );
+    let file = |run: &Archive| (!args.no_transcripts).then(|| format!("transcripts-{}.html", run.about.folder()));
+    runs.iter().for_each(|run| records::warn(&run.refused));
+    let (report, refused) = pages::report(&runs.iter().collect::<Vec<_>>(), options, about, file);
+    records::warn(&refused);
+    anyhow::ensure!(report.records > 0, "there is no match to report in {}", args.from.name());
+    let mut files = write(&report, &args.out)?;
+    for run in runs {
+        let Some(name) = file(run) else { continue };
+        files.push(write_file(&args.out, &name, &transcript::whole(run)?)?);
+    }
+    Ok(files)
+}
+
+/// Writes `report.html`, `ratings.csv`, `crosstable.csv`, `report.json` and the folder `figures` into `folder`; the files.
 ///
 /// # Errors
 /// When the folder cannot be made or a file cannot be written.
 pub(super) fn write(report: &Report, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    report.files().iter().map(|(name, text)| write_file(folder, name, text)).collect()
+}
+
+/// Writes a file, and makes its folder.
+fn write_file(folder: &Path, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+    let path = folder.join(name);
+    let folder = path.parent().unwrap_or(folder);
     fs::create_dir_all(folder).with_context(|| format!("the folder {} cannot be made", folder.display()))?;
-    let json = format!("{:#}\n", report.to_json());
-    let texts = [
-        ("report.html", report.to_html()),
-        ("ratings.csv", report.to_csv()),
-        ("crosstable.csv", report.crosstable_csv()),
-        ("report.json", json),
-    ];
-    let write = |(name, text): (&str, String)| {
-        let path = folder.join(name);
-        fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
-        Ok(path)
-    };
-    texts.into_iter().map(write).collect()
+    fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(path)
 }
 
 /// The command line that makes the report again.

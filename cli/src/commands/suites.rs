@@ -107,6 +107,7 @@ impl Explained {
         all["open_roles"] = json!(self.open);
         all["variants"] = json!(suite.variants);
         all["summaries"] = json!(suite.summaries);
+        all["figures"] = self.figures().into();
         let part = |part: &PlannedPart| {
             let mut one = json!(part.part);
             one["game"] = part.game.spec().string.clone().into();
@@ -118,6 +119,11 @@ impl Explained {
         };
         all["parts"] = self.plan.parts.iter().map(part).collect();
         all
+    }
+
+    /// The figures of the suite, if its format has them.
+    fn figures(&self) -> Vec<Value> {
+        json!(self.plan.suite)["figure"].as_array().cloned().unwrap_or_default()
     }
 
     fn show(&self, out: &mut impl Write) -> io::Result<()> {
@@ -134,7 +140,7 @@ impl Explained {
                 of.id.clone(),
                 of.game.clone(),
                 word(&of.schedule),
-                of.blocks.to_string(),
+                if of.stop.is_some() { "-".to_owned() } else { of.blocks.to_string() },
                 part.matches_at_most().to_string(),
                 if of.schedule == Schedule::Against { of.opponents.join(", ") } else { "-".to_owned() },
                 listed(of.metrics.iter().map(ToString::to_string)),
@@ -159,6 +165,10 @@ impl Explained {
                 let games: Vec<&str> = part.games.iter().map(|game| game.spec().string.as_str()).collect();
                 facts.push(format!("sweeps {}", games.join(" and ")));
             }
+            facts.extend(of.starts.as_ref().map(|file| format!("starts of {file}")));
+            facts.extend(of.moves.map(|n| format!("truncated after {}", print::count(n as usize, "move", "moves"))));
+            facts.extend((!of.once.is_empty()).then(|| format!("asked once: {}", of.once.join(", "))));
+            facts.extend(of.stop.as_ref().map(|stop| format!("stop {}", arguments(stop))));
             facts.extend((!of.llm.is_empty()).then(|| format!("llm {}", arguments(&of.llm))));
             facts.extend((!of.variants.is_empty()).then(|| variants(&of.variants)));
             facts.extend(of.policy.as_ref().map(|own| policy(own, &suite.policy)).filter(|text| !text.is_empty()));
@@ -189,6 +199,10 @@ impl Explained {
                 if summary.groups.is_empty() { String::new() } else { format!(" of {}", summary.groups.join(", ")) };
             let form = word(&summary.form).replace('_', " ");
             writeln!(out, "summary {}: {form} of {} over the parts{groups}{except}", summary.id, summary.metric)?;
+        }
+        for figure in self.figures() {
+            let [id, kind, title] = ["id", "kind", "title"].map(|field| plain(&figure[field]));
+            writeln!(out, "figure {id}: {kind}: {title}")?;
         }
         Ok(())
     }

@@ -70,6 +70,25 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// The transcripts of all matches of a run as one page. The name of an episode is the anchor of its match.
+///
+/// # Errors
+/// The run has no match.
+pub(super) fn whole(run: &Archive) -> anyhow::Result<String> {
+    let all = Args {
+        run: String::new(),
+        lost: false,
+        won: false,
+        agent: None,
+        game: None,
+        episode: None,
+        seat: None,
+        html: None,
+        data: PathBuf::new(),
+    };
+    Ok(print::plain(&html::page(&run.about, &chosen(run, &all)?)).to_string())
+}
+
 fn page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Result<()> {
     fs::write(file, print::plain(&html::page(&run.about, matches)))
         .with_context(|| format!("{} cannot be written", file.display()))?;

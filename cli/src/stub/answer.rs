@@ -111,7 +111,8 @@ impl Parts<'_> {
             let spoiled = chosen.is_object() && self.luck.unit() < self.spoil;
             return Ok(Some(if spoiled { spoil(chosen, &mut self.luck) } else { chosen }));
         }
-        let listed = listed_moves(&self.request.question);
+        let all = listed_moves(&self.request.question);
+        let listed: Vec<&str> = all.iter().map(String::as_str).collect();
         Ok(self.pick(&listed).map(Value::from))
     }
 
@@ -225,21 +226,53 @@ fn spoil(document: Value, luck: &mut Stream) -> Value {
     }
 }
 
-/// The moves after `Legal moves` in a prompt: in the same line or the next one, separated by commas, or one per line up to
-/// an empty line.
-fn listed_moves(prompt: &str) -> Vec<&str> {
+/// The moves after `Legal moves` in a prompt: in the same line or the next one, separated by commas or semicolons, or one per line
+/// up to an empty line. What stands in brackets behind a move is left out where the prompt says that it explains. Of many moves
+/// in one line (`with every whole number A from ..`) there are the first and the last.
+fn listed_moves(prompt: &str) -> Vec<String> {
     let mut lines =
         prompt.lines().skip_while(|line| !line.trim_start_matches(['#', '*', ' ']).starts_with("Legal moves"));
     let head = lines.next().and_then(|line| line.split_once(':')).map_or("", |(_, rest)| rest.trim_matches(['*', ' ']));
     let below = lines.skip_while(|l| l.trim().is_empty()).map(str::trim).take_while(|l| !l.is_empty());
     let below: Vec<&str> = if head.is_empty() { below.collect() } else { vec![head] };
-    let moves = match below.as_slice() {
+    let explained = prompt.contains("what stands in brackets behind a move explains it");
+    let mut moves: Vec<String> = Vec::new();
+    for line in &below {
+        let one = below.len() == 1 || explained;
+        if let Some((pattern, numbers)) = line.split_once(MANY) {
+            moves.extend(ends(pattern, numbers));
+        } else if line.contains("; ") {
+            moves.extend(line.split("; ").map(str::to_owned));
         // A line that ends like a sentence is one move with a comma in it, as in nim.
-        [one] if !one.ends_with(';') => one.split(',').collect(),
-        many => many.to_vec(),
-    };
-    let bare = moves.into_iter().map(|m| m.trim().trim_start_matches("- ").trim_matches('`'));
+        } else if one && !line.ends_with([';', ')']) {
+            moves.extend(line.split(',').map(str::to_owned));
+        } else {
+            moves.push((*line).to_owned());
+        }
+    }
+    let bare = moves.iter().map(|m| m.trim().trim_start_matches("- ").trim_matches('`'));
+    let bare = bare.map(|m| m.split_once(" (").filter(|_| explained).map_or(m, |(name, _)| name).to_owned());
     bare.filter(|m| !m.is_empty()).collect()
+}
+
+/// How a prompt tells many moves at once.
+const MANY: &str = " with every whole number ";
+
+/// The first and the last of many moves, such as `A,B` with `A from 0 to 4 and every B from 0 to 9, but not 0,0`, if they are
+/// among them.
+fn ends(pattern: &str, numbers: &str) -> Vec<String> {
+    let (ranges, but) = numbers.split_once(", but not ").unwrap_or((numbers, ""));
+    let (ranges, last) = ranges.split_once(", up to ").map_or((ranges, None), |(ranges, last)| (ranges, Some(last)));
+    let (mut low, mut high) = (pattern.to_owned(), pattern.to_owned());
+    for range in ranges.split(" and every ") {
+        let words: Vec<&str> = range.split(' ').collect();
+        if let [letter, "from", first, "to", last] = words[..] {
+            low = low.replacen(letter, first, 1);
+            high = high.replacen(letter, last, 1);
+        }
+    }
+    let all = [low, last.map_or(high, str::to_owned)];
+    all.into_iter().filter(|text| !but.split("; ").any(|not| not == text)).collect()
 }
 
 /// The ids that a prompt offers: the numbers of its choices (`Choice 2:`), or, if it has no such lines, the numbers at the
@@ -269,6 +302,15 @@ mod tests {
         assert_eq!(listed_moves("Board\nLegal moves: a1, b2,c3\nGo on."), ["a1", "b2", "c3"]);
         assert_eq!(listed_moves("**Legal moves:**\n\n- a1\n- take 2, leave 1\n\nOther"), ["a1", "take 2, leave 1"]);
         assert_eq!(listed_moves("Legal moves (2):\na1, b2\n"), ["a1", "b2"]);
+        let many =
+            "Legal moves:\nA,B with every whole number A from 0 to 4 and every B from 1 to 9, but not 0,1; 2,2\npass\n";
+        assert_eq!(listed_moves(many), ["4,9", "pass"]);
+        let upto =
+            "Legal moves:\nbid: A.B with every whole number A from 0 to 3 and every B from 00 to 99, up to bid: 3.25";
+        assert_eq!(listed_moves(upto), ["bid: 0.00", "bid: 3.25"]);
+        let explained = "Legal moves (what stands in brackets behind a move explains it and is not part of it):\nFold, Pass\nCall (5 more)";
+        assert_eq!(listed_moves(explained), ["Fold", "Pass", "Call"]);
+        assert_eq!(listed_moves("Legal moves:\n7,1; 7,2\n"), ["7,1", "7,2"]);
         assert!(listed_moves("No list here: a1").is_empty());
         assert!(listed_moves("Legal moves").is_empty());
     }

@@ -276,6 +276,20 @@ impl Ataxx {
         self.params.repetition == Repetition::Loses
     }
 
+    /// Who is to move or has won, and how many pieces there are.
+    fn standing(&self, view: &View) -> String {
+        let pieces = read_rows(view.board.iter().map(String::as_str)).map(u64::count_ones);
+        let state = match (&view.to_move, view.end.as_deref(), view.score) {
+            (Some(mover), ..) => format!("{mover} to move"),
+            (None, Some("repetition"), _) => format!("over: {} repeated a step", NAMES[(view.plies + 1) as usize & 1]),
+            (None, _, score) => {
+                let [x, o] = score.unwrap_or(pieces);
+                format!("over, x {x} : {o} o")
+            }
+        };
+        format!("{state}; move {} of {}; x has {}, o has {}\n", view.plies, self.params.max_plies, pieces[0], pieces[1])
+    }
+
     /// Whether the game is over for another reason than repetition.
     #[inline]
     fn judge(&self, s: &State) -> Option<End> {
@@ -310,6 +324,7 @@ impl Game for Ataxx {
     const ID: &'static str = "ataxx";
     const TITLE: &'static str = "Ataxx";
     const PAGE: &'static str = include_str!("ataxx.md");
+    const MANUAL: &'static str = include_str!("ataxx.j2");
     const PRESETS: &'static [PresetText] = &[
         ("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses"),
         ("botzonebench", "{}", "BotzoneBench: the defaults, a step may be repeated"),
@@ -463,22 +478,29 @@ impl Game for Ataxx {
     }
 
     fn text(&self, view: &View) -> String {
-        let mut out: String = view.board.iter().enumerate().map(|(r, row)| format!("{} {row}\n", 7 - r)).collect();
-        let pieces = read_rows(view.board.iter().map(String::as_str)).map(u64::count_ones);
-        let state = match (&view.to_move, view.end.as_deref(), view.score) {
-            (Some(mover), ..) => format!("{mover} to move"),
-            (None, Some("repetition"), _) => format!("over: {} repeated a step", NAMES[(view.plies + 1) as usize & 1]),
-            (None, _, score) => {
-                let [x, o] = score.unwrap_or(pieces);
-                format!("over, x {x} : {o} o")
-            }
-        };
-        out.push_str("  abcdefg\n\n");
-        out.push_str(&format!(
-            "{state}; move {} of {}; x has {}, o has {}\n",
-            view.plies, self.params.max_plies, pieces[0], pieces[1]
-        ));
-        out
+        let board: String = view.board.iter().enumerate().map(|(r, row)| format!("{} {row}\n", 7 - r)).collect();
+        format!("{board}  abcdefg\n\n{}", self.standing(view))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let mut names = board::numbers(1, 7);
+        names.reverse();
+        let board = board::labelled(&view.board, &board::letters(&LETTERS[..7]), &names);
+        format!("{board}\n{}", self.standing(view))
+    }
+
+    /// Where steps count, says of a move that it loses by repetition.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        if !self.counts_steps() {
+            return String::new();
+        }
+        let mut s = self.world(view, &mut Stream::new(&[0; 32]));
+        if !self.is_legal(&s, seat, a) {
+            return String::new();
+        }
+        self.play_unchecked(&mut s, a);
+        let loses = s.end == Some(End::Repetition);
+        if loses { "repeats an earlier step and loses at once".to_owned() } else { String::new() }
     }
 
     fn picture(&self, view: &View, _from: Viewer) -> Picture {

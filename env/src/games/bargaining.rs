@@ -355,6 +355,7 @@ impl Game for Bargaining {
     const ID: &'static str = "bargaining";
     const TITLE: &'static str = "Bargaining";
     const PAGE: &'static str = include_str!("bargaining.md");
+    const MANUAL: &'static str = include_str!("bargaining.j2");
     const PRESETS: &'static [PresetText] = &[(
         "llmarena",
         r#"{"max_turns":20,"reward":"difference","items":"hat_ball_apple","talk":true}"#,
@@ -591,6 +592,18 @@ impl Game for Bargaining {
 
     fn picture(&self, view: &View, _from: Viewer) -> Picture {
         picture::picture(self, view)
+    }
+
+    /// What the one who agrees gets.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        let own = view.seat.map(usize::from) == Some(seat) && a == AGREE;
+        let (Some(pool), Some(values), Some(kept)) = (view.pool, view.values, view.offers.last().filter(|_| own))
+        else {
+            return String::new();
+        };
+        let mut rest = pool;
+        rest.iter_mut().zip(kept).for_each(|(n, &kept)| *n = n.saturating_sub(kept));
+        format!("you get {}, worth {} to you", self.list(&rest), dot(&rest, &values))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -219,18 +219,12 @@ impl Breakthrough {
         end.is_empty().then_some((from, to))
     }
 
-    /// The board with its names; seat 0 sees it from above, where its men begin.
-    fn drawn(&self, view: &View, from: Viewer) -> String {
+    /// OpenSpiel's drawing.
+    fn drawn(&self, view: &View) -> String {
         let width = if self.rows > 9 { 2 } else { 1 };
-        let mut lines: Vec<(u32, &str)> = (1..=self.rows).rev().zip(view.board.iter().map(String::as_str)).collect();
-        let turned = from == Viewer::Seat(0);
-        if turned {
-            lines.reverse();
-        }
-        let across = |line: &str| if turned { line.chars().rev().collect() } else { line.to_owned() };
-        let mut out: String =
-            lines.into_iter().map(|(number, line)| format!("{number:>width$}{}\n", across(line))).collect();
-        out.push_str(&format!("{}{}\n", " ".repeat(width), across(&LETTERS[..self.columns as usize])));
+        let lines = (1..=self.rows).rev().zip(&view.board);
+        let mut out: String = lines.map(|(number, line)| format!("{number:>width$}{line}\n")).collect();
+        out.push_str(&format!("{}{}\n", " ".repeat(width), &LETTERS[..self.columns as usize]));
         out
     }
 }
@@ -243,6 +237,7 @@ impl Game for Breakthrough {
     const ID: &'static str = "breakthrough";
     const TITLE: &'static str = "Breakthrough";
     const PAGE: &'static str = include_str!("breakthrough.md");
+    const MANUAL: &'static str = include_str!("breakthrough.j2");
     const PRESETS: &'static [PresetText] = &[("gtbench", r#"{"columns": 3}"#, "GTBench: 3 columns, 6 men each")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
@@ -404,11 +399,20 @@ impl Game for Breakthrough {
     }
 
     fn text(&self, view: &View) -> String {
-        self.drawn(view, Viewer::Public)
+        self.drawn(view)
     }
 
+    /// Seat 0 sees the board from above, where its men begin.
     fn drawing(&self, view: &View, from: Viewer) -> String {
-        self.drawn(view, from)
+        let (mut rows, mut names) = (view.board.clone(), board::numbers(1, self.rows));
+        let mut columns = board::letters(&LETTERS[..self.columns as usize]);
+        if from == Viewer::Seat(0) {
+            rows = rows.iter().rev().map(|row| row.chars().rev().collect()).collect();
+            columns.reverse();
+        } else {
+            names.reverse();
+        }
+        board::labelled(&rows, &columns, &names)
     }
 
     fn picture(&self, view: &View, from: Viewer) -> Picture {

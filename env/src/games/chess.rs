@@ -98,6 +98,7 @@ impl Game for Chess {
     const ID: &'static str = "chess";
     const TITLE: &'static str = "Chess";
     const PAGE: &'static str = include_str!("chess.md");
+    const MANUAL: &'static str = include_str!("chess.j2");
     const PRESETS: &'static [PresetText] = &[
         (
             "botzone",
@@ -242,7 +243,19 @@ impl Game for Chess {
     }
 
     fn drawing(&self, view: &View, from: Viewer) -> String {
-        view::text(view, Self::seen_by(from))
+        format!("FEN: {}", view::text(view, Self::seen_by(from)))
+    }
+
+    /// Says of a move that it ends the game by repetition.
+    fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
+        // A position comes back after four plies without a capture or a pawn move at the earliest.
+        if self.params.repetition == 0 || view.quiet < 3 {
+            return String::new();
+        }
+        let mut s = self.world(view, &mut Stream::new(&[0; 32]));
+        s.play(a, &self.params);
+        let draws = s.end == Some(state::End::Repetition);
+        if draws { "brings this position back: the game ends as a draw".to_owned() } else { String::new() }
     }
 
     fn picture(&self, view: &View, from: Viewer) -> Picture {

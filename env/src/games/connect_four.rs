@@ -227,6 +227,7 @@ impl Game for ConnectFour {
     const ID: &'static str = "connect_four";
     const TITLE: &'static str = "Connect Four";
     const PAGE: &'static str = include_str!("connect_four.md");
+    const MANUAL: &'static str = include_str!("connect_four.j2");
     const PRESETS: &'static [PresetText] =
         &[("gtbench", "{}", "GTBench's game: the defaults"), ("llmarena", "{}", "LLMArena's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
@@ -354,6 +355,10 @@ impl Game for ConnectFour {
     /// A column is one cell, named by its number.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         Some(Gesture::of([a.to_string()]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        board::labelled(&view.board, &board::numbers(0, self.params.columns), &[])
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

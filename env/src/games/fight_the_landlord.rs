@@ -149,6 +149,7 @@ impl Game for FightTheLandlord {
     const ALIASES: &'static [Alias] = &[Alias { name: "dou_dizhu", map: dou_dizhu }];
     const TITLE: &'static str = "Fight the landlord";
     const PAGE: &'static str = include_str!("fight_the_landlord.md");
+    const MANUAL: &'static str = include_str!("fight_the_landlord.j2");
     const PLAYERS: [u32; 2] = [SEATS as u32, SEATS as u32];
     const PRESETS: &'static [PresetText] = &[
         ("botzone", r#"{"rules":"botzone"}"#, "Botzone's FightTheLandlord; the default"),

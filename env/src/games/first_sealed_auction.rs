@@ -166,6 +166,7 @@ impl Game for FirstSealedAuction {
     const ID: &'static str = "first_sealed_auction";
     const TITLE: &'static str = "First-price sealed-bid auction";
     const PAGE: &'static str = include_str!("first_sealed_auction.md");
+    const MANUAL: &'static str = include_str!("first_sealed_auction.j2");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const PRESETS: &'static [PresetText] = &[
         ("openspiel", "{}", "OpenSpiel's auction, in whole amounts; the default"),

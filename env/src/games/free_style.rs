@@ -176,6 +176,7 @@ impl Game for FreeStyle {
     const ID: &'static str = "free_style";
     const TITLE: &'static str = "Free style";
     const PAGE: &'static str = include_str!("free_style.md");
+    const MANUAL: &'static str = include_str!("free_style.j2");
     const PRESETS: &'static [PresetText] =
         &[("qitown", "{}", "Qi Town's free-style game: eight messages, then play by what was agreed; the default")];
     const LADDER: &'static [(u32, u32, &'static str)] =

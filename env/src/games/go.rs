@@ -212,6 +212,7 @@ impl<const W: usize> Game for Go<W> {
     const ID: &'static str = "go";
     const TITLE: &'static str = "Go";
     const PAGE: &'static str = include_str!("go.md");
+    const MANUAL: &'static str = include_str!("go.j2");
     const PRESETS: &'static [PresetText] = &[
         (
             "botzone",
@@ -389,6 +390,21 @@ impl<const W: usize> Game for Go<W> {
 
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         ((a as usize) < self.pass()).then(|| Gesture::of([view::point_name(self.size(), a)]))
+    }
+
+    /// Says of a move that it ends the game by repetition.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        let word = match self.params.superko {
+            Superko::Forbidden => return String::new(),
+            Superko::Draw => "brings an earlier board back: the game ends as a draw",
+            Superko::Loses => "repeats an earlier position and loses at once",
+        };
+        let mut s = self.world(view, &mut Stream::new(&[0; 32]));
+        if !self.is_legal(&s, seat, a) {
+            return String::new();
+        }
+        self.play_unchecked(&mut s, a);
+        if s.end == Some(End::Repetition) { word.to_owned() } else { String::new() }
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

@@ -146,6 +146,7 @@ impl Game for Gomoku {
     const ALIASES: &'static [Alias] = &[Alias { name: "mnk", map: mnk }];
     const TITLE: &'static str = "Gomoku";
     const PAGE: &'static str = include_str!("gomoku.md");
+    const MANUAL: &'static str = include_str!("gomoku.j2");
     const PRESETS: &'static [PresetText] = &[
         ("botzone", "{}", "Botzone: the defaults, five or more win"),
         ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
@@ -274,6 +275,11 @@ impl Game for Gomoku {
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         let size = self.params.size;
         Some(Gesture::of([picture::name(size as usize, [a % size, a / size].map(|k| k as usize))]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let lines = board::numbers(0, self.params.size);
+        board::labelled(&view.board, &lines, &lines)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -441,6 +441,7 @@ impl Game for Hanabi {
     const ID: &'static str = "hanabi";
     const TITLE: &'static str = "Hanabi";
     const PAGE: &'static str = include_str!("hanabi.md");
+    const MANUAL: &'static str = include_str!("hanabi.j2");
     const PLAYERS: [u32; 2] = [2, MOST_PLAYERS as u32];
     const PRESETS: &'static [PresetText] = &[(
         "llmarena",

@@ -199,6 +199,7 @@ impl Game for IteratedPrisonersDilemma {
         &[Alias { name: "python_iterated_prisoners_dilemma", map: Ok }, Alias { name: "repeated_game", map: repeated }];
     const TITLE: &'static str = "Iterated prisoner's dilemma";
     const PAGE: &'static str = include_str!("iterated_prisoners_dilemma.md");
+    const MANUAL: &'static str = include_str!("iterated_prisoners_dilemma.j2");
     const PRESETS: &'static [crate::game::PresetText] = &[
         ("openspiel", r#"{"payoffs":[10,0,5,1]}"#, "OpenSpiel's payoffs; the default"),
         ("gtbench", r#"{"payoffs":[10,0,5,1]}"#, "GTBench's payoffs; the same"),

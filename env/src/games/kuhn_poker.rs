@@ -132,6 +132,7 @@ impl Game for KuhnPoker {
     const ID: &'static str = "kuhn_poker";
     const TITLE: &'static str = "Kuhn poker";
     const PAGE: &'static str = include_str!("kuhn_poker.md");
+    const MANUAL: &'static str = include_str!("kuhn_poker.j2");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] =

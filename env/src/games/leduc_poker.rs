@@ -252,6 +252,7 @@ impl Game for LeducPoker {
     const ID: &'static str = "leduc_poker";
     const TITLE: &'static str = "Leduc poker";
     const PAGE: &'static str = include_str!("leduc_poker.md");
+    const MANUAL: &'static str = include_str!("leduc_poker.j2");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),

@@ -223,6 +223,7 @@ impl Game for LiarsDice {
     const ID: &'static str = "liars_dice";
     const TITLE: &'static str = "Liar's dice";
     const PAGE: &'static str = include_str!("liars_dice.md");
+    const MANUAL: &'static str = include_str!("liars_dice.j2");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[

@@ -218,6 +218,7 @@ impl Game for McrMahjong {
     const ID: &'static str = "mcr_mahjong";
     const TITLE: &'static str = "International mahjong";
     const PAGE: &'static str = include_str!("mcr_mahjong.md");
+    const MANUAL: &'static str = include_str!("mcr_mahjong.j2");
     const PLAYERS: [u32; 2] = [SEATS as u32, SEATS as u32];
     const PRESETS: &'static [PresetText] = &[
         ("botzone", "{}", "Botzone's ChineseStandardMahjong with duplicate walls; the default"),

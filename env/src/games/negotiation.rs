@@ -279,6 +279,7 @@ impl Game for Negotiation {
     const ID: &'static str = "negotiation";
     const TITLE: &'static str = "Negotiation";
     const PAGE: &'static str = include_str!("negotiation.md");
+    const MANUAL: &'static str = include_str!("negotiation.j2");
     const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
@@ -540,6 +541,18 @@ impl Game for Negotiation {
 
     fn picture(&self, view: &View, _from: Viewer) -> Picture {
         picture::picture(view)
+    }
+
+    /// What the one who agrees gets.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        let Some(kept) =
+            view.proposals.last().filter(|_| a == self.agree() && view.seat.map(usize::from) == Some(seat))
+        else {
+            return String::new();
+        };
+        let rest: Vec<u8> = view.pool.iter().zip(kept).map(|(&all, &kept)| all.saturating_sub(kept)).collect();
+        let worth: u32 = rest.iter().zip(&view.values).map(|(&n, &value)| u32::from(n) * u32::from(value)).sum();
+        format!("you get {}, worth {worth} to you", Self::list(&rest))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -127,6 +127,7 @@ impl Game for Nim {
     const ID: &'static str = "nim";
     const TITLE: &'static str = "Nim";
     const PAGE: &'static str = include_str!("nim.md");
+    const MANUAL: &'static str = include_str!("nim.j2");
     const PRESETS: &'static [PresetText] = &[("gtbench", "{}", "GTBench's game: the defaults")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
@@ -265,6 +266,11 @@ impl Game for Nim {
         let (pile, take) = (a as usize % self.n, a as usize / self.n + 1);
         let left = usize::from(*view.piles.get(pile)?).checked_sub(take)?;
         picture::drawn(view).then(|| Gesture::of([picture::name(pile, left)]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let pile = |(k, held): (usize, &u8)| format!("Pile {}: {held}\n", k + 1);
+        view.piles.iter().enumerate().map(pile).collect()
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -128,6 +128,7 @@ impl Game for Pig {
     const ID: &'static str = "pig";
     const TITLE: &'static str = "Pig";
     const PAGE: &'static str = include_str!("pig.md");
+    const MANUAL: &'static str = include_str!("pig.j2");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const PRESETS: &'static [PresetText] = &[
         ("openspiel", "{}", "the default: first to 100, as people play it"),

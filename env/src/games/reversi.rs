@@ -106,6 +106,7 @@ impl Game for Reversi {
     const ALIASES: &'static [Alias] = &[Alias { name: "othello", map: Ok }];
     const TITLE: &'static str = "Reversi";
     const PAGE: &'static str = include_str!("reversi.md");
+    const MANUAL: &'static str = include_str!("reversi.j2");
     const PRESETS: &'static [PresetText] = &[
         ("botzonebench", "{}", "BotzoneBench: the defaults"),
         ("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked"),

@@ -113,6 +113,7 @@ impl Game for TexasHoldem {
     const ALIASES: &'static [Alias] = &[Alias { name: "universal_poker", map: table::universal }];
     const TITLE: &'static str = "Texas hold'em";
     const PAGE: &'static str = include_str!("texas_holdem.md");
+    const MANUAL: &'static str = include_str!("texas_holdem.j2");
     const PLAYERS: [u32; 2] = [2, SEATS as u32];
     const PRESETS: &'static [crate::game::PresetText] = &[
         (

@@ -92,6 +92,7 @@ impl Game for TicTacToe {
     const ID: &'static str = "tic_tac_toe";
     const TITLE: &'static str = "Tic-tac-toe";
     const PAGE: &'static str = include_str!("tic_tac_toe.md");
+    const MANUAL: &'static str = include_str!("tic_tac_toe.j2");
     const PRESETS: &'static [PresetText] = &[
         ("botzonebench", "{}", "BotzoneBench's game: the defaults"),
         ("gtbench", "{}", "GTBench's game: the defaults"),
@@ -186,6 +187,10 @@ impl Game for TicTacToe {
 
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         Some(Gesture::of([picture::name([a as usize % 3, a as usize / 3])]))
+    }
+
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        board::labelled(&view.board, &board::numbers(0, 3), &board::numbers(0, 3))
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

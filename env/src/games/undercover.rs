@@ -316,6 +316,7 @@ impl Game for Undercover {
     const ID: &'static str = "undercover";
     const TITLE: &'static str = "Undercover";
     const PAGE: &'static str = include_str!("undercover.md");
+    const MANUAL: &'static str = include_str!("undercover.j2");
     const PLAYERS: [u32; 2] = [3, 10];
     const PRESETS: &'static [PresetText] = &[
         (

@@ -8,7 +8,7 @@ use super::sketch::{Anchor, Sketch};
 const CELL: i32 = 40;
 const LEFT: i32 = 30;
 const TOP: i32 = 14;
-const UNDER: i32 = 58;
+const UNDER: i32 = 66;
 
 /// A board of squares in columns and rows. Row 0 is the top one from the first player's side; a board that is turned has it at
 /// the bottom, and column 0 at the right.
@@ -115,7 +115,7 @@ impl Board {
             sketch.text(
                 Paint::Faint,
                 Anchor::Middle,
-                [middle, y + height + 14],
+                [middle, y + height + 18],
                 self.small(),
                 letter.encode_utf8(&mut one),
             );
@@ -161,7 +161,7 @@ impl Board {
     /// Writes `status` under the board, and ends the picture. `desc` says where everything stands.
     pub fn finish(&self, mut sketch: Sketch, title: &str, status: &str, desc: &str) -> Picture {
         let [_, height] = sketch.size();
-        sketch.caption(height - 18, status);
+        sketch.caption(height - 20, status);
         sketch.finish(&format!("{title}: {status}"), desc)
     }
 }

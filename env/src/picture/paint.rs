@@ -32,13 +32,14 @@ pub enum Paint {
     FaceRed,
     FaceGreen,
     FaceBlue,
+    FaceYellow,
     Back,
     BackLine,
     Chip,
 }
 
 /// CSS name, value in light, value in dark surroundings; in the order of [`Paint`].
-const PAINTS: [(&str, &str, &str); 31] = [
+const PAINTS: [(&str, &str, &str); 32] = [
     ("paper", "#fbfaf7", "#17191e"),
     ("panel", "#f0ede6", "#22252c"),
     ("ink", "#22252b", "#e8e6e1"),
@@ -67,6 +68,7 @@ const PAINTS: [(&str, &str, &str); 31] = [
     ("face-red", "#c1271c", "#b8241a"),
     ("face-green", "#1f7a4a", "#1c7044"),
     ("face-blue", "#2457a6", "#21509a"),
+    ("face-yellow", "#c08a00", "#946a00"),
     ("back", "#3d5d91", "#34507f"),
     ("back-line", "#8aa3cd", "#7d97c2"),
     ("chip", "#d9482f", "#d9583f"),

@@ -97,7 +97,8 @@ pub fn tile(sketch: &mut Sketch, at: [i32; 2], tile: Tile) {
 
 /// A tile that lies face down.
 pub fn back(sketch: &mut Sketch, at: [i32; 2]) {
-    ground(sketch, at, Paint::FaceGreen);
+    let [x, y] = at;
+    sketch.rect(fill(Paint::FaceGreen).edge(Paint::Face, 1), [x, y, SIZE[0], SIZE[1]], 4);
 }
 
 fn ground(sketch: &mut Sketch, [x, y]: [i32; 2], paint: Paint) {

@@ -74,6 +74,8 @@ pub trait Craft: Sized + Send + Sync + 'static {
     const TITLE: &'static str;
     /// The game's page.
     const PAGE: &'static str;
+    /// As [`Game::MANUAL`](crate::Game::MANUAL).
+    const MANUAL: &'static str;
     /// The presets.
     const PRESETS: &'static [PresetText];
     /// The ladder.

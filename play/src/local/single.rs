@@ -1,8 +1,8 @@
 //! One match.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentError, Answer, ErrorKind, wrap};
@@ -14,6 +14,7 @@ use ludex_protocol::message::MatchFrame;
 use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, RecordEvent, RecordSeat, VERSION};
 use ludex_referee::digest::seed_commit;
 use ludex_referee::suite::starts::Excerpt;
+use serde_json::Value;
 
 use super::seated::Seated;
 use crate::machine::terms::{Did, Input, Output, SeatSetup, Setup};
@@ -116,6 +117,21 @@ pub trait Journals: Send + Sync {
     }
 }
 
+/// A journal for the length of a match that nobody keeps: conversations look back in it.
+#[derive(Default)]
+struct Memory(Mutex<HashMap<String, Value>>);
+
+impl Journal for Memory {
+    fn find(&self, key: &str) -> Option<Value> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), entry.clone());
+        Ok(())
+    }
+}
+
 /// Plays a match to its end. Nobody listens, so no frame is made.
 pub fn play_match(setup: Setup, players: &[&Seated], asking: Asking) -> Played {
     run(Match::new(setup, 0), &agents_of(players), asking, |_, _| {})
@@ -145,6 +161,7 @@ pub(super) fn run(
     mut told: impl FnMut(&Match, &MatchFrame),
 ) -> Played {
     let mut machine = machine.without_rows();
+    let memory: Vec<Memory> = agents.iter().map(|_| Memory::default()).collect();
     let mut now = 0;
     let mut failure = None;
     agents.iter().for_each(|agent| agent.enter());
@@ -168,8 +185,8 @@ pub(super) fn run(
         let answer = match ask.legal[..] {
             [only] if asking.skip_forced => Ok(Answer::id(only)),
             _ => {
-                let journal = asking.journals.map(|journals| journals.of(seat));
-                let ask = if let Some(journal) = journal { ask.with_journal(journal) } else { ask };
+                let journal: &dyn Journal = asking.journals.map_or(&memory[seat], |journals| journals.of(seat));
+                let ask = ask.with_journal(journal);
                 agent.act(&ask, asking.limit.map(|limit| begun + limit))
             }
         };

@@ -20,10 +20,7 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
     let mut out = String::new();
     let agents: Vec<String> = about.agents.iter().map(|a| format!("{} (`{}`)", line(&a.name), line(&a.spec))).collect();
     let games: Vec<String> = about.games.iter().map(|(game, hash)| format!("`{game}` (rules hash `{hash}`)")).collect();
-    let seeds = match about.seeds {
-        RunSeeds::Open(open) => format!("open, from {open}"),
-        RunSeeds::Secret(_) => "from a secret that the run's settings tell".to_owned(),
-    };
+    let seeds = seeds(about);
     let suite = format!("{}, version {} ({})", line(&about.suite.name), about.suite.version, about.suite.digest);
     let kind = match about.kind {
         RunKind::Evaluate => "evaluation",
@@ -43,6 +40,14 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
     rows.retain(|(_, value)| !value.is_empty());
     facts(&mut out, &rows);
     out
+}
+
+/// Where the seeds of a run come from.
+pub(crate) fn seeds(about: &RunSettings) -> String {
+    match about.seeds {
+        RunSeeds::Open(open) => format!("open, from {open}"),
+        RunSeeds::Secret(_) => "from a secret that the run's settings tell".to_owned(),
+    }
 }
 
 /// A Markdown table of two columns.

@@ -278,15 +278,15 @@ impl StandIn {
         let StandIn { agent, spec, game, measured } = self.clone();
         let act = move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
             let answer = measured.as_ref().map(|m| m.tokens_out);
-            let Forecast { calls, tokens_in, tokens_out } = llm::forecast(&spec, &game, ask, answer)?;
+            let Forecast { calls, tokens_in, tokens_out, usd, .. } = llm::forecast(&spec, &game, ask, answer)?;
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.moves += 1.0;
             seen.calls += calls;
             seen.tokens_in += tokens_in;
             seen.tokens_out += tokens_out;
-            match (spec.number("price_in"), spec.number("price_out")) {
-                (Some(read), Some(written)) => seen.usd += (tokens_in * read + tokens_out * written) / 1e6,
-                _ => seen.unpriced += calls,
+            match usd {
+                Some(usd) => seen.usd += usd,
+                None => seen.unpriced += calls,
             }
             // If nothing was measured: half a second, and sixty tokens a second.
             seen.waiting += measured.as_ref().map_or(0.5 * calls + tokens_out / 60.0, |m| m.seconds * calls);

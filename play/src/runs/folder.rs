@@ -264,6 +264,10 @@ impl Journal for SeatJournal<'_> {
         Some(found)
     }
 
+    fn recall(&self, key: &str) -> Option<Value> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
         let call = serde_json::from_value(entry.clone()).map_err(|e| e.to_string())?;
         let line = CallLine { line: 0, episode: self.episode.clone(), seat: self.seat, key: key.parse()?, call };

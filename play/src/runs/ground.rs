@@ -136,8 +136,9 @@ impl Ground {
         for (agent, was) in again.agents.iter_mut().zip(&about.agents) {
             agent.program.clone_from(&was.program);
         }
-        if !about.calls_bound || about.ludex != crate::PROGRAM {
+        if !about.calls_bound || about.ludex != crate::PROGRAM || about.wording != again.wording {
             again.prompts.clone_from(&about.prompts);
+            again.wording = about.wording;
         }
         let differ = about.differences(&again);
         differ.into_iter().map(|what| format!("the settings do not follow from {SUITE}: {what}")).collect()

@@ -10,6 +10,11 @@ use super::walk::Walk;
 
 /// The matches of a run that the plan asks for, in its order. Invalid ones are there and do not count.
 pub fn observed<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, games: &'g [Verified]) -> Rows<'g> {
+    Rows::new(table(run, plan, done, walk, games))
+}
+
+/// The same as a table, to which other runs can be added ([`join`]).
+pub(super) fn table<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, games: &'g [Verified]) -> Table<'g> {
     let agents = plan.agents.iter().map(|agent| RowAgent { name: agent.name.clone(), candidate: agent.candidate });
     let parts =
         plan.parts.iter().map(|part| RowPart { drawn: part.part.drawn, ..RowPart::of_game(&part.part.id, &part.game) });
@@ -29,5 +34,41 @@ pub fn observed<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, games: 
             ..Match::of(game.result(), planned.part, planned.seats.clone())
         });
     }
-    Rows::new(table)
+    table
+}
+
+/// The matches of several runs of one suite. Agents of the same name are the same agent.
+pub(super) fn join<'g>(tables: impl IntoIterator<Item = Table<'g>>) -> Table<'g> {
+    let mut out = Table::default();
+    for table in tables {
+        let place = |agent: &RowAgent| match out.agents.iter().position(|known| known.name == agent.name) {
+            Some(at) => {
+                out.agents[at].candidate |= agent.candidate;
+                at
+            }
+            None => {
+                out.agents.push(agent.clone());
+                out.agents.len() - 1
+            }
+        };
+        let agents: Vec<usize> = table.agents.iter().map(place).collect();
+        let part = |part: &RowPart| match out.parts.iter().position(|known| known.id == part.id) {
+            Some(at) => at,
+            None => {
+                out.parts.push(part.clone());
+                out.parts.len() - 1
+            }
+        };
+        let parts: Vec<usize> = table.parts.iter().map(part).collect();
+        // Each run is a plan of its own; its matches follow those of the runs before.
+        let before = out.matches.iter().map(|game| game.order + 1).max().unwrap_or(0);
+        out.matches.extend(table.matches.into_iter().map(|mut game| {
+            game.part = parts[game.part];
+            game.players.iter_mut().for_each(|player| *player = agents[*player]);
+            game.order += before;
+            game
+        }));
+        out.fixed.extend(table.fixed.into_iter().map(|(agent, rating)| (agents[agent], rating)));
+    }
+    out
 }

@@ -1,18 +1,32 @@
-//! The report of a run, as its bundle has it.
+//! The report of a run, or of several.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use ludex_agents::{AgentClass, AgentSpec, llm};
+use ludex_env::{Viewer, history};
 use ludex_protocol::record::Record;
 use ludex_referee::read::Refused;
 use ludex_referee::report::ReportAbout;
+use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, RunHead};
+use ludex_referee::report::figure::Drawn;
+use ludex_referee::report::figure::data::{Picture, Strip};
+use ludex_referee::report::figure::resolve::Ground as FigureGround;
+use ludex_referee::rows::Rows;
 use ludex_referee::scale::RatingOptions;
-use ludex_referee::{Report, Verifier};
+use ludex_referee::suite::plan::{Done, Plan, Results};
+use ludex_referee::{Report, Verified, Verifier};
 
 use super::archive::Archive;
 use super::bundle::{Files, PAGE, REPORT};
+use super::describe;
 use super::episode::key_of;
 use super::ground::Ground;
-use super::settings::RunSeeds;
+use super::observed::{join, table};
+use super::play::results;
+use super::settings::{AgentId, RunSeeds};
+use super::summary::{PartResult, notes, rows_on};
+use super::usage::Usage;
+use super::walk::Walk;
 
 /// The place of each episode of a run in the order of its plan, from 1; empty if the plan cannot be made.
 pub fn order(run: &Archive) -> HashMap<String, usize> {
@@ -26,21 +40,224 @@ pub fn order(run: &Archive) -> HashMap<String, usize> {
 
 /// The pages of a run's report, by name, and the records that are not true. The same run gives the same pages.
 pub fn pages(run: &Archive) -> (Files, Vec<Refused>) {
-    let (mut good, refused) = Verifier::new().verify_all(&run.found);
-    let mut notes = Vec::new();
-    // Without a plan, games are in the order in which they ended.
-    if let Ok(ground) = Ground::of(run) {
-        let records: Vec<Record> = good.iter().map(|game| game.record().clone()).collect();
-        ground.walk(run, &records).put_in_order(&run.about.run, &mut good);
-        notes = ground.plan.as_ref().map(super::summary::notes).unwrap_or_default();
-    }
-    let secret = match &run.about.seeds {
-        RunSeeds::Secret(secret) => Some(secret.clone()),
-        RunSeeds::Open(_) => None,
-    };
-    let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret, notes };
-    let report = Report::build(&good, refused.clone(), RatingOptions::default(), about);
+    let about = ReportAbout { title: run.about.run.clone(), secret: secret(run), ..ReportAbout::default() };
+    let (report, refused) = report(&[run], RatingOptions::default(), about, |_| None);
     let json = format!("{:#}\n", report.to_json());
     let pages = [(REPORT, json), (PAGE, report.to_html())];
     (pages.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes())).collect(), refused)
+}
+
+/// The secret of a run's seeds, if it has one.
+pub fn secret(run: &Archive) -> Option<String> {
+    match &run.about.seeds {
+        RunSeeds::Secret(secret) => Some(secret.clone()),
+        RunSeeds::Open(_) => None,
+    }
+}
+
+/// The report of one or several runs, and the records that are not true. `transcripts` names the file beside the report that has
+/// the transcripts of a run. Agents of the same name are the same agent. The figures are those of the runs' suites.
+pub fn report(
+    runs: &[&Archive],
+    options: RatingOptions,
+    mut about: ReportAbout,
+    transcripts: impl Fn(&Archive) -> Option<String>,
+) -> (Report, Vec<Refused>) {
+    let read: Vec<Read> = runs.iter().map(|run| Read::of(run)).collect();
+    let refused: Vec<Refused> = read.iter().flat_map(|read| read.refused.clone()).collect();
+    for plan in read.iter().filter_map(|read| read.plan.as_ref()) {
+        about.notes.extend(notes(plan));
+    }
+    let games: Vec<&Verified> = read.iter().flat_map(|read| &read.games).collect();
+    let report = Report::build(&games, refused.clone(), options, about);
+    let heads = read.iter().filter_map(|read| read.head(transcripts(read.run))).collect();
+    (report.with_runs(heads, figures(&read)), refused)
+}
+
+/// A run with its true records.
+struct Read<'r> {
+    run: &'r Archive,
+    /// The plan of an evaluation.
+    plan: Option<Plan>,
+    done: Results,
+    walk: Walk,
+    games: Vec<Verified>,
+    /// The games that the plan asks for, with those that do not count because an illegal move ended them.
+    planned: Vec<Verified>,
+    refused: Vec<Refused>,
+}
+
+impl<'r> Read<'r> {
+    fn of(run: &'r Archive) -> Read<'r> {
+        let ground = Ground::of(run).ok();
+        let marks = ground.as_ref().and_then(|ground| ground.plan.as_ref()).map_or_else(BTreeSet::new, Plan::marks);
+        let (mut games, refused) = Verifier::new().wanting(marks).verify_all(&run.found);
+        let name = &run.about.run;
+        // Without a plan, games are in the order in which they ended.
+        let Some(ground) = ground else {
+            let (done, walk) = (Results::new(), Walk::default());
+            return Read { run, plan: None, done, walk, games, planned: Vec::new(), refused };
+        };
+        let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
+        let walk = ground.walk(run, &records);
+        walk.put_in_order(name, &mut games);
+        let (done, _) = results(name, &*ground.schedule, &records);
+        let counts = |game: &&Verified| {
+            let key = key_of(name, &game.record().header.episode).map(|(key, _)| key);
+            let done = key.and_then(|key| done.get(key));
+            matches!(done, Some(Done::Points(_) | Done::Invalid)) && game.reason().counts()
+        };
+        let planned = games.iter().filter(counts).cloned().collect();
+        Read { run, plan: ground.plan, done, walk, games, planned, refused }
+    }
+
+    /// Who was evaluated, how, and what it cost; nothing for a tournament.
+    fn head(&self, transcripts: Option<String>) -> Option<RunHead> {
+        let (about, plan) = (&self.run.about, self.plan.as_ref()?);
+        let results = rows_on(&[], &about.run, plan, &self.done, &self.walk, &self.planned);
+        let costs = self.costs();
+        let candidates = about.agents.iter().enumerate().filter(|(_, agent)| agent.candidate);
+        let agent = |(at, agent): (usize, &AgentId)| HeadAgent {
+            name: agent.name.clone(),
+            spec: AgentSpec::parse(&agent.spec)
+                .map_or_else(|_| agent.spec.clone(), |spec| llm::essence(&spec).to_string()),
+            model: model(&agent.spec),
+            cost: costs.get(&at).map(|usage| HeadCost {
+                calls: usage.calls,
+                tokens_in: usage.tokens_in,
+                tokens_out: usage.tokens_out,
+                usd: usage.usd,
+                unpriced: usage.unpriced,
+                hours: usage.seconds / 3600.0,
+            }),
+            results: results.iter().filter(|row| row.agent == agent.name).map(result).collect(),
+        };
+        let share = about.shard.map(|shard| format!("shard {shard}")).into_iter();
+        let scale = (about.scale != 1.0).then(|| format!("numbers of blocks times {}", about.scale));
+        let only = (!about.only.is_empty()).then(|| format!("only {}", about.only.join(", ")));
+        Some(RunHead {
+            run: about.run.clone(),
+            program: about.ludex.clone(),
+            begun: about.begun.clone(),
+            suite: about.suite.name.clone(),
+            title: plan.suite.title.clone(),
+            version: about.suite.version,
+            digest: about.suite.digest.clone(),
+            seeds: describe::seeds(about),
+            share: share.chain(scale).chain(only).collect::<Vec<_>>().join("; "),
+            agents: candidates.map(agent).collect(),
+            transcripts,
+            matches: self.matches(plan),
+        })
+    }
+
+    /// What the calls of each agent cost, by its index in the run.
+    fn costs(&self) -> HashMap<usize, Usage> {
+        let mut out: HashMap<usize, Usage> = HashMap::new();
+        for (episode, calls) in &self.run.calls {
+            let Some(place) = self.walk.of_episode(&self.run.about.run, episode) else { continue };
+            for line in calls {
+                if let Some(&who) = place.seats.get(line.seat) {
+                    out.entry(who).or_default().add(&line.call);
+                }
+            }
+        }
+        out
+    }
+
+    /// Its matches in the order of the plan.
+    fn matches(&self, plan: &Plan) -> Vec<HeadMatch> {
+        let mut games: Vec<&Verified> = self.games.iter().collect();
+        games.sort_by_key(|game| game.result().order);
+        let link = |game: &Verified| {
+            let episode = &game.record().header.episode;
+            let planned = self.walk.of_episode(&self.run.about.run, episode)?;
+            let seat = |(seat, who): (&ludex_referee::result::SeatResult, &usize)| {
+                let name = plan.agents.get(*who).map_or(seat.name.as_str(), |agent| agent.name.as_str());
+                seat.payoff.map_or_else(|| name.to_owned(), |payoff| format!("{name} {payoff}"))
+            };
+            let seats: Vec<String> = game.result().seats.iter().zip(&planned.seats).map(seat).collect();
+            let part = plan.parts[planned.part].part.id.clone();
+            Some(HeadMatch { part, episode: episode.clone(), what: seats.join(" \u{2013} ") })
+        };
+        games.into_iter().filter_map(link).collect()
+    }
+}
+
+/// The model of a spec, its endpoint and how it is prompted; nothing for another agent.
+fn model(spec: &str) -> Vec<(String, String)> {
+    let Ok(spec) = AgentSpec::parse(spec) else { return Vec::new() };
+    if spec.class() != AgentClass::Model {
+        return Vec::new();
+    }
+    let facts = [("Model", "model"), ("Endpoint", "base_url"), ("Prompting", "prompting")];
+    facts.into_iter().filter_map(|(title, name)| Some((title.to_owned(), spec.text(name)?))).collect()
+}
+
+fn result(row: &PartResult) -> HeadResult {
+    HeadResult {
+        part: row.part.clone(),
+        tally: row.tally,
+        score: row.score,
+        level: row.level.as_ref().map(|level| level.level),
+        topped: row.level.as_ref().is_some_and(|level| level.topped),
+        lost_by_answers: row.lost_by_answers,
+        discarded: row.discarded + row.invalid,
+    }
+}
+
+/// Pictures of a strip.
+const STRIP: usize = 12;
+
+/// The figures of the suites that were played, each over all runs of its suite.
+fn figures(read: &[Read]) -> Vec<Drawn> {
+    let mut out: Vec<Drawn> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for first in read {
+        let (digest, Some(plan)) = (&first.run.about.suite.digest, &first.plan) else { continue };
+        if plan.suite.figures.is_empty() || !seen.insert(digest) {
+            continue;
+        }
+        let same = read.iter().filter(|other| other.run.about.suite.digest == *digest);
+        let tables = same.filter_map(|other| {
+            let plan = other.plan.as_ref()?;
+            Some(table(&other.run.about.run, plan, &other.done, &other.walk, &other.planned))
+        });
+        let (rows, groups) = (Rows::new(join(tables)), plan.suite.groups());
+        let strips = |part: &str| strip(first, part);
+        let ground = FigureGround { rows: &rows, groups: &groups, pictures: &strips };
+        for figure in &plan.suite.figures {
+            let mut drawn = Drawn::of(figure, &ground);
+            // Two suites may have figures of the same name.
+            if out.iter().any(|other| other.id == drawn.id) {
+                drawn.id = format!("{}-{}", plan.suite.name, drawn.id);
+            }
+            out.push(drawn);
+        }
+    }
+    out
+}
+
+/// Pictures of the first match of a part that was played to its end: the positions in even steps, with the first and the last.
+fn strip(read: &Read, part: &str) -> Strip {
+    let of_part = |game: &&Verified| {
+        let place = read.walk.of_episode(&read.run.about.run, &game.record().header.episode);
+        place.zip(read.plan.as_ref()).is_some_and(|(place, plan)| plan.parts[place.part].part.id == part)
+    };
+    let Some(game) = read.planned.iter().filter(of_part).min_by_key(|game| game.result().order) else {
+        return Strip::default();
+    };
+    let mut pictures = Vec::new();
+    let mut steps = history::steps(&**game.game(), game.record());
+    // The record was verified, so each of its steps can be played.
+    while let Some(Ok(step)) = steps.next() {
+        if step.played {
+            let svg = step.after.view(Viewer::Public).picture(Viewer::Public).svg;
+            pictures.push(Picture { svg, caption: format!("move {}", pictures.len() + 1) });
+        }
+    }
+    let last = pictures.len().saturating_sub(1);
+    let shown: BTreeSet<usize> = (0..STRIP).map(|k| k * last / (STRIP - 1)).collect();
+    let pictures = pictures.into_iter().enumerate().filter(|(k, _)| shown.contains(k)).map(|(_, picture)| picture);
+    Strip { pictures: pictures.collect() }
 }

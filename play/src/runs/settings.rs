@@ -49,6 +49,9 @@ pub struct RunSettings {
     /// The prompts of language models: hash by part and agent.
     #[serde(default)]
     pub prompts: BTreeMap<String, String>,
+    /// The version of the prompts' wording ([`llm::WORDING`]); 0 in runs of older builds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wording: u32,
     /// Whether its records hold the digests of the calls that its language models made. They do in runs of this version.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub calls_bound: bool,
@@ -169,6 +172,7 @@ impl RunSettings {
             games: games.collect(),
             prompts,
             calls_bound: true,
+            wording: llm::WORDING,
             begun: crate::time::now_text(),
         })
     }
@@ -245,6 +249,8 @@ impl RunSettings {
         // If the agents differ, their prompts differ too, and the agents have been named above.
         if self.agents.iter().map(|a| &a.name).eq(now.agents.iter().map(|a| &a.name)) {
             maps("prompts of", &self.prompts, &now.prompts);
+            let reworded = self.wording != now.wording && !self.prompts.is_empty();
+            out.extend(reworded.then(|| format!("wording of prompts: was {}, is {}", self.wording, now.wording)));
         }
         out
     }
@@ -253,6 +259,10 @@ impl RunSettings {
 /// The agents in a role, in words.
 pub(crate) fn names(agents: &[RoleAgent]) -> String {
     agents.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// A spec without the arguments that may change during a run.

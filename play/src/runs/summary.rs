@@ -143,13 +143,30 @@ fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
 pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) -> Vec<PartResult> {
     let walk = Walk::new(plan, &ids(plan), done, &[]);
     walk.put_in_order(run, &mut games);
+    let scales = rate(&counted(run, done, &games), &RatingOptions::default());
+    rows_on(&scales, run, plan, done, &walk, &games)
+}
+
+/// The games that count.
+fn counted<'g>(run: &str, done: &Results, games: &'g [Verified]) -> Vec<&'g Verified> {
     let counts = |game: &&Verified| {
         let key = key_of(run, &game.record().header.episode).map(|(key, _)| key);
         key.is_some_and(|key| matches!(done.get(key), Some(Done::Points(_))))
     };
-    let counted: Vec<&Verified> = games.iter().filter(counts).collect();
-    let scales = rate(&counted, &RatingOptions::default());
-    let all = observed(run, plan, done, &walk, &games);
+    games.iter().filter(counts).collect()
+}
+
+/// As [`rows`], by games in the order of the plan, with the ratings of these scales.
+pub(super) fn rows_on(
+    scales: &[Scale],
+    run: &str,
+    plan: &Plan,
+    done: &Results,
+    walk: &Walk,
+    games: &[Verified],
+) -> Vec<PartResult> {
+    let counted = counted(run, done, games);
+    let all = observed(run, plan, done, walk, games);
     let mut out = Vec::new();
     for (at, part) in plan.parts.iter().enumerate() {
         let string = &part.game.spec().string;
@@ -160,7 +177,7 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
             // As an opponent it is not evaluated.
             let own = if part.part.itself { here.of_first(a) } else { here.clone() }.of_agent(a);
             let samples = own.samples();
-            let rated = scale_of(&scales, part).and_then(|s| rated(s, name));
+            let rated = scale_of(scales, part).and_then(|s| rated(s, name));
             let mut answers = Answers::default();
             samples.iter().for_each(|s| answers.add(&s.own().answers));
             let lost = samples.iter().filter(|s| s.game.reason == Reason::Illegal && s.game.at_fault == Some(s.seat));
@@ -196,7 +213,7 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
                 row.invalid += invalid;
                 let mut tally = part.tally(&pairing, done);
                 if place > 1 || pairing.len() > 2 {
-                    tally = among_many(run, &walk, (at, a), &pairing, &counted);
+                    tally = among_many(run, walk, (at, a), &pairing, &counted);
                 } else if place == 1 {
                     std::mem::swap(&mut tally.wins, &mut tally.losses);
                 }
@@ -291,8 +308,9 @@ pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
     for summary in &plan.suite.summaries {
         let covered = plan.parts.iter().filter(|part| summary.covers(&part.part));
         let values = covered.map(|part| {
+            let metric = summary.asked(&part.part);
             let own = rows.iter().filter(|row| row.part == part.part.id);
-            own.filter_map(|row| Some((row.agent.clone(), value(row, &summary.metric)?))).collect()
+            own.filter_map(|row| Some((row.agent.clone(), value(row, metric.as_deref()?)?))).collect()
         });
         out.extend(summary.means(&values.collect::<Vec<_>>()));
     }

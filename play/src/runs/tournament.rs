@@ -262,6 +262,7 @@ impl Contest {
             only: Vec::new(),
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
             calls_bound: true,
+            wording: ludex_agents::llm::WORDING,
             begun: crate::time::now_text(),
             ..RunSettings::default()
         }

@@ -10,6 +10,8 @@ pub struct Usage {
     pub calls: u64,
     /// Tokens read.
     pub tokens_in: u64,
+    /// Those of the tokens read that came from the endpoint's cache, where it counts them.
+    pub cached_tokens: u64,
     /// Tokens written.
     pub tokens_out: u64,
     /// Those of the tokens written that were thoughts, where the endpoint counts them.
@@ -28,6 +30,7 @@ impl Usage {
         self.calls += 1;
         self.tokens_in += call.tokens.input;
         self.tokens_out += call.tokens.out;
+        self.cached_tokens += call.cached_tokens.unwrap_or(0);
         self.reasoning_tokens += call.reasoning_tokens.unwrap_or(0);
         match call.usd {
             // In billionths, so that the sum does not depend on the order.

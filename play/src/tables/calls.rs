@@ -37,6 +37,8 @@ pub struct CallRow {
     pub finish: Option<String>,
     /// tokens read
     pub tokens_in: u64,
+    /// how many of the tokens read came from the endpoint's cache, where it counts them
+    pub cached_tokens: Option<u64>,
     /// tokens written
     pub tokens_out: u64,
     /// how many of the tokens written were thoughts, where the endpoint tells
@@ -81,6 +83,7 @@ fn row(run: &Archive, line: &CallLine) -> Result<CallRow, String> {
         answer: call.answer.clone(),
         finish: call.finish.clone(),
         tokens_in: call.tokens.input,
+        cached_tokens: call.cached_tokens,
         tokens_out: call.tokens.out,
         reasoning_tokens: call.reasoning_tokens,
         estimated: call.estimated,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::selection::{BY, OF, Picked, WHERE, grouped, pick, value_of};
+use super::selection::{BY, OF, Picked, WHERE, group_of, grouped, pick, value_of};
 use super::{ANY, Args, Metric, ParamDef, Scope, Takes, Value, mean as mean_of, number};
 use crate::rows::Rows;
 
@@ -40,7 +40,7 @@ fn mean(rows: &Rows, args: &Args) -> Option<Value> {
         }
         mean_of(&values.map(|(_, value)| value).collect(), ANY)
     };
-    if args.given("by").is_none() {
+    if group_of(args).is_none() {
         return number(all(&picked.iter().collect::<Vec<_>>()));
     }
     let groups = grouped(picked.iter().filter_map(|p| Some((p.group.clone()?, p))));

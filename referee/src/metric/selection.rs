@@ -28,7 +28,7 @@ pub(super) struct Picked<'r> {
 /// The values of `of`, where `where` holds, with their groups by `by`. Without a group a value is left out if groups are asked
 /// for.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
-    let (by, only) = (args.given("by"), args.given("where"));
+    let (by, only) = (group_of(args), args.given("where"));
     let (groups, conditions) = (by.map(|by| Beside::new(rows, by)), only.map(|only| Beside::new(rows, only)));
     let picked = rows.observed(args.text("of")).into_iter().filter_map(|seen| {
         let holds = |beside: &Beside| beside.of(&seen).is_some_and(is_true);
@@ -44,6 +44,11 @@ pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
         }
     });
     picked.collect()
+}
+
+/// The mark whose values are groups. The groups of a mark by itself are its values: then nothing is grouped.
+pub(super) fn group_of(args: &Args) -> Option<&str> {
+    args.given("by").filter(|by| *by != args.text("of"))
 }
 
 /// The values of another mark, by where they were made.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::selection::{BY, OF, Picked, WHERE, grouped, pick, word};
+use super::selection::{BY, OF, Picked, WHERE, group_of, grouped, pick, word};
 use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
@@ -46,7 +46,7 @@ fn share(rows: &Rows, args: &Args) -> Option<Value> {
     if all.is_empty() && !args.is("per", "match") {
         return None;
     }
-    let shares: Vec<(String, Measure)> = match (args.given("is"), args.given("by")) {
+    let shares: Vec<(String, Measure)> = match (args.given("is"), group_of(args)) {
         (Some(is), None) => return number(fitting(&all, is)),
         (Some(is), Some(_)) => {
             let groups = grouped(picked.iter().filter_map(|p| Some((p.group.clone()?, p))));

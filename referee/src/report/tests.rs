@@ -172,3 +172,77 @@ fn from_lines_to_the_report() {
     assert_eq!((report.records, refused), (3, vec!["x.jsonl:3".to_owned(), "x.jsonl:4".to_owned()]));
     assert_eq!(report.scales[0].games, 3);
 }
+
+fn with_runs() -> Report {
+    use super::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, RunHead};
+    let agent = |name: &str| HeadAgent {
+        name: name.into(),
+        spec: "llm model=m\u{202e}<i>".into(),
+        model: vec![("Model".into(), "m".into()), ("Endpoint".into(), "a place".into())],
+        cost: Some(HeadCost { calls: 7, tokens_in: 4321, tokens_out: 99, usd: 0.125, unpriced: 0, hours: 1.5 }),
+        results: vec![HeadResult { part: "ttt".into(), level: Some(2), ..HeadResult::default() }],
+    };
+    let run = RunHead {
+        run: "first".into(),
+        suite: "quick".into(),
+        version: 3,
+        digest: "d1ge57".into(),
+        agents: vec![agent("<b>&co"), agent("mcts, 100")],
+        transcripts: Some("transcripts-first.html".into()),
+        matches: vec![HeadMatch {
+            part: "ttt".into(),
+            episode: "first.ttt.0-1.0.0".into(),
+            what: "a 1 \u{2013} b 0".into(),
+        }],
+        ..RunHead::default()
+    };
+    let mut report = sample();
+    report
+        .scales
+        .iter_mut()
+        .filter(|scale| scale.game == "tic_tac_toe")
+        .for_each(|scale| scale.part = Some("ttt".into()));
+    report.with_runs(vec![run], Vec::new())
+}
+
+#[test]
+fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
+    let report = with_runs();
+    let html = report.to_html();
+    for text in [
+        "Run first",
+        "version 3, digest <code>d1ge57</code>",
+        "llm model=m\u{fffd}&lt;i&gt;",
+        "7, with 4321 tokens read and 99 written",
+        "0.1250 US dollars; 1.50 hours of waiting",
+        "id=\"figure-leaderboard\"",
+        "<a href=\"#figure-leaderboard\">Leaderboard</a>",
+        "<a href=\"transcripts-first.html#first.ttt.0-1.0.0\">a 1 \u{2013} b 0</a>",
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
+    for outside in ["http", "src=", "<link", "<script", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}: the page loads nothing");
+    }
+    // Every target of a link in the page is there.
+    for link in html.split("href=\"#").skip(1) {
+        let id = link.split('"').next().unwrap();
+        assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    let board = &report.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data;
+    let csv = board.to_csv();
+    let mean = report.headline.iter().find(|row| row.name == "mcts, 100").unwrap().rating;
+    assert!(csv.contains(&format!("\"mcts, 100\",all games,Rating,{mean},")), "{csv}");
+    let needed = report.scales.iter().flat_map(|s| &s.agents).filter(|a| a.name == "mcts, 100");
+    let needed = needed.filter_map(|a| a.blocks_for_30).max().unwrap();
+    assert!(csv.contains(&format!("\"mcts, 100\",all games,Blocks for \u{b1}30,{needed},")), "{csv}");
+    assert!(csv.contains("\"mcts, 100\",ttt,Level,2,"), "{csv}");
+    assert!(!csv.contains("random,"), "only who is evaluated");
+    let names: Vec<String> = report.files().into_iter().map(|(name, _)| name).collect();
+    for name in
+        ["report.html", "report.json", "figures/leaderboard.tex", "figures/leaderboard.csv", "figures/overall.svg"]
+    {
+        assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+    }
+    assert_eq!(html, with_runs().to_html(), "the same input, the same page");
+}

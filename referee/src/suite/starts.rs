@@ -15,7 +15,10 @@ use serde_json::Value;
 use super::{Part, SuiteError};
 
 /// The files of starts that come with the program, by name.
-pub const STARTS: &[(&str, &str)] = &[("reference-starts.jsonl", include_str!("../../suites/reference-starts.jsonl"))];
+pub const STARTS: &[(&str, &str)] = &[
+    ("reference-starts.jsonl", include_str!("../../suites/reference-starts.jsonl")),
+    ("llmarena-spots.jsonl", include_str!("../../suites/llmarena-spots.jsonl")),
+];
 
 /// The part of a game that a match plays.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]

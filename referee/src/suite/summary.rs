@@ -15,7 +15,7 @@ pub const SCORE: &str = "score";
 pub struct Summary {
     /// Its name in results: a word of small letters, digits, `_` and `-`.
     pub id: String,
-    /// What is averaged: [`SCORE`] or a metric that parts ask for, as results name it.
+    /// What is averaged: [`SCORE`] or a metric that parts ask for, as results name it, or its id alone.
     pub metric: String,
     /// Over what.
     #[serde(default)]
@@ -74,6 +74,16 @@ impl Summary {
         grouped && !self.except.contains(&part.id)
     }
 
+    /// What it averages of a part, as results name it: the metric as it is written, else the first with this id, whatever its
+    /// arguments. `None` if the part asks for neither.
+    pub fn asked(&self, part: &Part) -> Option<String> {
+        if self.metric == SCORE {
+            return Some(SCORE.to_owned());
+        }
+        let written = part.metrics.iter().find(|ask| ask.to_string() == self.metric);
+        written.or_else(|| part.metrics.iter().find(|ask| ask.id == self.metric)).map(ToString::to_string)
+    }
+
     /// The means of all agents, in the order in which they first appear. `values` are those of each part that it covers, by agent; an agent
     /// without a value in a part has its mean over the others.
     pub fn means(&self, values: &[Vec<(String, f64)>]) -> Vec<SummaryScore> {
@@ -115,8 +125,7 @@ impl Suite {
             {
                 return Err(format!("summary {id:?}: no part is in the group {other:?}"));
             }
-            let asked = |part: &Part| metric == SCORE || part.metrics.iter().any(|ask| ask.to_string() == *metric);
-            if !self.parts.iter().any(|part| summary.covers(part) && asked(part)) {
+            if !self.parts.iter().any(|part| summary.covers(part) && summary.asked(part).is_some()) {
                 return Err(format!("summary {id:?}: none of its parts asks for the metric {metric:?}"));
             }
         }

@@ -32,6 +32,7 @@ fn the_reference_names_every_field() {
             let line = line.trim_start_matches(['#', ' ']);
             line.starts_with(&format!("{field} ="))
                 || line.starts_with(&format!("[{field}"))
+                || line.starts_with(&format!("[[{field}]]"))
                 || line.contains(&format!(".{field}]"))
         });
         assert!(set, "{field} is not explained");
@@ -103,7 +104,7 @@ fn what_is_wrong_is_named() {
         ("opponents = [\"@reference\"]", "opponents = [\"@referense\"]", "did you mean @reference?"),
         ("opponents = [\"@reference\"]", "opponents = [\"random\"]", "no part has \"@reference\" among its opponents"),
         ("count = 1 ", "count = 2 ", "role \"reference\": count = 2, but 1 agent named"),
-        ("name = \"reference\"\nagents", "name = \"Ref\"\nagents", "role \"Ref\": a word"),
+        ("name = \"reference\"\nagents", "name = \"Ref\"\nagents", "part \"roles\": there is no role \"reference\""),
         ("name = \"cot\"", "name = \"brief\"", "each its own"),
         ("parts = [\"roles\"]", "parts = [\"rolls\"]", "variant \"brief\": there is no part \"rolls\""),
         ("name = \"listed\"", "name = \"listed\"\nparts = [\"nim\"]", "name no parts"),

@@ -258,19 +258,21 @@ impl Hub {
         let mut suite = Suite::parse(text, &games).map_err(|e| unkept(&e))?;
         let bad = |message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path("roles"));
         suite.keep_only(&request.only).map_err(|e| bad(e.to_string()))?;
-        let mut cast = Cast::new();
-        for (role, agents) in &request.roles {
+        let named = |agent: &String| RoleAgent { name: agent.clone(), spec: agent.clone() };
+        let given = request.roles.iter().map(|(role, agents)| (role.clone(), agents.iter().map(named).collect()));
+        let mut cast: Cast = given.collect();
+        // First whether there are such roles, and of this size: to build an agent costs something.
+        suite.fill(&cast).map_err(|e| bad(e.to_string()))?;
+        for (role, agents) in &mut cast {
             let named = format!("@{role}");
-            for (at, agent) in agents.iter().enumerate() {
-                let mut filled = RoleAgent { name: agent.clone(), spec: agent.clone() };
-                for part in suite.parts.iter().filter(|part| part.opponents.contains(&named)) {
-                    for game in part.games(&games).map_err(|e| unkept(&e))? {
-                        let seated = self.config.opponents.seat(agent, &game, true);
+            for part in suite.parts.iter().filter(|part| part.opponents.contains(&named)) {
+                for game in part.games(&games).map_err(|e| unkept(&e))? {
+                    for (at, (agent, text)) in agents.iter_mut().zip(&request.roles[role]).enumerate() {
+                        let seated = self.config.opponents.seat(text, &game, true);
                         let seated = seated.map_err(|e| Box::new(e.path("roles").at(at)))?;
-                        filled = RoleAgent { name: seated.name, spec: seated.spec.to_string() };
+                        *agent = RoleAgent { name: seated.name, spec: seated.spec.to_string() };
                     }
                 }
-                cast.entry(role.clone()).or_insert_with(Vec::new).push(filled);
             }
         }
         suite.fill(&cast).map_err(|e| bad(e.to_string()))?;

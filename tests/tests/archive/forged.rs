@@ -130,7 +130,7 @@ type Change = (&'static str, fn(&mut Files));
 const EPISODES: &str = "episodes.jsonl";
 const CALLS: &str = "calls.jsonl";
 
-/// Sixty-two changes.
+/// Sixty-three changes.
 const CHANGES: &[Change] = &[
     // Settings.
     ("half the scale", |f| document(f, "run.json", |v| v["scale"] = json!(0.5))),
@@ -149,6 +149,7 @@ const CHANGES: &[Change] = &[
     ("other prompts", |f| {
         document(f, "run.json", |v| v["prompts"].as_object_mut().unwrap().values_mut().for_each(|d| *d = json!("00")))
     }),
+    ("other wording", |f| document(f, "run.json", |v| drop(v.as_object_mut().unwrap().remove("wording")))),
     ("no prompts", |f| document(f, "run.json", |v| v["prompts"] = json!({}))),
     ("calls not bound", |f| document(f, "run.json", |v| drop(v.as_object_mut().unwrap().remove("calls_bound")))),
     ("another program", |f| document(f, "run.json", |v| v["ludex"] = json!("ludex/9.0.0"))),

@@ -7,6 +7,7 @@ mod fields;
 mod models;
 mod once;
 mod policies;
+mod reports;
 mod shards;
 mod skills;
 mod walls;

@@ -65,7 +65,8 @@ fn strong_and_weak_stand_ins_are_rated_in_the_right_order() {
 fn ten_kills_cost_no_call_twice_and_change_nothing() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "mcts sims=10"]);
-    let model = stub.model("m", "price_in=1 price_out=2");
+    // Conversations continue where they were, too.
+    let model = stub.model("m", "price_in=1 price_out=2 prompting=chat memory=3");
     let whole = place.evaluate(&model, "whole", &[]);
     let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json"];
     let cut = killed(&place, "cut", &line, 10, 60_000);
@@ -85,10 +86,10 @@ fn ten_kills_cost_no_call_twice_and_change_nothing() {
 /// The estimate, with what `ludex agents check` measured, against what the run used.
 #[test]
 fn estimates_are_near_what_is_used() {
-    for plays in ["random", "mcts sims=30"] {
+    for (plays, method) in [("random", "cot"), ("mcts sims=30", "cot"), ("mcts sims=30", "chat memory=4")] {
         let place = Place::new();
         let stub = Stub::start(&place, &["--agent", plays, "--out-tokens", "60"]);
-        let model = stub.model("m", "prompting=cot");
+        let model = stub.model("m", &format!("prompting={method}"));
         let added = ["agents", "add", "little", "--spec", &model, "--price-in", "1", "--price-out", "5"];
         assert!(place.ludex(&added).ok);
         let checked = place.ludex(&["agents", "check", "little", "--json"]);
@@ -139,7 +140,7 @@ fn every_method_plays_every_game() {
     }
     fs::write(place.path("all.toml"), &suite).unwrap();
     let stub = Stub::start(&place, &["--agent", "random"]);
-    let methods = ["prompt", "cot variant=3", "sc_cot n=3", "tot", "self_refine"];
+    let methods = ["prompt", "cot variant=3", "sc_cot n=3", "tot", "self_refine", "parts", "chat memory=2"];
     for (k, method) in methods.iter().enumerate() {
         let model = stub.model("m", &format!("prompting={method} emotion={}", k % 2 == 0));
         let run = format!("r{k}");
@@ -158,6 +159,9 @@ fn every_method_plays_every_game() {
             assert!(matches!(reason, "finished" | "truncated"), "{method}: {game} ended by {reason}");
             assert_eq!(record["seats"][0]["kind"], "llm");
         }
+        // A conversation is found again in the calls, and so is every other prompt.
+        let verified = place.ludex(&["verify", &run]);
+        assert!(verified.ok, "{method}: {}{}", verified.out, verified.err);
     }
 }
 

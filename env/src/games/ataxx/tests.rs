@@ -260,3 +260,20 @@ fn parameters_are_checked() {
         assert_eq!(error.name.as_deref(), Some(name), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_move_that_repeats_a_step_says_so() {
+    for (game, word) in [("ataxx", ""), ("ataxx(preset=botzone)", "repeats an earlier step and loses at once")] {
+        let mut s = load(game).unwrap().start();
+        play(&mut *s, "a7c7 g7e7 c7a7 e7g7");
+        let view = s.view(Viewer::Seat(0));
+        let told: Vec<String> = s.legal_list(0).iter().map(|&a| view.gloss(0, a)).filter(|g| !g.is_empty()).collect();
+        assert_eq!(told.join("; "), word);
+    }
+}
+
+#[test]
+fn people_see_the_names_of_rows_and_columns() {
+    let drawn = load("ataxx").unwrap().start().view(Viewer::Public).drawing(Viewer::Public);
+    assert!(drawn.starts_with("  a b c d e f g\n7 x . . . . . o\n6 "), "{drawn}");
+}

@@ -44,6 +44,7 @@ impl Craft for Tables {
     const ID: &'static str = "battle_cards";
     const TITLE: &'static str = "Battle cards";
     const PAGE: &'static str = include_str!("../battle_cards.md");
+    const MANUAL: &'static str = include_str!("../battle_cards.j2");
     const PRESETS: &'static [PresetText] = &[
         ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
         (

@@ -201,6 +201,7 @@ fn seat_0_sees_the_board_from_above() {
     let g = game(4, 3);
     let view = g.view(&board(&g, &["...", "b..", "..w", "www"], "b"), Viewer::Public);
     assert_eq!(g.text(&view), "4...\n3b..\n2..w\n1www\n abc\n");
-    assert_eq!(g.drawing(&view, Viewer::Seat(1)), g.text(&view));
-    assert_eq!(g.drawing(&view, Viewer::Seat(0)), "1www\n2w..\n3..b\n4...\n cba\n");
+    let drawn = "  a b c\n4 . . .\n3 b . .\n2 . . w\n1 w w w\n";
+    assert_eq!([g.drawing(&view, Viewer::Seat(1)), g.drawing(&view, Viewer::Public)], [drawn, drawn]);
+    assert_eq!(g.drawing(&view, Viewer::Seat(0)), "  c b a\n1 w w w\n2 w . .\n3 . . b\n4 . . .\n");
 }

@@ -417,3 +417,20 @@ fn black_sees_the_board_from_his_side() {
     let odd = View { fen: "x/9".into(), ..view };
     assert!(g.drawing(&odd, Viewer::Seat(0)).contains("8 x"));
 }
+
+#[test]
+fn a_move_that_draws_by_repetition_says_so() {
+    let dance = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1";
+    let told = |params: Params, moves: &str| {
+        let g = game(params);
+        let s = play(&g, moves);
+        let a = find(&g, &s, "Ng8").unwrap();
+        let other = find(&g, &s, "Nd5").unwrap();
+        let view = g.view(&s, Viewer::Seat(0));
+        [g.gloss(&view, 0, a), g.gloss(&view, 0, other)]
+    };
+    let [back, on] = told(Params::default(), dance);
+    assert!(back.contains("draw") && on.is_empty(), "{back}, {on}");
+    assert!(told(Params::default(), "Nf3 Nf6 Ng1").iter().all(String::is_empty), "the second time");
+    assert!(told(Params { repetition: 0, ..Params::default() }, dance).iter().all(String::is_empty));
+}

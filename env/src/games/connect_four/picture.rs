@@ -21,7 +21,7 @@ pub(super) fn picture(game: &ConnectFour, view: &View) -> Picture {
     }
     for column in 0..columns {
         let ([x, _], [middle, _]) = (grid.corner([column, 0]), grid.middle([column, 0]));
-        sketch.text(Paint::Faint, Anchor::Middle, [middle, top + height + 16], 14, &column.to_string());
+        sketch.text(Paint::Faint, Anchor::Middle, [middle, top + height + 18], 14, &column.to_string());
         sketch.cell(&column.to_string(), [x, top, width / columns as i32, height]);
     }
     let status = board::status(game, view, view.to_move.as_deref(), ["x (red)", "o (yellow)"]);

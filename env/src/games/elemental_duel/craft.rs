@@ -49,6 +49,7 @@ impl Craft for Tables {
     const ID: &'static str = "elemental_duel";
     const TITLE: &'static str = "Elemental duel";
     const PAGE: &'static str = include_str!("../elemental_duel.md");
+    const MANUAL: &'static str = include_str!("../elemental_duel.j2");
     const PRESETS: &'static [PresetText] = &[
         ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
         (

@@ -370,3 +370,14 @@ fn games_in_sgf() {
     let handicap = sgf(&Params { handicap: 2, ..Params::default() }, &[(1, 0)], &[]);
     assert_eq!(handicap, "(;FF[4]CA[UTF-8]GM[1]SZ[19]KM[7.5]HA[2]AB[dp][pd]\n;W[as])\n");
 }
+
+#[test]
+fn a_move_that_ends_the_game_by_repetition_says_so() {
+    let told = |superko: &str, seat: usize| {
+        let s = on_2x2(superko, "a1 b1 a2 b2 a1 a2");
+        s.legal_list(seat).iter().map(|&a| s.view(Viewer::Seat(seat)).gloss(seat, a)).collect::<Vec<_>>()
+    };
+    assert_eq!(told("draw", 0), ["brings an earlier board back: the game ends as a draw", ""]);
+    assert_eq!(told("loses", 0), ["repeats an earlier position and loses at once", ""]);
+    assert_eq!(told("forbidden", 0), [""]);
+}

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Params, handicap_points};
-use crate::board::{row, square};
+use crate::board::{labelled, letters, numbers, row, square};
 use crate::game::{Action, Seat};
 use crate::sgf;
 
@@ -88,10 +88,14 @@ pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
 
 /// The same under a heading for people.
 pub(super) fn drawing(view: &View, komi: f64, next: Seat) -> String {
+    let size = view.board.len().min(LETTERS.len());
     let stones = ["Black (X)", "White (O)"][next & 1];
     let move_ = view.moves.len() + 1;
     let heading = if view.end.is_some() { String::new() } else { format!("Move {move_}: {stones} to play; ") };
-    under(&format!("{heading}White gets {komi} points more at the end"), view)
+    let mut names = numbers(1, size as u32);
+    names.reverse();
+    let board = labelled(&view.board[..size], &letters(&LETTERS[..size]), &names);
+    format!("{heading}White gets {komi} points more at the end\n\n{board}{}", remarks(view))
 }
 
 /// Board, letters, and a line on the ko or the end.
@@ -102,6 +106,12 @@ fn under(heading: &str, view: &View) -> String {
         out.push_str(&format!("{:2} {line}\n", size - i));
     }
     out.push_str(&format!("   {}\n", LETTERS[..size].to_uppercase()));
+    out + &remarks(view)
+}
+
+/// A line on the ko or the end.
+fn remarks(view: &View) -> String {
+    let mut out = String::new();
     if let Some(point) = &view.ko {
         out.push_str(&format!("\nko: {point} may not be retaken at once\n"));
     }

@@ -13,7 +13,7 @@ const HAND: i32 = 122;
 fn paint(letter: Option<char>) -> Paint {
     match letter {
         Some('R') => Paint::FaceRed,
-        Some('Y') => Paint::Yellow,
+        Some('Y') => Paint::FaceYellow,
         Some('G') => Paint::FaceGreen,
         Some('B') => Paint::FaceBlue,
         _ => Paint::FaceInk,

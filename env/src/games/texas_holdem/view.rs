@@ -237,10 +237,13 @@ impl TexasHoldem {
 
     /// The same with the chips of each move.
     pub(super) fn told(&self, view: &View) -> String {
-        self.in_words(view, |m| match m.action {
+        let words = self.in_words(view, |m| match m.action {
             FOLD => format!("p{} {}", m.seat, m.name),
             _ => format!("p{} {} ({} in all)", m.seat, m.name, m.to),
-        })
+        });
+        let moving = view.hands > 1 || self.table.random_seats;
+        let order: Vec<String> = view.now.positions.iter().map(|p| format!("p{p}")).collect();
+        if moving && !order.is_empty() { format!("Positions from 1 on: {}\n{words}", order.join(", ")) } else { words }
     }
 
     fn in_words(&self, view: &View, of: fn(&MoveView) -> String) -> String {

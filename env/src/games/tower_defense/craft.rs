@@ -43,6 +43,7 @@ impl Craft for Tables {
     const ID: &'static str = "tower_defense";
     const TITLE: &'static str = "Tower defence";
     const PAGE: &'static str = include_str!("../tower_defense.md");
+    const MANUAL: &'static str = include_str!("../tower_defense.j2");
     const PRESETS: &'static [PresetText] = &[
         ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
         (

@@ -34,14 +34,15 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
         let title = format!("player_{p}{me}{role}");
         seat_panel(&mut sketch, area, &title, view.to_move.iter().any(is));
         sketch.cell(&format!("p{p}"), area);
-        let votes = view.votes.iter().filter(|v| is(&v.target) && v.round + 1 >= view.round).count();
+        let votes =
+            view.votes.iter().filter(|v| is(&v.target) && u32::from(v.round) + 1 >= u32::from(view.round)).count();
         if let Some(out) = out {
             sketch.text(
                 Paint::Red,
                 Anchor::End,
                 [area[0] + 283, area[1] + 16],
                 13,
-                &format!("out in round {}", out.round + 1),
+                &format!("out in round {}", u32::from(out.round) + 1),
             );
         } else if votes > 0 {
             sketch.text(Paint::Faint, Anchor::End, [area[0] + 283, area[1] + 16], 13, &format!("votes: {votes}"));

@@ -122,7 +122,7 @@ pub(super) fn replayed(
             let Some(spec) = spec.cloned() else { continue };
             let agent: Arc<dyn Agent> = if model(&Some(&spec)) {
                 let key = (game.spec().string.clone(), spec.to_string());
-                match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, game), Ok) {
+                match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, game, run.about.wording), Ok) {
                     Ok(agent) => once::again(&part.once, record, seat, readers.entry(key).or_insert(agent).clone()),
                     // An agent that does not fit its part was named with the settings.
                     Err(_) => continue,
@@ -151,7 +151,10 @@ pub(super) fn replayed(
                 .map(|line| of_line(run, line, "a call of a question that the match did not ask".to_owned())),
         );
     }
-    (wrong, None)
+    let older = run.about.wording != llm::WORDING;
+    let note =
+        older.then(|| "prompts were not rendered again: the run's are worded as an older build does it".to_owned());
+    (wrong, note)
 }
 
 /// The terms of a match, by its record.

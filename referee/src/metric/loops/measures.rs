@@ -48,7 +48,7 @@ impl Loops {
         components.iter().enumerate().for_each(|(k, own)| own.iter().for_each(|&node| of[node] = k));
         let within = edges.iter().filter(|(a, b, _)| of[*a] == of[*b]).count();
         let triangles = triangles(n, &graph);
-        let most = if n % 2 == 0 { n * (n * n).saturating_sub(4) } else { n * (n * n - 1) } as f64 / 24.0;
+        let most = if n.is_multiple_of(2) { n * (n * n).saturating_sub(4) } else { n * (n * n - 1) } as f64 / 24.0;
         let mut longest = Some(0);
         for own in components.iter().filter(|own| own.len() > 1) {
             longest = longest.zip(longest_circle(own, &graph)).map(|(a, b)| a.max(b));

@@ -220,6 +220,7 @@ fn marks_by_hand() {
     near(DECISIONS, "share of=action is=fold", "A", 2.0 / 3.0);
     near(DECISIONS, "share of=action is=fold where=could", "A", 0.5);
     near(DECISIONS, "share of=equity is=>=0.5", "A", 1.0 / 3.0);
+    shares(DECISIONS, "share of=action by=action", "A", &[("fold", 2.0 / 3.0), ("raise", 1.0 / 3.0)]);
     near(DECISIONS, "distinct of=action", "A", 2.0);
     shares(DECISIONS, "share of=action is=fold by=could", "A", &[("0", 1.0), ("1", 0.5)]);
     let Some(Value::Points(points)) = value(DECISIONS, "points y=equity", "A") else { panic!("no points") };

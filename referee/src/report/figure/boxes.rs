@@ -2,7 +2,7 @@
 
 use super::axes::{Rows, Scale, below, words};
 use super::data::Boxes;
-use super::svg::{Svg, WIDTH, colour};
+use super::svg::{Hold, Svg, WIDTH, colour};
 use super::{Draw, Kind};
 use crate::report::text::number;
 
@@ -51,6 +51,8 @@ fn draw(data: &Boxes, title: &str) -> String {
             svg.rect(&class, [q1, y + 2.0], [(q3 - q1).max(1.0), THICK - 4.0], &tip);
             svg.line("median", [median, y + 2.0], [median, y + THICK - 2.0]);
             svg.circle("mean", [mean, middle], 3.0, "");
+        } else {
+            svg.text(Hold::Start, "soft", [rows.left + 4.0, y + THICK / 2.0 + 4.0], "\u{2013}");
         }
         y += THICK + 8.0;
     }

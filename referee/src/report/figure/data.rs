@@ -84,7 +84,7 @@ impl Column {
 }
 
 impl Grid {
-    /// The numbers of a column that are no margins.
+    /// The numbers of a column without the margins.
     pub(crate) fn column(&self, at: usize) -> impl Iterator<Item = (usize, Measure)> + '_ {
         let rows = self.cells.len() - self.margin_rows.min(self.cells.len());
         self.cells[..rows].iter().enumerate().filter_map(move |(row, cells)| Some((row, (*cells.get(at)?)?)))

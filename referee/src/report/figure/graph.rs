@@ -62,7 +62,9 @@ fn draw(data: &Arrows, title: &str) -> String {
         let [x, y] = [4.0 + WIDTH / 2.0 * (k / lines) as f64, top + 16.0 * (k % lines) as f64];
         let class = if data.highlight == Some(k) { "strong" } else { "" };
         svg.text(Hold::Start, class, [x, y], &letter(k));
-        svg.text(Hold::Start, class, [x + 22.0, y], &fit(name, WIDTH / 2.0 - 30.0));
+        // A bold name is wider.
+        let room = WIDTH / 2.0 - if class.is_empty() { 30.0 } else { 48.0 };
+        svg.text(Hold::Start, class, [x + 22.0, y], &fit(name, room));
     }
     let about = "An arrow runs from the winner to the loser; the numbers are in the table below.";
     svg.end(top + 16.0 * lines as f64, title, about)

@@ -168,7 +168,7 @@ impl Figure {
                     }
                 }
                 let set = |name: &String, spot: &mut Spot| spot.name = Some(name.clone());
-                distinct(names.into_iter()).into_iter().map(|name| item(name.clone(), name, set)).collect()
+                distinct(names).into_iter().map(|name| item(name.clone(), name, set)).collect()
             }
         }
     }

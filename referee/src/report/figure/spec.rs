@@ -231,8 +231,8 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
 pub struct KnownPart<'a> {
     /// Its id.
     pub id: &'a str,
-    /// The marks that its game has, if they are known.
-    pub marks: Option<Vec<&'a str>>,
+    /// The marks that its game has.
+    pub marks: Vec<&'a str>,
 }
 
 impl Figure {
@@ -261,14 +261,12 @@ impl Figure {
         }
         self.check_fields(kind)?;
         let own = |part: &&KnownPart| self.has(part.id);
-        let marks = || parts.iter().filter(own).map(|part| part.marks.as_deref());
-        let known: BTreeSet<&str> = marks().flatten().flatten().copied().collect();
-        let all = marks().all(|marks| marks.is_some());
+        let known: BTreeSet<&str> = parts.iter().filter(own).flat_map(|part| part.marks.iter().copied()).collect();
         let know = |mark: &str| {
             let names: Vec<&str> = known.iter().copied().collect();
             let there =
                 if names.is_empty() { "they have none".into() } else { format!("there are: {}", names.join(", ")) };
-            if !all || known.contains(mark) {
+            if known.contains(mark) {
                 Ok(())
             } else {
                 Err(format!("the games of its parts have no mark {mark:?}; {there}"))

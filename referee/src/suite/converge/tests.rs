@@ -92,7 +92,7 @@ fn nobody_plays_more_than_the_most() {
     assert!((0..3).all(|who| of(who) <= 200) && (0..3).filter(|&who| of(who) == 200).count() >= 2);
     assert_eq!(all.len() as u64, plan.matches_at_most());
     // Matches that do not count are not played again, and do not count for the games that are wanted.
-    let lost = |block: &Block| if block.index % 2 == 0 { Done::Discarded } else { result(block) };
+    let lost = |block: &Block| if block.index.is_multiple_of(2) { Done::Discarded } else { result(block) };
     let (all, _) = played(&self::plan(3, STOP, 1.0), lost, <[Block]>::to_vec);
     let counted = |who: usize| all.iter().filter(|b| b.index % 2 == 1 && b.pairing.contains(&who)).count();
     assert!((0..3).all(|who| counted(who) >= 20), "{}", all.len());

@@ -178,7 +178,7 @@ impl Table {
     }
 
     /// The game with its parameters.
-    pub fn game(&self) -> &str {
+    pub fn game_string(&self) -> &str {
         &self.game.spec().string
     }
 

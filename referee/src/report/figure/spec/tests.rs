@@ -2,7 +2,7 @@ use super::*;
 
 fn read(text: &str) -> Result<Figure, String> {
     let figure: Figure = toml::from_str(text).map_err(|e| e.to_string())?;
-    let known = |id| KnownPart { id, marks: Some(vec!["action", "equity"]) };
+    let known = |id| KnownPart { id, marks: vec!["action", "equity"] };
     figure.check(&[known("a"), known("b")])?;
     Ok(figure)
 }

@@ -108,7 +108,7 @@ fn variants_of_a_suite_play_in_the_place_of_candidates() {
     let variant = last.variant.as_ref().unwrap();
     assert_eq!((variant.candidate, variant.name.as_str(), last.spec.as_str()), (1, "cot, listed", "b"));
     // The arguments of the part's variant come before those of the suite's.
-    assert_eq!(variant.llm.to_string().trim(), "prompting = \"cot\"\nlegal = false");
+    assert_eq!(variant.llm, "prompting = \"cot\"\nlegal = false".parse().unwrap());
     // A variant that plays two parts is one agent.
     assert_eq!(plan.agents.iter().filter(|e| e.name == "a / plain").count(), 1);
     assert_eq!(plan.agents.iter().filter(|e| e.variant.is_none() && e.candidate).count(), 2);
@@ -178,7 +178,7 @@ fn a_shuffled_order_is_drawn_within_each_cycle_and_survives_a_stop() {
     let (plain, drawn) = (keys(&plan(1, "")), keys(&shuffled));
     assert_eq!(drawn.len(), 3 * 12);
     assert_ne!(plain, drawn);
-    assert_eq!(plain.iter().collect::<BTreeSet<_>>(), drawn.iter().collect());
+    assert_eq!(plain.iter().collect::<BTreeSet<_>>(), drawn.iter().collect::<BTreeSet<_>>());
     let cycle = |key: &String| Place::parse(key).unwrap().index / 2;
     assert!(drawn.iter().map(cycle).is_sorted(), "cycle by cycle");
     let pairings = |at: usize| -> Vec<Vec<usize>> {
@@ -212,7 +212,7 @@ fn a_sweep_is_one_more_match_of_each_table() {
     for (k, (key, seats)) in all.iter().enumerate() {
         let turn = Place::parse(key).unwrap().turn;
         assert_eq!((turn, part.game_at(turn)), (k % 8, k % 8 / 2));
-        assert_eq!(seats, &if turn % 2 == 0 { [0, 1] } else { [1, 0] });
+        assert_eq!(seats, &if turn.is_multiple_of(2) { [0, 1] } else { [1, 0] });
     }
     // All of a block share its seed.
     let seeds = part.match_seeds(Seeds::Open(1), Deals::Paired);

@@ -171,7 +171,9 @@ impl Host<'_> {
         let table = Table::new(join, &id, seat, self.matches, self.has(Trouble::Extras));
         let asked = format!("joined with {}", json!(join));
         let table = table.map_err(|why| Fault::new(5, asked.clone(), why))?;
-        if self.script.documents() && ludex_env::load(wanted).is_ok_and(|game| game.spec().string != table.game()) {
+        if self.script.documents()
+            && ludex_env::load(wanted).is_ok_and(|game| game.spec().string != table.game_string())
+        {
             return Err(other);
         }
         self.table = Some(table);

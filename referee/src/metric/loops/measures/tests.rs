@@ -12,7 +12,7 @@ fn of(n: usize, edges: &[(usize, usize)]) -> Loops {
 /// referee/tests/data/values.py made the numbers.
 #[test]
 fn measures_are_those_of_networkx() {
-    let all: Json = serde_json::from_str(include_str!("../../../tests/data/values.json")).unwrap();
+    let all: Json = serde_json::from_str(include_str!("../../../../tests/data/values.json")).unwrap();
     let graphs = all["graphs"].as_array().unwrap();
     assert!(graphs.len() > 4);
     for graph in graphs {

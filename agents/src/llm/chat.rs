@@ -1,0 +1,33 @@
+//! One conversation over a match: what was asked and answered before a question, from the calls that the journal keeps.
+
+use ludex_env::{Ask, Journal};
+
+use super::api::{Message, Role};
+use super::call::Call;
+
+/// The questions of this match before `ask` with their answers, the oldest first, at most `most` of them.
+///
+/// Each kept call holds its own conversation, so the last one tells all before it. Nothing is in memory: a match that is played
+/// again from its calls has the same conversation. Without a journal there is none.
+pub(super) fn before(ask: &Ask<'_>, most: usize) -> Vec<Message> {
+    let Some(journal) = ask.journal() else { return Vec::new() };
+    let turns = (0..=ask.turn).rev();
+    let of_turn = |turn: u32| {
+        let attempts = if turn == ask.turn { ask.attempts().len() } else { usize::MAX };
+        last_of(journal, turn, attempts)
+    };
+    let Some(call) = turns.into_iter().find_map(of_turn) else { return Vec::new() };
+    let mut all: Vec<Message> = call.messages.into_iter().filter(|m| m.role != Role::System).collect();
+    // An endpoint does not take an empty message.
+    let said = if call.answer.trim().is_empty() { "(no answer)".to_owned() } else { call.answer };
+    all.push(Message::new(Role::Assistant, said));
+    all.drain(..all.len().saturating_sub(2 * most));
+    all
+}
+
+/// The last call of a turn that asked for the move, among the first `attempts`.
+fn last_of(journal: &dyn Journal, turn: u32, attempts: usize) -> Option<Call> {
+    let call = |attempt: usize| journal.recall(&format!("{turn}.{attempt}.0"));
+    let last = (0..attempts).map_while(call).last()?;
+    serde_json::from_value(last).ok()
+}

@@ -1,0 +1,67 @@
+//! `ludex rate --metric`: of tables and of records.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::ludex;
+
+const LADDER: &str = "part,agent,opponent,wins,draws,losses,level\n\
+                      gomoku,M,anchor 0,16,0,0,0\n\
+                      gomoku,M,anchor 1,5,0,27,1\n";
+
+#[test]
+fn tables_are_measured() {
+    let at = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(at.path().join(name), text).unwrap();
+    write("ladder.csv", LADDER);
+    let rate = |args: &[&str]| ludex(at.path(), &[&["rate", "--from-table"], args].concat());
+    let told = rate(&["ladder.csv", "--metric", "level", "--arg", "of=progress", "--json"]).json();
+    assert_eq!((&told["metric"], &told["args"]), (&json!("level"), &json!({"of": "progress"})));
+    let value = &told["values"][0];
+    assert_eq!((&value["part"], &value["agent"], &value["kind"]), (&json!("gomoku"), &json!("M"), &json!("number")));
+    // BotzoneBench: 5-0-27 is 31.25 %.
+    assert_eq!((value["value"]["value"].as_f64(), &value["value"]["n"]), (Some(31.25), &json!(32)));
+    let text = rate(&["ladder.csv", "--metric", "level"]).well();
+    assert!(text.contains("progress") && text.contains("31.2"), "{text}");
+    write("scores.json", r#"[{"agent": "a", "part": "p", "value": 4}, {"agent": "b", "part": "p", "value": 3}]"#);
+    let told = rate(&["scores.json", "--metric", "normalised", "--json"]).json();
+    assert_eq!(told["values"][1]["value"]["value"].as_f64(), Some(75.0));
+    write("bad.csv", &LADDER.replace("5,0,27", "5,-1,27"));
+    write("both.csv", "part,agent,opponent,wins,draws,losses\np,A,B,1,0,1\np,B,A,2,0,0\n");
+    for (args, why) in [
+        (&["bad.csv", "--metric", "level"][..], "bad.csv: row 3, column draws: \"-1\" is not a whole number"),
+        (&["both.csv", "--metric", "wdl"], "both.csv: row 3, column wins: B against A is 2-0-0, but row 2 says 1-0-1"),
+        (&["ladder.csv", "--metric", "elo"], "elo needs columns that this table of results lacks: cycle, order"),
+        (&["ladder.csv", "--metric", "levl"], "there is no metric \"levl\"; did you mean level?"),
+        (&["ladder.csv", "--metric", "level", "--arg", "form=new"], "form = \"new\" is not one of paper, corrected"),
+        (&["ladder.csv", "--metric", "level", "--arg", "form"], "--arg form: it has the form NAME=VALUE"),
+        (&["ladder.txt", "--metric", "level"], "ladder.txt: a table ends in .csv or .json"),
+        (&["none.csv", "--metric", "level"], "none.csv cannot be read"),
+    ] {
+        let err = rate(args).fails();
+        assert!(err.contains(why), "{err:?} does not say {why:?}");
+    }
+    let directed = rate(&["both.csv", "--metric", "wdl", "--directed", "--json"]).json();
+    assert_eq!(directed["values"][0]["value"][0], json!(["wins", {"value": 1.0, "n": 4}]));
+}
+
+#[test]
+fn records_are_measured_with_marks_and_labels() {
+    let at = tempfile::tempdir().unwrap();
+    let seats = ["--seat", "random", "--seat", "anchor level=1"];
+    let play = [&["match", "connect_four"][..], &seats, &["--pairs", "1", "--out", "games.jsonl"]].concat();
+    ludex(at.path(), &play).well();
+    let records = fs::read_to_string(at.path().join("games.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
+    let label = json!({"episode": first["episode"], "seat": 0, "turn": 1, "label": "endgame"});
+    fs::write(at.path().join("labels.jsonl"), format!("{label}\n")).unwrap();
+    let rate = |args: &[&str]| ludex(at.path(), &[&["rate", "games.jsonl", "--unrated"], args].concat());
+    let told = rate(&["--metric", "share", "--arg", "of=missed_win", "--json"]).json();
+    assert_eq!(told["values"][0]["kind"], "shares", "{told}");
+    let told = rate(&["--metric", "labels", "--labels", "labels.jsonl", "--json"]).json();
+    assert_eq!(told["values"][0]["value"][0][0], "endgame");
+    fs::write(at.path().join("labels.jsonl"), "{\"episode\": \"x\"}\n").unwrap();
+    let err = rate(&["--metric", "labels", "--labels", "labels.jsonl"]).fails();
+    assert!(err.contains("labels.jsonl: line 1: missing field"), "{err}");
+}

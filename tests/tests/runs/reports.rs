@@ -1,0 +1,99 @@
+//! Reports of runs: several in one leaderboard, with figures, transcripts, and the same numbers in every form.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Place, SUITE};
+
+const FIGURES: &str = r#"
+[[figure]]
+id = "scores"
+title = "Scores"
+kind = "table"
+columns = "part"
+cell = "score_rate"
+margins = ["mean"]
+highlight = "best"
+
+[[figure]]
+id = "boards"
+title = "Boards"
+kind = "strip"
+part = "four"
+
+[[figure]]
+id = "effort"
+title = "Length and score"
+kind = "scatter"
+pages = "part"
+x = "length"
+y = "score_rate"
+"#;
+
+#[test]
+fn two_runs_stand_in_one_report() {
+    let place = Place::new();
+    fs::write(place.path("small.toml"), [SUITE, FIGURES].concat()).unwrap();
+    let all = [place.evaluate("random", "a", &[]).json(), place.evaluate("mcts sims=4", "b", &[]).json()];
+    // A run has its own report.
+    let own = fs::read_to_string(place.of_run("a", "report.html")).unwrap();
+    assert!(own.contains("Run a") && own.contains("id=\"figure-scores\"") && !own.contains("transcripts-"));
+    assert!(place.of_run("a", "figures/scores.csv").exists());
+
+    let files = place.ludex(&["report", "a", "b", "--out", "both", "--json"]).json();
+    let files: Vec<&str> = files["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
+    assert!(files.iter().all(|file| place.path(file).is_file()), "{files:?}");
+    let read = |name: &str| fs::read_to_string(place.path("both").join(name)).unwrap();
+    let page = read("report.html");
+    for text in
+        ["Run a", "Run b", "version 1, digest", "id=\"figure-leaderboard\"", "id=\"figure-overall\"", "mcts sims=4"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+    for outside in ["http", "src=", "<link", "<script", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}: the page loads nothing");
+    }
+    // The numbers are those of the runs.
+    let scores = read("figures/scores.csv");
+    let leaders = read("figures/leaderboard.csv");
+    for run in &all {
+        for row in run["parts"].as_array().unwrap() {
+            let (agent, part) = (row["agent"].as_str().unwrap(), row["part"].as_str().unwrap());
+            let value = row["score"]["value"].as_f64().unwrap();
+            assert!(scores.contains(&format!("{agent},,{part},{value},")), "{agent} {part} {value}\n{scores}");
+            assert!(leaders.contains(&format!("{agent},{part},Score,{value},")), "{agent} {part} {value}\n{leaders}");
+        }
+    }
+    let json: Value = serde_json::from_str(&read("figures/scores.json")).unwrap();
+    assert_eq!(json["pages"][0]["data"]["rows"], serde_json::json!(["random", "mcts sims=4", "mean"]));
+    assert!(read("figures/scores.tex").contains("\\begin{tabular}{lrrr}"));
+    assert!(read("figures/boards.json").contains("<svg"), "the games have pictures");
+    assert!(read("figures/effort-1.svg").starts_with("<svg xmlns="));
+
+    // Each link leads to a match of the transcripts.
+    let mut links = 0;
+    for run in ["a", "b"] {
+        let file = format!("transcripts-{run}.html");
+        let told = read(&file);
+        for link in page.split(&format!("href=\"{file}#")).skip(1) {
+            let episode = link.split('"').next().unwrap();
+            assert!(told.contains(&format!("<section id=\"{episode}\"")), "{episode}");
+            links += 1;
+        }
+    }
+    assert_eq!(links, all.iter().map(|run| run["matches"].as_u64().unwrap()).sum::<u64>());
+
+    place.ludex(&["report", "a", "b", "--out", "again"]).well();
+    let again = fs::read_to_string(place.path("again/report.html")).unwrap();
+    assert_eq!(page.replace("both", "again"), again, "the same runs, the same page");
+
+    assert!(place.ludex(&["report", "a", "b", "--game", "nim", "--out", "no"]).fails().contains("--game is for files"));
+    fs::write(place.path("small.toml"), [SUITE, &FIGURES.replace("scatter", "scater")].concat()).unwrap();
+    let wrong = place.evaluate("random", "c", &[]);
+    assert!(
+        wrong.fails().contains("figure \"effort\": there is no kind \"scater\"; did you mean scatter?"),
+        "{}",
+        wrong.err
+    );
+}
