@@ -6,8 +6,8 @@ use minijinja::Value;
 use minijinja::value::Serde;
 use serde_json::Value as Json;
 
-use super::prompts::fill;
 use super::settings::RulesShown;
+use super::templates::fill;
 use crate::refusal::refused;
 
 /// The rules and the moves as a player reads them.

@@ -137,7 +137,10 @@ fn gtbench() {
 fn llmarena() {
     let small = Small {
         suite: "llmarena",
-        edits: &[("games = 50, sigma = 1.5, change = 0.25, over = 10, most = 400", "games = 4, sigma = 9, change = 9, over = 2, most = 8")],
+        edits: &[(
+            "games = 50, sigma = 1.5, change = 0.25, over = 10, most = 400",
+            "games = 4, sigma = 9, change = 9, over = 2, most = 8",
+        )],
         only: &[],
         unmeasured: &[],
         empty: &[],
