@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_broadcast_is_encoded_once() {
-        let event = Broadcast::new(Queued { join: "j".into(), waiting: 1, eta_ms: None }.into());
+        let event = Broadcast::new(ServerMessage::Queued(Queued { join: "j".into(), waiting: 1, eta_ms: None }));
         for encoding in [Encoding::Json, Encoding::MsgPack] {
             let bytes = || match event.frame(encoding).unwrap().message {
                 Message::Text(text) => Bytes::from(text),
