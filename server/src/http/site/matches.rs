@@ -60,7 +60,7 @@ pub(super) async fn lines(shared: &Shared, filter: &MatchFilter, limit: u32) -> 
         tracing::error!(%error, "matches could not be listed");
         Value::Null
     });
-    let lines = page["matches"].as_array().map(|list| list.iter().cloned().collect());
+    let lines = page["matches"].as_array().cloned();
     (lines.unwrap_or_default(), page["next"].as_u64())
 }
 

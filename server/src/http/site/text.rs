@@ -62,24 +62,24 @@ pub(super) fn rules(markdown: &str) -> String {
     });
     let mut links = Vec::new();
     // A link to a file of the book leads nowhere here: its words stay.
-    let parser = parser.filter_map(move |event| match &event {
+    let parser = parser.map(move |event| match &event {
         Event::Start(Tag::Link { .. }) => {
             links.push(true);
-            Some(event)
+            event
         }
         Event::Start(Tag::Emphasis) => {
             links.push(false);
-            Some(event)
+            event
         }
-        Event::End(TagEnd::Link) => Some(match links.pop() {
+        Event::End(TagEnd::Link) => match links.pop() {
             Some(false) => Event::End(TagEnd::Emphasis),
             _ => event,
-        }),
+        },
         Event::End(TagEnd::Emphasis) => {
             links.pop();
-            Some(event)
+            event
         }
-        _ => Some(event),
+        _ => event,
     });
     let mut out = String::with_capacity(markdown.len() * 2);
     html::push_html(&mut out, parser);
