@@ -19,6 +19,7 @@ mod probe;
 mod prompting;
 mod prompts;
 mod settings;
+mod templates;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -153,7 +154,7 @@ pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
 /// # Errors
 /// As [`render`].
 pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
-    Ok(read(spec)?.usd(tokens_in, api::Cached::default(), tokens_out))
+    Ok(read(spec)?.usd(tokens_in, settings::Cached::default(), tokens_out))
 }
 
 /// Arguments that say how calls are made, and not what is asked.

@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use ludex_protocol::message::{Legal, MatchView, SeatView};
+use ludex_protocol::message::{Legal, MatchView, PictureView, SeatView};
 use ludex_protocol::spec::{Dtype, LegalForm, TensorSpec};
 use ludex_protocol::tensor::{Tensor, Tensors};
 
 use crate::batch::Layout;
-use crate::erased::DynState;
-use crate::{Seat, Viewer};
+use crate::erased::{DynState, DynView};
+use crate::{Seat, Turn, Viewer};
 
 /// The views that were asked for. What the game lacks is left out: joins that name it are refused before.
 pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: Layout) -> SeatView {
     let spec = state.spec();
     let has = |v: MatchView| wanted.contains(&v);
     let mut view = SeatView::default();
-    if has(MatchView::Struct) || has(MatchView::Text) {
+    if has(MatchView::Struct) || has(MatchView::Text) || has(MatchView::Picture) {
         let seen = state.view(who);
+        view.picture = has(MatchView::Picture).then(|| drawn(state, &*seen, who));
         view.structure = has(MatchView::Struct).then(|| seen.value());
         view.text = has(MatchView::Text).then(|| seen.text());
     }
@@ -45,6 +46,18 @@ pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: 
         view.info = named(name, bytes(t, &|b| state.info(who, b)));
     }
     view
+}
+
+/// The picture of a view, with the gestures of a viewer who is to move.
+fn drawn(state: &dyn DynState, seen: &dyn DynView, who: Viewer) -> PictureView {
+    let mover = match (who, state.turn()) {
+        (Viewer::Seat(s), Turn::Seat(mover)) if s == mover => Some(s),
+        (Viewer::Seat(s), Turn::Together(acting)) if acting.iter().any(|a| a == s) => Some(s),
+        _ => None,
+    };
+    let gesture = |(seat, a): (Seat, u32)| Some((a.to_string(), seen.gesture(seat, a)?.0));
+    let legal = mover.into_iter().flat_map(|s| state.legal_list(s).into_iter().map(move |a| (s, a)));
+    PictureView { svg: seen.picture(who).svg, gestures: legal.filter_map(gesture).collect() }
 }
 
 fn first(t: &Option<BTreeMap<String, TensorSpec>>) -> Option<(&str, &TensorSpec)> {

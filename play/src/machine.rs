@@ -29,11 +29,12 @@ use ludex_env::present::view_of;
 use ludex_env::{Action, AgentKey, Ask, Attempt, Draw, DynState, Outcomes, Seat};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::MatchView;
-use ludex_protocol::message::{HeldMatch, MatchFrame, Resync, SeatView, ServerMessage, Turn as TurnFrame};
+use ludex_protocol::message::{HeldMatch, MatchFrame, PictureView, Resync, SeatView, ServerMessage, Turn as TurnFrame};
 use ludex_protocol::record::{Header, Reason, Record, Try};
 
 use self::clock::Clocks;
-use self::narrator::Narrator;
+use self::follow::Follower;
+use self::narrator::{Narrator, seen_of};
 use self::past::Memory;
 use self::story::Story;
 use self::terms::{Input, Kept, KeptAct, Output, Question, Setup};
@@ -111,7 +112,7 @@ impl Match {
             packed: None,
             places: (0..seats).map(|_| Place::default()).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
-            narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients)),
+            narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients).drawing()),
             keeps: true,
             decisions: 0,
             recalled: None,
@@ -294,14 +295,42 @@ impl Match {
         Some(turn)
     }
 
-    /// All frames of a watcher so far, each event with the views asked for.
+    /// All frames of a watcher so far, each event with the views asked for. Only the last event has a picture, because
+    /// those of a long match would fill any mailbox; [`Match::picture_after`] draws the others.
     pub fn retold(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
         let mut frames = Vec::new();
+        let of_seat = |s: Seat| self.setup.seats[s].views.contains(&MatchView::Picture);
+        let drawn = views.contains(&MatchView::Picture) || matches!(to, Watcher::Seat(s) if of_seat(s));
+        let views: Vec<MatchView> = views.iter().copied().filter(|v| *v != MatchView::Picture).collect();
         self.with_story(|story| {
             let mut narrator = Narrator::new(&self.setup, [to]);
-            narrator.tell(&self.setup, story, views, &mut |_, frame| frames.push(frame));
+            narrator.tell(&self.setup, story, &views, &mut |_, frame| frames.push(frame));
         });
+        let last = frames.iter_mut().rev().find_map(|f| if let MatchFrame::Event(e) = f { Some(e) } else { None });
+        if let (true, Some(last)) = (drawn, last) {
+            last.view.get_or_insert_default().picture = self.spectator_view(to, &[MatchView::Picture]).picture;
+        }
         frames
+    }
+
+    /// The picture that `to` sees after `heard` of the moves and outcomes that it hears of; after all of them if there are
+    /// fewer.
+    pub fn picture_after(&self, to: Watcher, heard: usize) -> Option<PictureView> {
+        let mut left = heard;
+        let mut view = None;
+        self.with_story(|story| {
+            let mut position = Follower::new(&*self.setup.game);
+            while let Some(transition) = position.next(story.events()) {
+                let heard = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
+                if heard > 0 && left == 0 {
+                    break;
+                }
+                left = left.saturating_sub(heard);
+                position.play(transition);
+            }
+            view = view_of(&*position.state, to.viewer(), &[MatchView::Picture], Layout::Ludex).picture;
+        });
+        view
     }
 
     /// The views of the position now, for a spectator.

@@ -187,7 +187,7 @@ impl GameResult {
     }
 
     /// Makes each agent another one in each role: `NAME/ROLE`, in games whose teams have names. A constant of a ladder holds for
-    /// all roles together, so the agents are no constants then.
+    /// all roles together, so agents are not constants then.
     pub fn by_role(&mut self) {
         let roles = self.game.roles();
         for (seat, team) in self.seats.iter_mut().zip(&self.teams) {

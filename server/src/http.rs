@@ -1,7 +1,9 @@
-//! HTTP on the one port: the upgrade to a WebSocket, and read-only JSON.
+//! HTTP on the one port: the upgrade to a WebSocket, read-only JSON for programs, pages for people.
 
 mod guard;
 mod pages;
+mod site;
+mod token;
 
 use std::cell::{Cell, OnceCell};
 use std::convert::Infallible;
@@ -43,7 +45,7 @@ where
     S: session::Io + Send + 'static,
 {
     // Most connections ask for no page: a router has some size, and they would hold one each for life.
-    let routes = OnceCell::new();
+    let (routes, site) = (OnceCell::new(), OnceCell::new());
     let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
         let asked = match guard::request(&request, peer.local, &shared.config.hosts) {
@@ -53,7 +55,7 @@ where
         let upgrade = asked.map(|accepted| {
             let accepted = accepted.map_err(|refused| refuse(refused, &request, &peer, &shared));
             accepted.map(|(encoding, answer)| {
-                let peer = Peer { bearer: bearer(request.headers()), ..peer.clone() };
+                let peer = Peer { bearer: token::of(request.headers()), ..peer.clone() };
                 opened.set(Some((hyper::upgrade::on(&mut request), encoding, peer)));
                 answer
             })
@@ -61,8 +63,13 @@ where
         match upgrade {
             Some(answer) => Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))),
             None => {
-                let routes =
-                    routes.get_or_init(|| TowerToHyperService::new(pages::routes(shared.clone(), peer.clone())));
+                let for_people = site::is_for_people(request.headers());
+                let programs = || pages::routes(shared.clone(), peer.clone());
+                let people = || site::routes(shared.clone(), peer.clone(), programs());
+                let routes = match for_people {
+                    true => site.get_or_init(|| TowerToHyperService::new(people())),
+                    false => routes.get_or_init(|| TowerToHyperService::new(programs())),
+                };
                 Either::Right(routes.call(request))
             }
         }
@@ -119,7 +126,14 @@ fn upgrade(request: &Request<Incoming>, shared: &Shared) -> Option<Result<(Encod
     } else if !says(header::SEC_WEBSOCKET_VERSION, "13") {
         Err((StatusCode::UPGRADE_REQUIRED, "version", "this server speaks WebSocket version 13"))
     } else {
-        guard::upgrade(request, &shared.config.origins).map(|key| open(headers, key))
+        let own =
+            token::bearer(headers).is_some() || token::in_cookie(headers).is_none() || token::is_from_here(headers);
+        match guard::upgrade(request, &shared.config.origins) {
+            Ok(_) if !own => {
+                Err((StatusCode::FORBIDDEN, "cookie", "the cookie of this server is for its own pages alone"))
+            }
+            checked => checked.map(|key| open(headers, key)),
+        }
     })
 }
 
@@ -153,12 +167,6 @@ fn open(headers: &HeaderMap, key: &HeaderValue) -> (Encoding, Answer) {
         fields.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(encoding.subprotocol()));
     }
     (chosen.unwrap_or(Encoding::Json), answer)
-}
-
-fn bearer(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 
 fn failed(status: StatusCode, error: Refusal) -> Answer {

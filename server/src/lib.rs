@@ -33,6 +33,7 @@ pub mod catalogue;
 pub mod compute;
 pub mod config;
 mod doors;
+mod frame;
 mod gym;
 mod http;
 pub mod ladders;

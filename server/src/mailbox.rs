@@ -1,10 +1,13 @@
 //! The way to one connection.
 
+use std::sync::Arc;
+
 use ludex_protocol::Id;
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::ServerMessage;
 use tokio::sync::mpsc;
 
+use crate::frame::Broadcast;
 use crate::pulse::Pulse;
 
 /// What a connection is to send, or to do, at the wish of others.
@@ -13,6 +16,8 @@ pub enum Out {
     /// A message; a reply with the `id` of its request. Boxed: the mailbox of a connection that does nothing holds room
     /// for many.
     Message(Option<Id>, Box<ServerMessage>),
+    /// An event that many get.
+    Broadcast(Arc<Broadcast>),
     /// Close the connection.
     Close(Close),
 }
@@ -64,6 +69,14 @@ impl Mailbox {
     /// There is no room, or nobody.
     pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
         self.put(Out::Message(None, Box::new(message)))
+    }
+
+    /// Puts an event in that many get, and that may be left out.
+    ///
+    /// # Errors
+    /// There is no room, or nobody.
+    pub fn broadcast(&self, event: Arc<Broadcast>) -> Result<(), Undelivered> {
+        self.put(Out::Broadcast(event))
     }
 
     fn put(&self, out: Out) -> Result<(), Undelivered> {

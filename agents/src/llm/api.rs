@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::settings::{Api, Settings, thinking_budget};
+use super::settings::{Api, Cached, Settings, thinking_budget};
 
 /// Who says a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,13 +54,6 @@ pub(super) struct Request<'a> {
     /// Data that only the stand-in for models reads.
     pub(super) metadata: Option<String>,
     pub(super) seed: Option<u64>,
-}
-
-/// Which of the tokens read came from the endpoint's cache, and which were put there; absent where it does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cached {
-    pub(super) read: Option<u64>,
-    pub(super) written: Option<u64>,
 }
 
 /// What the endpoint answered.

@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::answer::{self, Reading};
-use super::api::{CUT, Cached, Message, REFUSED, Request, Role, estimate};
+use super::api::{CUT, Message, REFUSED, Request, Role, estimate};
 use super::endpoint::{Failure, Sent};
 use super::model::Llm;
 use super::position;
 use super::prompts::{Task, Wants};
-use super::settings::Format;
+use super::settings::{Cached, Format};
 use crate::error::AgentError;
 
 /// A call as the journal keeps it, and as it is read from a run. Fields that are missing get their defaults, so that calls

@@ -1,9 +1,9 @@
 //! One conversation over a match: what was asked and answered before a question, from the calls that the journal keeps.
 
 use ludex_env::{Ask, Journal};
+use serde::Deserialize;
 
 use super::api::{Message, Role};
-use super::call::Call;
 
 /// The questions of this match before `ask` with their answers, the oldest first, at most `most` of them.
 ///
@@ -25,8 +25,15 @@ pub(super) fn before(ask: &Ask<'_>, most: usize) -> Vec<Message> {
     all
 }
 
+/// What is needed of a kept call.
+#[derive(Deserialize)]
+struct Said {
+    messages: Vec<Message>,
+    answer: String,
+}
+
 /// The last call of a turn that asked for the move, among the first `attempts`.
-fn last_of(journal: &dyn Journal, turn: u32, attempts: usize) -> Option<Call> {
+fn last_of(journal: &dyn Journal, turn: u32, attempts: usize) -> Option<Said> {
     let call = |attempt: usize| journal.recall(&format!("{turn}.{attempt}.0"));
     let last = (0..attempts).map_while(call).last()?;
     serde_json::from_value(last).ok()

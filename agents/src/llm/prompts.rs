@@ -1,13 +1,10 @@
 //! What is said to the model: templates filled with the game's page and the question. The templates know no game.
 
-use std::sync::LazyLock;
-
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, Attempt, GameRef, Issue};
 use ludex_protocol::spec::Dynamics;
 use ludex_protocol::{Move, Refusal};
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, UndefinedBehavior, Value, context};
+use minijinja::{Value, context};
 use serde_json::json;
 
 use super::api::{Message, Role};
@@ -15,24 +12,9 @@ use super::chat;
 use super::page::Page;
 use super::position;
 use super::settings::Wording;
+use super::templates::{TEMPLATES, render};
 use crate::error::AgentError;
 use crate::refusal::bad_value;
-
-/// Every template by its file name.
-const TEMPLATES: &[(&str, &str)] = &[
-    ("system.j2", include_str!("../../prompts/system.j2")),
-    ("question.j2", include_str!("../../prompts/question.j2")),
-    ("form.j2", include_str!("../../prompts/form.j2")),
-    ("prompt.j2", include_str!("../../prompts/prompt.j2")),
-    ("cot.j2", include_str!("../../prompts/cot.j2")),
-    ("thought.j2", include_str!("../../prompts/thought.j2")),
-    ("act.j2", include_str!("../../prompts/act.j2")),
-    ("vote.j2", include_str!("../../prompts/vote.j2")),
-    ("critique.j2", include_str!("../../prompts/critique.j2")),
-    ("refine.j2", include_str!("../../prompts/refine.j2")),
-    ("emotion.j2", include_str!("../../prompts/emotion.j2")),
-    ("parts.j2", include_str!("../../prompts/parts.j2")),
-];
 
 /// Advice for games that have some.
 const HINTS: &[(&str, &str)] = &[
@@ -43,18 +25,6 @@ const HINTS: &[(&str, &str)] = &[
     ("reversi", include_str!("../../prompts/hints/reversi.md")),
     ("tic_tac_toe", include_str!("../../prompts/hints/tic_tac_toe.md")),
 ];
-
-static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut env = Environment::new();
-    env.set_undefined_behavior(UndefinedBehavior::Strict);
-    env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
-    for (name, source) in TEMPLATES {
-        // The templates are part of the program and tests render them all: an error here is one of ours.
-        env.add_template(name, source).expect("a template of the program is well formed");
-    }
-    env
-});
 
 /// What is asked for beside the question itself.
 pub(super) struct Task {
@@ -233,21 +203,4 @@ fn attempt(a: &Attempt) -> Value {
     let issues: Vec<String> = a.issues.iter().take(ISSUES).map(one).collect();
     let more = a.issues.len().saturating_sub(ISSUES);
     context! { said => a.said(), why => a.why.as_str(), issues, more }
-}
-
-/// A template of others filled in, as [`render`] does it.
-pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja::Error> {
-    let mut text = ENVIRONMENT.render_str(template, context)?.trim().to_owned();
-    while text.contains("\n\n\n") {
-        text = text.replace("\n\n\n", "\n\n");
-    }
-    Ok(text)
-}
-
-/// A template of the program filled in, without blank lines at its ends.
-fn render(name: &str, context: &Value) -> Result<String, AgentError> {
-    let wrong =
-        |e: minijinja::Error| AgentError::infrastructure(format!("the prompt template {name} is at fault: {e:#}"));
-    let text = ENVIRONMENT.get_template(name).map_err(wrong)?.render(context).map_err(wrong)?;
-    Ok(text.trim().to_owned())
 }

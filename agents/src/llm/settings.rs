@@ -6,12 +6,18 @@ use ludex_protocol::Refusal;
 use ludex_protocol::error::shortened;
 use serde_json::{Map, Value};
 
-use super::api::Cached;
 use crate::refusal::{bad_value, refused};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 const COUNT: ArgKind = ArgKind::Int { min: 1, max: 64 };
 const PRICE: ArgKind = ArgKind::Number { min: 0.0, max: 1e6 };
+
+/// Which of the tokens read came from the endpoint's cache, and which were put there; absent where it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cached {
+    pub(super) read: Option<u64>,
+    pub(super) written: Option<u64>,
+}
 
 /// The arguments, in canonical order.
 pub(super) const ARGS: &[ArgDef] = &[

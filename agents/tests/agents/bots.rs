@@ -78,7 +78,7 @@ fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
 fn a_person_sees_the_board_and_moves() {
     let (mv, shown) = talk("tic_tac_toe", &[4], "o(0,0)\n");
     assert_eq!(mv, Some(Move::Id(0)));
-    assert!(shown.contains("...\n.x.\n...") && shown.contains("o to move: o(0,0), o(0,1)"), "{shown}");
+    assert!(shown.contains("0 . . .\n1 . x .\n2 . . .") && shown.contains("o to move: o(0,0), o(0,1)"), "{shown}");
     assert_eq!(talk("tic_tac_toe", &[4], "  A3 \n").0, Some(Move::Id(0)));
     assert_eq!(talk("connect_four", &[], "6\n").0, Some(Move::Id(6)));
 }

@@ -20,7 +20,7 @@ export type Dynamics = 'sequential' | 'simultaneous' | 'mixed';
 export type ChanceMode = 'deterministic' | 'explicit' | 'sampled';
 export type Information = 'perfect' | 'imperfect';
 export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns';
-export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts';
+export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture';
 export type AgentKind = 'bot' | 'llm' | 'human' | 'learner';
 export type Outcome = 'win' | 'loss' | 'draw' | 'none';
 export type Scope = 'gym' | 'play' | 'spectate' | 'admin';
@@ -403,7 +403,20 @@ export interface MatchStart extends Numbered {
   skip_forced?: boolean;
   seed_commit?: string;
 }
-export interface SeatView { struct?: unknown; text?: string; tensor?: WireTensors; info?: WireTensors }
+/** A position drawn for people. */
+export interface PictureView {
+  /** An SVG document; what a person can touch carries `data-cell`. */
+  svg: string;
+  /** Legal action -> the cells that mean it, in order. */
+  gestures?: Record<string, string[]>;
+}
+export interface SeatView {
+  struct?: unknown;
+  text?: string;
+  tensor?: WireTensors;
+  info?: WireTensors;
+  picture?: PictureView;
+}
 export interface TurnMessage extends Numbered {
   type: 'turn';
   re?: never;

@@ -44,6 +44,8 @@ pub(super) struct Narrator {
     present: usize,
     begun: bool,
     ended: bool,
+    /// Whether the events of seats that asked for pictures carry one.
+    draws: bool,
     /// In the order of [`Watcher`].
     ears: Vec<Ear>,
 }
@@ -63,9 +65,16 @@ impl Narrator {
             present: 0,
             begun: false,
             ended: false,
+            draws: false,
             ears: watchers.into_iter().map(ear).collect(),
             position,
         }
+    }
+
+    /// The same for watchers who listen while it happens: seats that asked for pictures get one with each event.
+    pub(super) fn drawing(mut self) -> Self {
+        self.draws = true;
+        self
     }
 
     /// Whether `to` listens.
@@ -108,6 +117,9 @@ impl Narrator {
     /// Sends an event, with the views of the position now.
     fn event(&mut self, ear: usize, kind: EventKind, setup: &Setup, views: &[MatchView], sink: &mut Sink) {
         let viewer = self.ears[ear].to.viewer();
+        let drawn =
+            self.draws && matches!(viewer, Viewer::Seat(s) if setup.seats[s].views.contains(&MatchView::Picture));
+        let views = if drawn { &[MatchView::Picture] } else { views };
         let view = (!views.is_empty()).then(|| view_of(&*self.position.state, viewer, views, Layout::Ludex));
         let event = Event { seq: 0, match_id: setup.header.episode.clone(), kind, view };
         self.send(ear, MatchFrame::Event(Box::new(event)), sink);

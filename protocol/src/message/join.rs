@@ -28,6 +28,8 @@ pub enum MatchView {
     Info,
     /// The texts of the legal actions (`turn.names`).
     Texts,
+    /// A drawing of the position for people.
+    Picture,
 }
 
 fn open_queue() -> String {

@@ -1,5 +1,7 @@
 //! A seat is to move.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,6 +27,21 @@ pub struct SeatView {
     /// The perfect-recall information state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
+    /// The position drawn for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<PictureView>,
+}
+
+/// A position drawn for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PictureView {
+    /// An SVG document. What a person can touch carries `data-cell`.
+    pub svg: String,
+    /// For the seat that is to move: legal action -> the cells that a person touches, in order, to mean it. Actions that are
+    /// missing here have no cells.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub gestures: BTreeMap<String, Vec<String>>,
 }
 
 /// `turn`: this seat is to move.

@@ -20,7 +20,7 @@ rng = random.Random(19)
 
 def of_trueskill():
     """Games one after another: seats, scores, teams; skills after all of them."""
-    env = trueskill.TrueSkill(draw_probability=0.10, backend="scipy")
+    env = trueskill.TrueSkill(draw_probability=0.10)
     cases = []
     duels = [([a, b], [s, 1 - s], []) for a, b, s in [(0, 1, 1), (1, 2, 0.5), (2, 0, 1), (0, 1, 0), (2, 1, 1), (0, 2, 0.5)]]
     free = [([0, 1, 2, 3], [4, 3, 2, 1], []), ([3, 2, 1, 0], [1, 4, 2, 3], []), ([1, 3, 0, 2], [3, 1, 2, 0], [])]

@@ -16,7 +16,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 
-use super::{Answer, bearer, failed};
+use super::{Answer, failed, site, token};
 use crate::auth::{self, Scopes};
 use crate::owners::Goods;
 use crate::peer::Peer;
@@ -50,6 +50,7 @@ pub(super) fn routes(shared: Arc<Shared>, peer: Peer) -> Router {
         .route("/runs", get(runs))
         .route("/runs/{run}", get(run))
         .route("/runs/{run}/{file}", get(run_file))
+        .merge(site::parts())
         .fallback(|| async {
             failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
         })
@@ -58,7 +59,7 @@ pub(super) fn routes(shared: Arc<Shared>, peer: Peer) -> Router {
 
 /// What the asker may do, or the answer that says why nothing.
 async fn granted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap) -> Result<Scopes, Box<Answer>> {
-    let token = bearer(headers);
+    let token = token::of(headers);
     match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
         Ok(grant) => Ok(grant.scopes),
         Err(e) => {

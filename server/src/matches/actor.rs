@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::hub::Hub;
 use crate::compute::{Panicked, caught};
+use crate::frame::Broadcast;
 use crate::mailbox::{Mailbox, Out, Undelivered};
 use crate::opponents::Pace;
 use crate::pulse::Pulse;
@@ -249,6 +250,7 @@ impl Actor {
             Cmd::Unspectate { session } => self.spectators.retain(|s| s.session != session),
             Cmd::Held(seat, answer) => drop(answer.send(self.machine.held(seat))),
             Cmd::Public(answer) => drop(answer.send(self.machine.public_events())),
+            Cmd::Picture(at, answer) => drop(answer.send(self.machine.picture_after(Watcher::Public, at))),
             Cmd::Ack { seat, seq } => {
                 if let Some(line) = self.lines.get_mut(seat) {
                     line.seen = line.seen.max(Some(seq));
@@ -331,17 +333,28 @@ impl Actor {
         }
     }
 
+    /// Sends a frame to the spectators. It is made once for each set of views that they asked for.
     fn broadcast(&mut self, to: Watcher, frame: MatchFrame) {
         let machine = &self.machine;
+        let mut made: Vec<(Vec<MatchView>, Arc<Broadcast>)> = Vec::new();
+        let mut shared = |views: &[MatchView]| {
+            let views = if matches!(frame, MatchFrame::Event(_)) { views } else { &[] };
+            if let Some((_, event)) = made.iter().find(|(of, _)| of == views) {
+                return event.clone();
+            }
+            let mut frame = frame.clone();
+            if let (MatchFrame::Event(event), false) = (&mut frame, views.is_empty()) {
+                event.view = Some(machine.spectator_view(to, views));
+            }
+            let event = Arc::new(Broadcast::new(frame.into()));
+            made.push((views.to_vec(), event.clone()));
+            event
+        };
         self.spectators.retain_mut(|s| {
             if s.to != to || s.behind {
                 return true;
             }
-            let mut frame = frame.clone();
-            if let (MatchFrame::Event(event), false) = (&mut frame, s.views.is_empty()) {
-                event.view = Some(machine.spectator_view(to, &s.views));
-            }
-            let told = s.mailbox.event(frame.into());
+            let told = s.mailbox.broadcast(shared(&s.views));
             s.behind = told == Err(Undelivered::Full);
             told != Err(Undelivered::Closed)
         });

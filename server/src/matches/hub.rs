@@ -2,6 +2,7 @@
 
 mod pages;
 mod restore;
+mod watch;
 
 use std::collections::HashMap;
 use std::fmt::Display;

@@ -17,11 +17,12 @@ use super::gate::{Gate, Passed, read_large};
 use super::hello;
 use super::wire::{Broken, Io, Wire};
 use crate::compute::caught;
+use crate::frame::Frame;
 use crate::gym::{Reply, internal};
 use crate::mailbox::Out;
 use crate::matches::Player;
 use crate::peer::Peer;
-use crate::sessions::replies::{Asked, Frame};
+use crate::sessions::replies::Asked;
 use crate::sessions::{Control, Session, Work};
 use crate::shared::Shared;
 
@@ -324,6 +325,10 @@ impl<S: Io> Connection<S> {
                 self.send(frame).await
             }
             Some(Out::Message(None, message)) => self.event(*message).await,
+            Some(Out::Broadcast(event)) => match event.frame(self.wire.encoding) {
+                Some(frame) => self.send(frame).await,
+                None => Ok(()),
+            },
             Some(Out::Close(with)) => Err(close_with(with)),
             // The player has let go of the mailbox: it was full.
             None => Err(close_with(close::TOO_SLOW)),

@@ -9,8 +9,9 @@ use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal, Rejected};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::auth::Scopes;
+use crate::frame::Frame;
 use crate::limits::Bucket;
-use crate::sessions::replies::{Admitted, Asked, Frame, Replies};
+use crate::sessions::replies::{Admitted, Asked, Replies};
 use crate::shared::Shared;
 
 /// The connection is closed after this many frames in a row that cannot be read as messages.

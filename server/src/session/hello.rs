@@ -15,11 +15,12 @@ use tokio_tungstenite::tungstenite::Message;
 use super::gate::payload;
 use super::wire::{Broken, Io, Wire};
 use crate::auth::{self, AuthError, Grant, Scopes};
+use crate::frame::Frame;
 use crate::gym::Gym;
 use crate::mailbox::{Mailbox, Out};
 use crate::matches::Player;
 use crate::peer::Peer;
-use crate::sessions::replies::{Frame, Replies};
+use crate::sessions::replies::Replies;
 use crate::sessions::{About, Control, Line, Session, Taken, Work};
 use crate::shared::Shared;
 

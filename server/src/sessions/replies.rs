@@ -4,41 +4,8 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
 
 use ludex_protocol::{ClientMessage, Encoding, Id};
-use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
-/// A message as it is sent, shared with the socket's buffer.
-#[derive(Clone, Debug)]
-pub(crate) struct Frame {
-    pub encoding: Encoding,
-    pub message: Message,
-}
-
-impl Frame {
-    pub fn new(encoding: Encoding, bytes: Vec<u8>) -> Self {
-        let message = match encoding {
-            Encoding::MsgPack => Message::Binary(Bytes::from(bytes)),
-            Encoding::Json => Message::Text(Utf8Bytes::try_from(bytes).unwrap_or_default()),
-        };
-        Frame { encoding, message }
-    }
-
-    /// The same message in another encoding, for a session that came back speaking differently.
-    pub fn speaking(&self, encoding: Encoding, depth: u32) -> Frame {
-        if self.encoding == encoding {
-            return self.clone();
-        }
-        let bytes: &[u8] = match &self.message {
-            Message::Text(text) => text.as_bytes(),
-            Message::Binary(bytes) => bytes,
-            _ => &[],
-        };
-        let again = self.encoding.decode_server(bytes, depth).ok();
-        match again.and_then(|(re, message)| encoding.encode_server(re, &message).ok()) {
-            Some(bytes) => Frame::new(encoding, bytes),
-            None => self.clone(),
-        }
-    }
-}
+use crate::frame::Frame;
 
 /// Bytes of a message that are not written anew for a digest.
 const BIG: usize = 64 << 10;

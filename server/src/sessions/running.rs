@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use ludex_env::Seat;
 use ludex_play::machine::terms::Input;
-use ludex_protocol::message::{HeldMatch, MatchEntry, MatchFrame, MatchView};
+use ludex_protocol::message::{HeldMatch, MatchEntry, MatchFrame, MatchView, PictureView};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
@@ -67,6 +67,8 @@ pub enum Cmd {
     Held(Seat, oneshot::Sender<HeldMatch>),
     /// What everybody may see so far.
     Public(oneshot::Sender<Vec<MatchFrame>>),
+    /// What the public is drawn after this number of moves and outcomes.
+    Picture(usize, oneshot::Sender<Option<PictureView>>),
     /// The match is over, and its sessions have had newer ones since: its task ends.
     Forget,
     /// The session of a seat is over. A match that waits for its agents is left to the store; others continue.

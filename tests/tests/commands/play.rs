@@ -78,8 +78,8 @@ fn a_board_is_seen_from_the_side_of_the_person() {
     };
     first("black", "chess", "  h g f e d c b a").unwrap();
     first("white", "chess", "  a b c d e f g h").unwrap();
-    first("black", "breakthrough", " hgfedcba").unwrap();
-    first("white", "breakthrough", " abcdefgh").unwrap();
+    first("black", "breakthrough", "  h g f e d c b a").unwrap();
+    first("white", "breakthrough", "  a b c d e f g h").unwrap();
     // Of two people at one terminal each sees it from their own side when asked.
     let shown = play(&["chess", "--seat", "human", "--seat", "human", "--seed", "1"], "e4\nquit\n");
     let white = shown.find("  a b c d e f g h").expect("White is asked first");

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(of(&[0, 1, 1]), [2.0, 2.0]);
         // The other diagonal, over the edge of the rows: (0,6) and (1,5).
         assert_eq!(of(&[6, 5, 5]), [2.0, 2.0]);
-        // Column 6 of one row and column 0 of the next are no neighbours.
+        // Column 6 of one row and column 0 of the next are not neighbours.
         assert_eq!(of(&[6, 0, 0]), [0.0, 0.0]);
     }
 }

@@ -248,7 +248,7 @@ fn moves_have_their_kind_and_risk() {
         let wanted = [(seat, "action", MarkValue::Word(word)), (seat, "risk", MarkValue::Number(risk))];
         assert_eq!(found, wanted, "{text}");
     }
-    // A card is dealt: that is no move. Then p1 plays one.
+    // A card is dealt: that is not a move. Then p1 plays one.
     let mut out = Marks::all();
     g.marks(&s, &[], &s, &mut out);
     assert!(out.take().is_empty());

@@ -172,8 +172,13 @@ impl<'de> Deserialize<'de> for Wish {
                 };
                 let (metric, title) = (text("metric")?, text("title")?);
                 let id = metric.ok_or_else(|| D::Error::custom("a table for a metric needs metric = ID"))?;
-                let from = args.remove("from").map(toml::Value::try_into::<f64>).transpose().map_err(D::Error::custom)?;
-                let parts = args.remove("parts").map(toml::Value::try_into::<Vec<String>>).transpose().map_err(D::Error::custom)?;
+                let from =
+                    args.remove("from").map(toml::Value::try_into::<f64>).transpose().map_err(D::Error::custom)?;
+                let parts = args
+                    .remove("parts")
+                    .map(toml::Value::try_into::<Vec<String>>)
+                    .transpose()
+                    .map_err(D::Error::custom)?;
                 Ok(Wish { ask: Ask { id, args }, title, from, parts: parts.unwrap_or_default() })
             }
             other => Err(D::Error::custom(format!("{other} is neither the id of a metric nor a table"))),

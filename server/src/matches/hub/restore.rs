@@ -265,7 +265,7 @@ impl Hub {
 /// The log of a match. That of an unrated match which is over was not kept to its end: its record says the same.
 pub(super) fn rows_of(kept: &KeptMatch) -> Result<Vec<Kept>, String> {
     match &kept.end {
-        Some(end) if !kept.row.rated => {
+        Some(end) if !kept.row.rated || kept.acts.is_empty() => {
             let record: Record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
             let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
             Ok(rows_of_record(&record, secret.skip_forced))

@@ -1,0 +1,140 @@
+//! Pictures of a match: who gets which, and when.
+
+use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
+use ludex_play::machine::{Match, Watcher};
+use ludex_protocol::message::{Act, MatchFrame, MatchView, PictureView};
+use ludex_protocol::record::{Header, RecordSeat};
+
+/// A match whose seat 0 asked for pictures, with all frames since its start.
+fn start(game: &str) -> (Match, Vec<Output>) {
+    let game = ludex_env::load(game).unwrap();
+    let spec = game.spec();
+    let seats = spec.players as usize;
+    let header = Header {
+        ludex: 1,
+        episode: "m_1".into(),
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        seats: vec![RecordSeat::default(); seats],
+        ..Header::default()
+    };
+    let seat = |views: &[MatchView]| SeatSetup { remote: true, views: views.to_vec(), ..SeatSetup::default() };
+    let mut of_seats = vec![seat(&[MatchView::Texts]); seats];
+    of_seats[0] = seat(&[MatchView::Picture]);
+    let setup = Setup {
+        seats: of_seats,
+        skip_forced: false,
+        seed: 1,
+        salt: [0; 16],
+        release: true,
+        grace_ms: Some(1_000),
+        run: None,
+        pair: None,
+        mirror: Vec::new(),
+        excerpt: Default::default(),
+        restarts: 0,
+        header,
+        game,
+    };
+    let mut m = Match::new(setup, 0);
+    m.listen(Watcher::Public);
+    let mut out = m.on(0, Input::Start);
+    (0..seats).for_each(|s| out.extend(m.on(0, Input::Online(s))));
+    m.delivered(0);
+    (m, out)
+}
+
+fn act(m: &mut Match, seat: usize, turn: u32, action: i64) -> Vec<Output> {
+    let act = Act { match_id: "m_1".into(), turn, action: Some(action), ..Act::default() };
+    m.on(1, Input::Act { seat, re: 1, act: Box::new(act) })
+}
+
+fn frames(out: &[Output], to: Watcher) -> Vec<&MatchFrame> {
+    let of = |o| match o {
+        &Output::Frame { to: of, ref frame } if of == to => Some(&**frame),
+        _ => None,
+    };
+    out.iter().filter_map(of).collect()
+}
+
+fn picture(frame: &MatchFrame) -> Option<&PictureView> {
+    match frame {
+        MatchFrame::Event(event) => event.view.as_ref()?.picture.as_ref(),
+        MatchFrame::Turn(turn) => turn.view.picture.as_ref(),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_seat_gets_a_picture_with_each_turn_and_event() {
+    let (mut m, out) = start("connect_four");
+    let turn = frames(&out, Watcher::Seat(0)).into_iter().find_map(picture).expect("a picture");
+    assert!(turn.svg.starts_with("<svg") && turn.gestures.len() == 7, "{:?}", turn.gestures);
+    let own = act(&mut m, 0, 0, 3);
+    let after = frames(&own, Watcher::Seat(0)).into_iter().find_map(picture).expect("a picture");
+    assert!(after.svg != turn.svg && after.gestures.is_empty(), "the other seat is to move");
+    for to in [Watcher::Seat(1), Watcher::Public] {
+        assert!(frames(&own, to).into_iter().all(|frame| picture(frame).is_none()), "{to:?} asked for none");
+    }
+}
+
+#[test]
+fn of_what_is_told_again_only_the_last_event_has_a_picture() {
+    let (mut m, _) = start("connect_four");
+    for n in 0..6 {
+        act(&mut m, n % 2, n as u32 / 2, 3 - n as i64 % 2);
+    }
+    for (to, views) in [(Watcher::Public, &[MatchView::Picture][..]), (Watcher::Seat(0), &[])] {
+        let told = m.retold(to, views);
+        let events: Vec<_> = told.iter().filter(|f| matches!(f, MatchFrame::Event(_))).collect();
+        let (last, before) = events.split_last().unwrap();
+        assert!(before.iter().all(|frame| picture(frame).is_none()), "{to:?}");
+        assert_eq!(picture(last).unwrap().svg, m.picture_after(to, usize::MAX).unwrap().svg, "{to:?}");
+    }
+}
+
+#[test]
+fn steps_count_what_the_viewer_hears() {
+    let (mut m, _) = start("connect_four");
+    let mut seen = vec![m.picture_after(Watcher::Public, usize::MAX).unwrap().svg];
+    for n in 0..5 {
+        act(&mut m, n % 2, n as u32 / 2, n as i64);
+        seen.push(m.picture_after(Watcher::Public, usize::MAX).unwrap().svg);
+    }
+    for (at, svg) in seen.iter().enumerate() {
+        assert_eq!(m.picture_after(Watcher::Public, at).unwrap().svg, *svg, "{at}");
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 6);
+}
+
+/// Seat 0 and the public are drawn nothing that depends on seat 1's card.
+#[test]
+fn pictures_show_no_hidden_cards() {
+    let own = |m: &Match, seat: usize| m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure;
+    let deals: Vec<Match> = (0..30).map(|seed| dealt(seed)).collect();
+    let mut pairs = 0;
+    for (a, b) in deals.iter().enumerate().flat_map(|(n, a)| deals[n + 1..].iter().map(move |b| (a, b))) {
+        if own(a, 0) != own(b, 0) || own(a, 1) == own(b, 1) {
+            continue;
+        }
+        pairs += 1;
+        for to in [Watcher::Seat(0), Watcher::Public] {
+            let drawn = |m: &Match| m.picture_after(to, usize::MAX);
+            assert_eq!(drawn(a), drawn(b), "{to:?}");
+        }
+        assert_ne!(a.picture_after(Watcher::Seat(1), 9), b.picture_after(Watcher::Seat(1), 9));
+    }
+    assert!(pairs > 5, "{pairs}");
+}
+
+/// A match of leduc_poker after its deal.
+fn dealt(seed: u64) -> Match {
+    let (m, _) = start("leduc_poker");
+    let setup = Setup { seed, ..m.setup().clone() };
+    let mut m = Match::new(setup, 0);
+    m.on(0, Input::Start);
+    m
+}

@@ -1,0 +1,93 @@
+//! Messages as they are sent.
+
+use std::sync::OnceLock;
+
+use ludex_protocol::{Encoding, ServerMessage};
+use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
+
+/// A message as it is sent, shared with the socket's buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub encoding: Encoding,
+    pub message: Message,
+}
+
+impl Frame {
+    pub fn new(encoding: Encoding, bytes: Vec<u8>) -> Self {
+        let message = match encoding {
+            Encoding::MsgPack => Message::Binary(Bytes::from(bytes)),
+            Encoding::Json => Message::Text(Utf8Bytes::try_from(bytes).unwrap_or_default()),
+        };
+        Frame { encoding, message }
+    }
+
+    /// The same message in another encoding, for a session that came back speaking differently.
+    pub fn speaking(&self, encoding: Encoding, depth: u32) -> Frame {
+        if self.encoding == encoding {
+            return self.clone();
+        }
+        let bytes: &[u8] = match &self.message {
+            Message::Text(text) => text.as_bytes(),
+            Message::Binary(bytes) => bytes,
+            _ => &[],
+        };
+        let again = self.encoding.decode_server(bytes, depth).ok();
+        match again.and_then(|(re, message)| encoding.encode_server(re, &message).ok()) {
+            Some(bytes) => Frame::new(encoding, bytes),
+            None => self.clone(),
+        }
+    }
+}
+
+/// An event for many watchers. Each encoding of it is made once, by the first connection that needs it, and shared.
+#[derive(Debug)]
+pub struct Broadcast {
+    message: ServerMessage,
+    packed: OnceLock<Option<Frame>>,
+    json: OnceLock<Option<Frame>>,
+}
+
+impl Broadcast {
+    /// Of this event.
+    pub(crate) fn new(message: ServerMessage) -> Self {
+        Broadcast { message, packed: OnceLock::new(), json: OnceLock::new() }
+    }
+
+    /// The event in an encoding; `None` if it cannot be written.
+    pub(crate) fn frame(&self, encoding: Encoding) -> Option<Frame> {
+        let made = match encoding {
+            Encoding::MsgPack => &self.packed,
+            Encoding::Json => &self.json,
+        };
+        let make = || match encoding.encode_server(None, &self.message) {
+            Ok(bytes) => Some(Frame::new(encoding, bytes)),
+            Err(error) => {
+                tracing::error!("an event could not be written: {error}");
+                None
+            }
+        };
+        made.get_or_init(make).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_protocol::message::Queued;
+
+    use super::*;
+
+    #[test]
+    fn a_broadcast_is_encoded_once() {
+        let event = Broadcast::new(ServerMessage::Queued(Queued { join: "j".into(), waiting: 1, eta_ms: None }));
+        for encoding in [Encoding::Json, Encoding::MsgPack] {
+            let bytes = || match event.frame(encoding).unwrap().message {
+                Message::Text(text) => Bytes::from(text),
+                Message::Binary(bytes) => bytes,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(bytes().as_ptr(), bytes().as_ptr(), "{encoding:?}");
+            let (_, back) = encoding.decode_server(&bytes(), 32).unwrap();
+            assert!(matches!(back, ServerMessage::Queued(queued) if queued.waiting == 1));
+        }
+    }
+}

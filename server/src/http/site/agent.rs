@@ -1,0 +1,77 @@
+//! An agent: its ratings by game, its opponents, its recent matches.
+
+use std::collections::BTreeMap;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::header::HeaderMap;
+use serde_json::{Value, json};
+
+use super::{Answer, App, admitted, errors, scales, show, text};
+use crate::store::MatchFilter;
+
+/// Matches that opponents are counted in, and of which the first are listed.
+const COUNTED: u32 = 500;
+const LISTED: usize = 20;
+
+/// What happened against an opponent.
+#[derive(Default)]
+struct Tally {
+    wins: u32,
+    draws: u32,
+    losses: u32,
+    other: u32,
+}
+
+pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
+    let shared = &app.0;
+    let name = path.map(|Path(name)| name).unwrap_or_default();
+    if let Err(shut) = admitted(&app, &headers, &format!("/agents/{}", text::path(&name))).await {
+        return *shut;
+    }
+    let filter = MatchFilter { agent: Some(name.clone()), ..MatchFilter::default() };
+    let Ok(page) = shared.hub.page_of_matches(&filter, COUNTED).await else { return errors::failure() };
+    let matches = page["matches"].as_array().cloned().unwrap_or_default();
+    if matches.is_empty() {
+        return errors::missing("agent", &name, "/matches", None);
+    }
+    let mut opponents: BTreeMap<&str, Tally> = BTreeMap::new();
+    for line in matches.iter().filter(|line| line["live"] == false) {
+        let names: Vec<&str> = line["seats"].as_array().map_or_else(Vec::new, |seats| {
+            seats.iter().map(|seat| seat["name"].as_str().unwrap_or_default()).collect()
+        });
+        let own = names.iter().position(|n| *n == name).and_then(|seat| line["outcome"][seat].as_str());
+        for other in names.iter().filter(|other| **other != name) {
+            let tally = opponents.entry(*other).or_default();
+            match own {
+                Some("win") => tally.wins += 1,
+                Some("draw") => tally.draws += 1,
+                Some("loss") => tally.losses += 1,
+                _ => tally.other += 1,
+            }
+        }
+    }
+    let opponents: Vec<Value> = opponents
+        .into_iter()
+        .map(
+            |(name, t)| json!({ "name": name, "wins": t.wins, "draws": t.draws, "losses": t.losses, "other": t.other }),
+        )
+        .collect();
+    let all = scales(shared, None).await;
+    let late = all.is_none();
+    let ratings: Vec<Value> = all
+        .into_iter()
+        .flatten()
+        .filter_map(|scale| {
+            let row = scale["agents"].as_array()?.iter().find(|row| row["name"] == name.as_str())?;
+            Some(json!({ "title": scale["title"], "game": scale["game"], "string": scale["string"], "row": row }))
+        })
+        .collect();
+    let more = matches.len() > LISTED;
+    let matches: Vec<Value> = matches.iter().take(LISTED).cloned().collect();
+    show(
+        "agent.html",
+        &headers,
+        json!({ "name": name, "matches": matches, "more": more, "opponents": opponents, "ratings": ratings, "late": late }),
+    )
+}

@@ -1,0 +1,60 @@
+//! The script and the style sheet. `web/build` makes them.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::header;
+use axum::response::IntoResponse;
+use sha2::{Digest as _, Sha256};
+
+use super::{Answer, errors};
+
+const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/app.js");
+const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
+
+/// The address of a file changes with its bytes, so browsers may keep it.
+fn address(file: &str, bytes: &[u8]) -> String {
+    format!("/static/{file}?{}", hex::encode(&Sha256::digest(bytes)[..6]))
+}
+
+/// The script's address.
+pub(super) fn script() -> &'static str {
+    static AT: LazyLock<String> = LazyLock::new(|| address("app.js", SCRIPT));
+    &AT
+}
+
+/// The style sheet's address.
+pub(super) fn style() -> &'static str {
+    static AT: LazyLock<String> = LazyLock::new(|| address("app.css", STYLE));
+    &AT
+}
+
+pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Answer {
+    let (kind, bytes) = match path.as_ref().map(|Path(file)| file.as_str()) {
+        Ok("app.js") => ("text/javascript; charset=utf-8", SCRIPT),
+        Ok("app.css") => ("text/css; charset=utf-8", STYLE),
+        _ => return errors::no_page(),
+    };
+    let kept = "public, max-age=31536000, immutable";
+    let headers =
+        [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, kept), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    (headers, bytes).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_is_small() {
+        use std::io::Write as _;
+        let size = |bytes: &[u8]| {
+            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            out.write_all(bytes).unwrap();
+            out.finish().unwrap().len()
+        };
+        let (script, style) = (size(SCRIPT), size(STYLE));
+        assert!(script + style < 100_000, "{script} + {style} bytes compressed");
+    }
+}

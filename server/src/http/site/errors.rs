@@ -1,0 +1,29 @@
+//! Pages that say what is missing, and where to look.
+
+use axum::http::StatusCode;
+use ludex_protocol::{ErrorCode, Refusal};
+use serde_json::json;
+
+use super::super::failed;
+use super::{Answer, page, text};
+
+/// For a program.
+pub(super) fn no_page() -> Answer {
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
+}
+
+/// For a person: what was looked for, and a word about it. `list` is where there are others.
+pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -> Answer {
+    let id = text::clean(id, text::NAME);
+    page(
+        StatusCode::NOT_FOUND,
+        "error.html",
+        false,
+        json!({ "what": what, "id": id, "list": list, "nearest": nearest }),
+    )
+}
+
+/// For a person: the server failed.
+pub(super) fn failure() -> Answer {
+    page(StatusCode::INTERNAL_SERVER_ERROR, "error.html", false, json!({ "failed": true }))
+}

@@ -1,0 +1,80 @@
+//! A game: its rules, its ladder, who is best, what is played.
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header::{self, HeaderMap};
+use axum::response::IntoResponse;
+use ludex_env::present::view_of;
+use ludex_env::{Turn, Viewer};
+use ludex_protocol::message::MatchView;
+use ludex_protocol::spec::Params;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Answer, App, admitted, errors, matches, scales, show, text};
+use crate::store::MatchFilter;
+
+/// Matches of each kind that are listed.
+const LISTED: u32 = 10;
+
+#[derive(Default, Deserialize)]
+pub(super) struct Asked {
+    rules: Option<String>,
+}
+
+pub(super) async fn page(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    query: Query<Asked>,
+) -> Answer {
+    let shared = &app.0;
+    let id = path.map(|Path(id)| id).unwrap_or_default();
+    let game = match shared.catalogue.load(&id, &Params::new()) {
+        Ok(game) => game,
+        Err(refusal) => return errors::missing("game", &id, "/games", refusal.nearest.as_deref()),
+    };
+    let spec = game.spec();
+    let guest = admitted(&app, &headers, "/").await.ok();
+    let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), None);
+    if guest.is_some() {
+        let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
+        live = matches::lines(shared, &filter(true), LISTED).await.0;
+        recent = matches::lines(shared, &filter(false), LISTED).await.0;
+        ratings = scales(shared, Some(&spec.game)).await;
+    }
+    let rules = text::rules(game.page());
+    let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });
+    show("game.html", &headers, context)
+}
+
+/// The position in which a game begins, as the public sees it; after the first deal, where chance begins.
+pub(super) async fn picture(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
+    let id = path.map(|Path(id)| id).unwrap_or_default();
+    let Ok(game) = shared.catalogue.load(&id, &Params::new()) else { return errors::no_page() };
+    let mut state = game.start();
+    let mut outcomes = ludex_env::Outcomes::new();
+    // As many as the longest deal of any game needs.
+    for _ in 0..1_000 {
+        if state.turn() != Turn::Chance {
+            break;
+        }
+        outcomes.clear();
+        state.chance(&mut outcomes);
+        let Some(action) = outcomes.items().first().map(|(action, _)| *action) else { break };
+        state.play_unchecked(action);
+    }
+    let view = view_of(&*state, Viewer::Public, &[MatchView::Picture], ludex_env::batch::Layout::Ludex);
+    view.picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "public, max-age=3600"))
+}
+
+/// A picture as an answer.
+pub(super) fn svg(svg: String, kept: &'static str) -> Answer {
+    let headers = [
+        (header::CONTENT_TYPE, "image/svg+xml"),
+        (header::CACHE_CONTROL, kept),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
+    ];
+    (headers, svg).into_response()
+}

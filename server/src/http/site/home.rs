@@ -1,0 +1,48 @@
+//! The front page: the games as pictures, what is running, how to connect.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::http::header::{self, HeaderMap};
+use ludex_protocol::message::ListMatches;
+use serde_json::{Value, json};
+
+use super::{Answer, App, admitted, matches, show};
+use crate::store::MatchFilter;
+
+/// Running matches that are listed.
+const RUNNING: u32 = 12;
+
+pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {
+    let shared = &app.0;
+    // Everybody may see the games; what is running is for those who may come in.
+    let guest = admitted(&app, &headers, "/").await.ok();
+    let mut live: BTreeMap<String, usize> = BTreeMap::new();
+    let mut running = Vec::new();
+    if guest.is_some() {
+        let all = ListMatches { limit: u32::MAX, ..ListMatches::default() };
+        let entries = shared.hub.matches(&all).await.map(|list| list.matches).unwrap_or_default();
+        for entry in &entries {
+            let id = entry.game.split('(').next().unwrap_or_default();
+            *live.entry(id.to_owned()).or_default() += 1;
+        }
+        let filter = MatchFilter { live: Some(true), ..MatchFilter::default() };
+        running = matches::lines(shared, &filter, RUNNING).await.0;
+    }
+    let games: Vec<Value> = shared
+        .catalogue
+        .entries()
+        .iter()
+        .map(|entry| {
+            let live = live.get(&entry.game);
+            json!({ "id": entry.game, "title": entry.title, "players": entry.players, "chance": entry.chance, "information": entry.information, "dynamics": entry.dynamics, "live": live })
+        })
+        .collect();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7878");
+    let address = format!("{}://{host}", if shared.config.tls.is_some() { "wss" } else { "ws" });
+    show(
+        "home.html",
+        &headers,
+        json!({ "games": games, "running": running, "address": address, "open": guest.is_some() }),
+    )
+}

@@ -1,0 +1,42 @@
+//! Standing ladders: their list, and the table of one.
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header::HeaderMap;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Answer, App, admitted, errors, show, text};
+
+/// Lines of a page of the table.
+const LINES: usize = 100;
+
+#[derive(Default, Deserialize)]
+pub(super) struct From {
+    #[serde(default)]
+    offset: usize,
+}
+
+pub(super) async fn list(State(app): App, headers: HeaderMap) -> Answer {
+    if let Err(shut) = admitted(&app, &headers, "/ladders").await {
+        return *shut;
+    }
+    show("ladders.html", &headers, json!({ "ladders": app.0.hub.ladders() }))
+}
+
+pub(super) async fn page(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    from: Query<From>,
+) -> Answer {
+    let name = path.map(|Path(name)| name).unwrap_or_default();
+    if let Err(shut) = admitted(&app, &headers, &format!("/ladders/{}", text::path(&name))).await {
+        return *shut;
+    }
+    let Query(From { offset }) = from;
+    let Some(table) = app.0.hub.ladder_page(&name, None, offset, LINES).await else {
+        return errors::missing("ladder", &name, "/ladders", None);
+    };
+    show("ladder.html", &headers, json!({ "name": name, "table": table, "offset": offset, "lines": LINES }))
+}

@@ -1,0 +1,94 @@
+//! Where a person types a token, once. It is kept in a cookie that no script can read.
+
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Json};
+use ludex_protocol::{ErrorCode, Refusal};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::super::{failed, token};
+use super::{Answer, App, page as made, show};
+use crate::auth;
+
+/// How long a browser keeps the cookie.
+const KEPT_S: u32 = 30 * 24 * 3_600;
+
+#[derive(Default, Deserialize)]
+pub(super) struct Next {
+    #[serde(default)]
+    next: String,
+}
+
+pub(super) async fn page(headers: HeaderMap, next: Query<Next>) -> Answer {
+    show("login.html", &headers, json!({ "next": local(&next.next) }))
+}
+
+/// The page of the login in the place of one that wants a token.
+pub(super) fn ask(at: &str, why: &str) -> Answer {
+    made(StatusCode::UNAUTHORIZED, "login.html", false, json!({ "next": local(at), "why": why }))
+}
+
+/// A page of this server, else the front page.
+fn local(path: &str) -> &str {
+    let own = path.starts_with('/') && !path.starts_with("//") && !path.contains('\\');
+    if own { path } else { "/" }
+}
+
+/// Takes the token of the header `Authorization` into the cookie. No page of others can send that header here.
+pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Answer {
+    if !token::is_from_here(&headers) {
+        return foreign();
+    }
+    let Some(token) = token::bearer(&headers) else {
+        return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "there is no token in the request"));
+    };
+    match auth::admit(&shared.store, Some(&token), peer.guests_welcome(), shared.epoch_ms()).await {
+        Ok(grant) => {
+            let told = serde_json::json!({ "owner": grant.owner, "agent": grant.default_name() });
+            set(Json(told).into_response(), &headers, &token, KEPT_S)
+        }
+        Err(error) => failed(StatusCode::UNAUTHORIZED, Refusal::new(ErrorCode::Unauthorized, error.to_string())),
+    }
+}
+
+/// Forgets the cookie.
+pub(super) async fn leave(headers: HeaderMap) -> Answer {
+    if !token::is_from_here(&headers) {
+        return foreign();
+    }
+    let gone = (StatusCode::SEE_OTHER, [(header::LOCATION, "/")]).into_response();
+    set(gone, &headers, "", 0)
+}
+
+fn foreign() -> Answer {
+    let why = "only a page of this server may do this";
+    failed(StatusCode::FORBIDDEN, Refusal::new(ErrorCode::Forbidden, why))
+}
+
+/// Adds the cookie to an answer. Where the page came over TLS, the browser keeps it to TLS.
+fn set(mut answer: Answer, headers: &HeaderMap, token: &str, seconds: u32) -> Answer {
+    let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes).unwrap_or_default();
+    let secure = if origin.starts_with(b"https://") { "; Secure" } else { "" };
+    let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}", token::COOKIE);
+    match HeaderValue::from_str(&cookie) {
+        Ok(cookie) => drop(answer.headers_mut().insert(header::SET_COOKIE, cookie)),
+        Err(_) => return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "the token is not a word")),
+    }
+    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_of_this_server_follow_a_login() {
+        assert_eq!(local("/play/chess"), "/play/chess");
+        for away in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:x", ""] {
+            assert_eq!(local(away), "/", "{away}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Matches: their list, and the page of one from before its first move to long after its last.
+
+use std::collections::VecDeque;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header::HeaderMap;
+use ludex_protocol::message::{EventKind, MatchFrame};
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::game::svg;
+use super::{Answer, App, admitted, errors, show};
+use crate::shared::Shared;
+use crate::store::MatchFilter;
+
+/// Lines of a page of the list.
+const LISTED: u32 = 50;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    game: String,
+    agent: String,
+    live: String,
+    rated: String,
+    before: Option<u64>,
+}
+
+pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Wanted>) -> Answer {
+    if let Err(shut) = admitted(&app, &headers, "/matches").await {
+        return *shut;
+    }
+    let Query(wanted) = query;
+    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let yes_or_no = |text: &str| match text {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    };
+    let filter = MatchFilter {
+        game: some(&wanted.game),
+        agent: some(&wanted.agent),
+        live: yes_or_no(&wanted.live),
+        rated: yes_or_no(&wanted.rated),
+        before: wanted.before,
+        ..MatchFilter::default()
+    };
+    let (matches, next) = lines(&app.0, &filter, LISTED).await;
+    let games: Vec<Value> =
+        app.0.catalogue.entries().iter().map(|e| json!({ "id": e.game, "title": e.title })).collect();
+    let asked = json!({ "game": wanted.game, "agent": wanted.agent, "live": wanted.live, "rated": wanted.rated });
+    show("matches.html", &headers, json!({ "matches": matches, "next": next, "games": games, "asked": asked }))
+}
+
+/// Lines of the list, and what the page after them is asked with.
+pub(super) async fn lines(shared: &Shared, filter: &MatchFilter, limit: u32) -> (Vec<Value>, Option<u64>) {
+    let page = shared.hub.page_of_matches(filter, limit).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "matches could not be listed");
+        Value::Null
+    });
+    let lines = page["matches"].as_array().cloned();
+    (lines.unwrap_or_default(), page["next"].as_u64())
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Step {
+    seat: String,
+    at: String,
+}
+
+impl Step {
+    /// The seat and the step that were asked for. A form sends an empty word where nothing was chosen.
+    fn numbers(&self) -> (Option<usize>, Option<usize>) {
+        (self.seat.parse().ok(), self.at.parse().ok())
+    }
+}
+
+pub(super) async fn page(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    step: Query<Step>,
+) -> Answer {
+    let shared = &app.0;
+    let id = path.map(|Path(id)| id).unwrap_or_default();
+    let (seat, at) = step.numbers();
+    let Some(look) = shared.hub.look(&id, seat).await else {
+        return errors::missing("match", &id, "/matches", None);
+    };
+    let header = &look.header;
+    let notes = look.record.as_deref().map(|record| thoughts(record, &look.events)).unwrap_or_default();
+    let steps = steps(&look.events, notes);
+    let last = steps.1;
+    let at = at.unwrap_or(last).min(last);
+    let picture = shared.hub.picture(&id, seat, at).await.map(|picture| picture.svg);
+    let title = shared.catalogue.load(&header.game, &header.params).map(|game| game.spec().title.clone());
+    let seats: Vec<Value> = header
+        .seats
+        .iter()
+        .enumerate()
+        .map(|(k, seat)| {
+            let of = |key: &str| look.footer.as_ref().map(|footer| footer[key][k].clone());
+            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns") })
+        })
+        .collect();
+    let context = json!({ "id": id, "title": title.unwrap_or_else(|_| header.game.clone()), "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "started": header.started, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": look.record.is_some(), "reason": look.footer.as_ref().map(|footer| footer["reason"].clone()), "ended_ms": look.ended_ms, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
+    show("match.html", &headers, context)
+}
+
+/// The position after a step, alone.
+pub(super) async fn picture(
+    State((shared, _)): App,
+    path: Result<Path<String>, PathRejection>,
+    step: Query<Step>,
+) -> Answer {
+    let id = path.map(|Path(id)| id).unwrap_or_default();
+    let (seat, at) = step.numbers();
+    let picture = shared.hub.picture(&id, seat, at.unwrap_or(usize::MAX)).await;
+    picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "no-store"))
+}
+
+/// The moves of a released record in the order of the events that tell of them; empty where an event is missing.
+fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveRecord> {
+    let moves: VecDeque<_> =
+        record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None }).collect();
+    let told = events.iter().filter(|f| matches!(f, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { .. })));
+    if told.count() == moves.len() { moves } else { VecDeque::new() }
+}
+
+/// What happened, each with the number of the step that it led to; and the number of the last step.
+fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>) -> (Vec<Value>, usize) {
+    let mut at = 0;
+    let mut lines = Vec::with_capacity(events.len());
+    for frame in events {
+        let MatchFrame::Event(event) = frame else { continue };
+        let line = match &event.kind {
+            EventKind::Move { seat, text, ms, forced, .. } => {
+                at += 1;
+                let notes = notes.pop_front().and_then(|m| m.notes.as_ref());
+                json!({ "at": at, "seat": seat, "text": text, "ms": ms, "forced": forced, "notes": notes })
+            }
+            EventKind::Chance { text, .. } => {
+                at += 1;
+                json!({ "at": at, "text": text })
+            }
+            EventKind::Reveal { text, .. } => json!({ "word": "shown", "text": text }),
+            EventKind::Say { seat, text } => json!({ "word": "says", "seat": seat, "text": text }),
+            EventKind::Phase { phase } => json!({ "word": "phase", "text": phase }),
+            EventKind::Reward { rewards } => {
+                let points: Vec<String> = rewards.iter().map(f64::to_string).collect();
+                json!({ "word": "points", "text": points.join(", ") })
+            }
+            EventKind::Presence { .. } => continue,
+        };
+        lines.push(line);
+    }
+    (lines, at)
+}

@@ -1,0 +1,32 @@
+//! A person's seat at a game. The script of the page plays over the protocol, like any other client.
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::header::HeaderMap;
+use ludex_protocol::spec::Params;
+use serde_json::{Value, json};
+
+use super::{Answer, App, admitted, errors, show, text};
+
+pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
+    let id = path.map(|Path(id)| id).unwrap_or_default();
+    let game = match app.0.catalogue.load(&id, &Params::new()) {
+        Ok(game) => game,
+        Err(refusal) => return errors::missing("game", &id, "/games", refusal.nearest.as_deref()),
+    };
+    let grant = match admitted(&app, &headers, &format!("/play/{}", text::path(&id))).await {
+        Ok(grant) => grant,
+        Err(shut) => return *shut,
+    };
+    let spec = game.spec();
+    let mut levels: Vec<u32> = spec.anchors.iter().map(|anchor| anchor.level).collect();
+    levels.dedup();
+    let rating = |level: u32| spec.anchors.iter().find(|a| a.level == level).and_then(|a| a.rating);
+    let levels: Vec<Value> = levels
+        .into_iter()
+        .map(|level| json!({ "level": level, "rating": rating(level).map(|r| r.round() as i64) }))
+        .collect();
+    let named: Vec<&String> = app.0.config.opponents.named.keys().collect();
+    let context = json!({ "id": spec.game, "string": spec.string, "title": spec.title, "seats": spec.seats, "players": spec.players, "levels": levels, "named": named, "agent": grant.default_name(), "owner": grant.owner });
+    show("play.html", &headers, context)
+}

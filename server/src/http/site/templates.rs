@@ -1,0 +1,66 @@
+//! The templates, compiled once.
+
+use std::sync::LazyLock;
+
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
+use serde_json::Value as Json;
+
+use super::{assets, text};
+
+const SOURCES: [(&str, &str); 14] = [
+    ("agent.html", include_str!("../../../../web/templates/agent.html")),
+    ("base.html", include_str!("../../../../web/templates/base.html")),
+    ("error.html", include_str!("../../../../web/templates/error.html")),
+    ("game.html", include_str!("../../../../web/templates/game.html")),
+    ("home.html", include_str!("../../../../web/templates/home.html")),
+    ("ladder.html", include_str!("../../../../web/templates/ladder.html")),
+    ("ladders.html", include_str!("../../../../web/templates/ladders.html")),
+    ("login.html", include_str!("../../../../web/templates/login.html")),
+    ("macros.html", include_str!("../../../../web/templates/macros.html")),
+    ("match.html", include_str!("../../../../web/templates/match.html")),
+    ("matches.html", include_str!("../../../../web/templates/matches.html")),
+    ("play.html", include_str!("../../../../web/templates/play.html")),
+    ("run.html", include_str!("../../../../web/templates/run.html")),
+    ("runs.html", include_str!("../../../../web/templates/runs.html")),
+];
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Chainable);
+    env.set_auto_escape_callback(|_| AutoEscape::Html);
+    env.add_filter("clean", |words: Value| text::clean(&words_of(&words), text::LONG));
+    env.add_filter("name", |words: Value| text::clean(&words_of(&words), text::NAME));
+    env.add_filter("when", |ms: Value| i64::try_from(ms).map(text::when).unwrap_or_default());
+    env.add_filter("path", |part: Value| text::path(&words_of(&part)));
+    for (name, source) in SOURCES {
+        if let Err(error) = env.add_template(name, source) {
+            tracing::error!(name, %error, "a template cannot be read");
+        }
+    }
+    env
+});
+
+/// A value in words; nothing for one that is missing.
+fn words_of(value: &Value) -> String {
+    if value.is_none() || value.is_undefined() { String::new() } else { value.to_string() }
+}
+
+/// Fills a template.
+pub(super) fn render(template: &str, has_cookie: bool, context: Json) -> Result<String, Error> {
+    let context = Value::from(Serde(context));
+    let (script, style) = (assets::script(), assets::style());
+    TEMPLATES.get_template(template)?.render(context! { script, style, has_cookie, ..context })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_is_read() {
+        for (name, _) in SOURCES {
+            TEMPLATES.get_template(name).unwrap();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Words of others, made fit for a page. Templates escape them.
+
+use std::fmt::Write as _;
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+
+/// Characters of a name that are shown.
+pub(super) const NAME: usize = 60;
+
+/// Characters of a longer text that are shown.
+pub(super) const LONG: usize = 2_000;
+
+/// `text` without what changes the direction of the words around it, cut after `most` characters.
+pub(super) fn clean(text: &str, most: usize) -> String {
+    let turns = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown: String =
+        text.chars().filter(|c| !turns(c) && (!c.is_control() || *c == '\n')).take(most + 1).collect();
+    if shown.chars().count() > most {
+        shown.pop();
+        shown.push('…');
+    }
+    shown
+}
+
+/// A time as `2026-11-23 06:04` in UTC.
+pub(super) fn when(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+/// A part of a path or a query, percent-encoded.
+pub(super) fn path(part: &str) -> String {
+    let mut out = String::with_capacity(part.len());
+    for byte in part.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// A game's page as HTML. Its title is left out, since the page has one, and HTML within it is shown as text.
+pub(super) fn rules(markdown: &str) -> String {
+    let mut title = false;
+    let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(|event| match event {
+        Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {
+            title = true;
+            None
+        }
+        Event::End(TagEnd::Heading(HeadingLevel::H1)) => {
+            title = false;
+            None
+        }
+        _ if title => None,
+        // Comments mark the ladder's table.
+        Event::Html(text) | Event::InlineHtml(text) if text.trim_start().starts_with("<!--") => None,
+        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
+        Event::Start(Tag::Link { dest_url, .. }) if !dest_url.starts_with('#') && !dest_url.starts_with("https://") => {
+            Some(Event::Start(Tag::Emphasis))
+        }
+        event => Some(event),
+    });
+    let mut links = Vec::new();
+    // A link to a file of the book leads nowhere here: its words stay.
+    let parser = parser.map(move |event| match &event {
+        Event::Start(Tag::Link { .. }) => {
+            links.push(true);
+            event
+        }
+        Event::Start(Tag::Emphasis) => {
+            links.push(false);
+            event
+        }
+        Event::End(TagEnd::Link) => match links.pop() {
+            Some(false) => Event::End(TagEnd::Emphasis),
+            _ => event,
+        },
+        Event::End(TagEnd::Emphasis) => {
+            links.pop();
+            event
+        }
+        _ => event,
+    });
+    let mut out = String::with_capacity(markdown.len() * 2);
+    html::push_html(&mut out, parser);
+    out.replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>").replace("</table>", "</table></div>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_words_lose_their_power() {
+        assert_eq!(clean("a\u{202e}b\u{7}\u{2066}c", 9), "abc");
+        assert_eq!(clean(&"x".repeat(10_000), 5), "xxxxx…");
+        assert_eq!(path("a b/<é>"), "a%20b%2F%3C%C3%A9%3E");
+    }
+
+    #[test]
+    fn rules_become_html_without_foreign_html() {
+        let html = rules(
+            "# Title\n\nA [page](chess.md) and <script>x</script> *em* [s](https://a.b).\n\n<!-- c -->\n\n| a |\n|---|\n| 1 |\n",
+        );
+        assert!(!html.contains("Title") && !html.contains("<script") && !html.contains("<!--"), "{html}");
+        assert!(html.contains("A <em>page</em> and &lt;script&gt;x&lt;/script&gt; <em>em</em>"), "{html}");
+        assert!(html.contains("<a href=\"https://a.b\">s</a>") && html.contains("<table>"), "{html}");
+    }
+
+    #[test]
+    fn times_are_plain() {
+        assert_eq!(when(1_764_000_000_000), "2025-11-24 16:00");
+    }
+}

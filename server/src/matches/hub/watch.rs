@@ -1,0 +1,92 @@
+//! What the page of a match shows: what happened, and the position after each step, as one viewer sees it.
+
+use ludex_env::Seat;
+use ludex_play::machine::{Match, Watcher};
+use ludex_protocol::message::{MatchFrame, PictureView};
+use ludex_protocol::record::{Header, Record};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::Hub;
+use super::restore::rows_of;
+use crate::sessions::running::Cmd;
+use crate::store::KeptMatch;
+
+/// A match, as everybody may see it; once it is released, also as a seat saw it.
+pub(crate) struct Look {
+    pub header: Header,
+    /// What happened, in order.
+    pub events: Vec<MatchFrame>,
+    /// The public part of the result, when the match is over.
+    pub footer: Option<Value>,
+    /// The whole record, once it may be shown.
+    pub record: Option<Box<Record>>,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+}
+
+impl Hub {
+    /// A match with what `seat`, or the public, heard of it. `None` if there is no such match, or if the view of a seat may not
+    /// be shown yet.
+    pub(crate) async fn look(&self, id: &str, seat: Option<Seat>) -> Option<Look> {
+        let kept = self.kept(id).await?;
+        let header: Header = serde_json::from_str(&kept.row.header).ok()?;
+        let to = watcher(&kept, &header, seat)?;
+        let told = match kept.end {
+            None => self.ask(id, Cmd::Public).await,
+            Some(_) => None,
+        };
+        let retold = || self.replayed(&kept).map(|machine| machine.retold(to, &[])).unwrap_or_default();
+        let mut events = told.unwrap_or_else(retold);
+        events.retain(|frame| matches!(frame, MatchFrame::Event(_)));
+        let end = kept.end.as_ref();
+        Some(Look {
+            header,
+            events,
+            footer: end.and_then(|end| serde_json::from_str(&end.footer).ok()),
+            record: end.filter(|_| kept.released).and_then(|end| serde_json::from_str(&end.record).ok()),
+            ended_ms: end.map(|end| end.ended_ms),
+        })
+    }
+
+    /// The position of a match after `at` moves and outcomes that the viewer heard of; after all of them if there are fewer.
+    pub(crate) async fn picture(&self, id: &str, seat: Option<Seat>, at: usize) -> Option<PictureView> {
+        let kept = self.kept(id).await?;
+        let header: Header = serde_json::from_str(&kept.row.header).ok()?;
+        let to = watcher(&kept, &header, seat)?;
+        if kept.end.is_none()
+            && let Some(picture) = self.ask(id, |answer| Cmd::Picture(at, answer)).await
+        {
+            return picture;
+        }
+        self.replayed(&kept)?.picture_after(to, at)
+    }
+
+    /// Asks the task of a match, if there is one.
+    async fn ask<T>(&self, id: &str, question: impl FnOnce(oneshot::Sender<T>) -> Cmd) -> Option<T> {
+        let (tx, rx) = oneshot::channel();
+        self.handle(id)?.send(question(tx));
+        rx.await.ok()
+    }
+
+    async fn kept(&self, id: &str) -> Option<KeptMatch> {
+        self.store.episode(id).await.unwrap_or_else(|error| {
+            tracing::error!(id, %error, "an episode could not be read");
+            None
+        })
+    }
+
+    /// A match of the store, played again. `None` if its rules have changed since.
+    fn replayed(&self, kept: &KeptMatch) -> Option<Match> {
+        let (setup, _) = self.setup_of(kept, 0).ok()?;
+        Some(Match::restore(setup, rows_of(kept).ok()?, 0).ok()?.0)
+    }
+}
+
+/// Whose eyes are lent: those of the public, and those of a seat when everything is released.
+fn watcher(kept: &KeptMatch, header: &Header, seat: Option<Seat>) -> Option<Watcher> {
+    match seat {
+        None => Some(Watcher::Public),
+        Some(seat) => (kept.released && seat < header.seats.len()).then_some(Watcher::Seat(seat)),
+    }
+}

@@ -1,0 +1,116 @@
+// Watching, replaying, and what holds on every page.
+
+import AxeBuilder from '@axe-core/playwright';
+import { type Page } from '@playwright/test';
+
+import { expect, type Server, test } from './server.js';
+
+/** A match between agents of the program, played to its end; its id. */
+async function played(server: Server, game: string, agent: string): Promise<string> {
+  await server.run('join', server.url.replace('http', 'ws'), '--game', game, '--agent', agent, '--against', 'random');
+  const list = await (await fetch(`${server.url}/matches?live=false`)).json();
+  return list.matches[0].match;
+}
+
+test('bots are watched live, step by step afterwards', async ({ page, server, faults }) => {
+  const slow = server.run('join', server.url.replace('http', 'ws'), '--game', 'connect_four', '--agent', 'mcts sims=30000',
+    '--against', 'random');
+  let live: { match: string }[] = [];
+  await expect.poll(async () => {
+    live = (await (await fetch(`${server.url}/matches`)).json()).matches;
+    return live.length;
+  }).toBe(1);
+  await page.goto(`${server.url}/matches/${live[0]!.match}`);
+  await expect(page.locator('#moves [data-at="3"]')).toBeVisible();
+  await slow;
+  await expect(page.locator('#verified')).toHaveText('verified in this browser');
+  const last = Number(await page.locator('#match').getAttribute('data-last'));
+  await page.keyboard.press('Home');
+  await expect(page.locator('#at')).toHaveText(`0 / ${last}`);
+  const start = await page.locator('#board').innerHTML();
+  await page.keyboard.press('ArrowRight');
+  await expect(page.locator('#at')).toHaveText(`1 / ${last}`);
+  await expect.poll(() => page.locator('#board').innerHTML()).not.toBe(start);
+  expect(page.url()).toMatch(/#1$/);
+  await page.goto(`${server.url}/matches/${live[0]!.match}#2`);
+  await page.reload();
+  await expect(page.locator('#at')).toHaveText(`2 / ${last}`);
+  await page.locator('[data-step=last]').click();
+  await expect(page.locator('#at')).toHaveText(`${last} / ${last}`);
+  await page.locator('#speed').selectOption('300');
+  await page.locator('[data-step=auto]').click();
+  await expect(page.locator('#at')).toHaveText(`${last} / ${last}`);
+  expect(faults).toEqual([]);
+});
+
+const WIDTHS = [360, 768, 1440];
+const shots = process.env.SHOTS;
+
+async function sound(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(wide, 'the page is not wider than the window').toBeLessThanOrEqual(0);
+}
+
+test('every page is sound at every width, in light and dark', async ({ page, server, faults }) => {
+  test.setTimeout(600_000);
+  const id = await played(server, 'connect_four', 'random');
+  const cards = await played(server, 'leduc_poker', 'random');
+  const paths = ['/', '/games/connect_four', '/games/chess', '/matches', `/matches/${id}`, `/matches/${cards}?seat=0`,
+    '/agents/random', '/runs', '/ladders', '/play/chess', '/login'];
+  for (const path of paths) {
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto(server.url + path);
+        await page.waitForLoadState('networkidle');
+        await sound(page);
+        const name = path.split('?')[0]!.replace(/^\/$/, 'home').replace(/^\//, '').replaceAll('/', '-').replace(/m_\w+/, (m) => (m === id ? 'one' : 'cards'));
+        if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${scheme}.png` });
+      }
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
+test('what is missing has a page that helps', async ({ page, server }) => {
+  for (const [path, words] of [['/games/ches', 'Did you mean chess?'], ['/matches/m_0', 'no such match'], ['/agents/%3Cscript%3E', 'no such agent'], ['/runs/x', 'no such run']] as const) {
+    const answer = await page.goto(server.url + path);
+    expect(answer!.status()).toBe(404);
+    await expect(page.locator('main')).toContainText(words);
+  }
+});
+
+test('the search of the front page finds games', async ({ page, server, faults }) => {
+  await page.goto(server.url);
+  const all = await page.locator('.card:visible').count();
+  await page.locator('#search').fill('poker');
+  const some = await page.locator('.card:visible').count();
+  expect(some).toBeGreaterThan(1);
+  expect(some).toBeLessThan(all);
+  expect(faults).toEqual([]);
+});
+
+test('a token is typed once and kept from scripts', async ({ page, server }) => {
+  const printed = await server.run('token', 'add', '--data', server.data, '--owner', 'ada');
+  const token = /lx_[\w-]+/.exec(printed)![0];
+  await page.goto(`${server.url}/matches`);
+  await page.locator('[name=token]').fill('lx_wrong');
+  await page.locator('#login button').click();
+  await expect(page.locator('#problem')).toContainText('unknown');
+  await page.locator('[name=token]').fill(token);
+  await page.locator('#login button').click();
+  await expect(page.getByRole('heading', { name: 'Matches' })).toBeVisible();
+  expect(page.url()).not.toContain('lx_');
+  expect(await page.evaluate(() => document.cookie)).toBe('');
+  // The WebSocket takes the cookie too.
+  await page.goto(`${server.url}/play/tic_tac_toe`);
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
+  await expect(page.locator('#seats')).toContainText('ada');
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.goto(`${server.url}/matches`);
+  await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
+});

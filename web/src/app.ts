@@ -1,0 +1,10 @@
+// The script of all pages. Each page names its kind, and does without the script what it can.
+
+import { home } from './home.js';
+import { login } from './login.js';
+import { match } from './match.js';
+import { play } from './play.js';
+import { run } from './run.js';
+
+const pages: Record<string, () => void> = { home, login, match, play, run };
+pages[document.body.dataset.page ?? '']?.();

@@ -1,0 +1,34 @@
+// Small helpers. All words of others reach the page as text, never as HTML.
+
+export function find<E extends Element = HTMLElement>(selector: string, within: ParentNode = document): E {
+  const found = within.querySelector<E>(selector);
+  if (!found) throw new Error(`the page lacks ${selector}`);
+  return found;
+}
+
+export function make<K extends keyof HTMLElementTagNameMap>(
+  name: K, words?: string, attributes: Record<string, string> = {},
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(name);
+  if (words !== undefined) element.textContent = clean(words);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+const LONG = 2_000;
+
+/** Without what changes the direction of the words around it, and not too long. */
+export function clean(words: string): string {
+  const plain = words.replace(/[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/g, '');
+  return plain.length > LONG ? `${plain.slice(0, LONG)}…` : plain;
+}
+
+/** Says something in the live region of the page. */
+export function say(words: string): void {
+  find('#said').textContent = clean(words);
+}
+
+/** The address of the WebSocket of this server. */
+export function address(): string {
+  return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`;
+}

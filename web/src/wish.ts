@@ -1,0 +1,36 @@
+// What a person wants to play, and how a link tells it to a friend.
+
+import type { Clock } from '../../clients/typescript/src/messages.js';
+
+/** What a person wants to play. */
+export interface Wish {
+  game: string;
+  against?: string[];
+  queue?: string;
+  seat?: number;
+  /** A rematch is played in the next seat. */
+  turns?: boolean;
+  clock: Clock;
+}
+
+export const CLOCKS: Record<string, Wish['clock']> = {
+  none: { bank_ms: 0 },
+  move: { move_ms: 30_000 },
+  blitz: { move_ms: 0, bank_ms: 180_000, inc_ms: 2_000 },
+  long: { move_ms: 0, bank_ms: 900_000, inc_ms: 10_000 },
+};
+
+/** What the link of a friend says: the queue, the clock, and which seat is left. */
+export function invited(game: string, link: string): Wish {
+  const [queue, clock, seat] = link.split('~');
+  const wish: Wish = { game, queue: queue!, clock: CLOCKS[clock ?? 'none'] ?? CLOCKS['none']! };
+  if (seat) wish.seat = Number(seat);
+  return wish;
+}
+
+/** The link for a friend. */
+export function invitation({ queue, clock, seat }: Wish): string {
+  const name = Object.keys(CLOCKS).find((key) => JSON.stringify(CLOCKS[key]) === JSON.stringify(clock)) ?? 'none';
+  const other = seat === undefined ? '' : `~${1 - seat}`;
+  return `${location.origin}${location.pathname}?friend=${queue}~${name}${other}`;
+}
