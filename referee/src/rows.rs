@@ -39,17 +39,19 @@ pub struct RowPart {
     pub game: Option<GameRef>,
     /// Whether the best result against the top level of its ladder is a draw.
     pub drawn: bool,
+    /// Whether its matches are rated although each seat of its game has an aim of its own: the higher return wins.
+    pub contest: bool,
 }
 
 impl RowPart {
     /// A part of a game.
     pub fn of_game(id: &str, game: &GameRef) -> RowPart {
-        RowPart { id: id.to_owned(), game: Some(game.clone()), drawn: false }
+        RowPart { id: id.to_owned(), game: Some(game.clone()), drawn: false, contest: false }
     }
 
     /// A part of a table.
     pub fn of_table(id: &str) -> RowPart {
-        RowPart { id: id.to_owned(), game: None, drawn: false }
+        RowPart { id: id.to_owned(), game: None, drawn: false, contest: false }
     }
 
     /// What its game tells about itself.
@@ -396,9 +398,9 @@ impl<'a> Rows<'a> {
         self.own_matches().into_iter().flat_map(each).collect()
     }
 
-    /// Whether a match says who is better: its game is a fight, or teams played against each other.
+    /// Whether a match says who is better: its game is a fight, teams played against each other, or its part rates it.
     pub fn is_contest(&self, game: &Match) -> bool {
-        !game.teams.is_empty() || self.part_of(game).is_fight()
+        !game.teams.is_empty() || self.part_of(game).is_fight() || self.part_of(game).contest
     }
 
     /// All matches that count and are a [contest](Self::is_contest) as plain results, for ratings; the players are the agents by

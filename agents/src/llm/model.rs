@@ -55,6 +55,8 @@ pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, Refusal> {
         Method::Tot => 150.0,
         Method::SelfRefine => 200.0,
     };
+    // A letter, and why.
+    let plain = plain + if settings.wording.emotion { 40.0 } else { 0.0 };
     let guess = plain * if settings.effort.is_some() { 10.0 } else { 1.0 };
     Ok(settings.max_tokens.map_or(guess, |most| guess.min(most as f64)))
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ludex_referee::Verified;
 use ludex_referee::rows::{Match, RowAgent, RowPart, Rows, Table};
-use ludex_referee::suite::plan::{Done, Place, Plan, Results};
+use ludex_referee::suite::plan::{Done, Place, Plan, PlannedPart, Results};
 
 use super::walk::Walk;
 
@@ -16,8 +16,11 @@ pub fn observed<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, games: 
 /// The same as a table, to which other runs can be added ([`join`]).
 pub(super) fn table<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, games: &'g [Verified]) -> Table<'g> {
     let agents = plan.agents.iter().map(|agent| RowAgent { name: agent.name.clone(), candidate: agent.candidate });
-    let parts =
-        plan.parts.iter().map(|part| RowPart { drawn: part.part.drawn, ..RowPart::of_game(&part.part.id, &part.game) });
+    let parts = plan.parts.iter().map(|PlannedPart { part, game, .. }| RowPart {
+        drawn: part.drawn,
+        contest: part.stop.is_some(),
+        ..RowPart::of_game(&part.id, game)
+    });
     let cycles: Vec<HashMap<String, u64>> = plan.parts.iter().map(|part| part.cycles()).collect();
     let levels: Vec<HashMap<Vec<usize>, Option<u32>>> =
         plan.parts.iter().map(|part| part.pairings().into_iter().collect()).collect();
@@ -37,15 +40,12 @@ pub(super) fn table<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, gam
     table
 }
 
-/// The matches of several runs of one suite. Agents of the same name are the same agent.
+/// The matches of several runs of one suite. Candidates of the same name are the same agent, and so are opponents.
 pub(super) fn join<'g>(tables: impl IntoIterator<Item = Table<'g>>) -> Table<'g> {
     let mut out = Table::default();
     for table in tables {
-        let place = |agent: &RowAgent| match out.agents.iter().position(|known| known.name == agent.name) {
-            Some(at) => {
-                out.agents[at].candidate |= agent.candidate;
-                at
-            }
+        let place = |agent: &RowAgent| match out.agents.iter().position(|known| known == agent) {
+            Some(at) => at,
             None => {
                 out.agents.push(agent.clone());
                 out.agents.len() - 1

@@ -207,7 +207,7 @@ fn result(row: &PartResult) -> HeadResult {
 }
 
 /// Pictures of a strip.
-const STRIP: usize = 12;
+const STRIP: usize = 8;
 
 /// The figures of the suites that were played, each over all runs of its suite.
 fn figures(read: &[Read]) -> Vec<Drawn> {

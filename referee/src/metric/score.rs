@@ -24,8 +24,8 @@ pub const SCORE_RATE: Metric = Metric {
 
 fn score_rate(rows: &Rows, _: &Args) -> Option<Value> {
     let mut tally = Tally::default();
-    // What is not a fight has no points to share.
-    for sample in rows.samples().iter().filter(|sample| rows.part_of(sample.game).is_fight()) {
+    // What is not a contest has no points to share.
+    for sample in rows.samples().iter().filter(|sample| rows.is_contest(sample.game)) {
         // Every seat a player of its own, so that a game against oneself counts from both sides.
         let seats = (0..sample.game.players.len()).collect();
         for duel in (PlayedGame { seats, ..sample.game.played(None) }).duels() {

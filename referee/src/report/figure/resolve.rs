@@ -145,12 +145,12 @@ impl Figure {
             Along::Agent => {
                 let names = candidates(&rows)
                     .into_iter()
-                    .map(|name| if split { name.split(SPLIT).next().unwrap_or_default().to_owned() } else { name });
+                    .map(|name| if split { told_apart(ground.rows, &name).0 } else { name });
                 let set = |name: &String, spot: &mut Spot| spot.agent = Some(name.clone());
                 distinct(names).into_iter().map(|name| item(name.clone(), name, set)).collect()
             }
             Along::Variant => {
-                let names = candidates(&rows).into_iter().map(|name| variant_of(&name).to_owned());
+                let names = candidates(&rows).into_iter().map(|name| told_apart(ground.rows, &name).1);
                 let set = |name: &String, spot: &mut Spot| spot.variant = Some(name.clone());
                 let title = |name: &String| if name.is_empty() { "plain".to_owned() } else { name.clone() };
                 distinct(names).into_iter().map(|name| item(title(&name), name, set)).collect()
@@ -484,9 +484,18 @@ fn add_mean_row(grid: &mut Grid) {
 /// What stands between an agent and its variant.
 const SPLIT: &str = " / ";
 
-/// The variant of an agent; empty without one.
-fn variant_of(name: &str) -> &str {
-    name.split_once(SPLIT).map_or("", |(_, variant)| variant)
+/// The candidate that an agent is a variant of, and the variant; empty without one. The plan names variants
+/// `CANDIDATE / VARIANT`, and those of a part `CANDIDATE (PART: VARIANT)`.
+fn told_apart(rows: &Rows, name: &str) -> (String, String) {
+    let of_part = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+    let of_part = of_part.and_then(|(rest, own)| Some((rest, own.split_once(": ")?)));
+    let (rest, own) = match of_part {
+        Some((rest, (part, own))) if rows.part_named(part).is_some() => (rest, Some(own)),
+        _ => (name, None),
+    };
+    let (base, of_suite) = rest.split_once(SPLIT).map_or((rest, None), |(base, variant)| (base, Some(variant)));
+    let variant: Vec<&str> = of_suite.into_iter().chain(own).collect();
+    (base.to_owned(), variant.join(", "))
 }
 
 /// The names of the agents under evaluation; where nobody is, of all.
@@ -509,19 +518,19 @@ fn within<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
     }
 }
 
-/// The agent of a spot, by its name and variant.
+/// The agent of a spot, by its name and variant. A variant without an agent is that of the first agent that has it.
 fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
-    let Some(name) = &spot.agent else {
-        // A variant without an agent is that of the only agent.
-        let Some(variant) = &spot.variant else { return Some(None) };
-        let mut own = rows.agents().iter().enumerate().filter(|(_, a)| a.candidate && variant_of(&a.name) == variant);
-        return own.next().map(|(who, _)| Some(who));
+    let Some(variant) = &spot.variant else {
+        return match &spot.agent {
+            Some(name) => rows.named(name).map(Some),
+            None => Some(None),
+        };
     };
-    let whole = match &spot.variant {
-        Some(variant) if !variant.is_empty() => format!("{name}{SPLIT}{variant}"),
-        _ => name.clone(),
+    let own = |who: &usize| {
+        let (base, own) = told_apart(rows, &rows.agents()[*who].name);
+        own == *variant && spot.agent.as_ref().is_none_or(|name| *name == base)
     };
-    rows.named(&whole).map(Some)
+    within(rows, spot).candidates_here().into_iter().find(own).map(Some)
 }
 
 /// What a metric gives at a spot. Over several parts, a number of a part is the mean of those of the parts.
