@@ -232,7 +232,7 @@ export interface Requests {
   open: [Open, Opened];
   reset: [OfEnv & { seed?: string; seeds?: string[]; seats?: string[] }, WireBatch];
   step: [OfEnv & { actions?: SentColumn; moves?: (Move | null)[] }, WireBatch];
-  view: [{ env: number; i?: number; seat?: number; views?: GymView[]; names?: number[]; parse?: string[] }, Viewed];
+  view: [{ env: number; i?: number; seat?: number; views?: (GymView | 'picture')[]; names?: number[]; parse?: string[] }, Viewed];
   clone: [OfEnv & { seed?: string }, Opened];
   snapshot: [OfEnv, Snapshots];
   restore: [OfEnv & { items: WireBytes[] }, WireBatch];
@@ -346,6 +346,8 @@ export interface Viewed extends Reply {
   struct?: unknown;
   text?: string;
   info?: WireTensors;
+  /** The position drawn for people. */
+  picture?: PictureView;
   names?: string[];
   parsed?: (number | null)[];
   /** The phase, in games that have several. */
