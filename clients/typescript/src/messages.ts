@@ -19,7 +19,7 @@ export interface WireRagged { o: WireColumn; a: WireColumn }
 export type Dynamics = 'sequential' | 'simultaneous' | 'mixed';
 export type ChanceMode = 'deterministic' | 'explicit' | 'sampled';
 export type Information = 'perfect' | 'imperfect';
-export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns';
+export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns' | 'picture';
 export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture';
 export type AgentKind = 'bot' | 'llm' | 'human' | 'learner';
 export type Outcome = 'win' | 'loss' | 'draw' | 'none';
@@ -232,7 +232,7 @@ export interface Requests {
   open: [Open, Opened];
   reset: [OfEnv & { seed?: string; seeds?: string[]; seats?: string[] }, WireBatch];
   step: [OfEnv & { actions?: SentColumn; moves?: (Move | null)[] }, WireBatch];
-  view: [{ env: number; i?: number; seat?: number; views?: (GymView | 'picture')[]; names?: number[]; parse?: string[] }, Viewed];
+  view: [{ env: number; i?: number; seat?: number; views?: GymView[]; names?: number[]; parse?: string[] }, Viewed];
   clone: [OfEnv & { seed?: string }, Opened];
   snapshot: [OfEnv, Snapshots];
   restore: [OfEnv & { items: WireBytes[] }, WireBatch];
