@@ -70,6 +70,15 @@ def test_pictures_of_environments_and_turns() -> None:
         assert asyncio.run(awaited()).svg == "<svg>0</svg>"
 
 
+def test_batches_have_no_pictures(url: str) -> None:
+    with (
+        ludex.Client(url) as client,
+        pytest.raises(ludex.LudexError, match="pictures come with a view") as refused,
+    ):
+        client.open_vec("tic_tac_toe", 1, views=["picture"])
+    assert refused.value.code == "bad_field"
+
+
 def test_the_picture_of_a_turn(url: str) -> None:
     shown: list[Picture | None] = []
 
