@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{FromServer, PictureView};
+use super::FromServer;
+use super::turn::PictureView;
 use crate::envelope::Message;
 use crate::tensor::Tensors;
 
