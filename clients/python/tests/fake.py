@@ -440,6 +440,7 @@ class FakeServer:
         values = {
             "text": f"total {game.total}",
             "struct": {"total": game.total},
+            "picture": {"svg": f"<svg>{game.total}</svg>", "gestures": {"1": ["a", "b"]}},
             "tensor": {"state": {**obs([game]), "s": [2]}},
         }
         return reply | {name: values[name] for name in frame["views"]}

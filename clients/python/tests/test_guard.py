@@ -431,7 +431,7 @@ def test_a_same_step_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch
     envs.close()
 
 
-@pytest.mark.parametrize("mode", ["rgb_array", "foo"])
+@pytest.mark.parametrize("mode", ["rgb", "foo"])
 def test_a_render_mode_that_does_not_exist_is_refused(url: str, mode: str) -> None:
     makers: list[Callable[..., Any]] = [
         LudexEnv,

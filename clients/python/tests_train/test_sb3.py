@@ -61,6 +61,17 @@ def test_a_batch_is_so_many_environments(url: str, opponent: Any) -> None:
     whole.close()
 
 
+def test_frames(url: str) -> None:
+    pytest.importorskip("resvg_py", reason="the rasteriser is missing (ludex[render])")
+    envs = LudexVecEnv("tic_tac_toe", 2, url=url, render_mode="rgb_array")
+    envs.reset()
+    assert [image.shape for image in envs.get_images() if image is not None] == [(640, 640, 3)] * 2
+    tiled = envs.render()
+    assert tiled is not None
+    assert tiled.shape == (1280, 640, 3)
+    envs.close()
+
+
 def test_what_sb3_asks_of_environments(url: str) -> None:
     envs = LudexVecEnv("tic_tac_toe", 3, url=url, render_mode="ansi", max_steps=3)
     assert is_masking_supported(envs)

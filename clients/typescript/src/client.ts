@@ -4,7 +4,7 @@ import { Batch } from './batch.js';
 import { bytes, packed, tensors, type Tensors } from './columns.js';
 import { failure, LudexError } from './errors.js';
 import type {
-  GameEntry, GameFilter, GymView, Json, Limits, Move, Opened, Open, Requests, Scope, Spec, SuiteEntry,
+  GameEntry, GameFilter, GymView, Json, Limits, Move, Opened, Open, PictureView, Requests, Scope, Spec, SuiteEntry,
 } from './messages.js';
 import { type ConnectOptions, type ReplyTo, Session } from './session.js';
 
@@ -95,6 +95,7 @@ export interface Look {
   i?: number;
   /** The seat whose view it is; absent: the seat to move. */
   seat?: number;
+  /** All but `returns`, which come with a batch. */
   views?: GymView[];
   /** Action ids to be translated to texts. */
   names?: number[];
@@ -107,6 +108,8 @@ export interface Seen {
   struct?: unknown;
   text?: string;
   info?: Tensors;
+  /** The position drawn for people. */
+  picture?: PictureView;
   names?: string[];
   parsed?: (number | null)[];
   /** The phase, in games that have several. */
@@ -172,10 +175,12 @@ export class Env {
 
   /** Returns any seat's view of one environment, and translates between action ids and texts. */
   async view(look: Look = {}): Promise<Seen> {
-    const { tensor, struct, text, info, names, parsed, phase, schema } = await this.#call('view', { views: [], ...look });
+    const viewed = await this.#call('view', { views: [], ...look });
+    const { tensor, struct, text, info, picture, names, parsed, phase, schema } = viewed;
     const seen: Seen = { struct, text, names, parsed, phase, schema };
     if (tensor != null) seen.tensor = tensors(tensor);
     if (info != null) seen.info = tensors(info);
+    if (picture != null) seen.picture = picture;
     return seen;
   }
 

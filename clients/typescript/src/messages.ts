@@ -19,7 +19,7 @@ export interface WireRagged { o: WireColumn; a: WireColumn }
 export type Dynamics = 'sequential' | 'simultaneous' | 'mixed';
 export type ChanceMode = 'deterministic' | 'explicit' | 'sampled';
 export type Information = 'perfect' | 'imperfect';
-export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns';
+export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns' | 'picture';
 export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture';
 export type AgentKind = 'bot' | 'llm' | 'human' | 'learner';
 export type Outcome = 'win' | 'loss' | 'draw' | 'none';
@@ -346,6 +346,8 @@ export interface Viewed extends Reply {
   struct?: unknown;
   text?: string;
   info?: WireTensors;
+  /** The position drawn for people. */
+  picture?: PictureView;
   names?: string[];
   parsed?: (number | null)[];
   /** The phase, in games that have several. */

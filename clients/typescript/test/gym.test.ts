@@ -128,9 +128,11 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
       batch = await env.step([4]);
       const { names, parsed } = await env.view({ names: [0, 4], parse: ['o(0,1)', 'nonsense'] });
       assert.deepEqual([names![0], parsed], ['o(0,0)', [1, null]]);
-      const seen = await env.view({ seat: 1, views: ['struct', 'text', 'tensor'] });
+      const seen = await env.view({ seat: 1, views: ['struct', 'text', 'tensor', 'picture'] });
       assert.deepEqual(seen.struct, { board: ['...', '.x.', '...'], to_move: 'o' });
       assert.deepEqual(Object.values(seen.tensor!)[0]!.shape, [2, 3, 3]);
+      assert.match(seen.picture!.svg, /^<svg .*<\/svg>$/s);
+      assert.deepEqual(Object.keys(seen.picture!.gestures!), ['0', '1', '2', '3', '5', '6', '7', '8']);
       const snapshot = await env.snapshot();
       const twin = await env.clone();
       for (const move of [0, 2, 1, 6]) batch = await env.step([move]);

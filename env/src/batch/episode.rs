@@ -9,7 +9,7 @@ use ludex_protocol::spec::RewardModel;
 use ludex_protocol::{ErrorCode, Refusal};
 
 use super::answer::Shape;
-use super::{BatchConfig, ChanceBy, Episode, Layout, Observer, Player, Rotate, check_seats, forfeit};
+use super::{BatchConfig, ChanceBy, Episode, GymView, Layout, Observer, Player, Rotate, check_seats, forfeit};
 use crate::documents;
 use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
 use crate::game::{Action, Game, Heard, Outcomes, Seat, Turn};
@@ -158,6 +158,10 @@ impl<G: Game> Envs<G> {
         if config.layout == Layout::OpenSpiel && facts.openspiel.is_none() {
             let message = format!("{} has no layout \"openspiel\"", spec.game);
             return Err(Refusal::new(ErrorCode::BadField, message).path("layout"));
+        }
+        if config.views.iter().flatten().any(|view| *view == GymView::Picture) {
+            let message = "pictures come with a view, not with a batch";
+            return Err(Refusal::new(ErrorCode::BadField, message).path("views"));
         }
         let client_seats = client_seats(&config, players);
         let shape = Shape::new(spec, &facts, &config, client_seats == 1).map_err(|view| {

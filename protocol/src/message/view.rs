@@ -22,6 +22,8 @@ pub enum GymView {
     Text,
     /// The sum of rewards of the episode so far.
     Returns,
+    /// A drawing of the position for people.
+    Picture,
 }
 
 /// `view`: looks at one environment as any seat.

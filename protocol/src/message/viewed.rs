@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::FromServer;
+use super::turn::PictureView;
 use crate::envelope::Message;
 use crate::tensor::Tensors;
 
@@ -23,6 +24,9 @@ pub struct Viewed {
     /// The perfect-recall information state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
+    /// The position drawn for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<PictureView>,
     /// The texts of the ids asked for; empty where the id names no action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,

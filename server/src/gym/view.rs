@@ -1,7 +1,9 @@
 //! `view`: one environment as any seat sees it, names of actions, texts to ids.
 
+use ludex_env::batch::Layout;
+use ludex_env::present::view_of;
 use ludex_env::{DynBatch, DynState, DynView, Outcomes, Seat, Turn, Viewer};
-use ludex_protocol::message::{GymView, View, Viewed};
+use ludex_protocol::message::{GymView, MatchView, View, Viewed};
 use ludex_protocol::spec::TensorSpec;
 use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 
@@ -51,6 +53,9 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal
             GymView::Info => {
                 let array = spec.views.info.iter().flatten().next().ok_or_else(|| lacks("info"))?;
                 seen.info = Some(filled(array, |out| state.info(who, out)));
+            }
+            GymView::Picture => {
+                seen.picture = view_of(&*state, who, &[MatchView::Picture], Layout::Ludex).picture;
             }
             GymView::Returns => return Err(wrong("returns come with a batch, not with a view".into())),
         }

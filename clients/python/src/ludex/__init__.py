@@ -23,6 +23,7 @@ from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
 from .evaluation import evaluate
 from .match import play
+from .picture import Picture
 from .process import Server, serve
 from .progress import Progress
 from .prompting import Prompt, prompt, prompts
@@ -50,6 +51,7 @@ __all__ = [
     "LudexError",
     "MatchResult",
     "Move",
+    "Picture",
     "Progress",
     "Prompt",
     "Ragged",

@@ -24,6 +24,7 @@ from .guard import Changes
 from .handle import seed_text
 from .opening import Opening
 from .others import Ours, Served
+from .picture import Picture
 from .rows import Outcome, Rows
 from .sharded import ShardedVecEnv
 from .spec import Spec
@@ -435,6 +436,12 @@ class Arena(Changes):
         self._check_begun(np.asarray([index]))
         group = self._members[int(self._in[index])]
         return group.vec.text(index, int(self.rows.seat[index]))
+
+    def picture(self, index: int) -> Picture:
+        """Return the learner's view of one environment as a picture; a round trip."""
+        self._check_begun(np.asarray([index]))
+        group = self._members[int(self._in[index])]
+        return group.vec.picture(index, int(self.rows.seat[index]))
 
     def close(self) -> None:
         """Close the environments and the connection. May be called twice."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from .columns import I4, Array, Ragged, Views, packed, tensors
 from .handle import Handle, seed_text
+from .picture import Picture
 from .session import Session
 from .vec import Batch, decode_batch
 from .wire import Message
@@ -133,6 +134,14 @@ class Env(Handle):
             LudexError: the game has no text view, or the seat does not exist.
         """
         return str(self._view(0, seat, views=["text"])["text"])
+
+    def picture(self, seat: int | None = None) -> Picture:
+        """Return a seat's view as a picture (by default of the seat to move); a round trip.
+
+        Raises:
+            LudexError: the seat does not exist.
+        """
+        return Picture.from_wire(self._view(0, seat, views=["picture"])["picture"])
 
     def struct(self, seat: int | None = None) -> Any:
         """Return a seat's structured view; a round trip.

@@ -19,6 +19,7 @@ from .arena import Arena, Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
 from .opening import Opening, no_others, rendered
+from .picture import RENDER_MODES, Picture, frame
 from .rows import Outcome, Rows
 
 wanted("gymnasium", "gymnasium")
@@ -59,7 +60,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
     ``info["opponent"]`` the position of the episode's opponent in the list of opponents.
     """
 
-    metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}  # noqa: RUF012
+    metadata = {"render_modes": [*RENDER_MODES, "human"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,
@@ -92,8 +93,10 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             rules: the version of the rules that the server must have; by default any.
             patience: how many seconds to try to reconnect when the connection is lost; by default
                 as long as the server keeps the session.
-            render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"human"``:
-                the view is printed after every step, with the agent's seat and the number of moves.
+            render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"svg"``: as
+                a :class:`ludex.Picture`; ``"rgb_array"``: as pixels, ``uint8 [640, 640, 3]``
+                (needs ``ludex[render]``); ``"human"``: the text is printed after every step, with
+                the agent's seat and the number of moves.
             **others: nothing; it is there to say where the parameters of a game go.
 
         Raises:
@@ -104,7 +107,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             ValueError: the seat or the render mode does not exist.
         """
         no_others(others)
-        self.render_mode = rendered(render_mode, "ansi", "human")
+        self.render_mode = rendered(render_mode, *RENDER_MODES, "human")
         opening = Opening(game, params, url, token, max_steps, rules, patience)
         self._arena = open_arena(opening, 1, opponent, seat)
         self.game = self._arena.spec
@@ -147,14 +150,14 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         mask: Array = self._arena.rows.mask[0].astype(np.bool_)
         return mask
 
-    def render(self) -> str | None:
-        """Return the agent's view as text (``"ansi"``) or print it (``"human"``); a round trip."""
+    def render(self) -> str | Picture | Array | None:  # type: ignore[override]
+        """Return the agent's view as the render mode says, or print it; a round trip."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make(..., render_mode='ansi')")
             return None
+        if self.render_mode != "human":
+            return frame(self.render_mode, self._arena, 0)
         text = self._arena.text(0)
-        if self.render_mode == "ansi":
-            return text
         seat, moves = int(self._arena.rows.seat[0]), int(self._arena.rows.length[0])
         print(f"you are {self.game.seats[seat]}; moves so far: {moves}\n{text}", flush=True)
         return None
@@ -218,7 +221,8 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             patience: how many seconds to try to reconnect when the connection is lost; by default
                 as long as the server keeps the session.
             autoreset_mode: one of Gymnasium's three.
-            render_mode: ``"ansi"``: :meth:`render` returns the views as text.
+            render_mode: as for :class:`LudexEnv`, without ``"human"``; :meth:`render` returns one
+                for each environment.
             **others: nothing, as for :class:`LudexEnv`.
 
         Raises:
@@ -227,9 +231,13 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             ValueError: the seat or a mode does not exist.
         """
         no_others(others)
-        self.render_mode = rendered(render_mode, "ansi")
+        self.render_mode = rendered(render_mode, *RENDER_MODES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
+        self.metadata = {
+            "render_modes": [*RENDER_MODES],
+            "render_fps": 4,
+            "autoreset_mode": self.autoreset_mode,
+        }
         self.num_envs = num_envs
         opening = Opening(game, params, url, token, max_steps, rules, patience)
         at_once = self.autoreset_mode is AutoresetMode.SAME_STEP
@@ -303,12 +311,12 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         """Return the legal actions, ``bool [n, A]``; no round trip."""
         return self._arena.rows.mask.astype(np.bool_)
 
-    def render(self) -> tuple[str, ...] | None:
-        """Return the agent's views as text; a round trip for each."""
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the agent's views as the render mode says; a round trip for each."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make_vec(..., render_mode='ansi')")
             return None
-        return tuple(self._arena.text(index) for index in range(self.num_envs))
+        return tuple(frame(self.render_mode, self._arena, at) for at in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and their connection."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from .client import Client
 from .errors import LudexError
+from .picture import rasteriser
 from .shared import connect
 from .spec import Spec
 
@@ -72,10 +73,13 @@ def rendered(mode: str | None, *modes: str) -> str | None:
     """Return a render mode if it is one of ``modes``.
 
     Raises:
+        ModuleNotFoundError: ``"rgb_array"`` needs the extra ``ludex[render]``.
         ValueError: it is another one.
     """
     if mode is not None and mode not in modes:
         raise ValueError(f"render_mode is {' or '.join(map(repr, modes))}, not {mode!r}")
+    if mode == "rgb_array":
+        rasteriser()
     return mode
 
 

@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .columns import Array
 from .errors import LudexError
 from .extras import wanted
 from .opening import Opening, rendered
+from .picture import RENDER_MODES, Picture, frame
 from .table import Table
 
 wanted("pettingzoo", "pettingzoo")
@@ -55,13 +57,15 @@ def aec(
         max_steps: truncate an episode after this many moves of all seats.
         patience: how many seconds to try to reconnect when the connection is lost; by default
             as long as the server keeps the session.
-        render_mode: ``"ansi"``: ``render()`` returns a text; ``"human"``: it prints the text.
+        render_mode: ``"ansi"``: ``render()`` returns a text; ``"svg"``: a :class:`ludex.Picture`;
+            ``"rgb_array"``: its pixels, ``uint8 [640, 640, 3]`` (needs ``ludex[render]``);
+            ``"human"``: it prints the text.
 
     Raises:
         LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
         ValueError: the render mode does not exist.
     """
-    rendered(render_mode, "ansi", "human")
+    rendered(render_mode, *RENDER_MODES, "human")
     table = Table(Opening(game, params, url, token, max_steps, patience=patience))
     return OrderEnforcingWrapper(LudexAEC(table, render_mode))
 
@@ -84,7 +88,7 @@ def parallel(
     Raises:
         LudexError: as :func:`aec`.
     """
-    rendered(render_mode, "ansi", "human")
+    rendered(render_mode, *RENDER_MODES, "human")
     table = Table(Opening(game, params, url, token, max_steps, patience=patience))
     return LudexParallel(table, render_mode)
 
@@ -98,7 +102,8 @@ class _Shared:
         self.game = spec
         self.metadata = {
             "name": f"{spec.game}_v{spec.rules}",
-            "render_modes": ["human", "ansi"],
+            "render_modes": ["human", *RENDER_MODES],
+            "render_fps": 4,
             "is_parallelizable": False,
         }
         self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
@@ -122,17 +127,17 @@ class _Shared:
         """Return the space of an agent's actions; always the same object."""
         return self.action_spaces[agent]
 
-    def render(self) -> str | None:
-        """Return the view of the seat to move as text (``"ansi"``) or print it; a round trip.
+    def render(self) -> str | Picture | Array | None:
+        """Return the view of the seat to move as the render mode says, or print it; a round trip.
 
         What is printed begins with the last actions and who played them.
         """
         if self.render_mode is None:
             warn("render() needs a render_mode: 'ansi' or 'human'")
             return None
+        if self.render_mode != "human":
+            return frame(self.render_mode, self._table)
         text = self._table.text()
-        if self.render_mode == "ansi":
-            return text
         told = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
         print(f"{told}{text}", flush=True)
         return None

@@ -19,6 +19,7 @@ from .arena import Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
 from .opening import Opening, rendered
+from .picture import RENDER_MODES, frame
 
 wanted("stable_baselines3", "sb3")
 
@@ -59,7 +60,7 @@ class LudexVecEnv(VecEnv):
             TypeError: an opponent is neither an agent's spec nor callable.
             ValueError: the seat or the render mode does not exist.
         """
-        rendered(render_mode, "ansi", "human")
+        rendered(render_mode, *RENDER_MODES, "human")
         opening = Opening(game, params, url, token, max_steps, patience=patience)
         self.arena = open_arena(opening, num_envs, opponent, seat, at_once=True)
         self.game = self.arena.spec
@@ -174,8 +175,10 @@ class LudexVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return no images: views are text (``render_mode="ansi"``)."""
-        return [None] * self.num_envs
+        """Return the pixels with ``render_mode="rgb_array"``; else there are none."""
+        if self.render_mode != "rgb_array":
+            return [None] * self.num_envs
+        return [self.arena.picture(index).array() for index in range(self.num_envs)]
 
     def _method(self, name: str, index: int) -> Callable[..., Any]:
         if name == "action_masks":
@@ -186,9 +189,8 @@ class LudexVecEnv(VecEnv):
             return self.set_opponent
         raise AttributeError(f"a Ludex environment has no attribute {name!r}")
 
-    def _render(self, index: int) -> str | None:
-        text = self.arena.text(index)
+    def _render(self, index: int) -> Any:
         if self.render_mode != "human":
-            return text
-        print(text, flush=True)
+            return frame(self.render_mode or "ansi", self.arena, index)
+        print(self.arena.text(index), flush=True)
         return None

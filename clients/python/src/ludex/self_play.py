@@ -26,6 +26,7 @@ from .env import OVER
 from .extras import wanted
 from .guard import Changes
 from .opening import Opening, rendered
+from .picture import RENDER_MODES, frame
 from .sharded import ShardedVecEnv
 from .vec import Batch, VecEnv
 
@@ -84,7 +85,8 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
             mask: ``"ids"``: the lists of legal ids travel as such, and ``info`` has ``legal`` in
                 the place of ``action_mask``: a :class:`ludex.Ragged` whose row ``P * i + seat``
                 has the ids of a seat of environment i. For games with thousands of actions.
-            render_mode: ``"ansi"``: :meth:`render` returns the views as text.
+            render_mode: ``"ansi"``, ``"svg"`` or ``"rgb_array"``, as for
+                :class:`ludex.gymnasium.LudexVectorEnv`.
 
         Raises:
             LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
@@ -92,9 +94,13 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
         """
         if mask not in ("dense", "ids"):
             raise ValueError(f"mask is 'dense' or 'ids', not {mask!r}")
-        self.render_mode = rendered(render_mode, "ansi")
+        self.render_mode = rendered(render_mode, *RENDER_MODES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
+        self.metadata = {
+            "render_modes": [*RENDER_MODES],
+            "render_fps": 4,
+            "autoreset_mode": self.autoreset_mode,
+        }
         self.num_envs = num_envs
         opening = Opening(game, params, url, token, max_steps, patience=patience)
         with opening.client() as client:
@@ -196,12 +202,12 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
             rewards = batch.reward.astype(np.float64)
             return obs, rewards, batch.terminated.copy(), batch.truncated.copy(), info
 
-    def render(self) -> tuple[str, ...] | None:
-        """Return the views of the seats to move as text; a round trip for each environment."""
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the views of the seats to move; a round trip for each environment."""
         if self.render_mode is None:
-            logger.warn("render() needs a render_mode: 'ansi'")
+            logger.warn("render() needs a render_mode, such as 'ansi'")
             return None
-        return tuple(self._vec.text(index) for index in range(self.num_envs))
+        return tuple(frame(self.render_mode, self._vec, at) for at in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and their connection."""

@@ -10,6 +10,7 @@ import numpy as np
 from .columns import Array, Ragged, Views
 from .errors import LudexError
 from .guard import Changes
+from .picture import Picture
 from .spec import Spec
 from .vec import IN_FLIGHT, Batch, Chance, Final, Skipped, VecEnv, moves_field
 
@@ -185,6 +186,15 @@ class ShardedVecEnv(Changes):
         """
         vec, local = self._at(index)
         return vec.text(local, seat)
+
+    def picture(self, index: int = 0, seat: int | None = None) -> Picture:
+        """Return a seat's view of one environment as a picture; a round trip.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        vec, local = self._at(index)
+        return vec.picture(local, seat)
 
     def struct(self, index: int = 0, seat: int | None = None) -> Any:
         """Return a seat's structured view of one environment; a round trip.

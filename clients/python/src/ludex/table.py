@@ -13,6 +13,7 @@ from .env import OVER, SIMULTANEOUS
 from .errors import LudexError
 from .guard import Changes
 from .opening import Opening
+from .picture import Picture
 from .spec import Spec
 from .vec import Batch
 
@@ -177,6 +178,15 @@ class Table(Changes):
         """
         self._shown()
         return self._vec.text(0, seat)
+
+    def picture(self, seat: int | None = None) -> Picture:
+        """Return a seat's view as a picture, by default of the seat to move; a round trip.
+
+        Raises:
+            LudexError: no episode has begun.
+        """
+        self._shown()
+        return self._vec.picture(0, seat)
 
     def close(self) -> None:
         """Close the environment and the connection. May be called twice."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .picture import Picture
 from .wire import Message
 
 
@@ -39,7 +40,7 @@ class Turn:
         attempt: how many moves were refused in this turn; the protocol's ``try``.
         legal: ascending action ids.
         names: the texts of ``legal``, in the same order; ``None`` without the view ``texts``.
-        view: the requested views: some of ``struct, text, tensor, info``.
+        view: the requested views: some of ``struct, text, tensor, info, picture``.
         budget_ms: the seat loses on time after this many milliseconds; ``None``: no limit.
         bank_ms: the time left in every seat's bank.
         phase: the phase, in games that have several.
@@ -66,6 +67,12 @@ class Turn:
     refusal: Refusal | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     schema: str | None = None
+
+    @property
+    def picture(self) -> Picture | None:
+        """The view ``picture``; ``None`` if it was not requested."""
+        view = self.view.get("picture")
+        return None if view is None else Picture.from_wire(view)
 
 
 Move = int | str | Mapping[str, Any]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
 from .handle import Handle, indices, seed_text
+from .picture import Picture
 from .wire import Message
 
 IN_FLIGHT = 2
@@ -288,6 +289,14 @@ class VecEnv(Handle):
             LudexError: the game has no such view, ``unknown_env``, ...
         """
         return str(self._view(index, seat, views=["text"])["text"])
+
+    def picture(self, index: int = 0, seat: int | None = None) -> Picture:
+        """Return a seat's view of one environment as a picture; a round trip.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        return Picture.from_wire(self._view(index, seat, views=["picture"])["picture"])
 
     def struct(self, index: int = 0, seat: int | None = None) -> Any:
         """Return a seat's structured view of one environment; a round trip.
