@@ -58,7 +58,7 @@ pub const DIGEST: &str = "calls_sha256";
 
 /// The version of how prompts are worded: raised when a position, a manual or a template is told in other words. Runs keep it,
 /// so that prompts of an older wording are not taken for forged ones.
-pub const WORDING: u32 = 1;
+pub const WORDING: u32 = 2;
 
 /// The model of `spec` as a reader of its own journal: it answers with the calls that the journal keeps, and never calls out. It
 /// needs no key. A call that is missing, that was asked something else, or that says something of itself that does not

@@ -86,7 +86,18 @@ fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
             let name = property.as_str().unwrap_or_default();
             vec![issue(field(name), None, format!("the field {name:?} is missing"))]
         }
-        _ => vec![issue(at, shown(e.instance()), e.masked_with("the value").to_string())],
+        _ => vec![issue(at, shown(e.instance()), message(e))],
+    }
+}
+
+/// What is wrong, in words. All that is possible is named, as long as that is short.
+pub(crate) fn message(e: &ValidationError<'_>) -> String {
+    match e.kind() {
+        ValidationErrorKind::Enum { options } if shown(options).is_some() => {
+            let all: Vec<String> = options.as_array().into_iter().flatten().map(Value::to_string).collect();
+            format!("the value is not one of {}", all.join(", "))
+        }
+        _ => e.masked_with("the value").to_string(),
     }
 }
 

@@ -54,6 +54,7 @@ pub mod playthrough;
 pub mod policy;
 pub mod present;
 pub mod registry;
+mod said;
 mod sgf;
 mod split;
 pub mod tensor;

@@ -252,6 +252,11 @@ impl<C: Craft> Game for Plans<C> {
         self.words(view)
     }
 
+    /// Without the rules, which the manual tells in full.
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        self.words(view).replacen(&format!("{}\n", C::RULES), "", 1)
+    }
+
     fn picture(&self, view: &View, _from: Viewer) -> Picture {
         picture::picture::<C>(view, self.budgets)
     }
@@ -263,6 +268,14 @@ impl<C: Craft> Game for Plans<C> {
             (_, phase) => phase.side(seat & 1),
         };
         self.name(side, a)
+    }
+
+    /// What an id means after those that its seat has chosen.
+    fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
+        let own = view.seat.map(usize::from) == Some(seat);
+        let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));
+        let (Some(side), Some(draft)) = (side.filter(|_| own), &view.draft) else { return String::new() };
+        if a <= KEEP { String::new() } else { self.craft.gloss(side, &draft.choosing, a) }
     }
 
     fn hear(&self, s: &State<C::Plan>, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {

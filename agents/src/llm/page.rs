@@ -14,7 +14,7 @@ use crate::refusal::refused;
 pub(super) struct Page {
     /// The rules, as long as they were asked for; empty for none.
     pub(super) rules: String,
-    /// How moves are written; empty unless the rules are long.
+    /// How moves are written; empty without rules.
     pub(super) actions: String,
     /// How a position is written, where that is told.
     pub(super) encoding: String,
@@ -37,7 +37,7 @@ impl Page {
         };
         let (rules, actions) = match shown {
             RulesShown::Long => (rules, actions),
-            RulesShown::Short => (first_paragraph(&rules), String::new()),
+            RulesShown::Short => (first_paragraph(&rules), actions),
             RulesShown::None => (String::new(), String::new()),
         };
         Ok(Page { rules, actions, encoding, parameters })
@@ -50,7 +50,7 @@ fn manual(game: &GameRef) -> Result<String, Refusal> {
     let spec = game.spec();
     let given = spec.params.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value))));
     let page = game.page();
-    let section = Value::from_function(move |heading: String| section(page, &heading).to_owned());
+    let section = Value::from_function(move |heading: String| joined(section(page, &heading)));
     let more = [("seats".to_owned(), Value::from(spec.seats.clone())), ("section".to_owned(), section)];
     fill(game.manual(), &Value::from_pairs(given.chain(more)))
         .map_err(|e| refused(format!("the manual of {} is at fault: {e:#}", spec.string)))
@@ -62,6 +62,28 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let Some(start) = at else { return "" };
     let body = page[start..].split_once('\n').map_or("", |(_, body)| body);
     body.split("\n## ").next().unwrap_or_default().trim()
+}
+
+/// A text with the lines of each paragraph and of each item of a list joined. Tables, headings and code stay as they are.
+fn joined(text: &str) -> String {
+    let starts = |line: &str| {
+        let numbered =
+            line.split_once(". ").is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        line.is_empty() || numbered || ["|", "- ", "#", "```", "**"].iter().any(|sign| line.starts_with(sign))
+    };
+    let (mut out, mut code): (Vec<String>, bool) = (Vec::new(), false);
+    for line in text.lines() {
+        let fence = line.starts_with("```");
+        match out
+            .last_mut()
+            .filter(|last| !code && !fence && !starts(line) && !last.is_empty() && !last.starts_with(['|', '#', '`']))
+        {
+            Some(last) => *last = format!("{last} {}", line.trim_start()),
+            None => out.push(line.to_owned()),
+        }
+        code ^= fence;
+    }
+    out.join("\n")
 }
 
 /// The first paragraph, with the list that it announces.
@@ -103,7 +125,7 @@ mod tests {
             assert!(long.actions.len() > 10 && long.encoding.len() > 30 && long.parameters.is_empty(), "{name}");
             let short = Page::new(&game, RulesShown::Short).unwrap();
             assert!(long.rules.starts_with(&short.rules) && !short.rules.is_empty(), "{name}");
-            assert!(short.actions.is_empty());
+            assert_eq!(short.actions, long.actions, "{name}");
             let none = Page::new(&game, RulesShown::None).unwrap();
             assert!(none.rules.is_empty() && none.actions.is_empty());
         }
@@ -160,7 +182,7 @@ mod tests {
                 "a greater quantity with any",
             ),
             ("iterated_prisoners_dilemma(num_repetitions=4)", "exactly 4 rounds", "probability"),
-            ("texas_holdem", "p0 puts in 100, p1 puts in 50", "position 1"),
+            ("texas_holdem", "p0 puts in 100, p1 puts in 50", "place 1"),
             ("texas_holdem(preset=limit)", "with a limit", "without a limit"),
             ("fight_the_landlord", "p0 is the landlord", "auction"),
             ("fight_the_landlord(preset=botzone2)", "auction", "p0 is the landlord."),
@@ -171,5 +193,12 @@ mod tests {
             let rules = rules(game);
             assert!(rules.contains(told) && !rules.contains(not), "{game}: {told:?}, not {not:?}\n{rules}");
         }
+    }
+
+    #[test]
+    fn lines_of_a_paragraph_are_joined() {
+        let page = "One two\nthree.\n\n| a |\n|---|\n| b |\n\n1. First\n   more. 2. Second\n3. Third\n- item\n  end\n\n```json\n{\n}\n```";
+        let told = "One two three.\n\n| a |\n|---|\n| b |\n\n1. First more. 2. Second\n3. Third\n- item end\n\n```json\n{\n}\n```";
+        assert_eq!(joined(page), told);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use ludex_env::erased::DynView;
 use ludex_env::{Action, Ask, DynState, GameRef, Mover, Past, Turn, Viewer};
+use ludex_protocol::spec::Dynamics;
 use serde_json::Value;
 
 /// Sets of at least this many moves that differ in numbers alone are told by what the numbers may be.
@@ -52,11 +53,30 @@ pub(super) fn swapped(text: &str) -> Option<String> {
     Some(out.join("\n"))
 }
 
-/// The legal moves by their texts, and whether what some of them mean stands behind them in brackets.
+/// The legal moves as a prompt lists them.
+#[derive(Default)]
+pub(super) struct Listed {
+    pub(super) moves: String,
+    /// Whether what some of them mean stands behind them in brackets.
+    pub(super) explained: bool,
+    /// Whether some lines stand for many moves.
+    pub(super) patterns: bool,
+}
+
+/// Whether several seats move now, this one among them.
+pub(super) fn at_once(ask: &Ask<'_>, view: &dyn DynView) -> bool {
+    match view.spec().dynamics {
+        Dynamics::Simultaneous => true,
+        Dynamics::Sequential => false,
+        _ => matches!(view.world(&mut ask.stream()).turn(), Turn::Together(seats) if seats.iter().count() > 1),
+    }
+}
+
+/// The legal moves by their texts.
 ///
 /// Many moves that differ in numbers alone are one line. Moves with an explanation have a line each. All others stand
 /// together, on one line; on a line each if they are few and have commas in them, or have both commas and semicolons.
-pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> (String, bool) {
+pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> Listed {
     // OpenSpiel writes a comma before an utterance, where it goes on the line of a proposal.
     let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
     let texts: Vec<String> = ask.legal.iter().map(name).collect();
@@ -73,6 +93,7 @@ pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> (String, bool) {
             None => alone.extend(members),
         }
     }
+    let patterns = !told.is_empty();
     alone.sort_unstable();
     let gloss = |&at: &usize| Some((at, view.gloss(ask.seat, ask.legal[at]))).filter(|(_, gloss)| !gloss.is_empty());
     let glossed: Vec<(usize, String)> = alone.iter().filter_map(gloss).collect();
@@ -92,7 +113,8 @@ pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> (String, bool) {
     let first = alone.iter().find(|&&at| plain.first() == Some(&texts[at].as_str())).copied();
     told.extend(first.map(|at| (at, plain.join(separator))));
     told.sort_by_key(|(at, _)| *at);
-    (told.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"), explained)
+    let lines: Vec<String> = told.into_iter().map(|(_, line)| line).collect();
+    Listed { moves: lines.join("\n"), explained, patterns }
 }
 
 /// A text with a sign in the place of each number.

@@ -2,7 +2,6 @@
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, Attempt, GameRef, Issue};
-use ludex_protocol::spec::Dynamics;
 use ludex_protocol::{Move, Refusal};
 use minijinja::{Value, context};
 use serde_json::json;
@@ -10,7 +9,7 @@ use serde_json::json;
 use super::api::{Message, Role};
 use super::chat;
 use super::page::Page;
-use super::position;
+use super::position::{self, Listed};
 use super::settings::Wording;
 use super::templates::{TEMPLATES, render};
 use crate::error::AgentError;
@@ -91,7 +90,7 @@ impl Prompts {
         let wants_move = task.wants != Wants::Words;
         let form = if wants_move { self.form(task.wants, schema)? } else { String::new() };
         let system = self.system(&form)?;
-        let question = self.question(ask, view)?;
+        let question = self.question(ask, view, schema)?;
         let last = render(task.template, &task.more)?;
         let user = format!("{question}\n\n{last}");
         Ok(if self.wording.system {
@@ -166,23 +165,28 @@ impl Prompts {
         render("system.j2", &all)
     }
 
-    fn question(&self, ask: &Ask<'_>, view: &dyn DynView) -> Result<String, AgentError> {
+    fn question(&self, ask: &Ask<'_>, view: &dyn DynView, schema: bool) -> Result<String, AgentError> {
         let w = &self.wording;
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
-        let (legal, explained) = if w.legal { position::legal(ask, view) } else { (String::new(), false) };
+        let Listed { moves: legal, explained, patterns } =
+            if w.legal { position::legal(ask, view) } else { Listed::default() };
         let attempts: Vec<Value> = ask.attempts().iter().map(attempt).collect();
         let spoke = ask.attempts().iter().any(|a| matches!(a.given, Some(Move::Document(_))) || !a.issues.is_empty());
-        let document = if spoke { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
+        // Where the answer is bound to a schema, that is told with the call already.
+        let document =
+            if spoke && !schema { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
         let all = context! {
             seat => position::seat_name(view, ask.seat),
-            together => view.spec().dynamics == Dynamics::Simultaneous,
+            together => position::at_once(ask, view),
             turn => u64::from(ask.turn) + 1,
             position => position::text(view, w.swap),
             history,
             legal,
             explained,
+            patterns,
             attempts,
             document,
+            spoke,
         };
         render("question.j2", &all)
     }
@@ -202,5 +206,7 @@ fn attempt(a: &Attempt) -> Value {
     };
     let issues: Vec<String> = a.issues.iter().take(ISSUES).map(one).collect();
     let more = a.issues.len().saturating_sub(ISSUES);
-    context! { said => a.said(), why => a.why.as_str(), issues, more }
+    // A reason that quotes what was said needs no second quotation.
+    let said = Some(a.said()).filter(|said| !a.why.contains(said.as_str()));
+    context! { said, why => a.why.as_str(), issues, more }
 }

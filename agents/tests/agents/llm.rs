@@ -340,7 +340,7 @@ fn the_next_attempt_is_told_why_the_last_was_refused() {
     }];
     let with = With { attempts: &attempts, journal: Some(&journal), ..With::default() };
     ask(&endpoint.spec("format=text"), &game, &*game.start(), &with).unwrap();
-    assert!(user(&endpoint.asked()[0]).contains("o(1,1): \"o(1,1)\" names no legal action"));
+    assert!(user(&endpoint.asked()[0]).contains("\n- \"o(1,1)\" names no legal action\n"), "it is quoted once");
     assert_eq!(journal.0.lock().unwrap()[0].0, "0.1.0");
 }
 
@@ -372,11 +372,14 @@ fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
     let second = ask(&endpoint.spec(""), &game, &*state, &with).unwrap();
     assert_eq!(second.mv, Some(Move::Document(good)));
     let prompt = user(&endpoint.asked()[1]);
-    for part in
-        [flawed.to_string().as_str(), &schema.to_string(), "/offer/0: ", "got 9", "/say: ", "/x: there is no field"]
-    {
+    for part in [flawed.to_string().as_str(), "/offer/0: ", "got 9", "/say: ", "/x: there is no field"] {
         assert!(prompt.contains(part), "{part}\n{prompt}");
     }
+    assert!(!prompt.contains(&schema.to_string()), "the schema goes with the call");
+
+    let endpoint = Endpoint::saying(&[&format!("Answer: {}", json!({ "offer": [1, 0, 0] }))]);
+    ask(&endpoint.spec("format=text"), &game, &*state, &with).unwrap();
+    assert!(user(&endpoint.asked()[0]).contains(&schema.to_string()), "here nothing else tells it");
 }
 
 #[test]

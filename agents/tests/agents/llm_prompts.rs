@@ -158,7 +158,9 @@ fn what_can_be_left_out_is_left_out() {
     assert!(!text("legal=false").contains("Legal moves:\n"));
     assert!(!text("rules=none").contains("## The rules"));
     let short = text("rules=short");
-    assert!(short.contains("## The rules") && !short.contains("## How moves are written"));
+    assert!(
+        short.contains("## The rules") && short.contains("## How moves are written") && short.len() < text("").len()
+    );
     assert!(text("hints=true").contains("## Advice") && !text("").contains("## Advice"));
     let swapped = text("swap=true");
     assert!(swapped.contains("exchanged") && swapped != text(""));
@@ -287,4 +289,61 @@ fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
         &question(r#"{"h": [[-2, [0, 1]]], "seat": 1}"#),
     );
     assert_eq!(dilemma.unwrap().seat, 1);
+}
+
+#[test]
+fn joint_turns_are_told_as_such() {
+    for (id, together) in [("battle_cards", true), ("iterated_prisoners_dilemma", true), ("undercover", false)] {
+        let game = game(id);
+        let (state, _) = walk(&game, 1, 0);
+        let text = all("llm model=m", &game, &*state, &[]);
+        assert_eq!(text.contains("; all who move now move at the same time"), together, "{id}");
+    }
+}
+
+#[test]
+fn lines_that_stand_for_many_moves_are_explained() {
+    let told = |id: &str| {
+        let game = game(id);
+        let (state, _) = walk(&game, 1, 0);
+        all("llm model=m", &game, &*state, &[]).contains("stands for many moves")
+    };
+    assert!(told("negotiation") && !told("tic_tac_toe"));
+}
+
+#[test]
+fn manuals_tell_what_this_game_has() {
+    let told = |text: &str| {
+        let game = game(text);
+        let (state, _) = walk(&game, 1, 0);
+        all("llm model=m", &game, &*state, &[])
+    };
+    let two = told("hanabi(colors=2,hand_size=2)");
+    assert!(two.contains("\"may be RY 2\""), "{two}");
+    assert!(
+        told("mcr_mahjong(flowers=true)").contains("Flower Tiles") && !told("mcr_mahjong").contains("Flower Tiles")
+    );
+    for (id, words) in [
+        ("tower_defense", "same_cell"),
+        ("battle_cards", "bad_priority"),
+        ("elemental_duel", "wrong_element"),
+        ("free_style", "empty_or_opp_lower_eq"),
+        ("leduc_poker", "has spoken"),
+        ("negotiation", "The last proposal cannot be accepted"),
+    ] {
+        assert!(told(id).contains(words), "{id}: {words}");
+    }
+    // Sentences of the page have no line breaks of their own.
+    assert!(told("elemental_duel").contains("Each uses its next skill of three, again and again."));
+}
+
+#[test]
+fn two_drawings_of_a_board_are_told_apart() {
+    let game = game("connect_four");
+    let (state, _) = walk(&game, 3, 4);
+    let text = all("llm model=m swap=true", &game, &*state, &[]);
+    assert!(
+        text.contains("This is the usual drawing. But in your question its rows and columns are exchanged"),
+        "{text}"
+    );
 }

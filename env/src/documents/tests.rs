@@ -67,3 +67,14 @@ fn all_flaws_are_told_at_once_and_at_most_64() {
     let issues = schemas.check("play", &json!(vec!["x"; 100]));
     assert_eq!((issues.len(), issues[ISSUES - 1].message.as_str()), (ISSUES, "and 37 more"));
 }
+
+#[test]
+fn all_values_that_are_possible_are_named() {
+    let names = ["empty", "opp_any", "opp_lower", "opp_lower_eq", "empty_or_opp_any"];
+    let schema = json!({ "type": "object", "properties": { "onto": { "type": "string", "enum": names } } });
+    let schemas = Schemas::new(Some(&[("play".to_owned(), schema)].into())).unwrap();
+    let issues = schemas.check("play", &json!({ "onto": "any" }));
+    let all: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    assert_eq!(issues.len(), 1);
+    assert_eq!(issues[0].message, format!("the value is not one of {}", all.join(", ")));
+}

@@ -18,6 +18,7 @@ use crate::game::{
 };
 use crate::params::{ParamError, rows};
 use crate::picture::Picture;
+use crate::said::quoted;
 use crate::split;
 use crate::tensor::stretches;
 
@@ -570,7 +571,8 @@ impl Game for Bargaining {
         if let (Some(p), Some(values)) = (view.seat, view.values) {
             lines.push(format!("You are p{p}. Your values: {}", self.list(&values)));
         }
-        let said = |turn: usize| view.words.iter().find(|w| usize::from(w.turn) == turn).map(|w| w.text.as_str());
+        // In one line and in quotes: what a player says must not look like a line of the position.
+        let said = |turn: usize| view.words.iter().find(|w| usize::from(w.turn) == turn).map(|w| quoted(&w.text));
         for (k, kept) in view.offers.iter().enumerate() {
             lines.extend(said(k).map(|text| format!("p{} says: {text}", k % 2)));
             lines.push(format!("p{} offers to keep {}", k % 2, self.list(kept)));
@@ -603,7 +605,11 @@ impl Game for Bargaining {
         };
         let mut rest = pool;
         rest.iter_mut().zip(kept).for_each(|(n, &kept)| *n = n.saturating_sub(kept));
-        format!("you get {}, worth {} to you", self.list(&rest), dot(&rest, &values))
+        let minus = match self.params.reward {
+            Reward::Difference => "; what the other keeps is worth something to them, which is taken off",
+            Reward::Own => "",
+        };
+        format!("you get {}, worth {} to you{minus}", self.list(&rest), dot(&rest, &values))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -386,6 +386,12 @@ impl Game for McrMahjong {
         self.words(view)
     }
 
+    /// Without the list of moves, which hosts give apart from the position.
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        let words = self.words(view);
+        words.rsplit_once("\nLegal moves: ").map_or(words.as_str(), |(position, _)| position).to_owned()
+    }
+
     fn picture(&self, view: &View, _from: Viewer) -> Picture {
         picture::picture(view)
     }

@@ -517,7 +517,12 @@ impl Game for Negotiation {
 
     fn text(&self, view: &View) -> String {
         let Some(limit) = view.limit else { return "The draw has not begun.".to_owned() };
-        let mut lines = vec![format!("At most {limit} proposals."), format!("Pool: {}", Self::list(&view.pool))];
+        let left = usize::from(limit).saturating_sub(view.proposals.len());
+        let plural = if limit == 1 { "" } else { "s" };
+        let most = format!(
+            "At most {limit} proposal{plural} of both players together; {left} left. The last one cannot be accepted."
+        );
+        let mut lines = vec![most, format!("Pool: {}", Self::list(&view.pool))];
         if let Some(p) = view.seat {
             lines.push(format!("You are p{p}. Your values: {}", Self::list(&view.values)));
         }
@@ -526,7 +531,11 @@ impl Game for Negotiation {
             lines.push(format!("p{} proposes to keep {}{says}", k % 2, Self::list(kept)));
         }
         let utters = self.utterances > 0 && view.proposals.len() > view.utterances.len();
-        let due = if utters { "an utterance" } else { "a proposal, or agrees" };
+        let due = match (utters, view.proposals.is_empty()) {
+            (true, _) => "an utterance",
+            (false, true) => "a proposal",
+            (false, false) => "a proposal, or agrees",
+        };
         lines.push(match (view.to_move, view.agreed) {
             (Some(p), _) => format!("p{p} is to move: {due}."),
             (None, true) => "The last proposal is agreed.".to_owned(),

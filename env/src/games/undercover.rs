@@ -553,6 +553,11 @@ impl Game for Undercover {
         self.words(view)
     }
 
+    /// Without the rules, which the manual tells in full.
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        self.words(view).replacen(&format!("{}\n", self.rules()), "", 1)
+    }
+
     fn picture(&self, view: &View, _from: Viewer) -> Picture {
         picture::picture(self, view)
     }

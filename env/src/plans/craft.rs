@@ -125,6 +125,10 @@ pub trait Craft: Sized + Send + Sync + 'static {
     fn complete(&self, plan: &Self::Plan) -> bool;
     /// The name of an id of 2 or more.
     fn action_text(&self, side: Side, a: Action) -> String;
+    /// What an id means after those of the piece that is being chosen; empty where its name tells it.
+    fn gloss(&self, _side: Side, _begun: &[Action], _a: Action) -> String {
+        String::new()
+    }
 
     /// Plays the plans of side 0 and side 1.
     fn simulate(&self, plans: [&Self::Plan; 2], budgets: [u32; 2], log: &mut impl Log) -> Ended;

@@ -190,7 +190,7 @@ fn attempts() {
             if n > 0 {
                 let before = documents[n - 1];
                 assert_eq!(now["over"], json!({ "strategy": bombs(before), "cost": 200 * before }));
-                assert!(told.contains(&format!("Your last document costs {}, more than 2000", 200 * before)), "{told}");
+                assert!(told.contains(&format!("Your last plan costs {}, more than 2000", 200 * before)), "{told}");
                 assert!(told.contains(&format!("Tries left: {}.", 5 - n)), "{told}");
             }
             let (due, before) = (s.turn().seats(), s.boxed());

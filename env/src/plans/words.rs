@@ -65,12 +65,20 @@ impl<C: Craft> Plans<C> {
         let budget = self.budgets[side];
         let own = view.strategy.get(C::SIDES[side]);
         parts.push(match own {
-            Some(own) => format!("Your strategy costs {}; your budget is {budget}. Going over it loses.", own.cost),
-            None => format!("Your budget is {budget}. Going over it loses."),
+            Some(own) => format!("Your plan costs {}; your budget is {budget}.", own.cost),
+            None => format!("Your budget is {budget}."),
         });
+        if view.waiting.contains(&(seat as u8)) {
+            parts.push(match view.tries_left {
+                Some(left) if left > 1 => {
+                    format!("Tries left: {left}. A plan over the budget is asked for again; the last one counts.")
+                }
+                Some(left) => format!("Tries left: {left}. A plan over the budget loses the round."),
+                None => "A plan over the budget loses the round.".to_owned(),
+            });
+        }
         if let Some(over) = &view.over {
-            let left = view.tries_left.map(|n| format!(" Tries left: {n}.")).unwrap_or_default();
-            parts.push(format!("Your last document costs {}, more than {budget}:{left}\n{}", over.cost, over.strategy));
+            parts.push(format!("Your last plan costs {}, more than {budget}:\n{}", over.cost, over.strategy));
         }
         parts.push(C::RULES.to_owned());
         parts.extend(self.catalogue_text("Your side:", side, |_| true));
@@ -86,8 +94,8 @@ impl<C: Craft> Plans<C> {
                 parts.extend(self.catalogue_text("The other side used:", 1 - side, |name| used.contains(&name)));
             }
         }
-        parts.extend(own.map(|own| format!("Your strategy: {}", own.strategy)));
-        parts.extend(theirs.map(|document| format!("The other's last strategy: {document}")));
+        parts.extend(own.map(|own| format!("Your plan: {}", own.strategy)));
+        parts.extend(theirs.map(|document| format!("The other's last plan: {document}")));
         parts.extend(last.and_then(|played| played.summary.as_ref()).map(|summary| format!("The battle: {summary}")));
         if let Some(draft) = &view.draft {
             let choosing: Vec<String> = draft.choosing.iter().map(|&a| self.name(side, a)).collect();
@@ -96,8 +104,8 @@ impl<C: Craft> Plans<C> {
         if view.waiting.contains(&(seat as u8)) {
             let example = self.craft.document(side, &self.craft.example(side));
             parts.push(match last {
-                None => format!("Answer with one JSON object only, such as {example}"),
-                Some(_) => "Answer with one JSON object only: the new strategy, or {\"keep\": true}.".to_owned(),
+                None => format!("A plan is one JSON object, such as {example}"),
+                Some(_) => "A plan is one JSON object: the new plan, or {\"keep\": true}.".to_owned(),
             });
         }
         parts.join("\n")

@@ -15,7 +15,7 @@ fn a_prompt_is_printed_whole() {
     let offer = r#"{"offer": [1, 0, 0], "say": "Fair?"}"#;
     let talk = printed(&["bargaining(preset=llmarena)", "--seed", "7", "--after", offer]);
     assert!(
-        talk.contains("You are p1") && talk.contains("p0 says: Fair?") && talk.contains("Agree (you get "),
+        talk.contains("You are p1") && talk.contains("p0 says: \"Fair?\"") && talk.contains("Agree (you get "),
         "{talk}"
     );
     assert_ne!(talk, printed(&["bargaining(preset=llmarena)", "--seed", "8", "--after", offer]));

@@ -133,7 +133,7 @@ pub static CARDS: [Card; 24] = [
     card("LavaGolem", (1, 8, 3), Fire, TAUNT, Burns(3), "taunt; who attacks it burns: 3 at each own turn", &["front", "dot"]),
     card("TideGuardian", (4, 2, 3), Water, SHIELD, Twice, "divine shield; attacks twice", &["shield", "burst"]),
     card("TideLord", (4, 9, 5), Water, 0, Rages, "doubles its attack whenever it survives damage", &["front", "buff"]),
-    card("Phoenix", (5, 5, 5), Fire, 0, Phoenix, "also hits both neighbours of its target; revives once", &["area", "heal"]),
+    card("Phoenix", (5, 5, 5), Fire, 0, Phoenix, "also hits both neighbours of its target; revives once with full health", &["area", "heal"]),
     card("ShadowOverlord", (4, 4, 5), Rogue, 0, Leaves(SKELETON), "death: a Skeleton 3/1 takes its place", &["summon"]),
     card("Sapling", (2, 2, 1), Nature, 0, Grows(1), "+1 health when it attacks", &["heal"]),
     card("RockBeetle", (1, 5, 1), Earth, TAUNT, Plain, "taunt", &["front"]),

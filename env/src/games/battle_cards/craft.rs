@@ -253,7 +253,11 @@ impl Craft for Tables {
     fn catalogue(&self, side: Side) -> Vec<(&'static str, String)> {
         let line = |kind: u8| {
             let card = &CARDS[usize::from(of_side(side, kind))];
-            let figures = format!("cost {}, {}/{}, {:?}", card.cost, card.attack, card.health, card.element);
+            let figures = format!("{}/{}, {:?}", card.attack, card.health, card.element);
+            let figures = match usize::from(kind) {
+                KINDS => format!("summoned only, cannot be chosen; {figures}"),
+                _ => format!("cost {}, {figures}", card.cost),
+            };
             (card.name, format!("{}: {figures}; {}", card.name, card.ability))
         };
         (0..=KINDS as u8).map(line).collect()

@@ -376,3 +376,13 @@ fn random_teams() {
     assert!((mean - 8.4).abs() < 0.2, "{mean}");
     assert_eq!(capped, 0);
 }
+
+#[test]
+fn what_is_only_summoned_is_told_so() {
+    let game = crate::load("battle_cards").unwrap();
+    for (seat, name) in [(0, "Skeleton"), (1, "Soldier")] {
+        let text = game.start().view(crate::Viewer::Seat(seat)).text();
+        assert!(text.contains(&format!("\n{name}: summoned only, cannot be chosen; ")), "{text}");
+        assert!(!text.contains("cost 0"), "{text}");
+    }
+}

@@ -223,6 +223,12 @@ impl Craft for Tables {
         }
     }
 
+    fn gloss(&self, side: Side, begun: &[Action], a: Action) -> String {
+        let (Some(&element), SKILL..END) = (begun.first(), a) else { return String::new() };
+        let skill = &SKILLS[place(side, (element.saturating_sub(ELEMENT) % 3) as u8)][(a - SKILL) as usize % KINDS];
+        format!("{}, cost {}", skill.name, skill.cost)
+    }
+
     fn simulate(&self, teams: [&Team; 2], _budgets: [u32; 2], log: &mut impl Log) -> Ended {
         simulate(teams, self.terms, log)
     }

@@ -153,7 +153,7 @@ pub static SKILLS: [[Entry; KINDS]; 2 * ELEMENTS] = [
         skill("granite_barrier", 2, Guards(40), "the user takes 40 % less for 3 rounds", &["front", "shield"]),
         skill("quicksand_trap", 2, Traps, "for 3 rounds, 20 % of each of the target's next 3 hits is delayed, and each costs it 10", &["control"]),
         skill("earth_pulse", 3, Pulses(8), "permanent shield 8 per full 10 % HP that the user has lost", &["front", "shield"]),
-        skill("core_rebound", 3, Rebounds(80), "80 % of all HP that the user has lost since the last use, except to void_assimilation", &["burst"]),
+        skill("core_rebound", 3, Rebounds(80), "80 % of all HP that the user has lost since its last use", &["burst"]),
     ],
     [
         skill("holy_glimmer", 1, Glimmers(8, 8), "removes the user's oldest negative status, heals 8, and 8", &["heal"]),

@@ -557,3 +557,21 @@ fn random_teams() {
         assert!((share - expected).abs() < 0.01, "{hp:?}: {share}");
     }
 }
+
+#[test]
+fn skills_are_explained_by_the_names_that_they_have() {
+    let game = crate::load("elemental_duel").unwrap();
+    let mut s = game.start();
+    let view = |s: &dyn crate::DynState| s.view(crate::Viewer::Seat(1));
+    assert_eq!(view(&*s).gloss(1, 2), "");
+    s.play_together(&[Some(2), Some(3)]).unwrap();
+    assert_eq!(view(&*s).action_text(1, 6), "skill 1");
+    assert_eq!(view(&*s).gloss(1, 6), "earth_shock, cost 1");
+}
+
+/// What void_assimilation takes off HP counts as everything else does.
+#[test]
+fn the_words_of_core_rebound_make_no_exception() {
+    let page = include_str!("../elemental_duel.md");
+    assert!(page.contains("80 % of all HP that the user has lost since its last use |"));
+}

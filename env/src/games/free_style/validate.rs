@@ -97,7 +97,7 @@ pub(super) fn verdict(value: &Value) -> Verdict {
         .map(|e| {
             let code = if e.kind().keyword().starts_with("max") && e.instance().is_array() { "size" } else { "schema" };
             let allowed = schema.pointer(e.schema_path().as_str()).cloned().unwrap_or_default();
-            flaw(code, e.instance_path().to_string(), e.instance(), allowed, e.masked_with("the value").to_string())
+            flaw(code, e.instance_path().to_string(), e.instance(), allowed, crate::documents::message(&e))
         })
         .collect();
     if issues.is_empty() { judge(value) } else { Verdict::refused(issues) }

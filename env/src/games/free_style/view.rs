@@ -14,6 +14,7 @@ use super::rules::Rules;
 use super::speech::Act;
 use super::{FreeStyle, State, score, words};
 use crate::game::{Action, Game, Seat, Turn};
+use crate::said::quoted;
 
 /// What is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -268,10 +269,8 @@ impl FreeStyle {
         let mut out = Vec::new();
         out.extend(view.seat.map(|p| format!("You are seat {}.", name(p))));
         if view.phase == Phase::Negotiate {
-            out.push(
-                "The two seats agree on rules of a game on a board of 5 by 5, and then play by them. Messages so far:"
-                    .into(),
-            );
+            out.push("The two seats agree on rules of a game on a board of 5 by 5, and then play by them.".into());
+            out.push(if view.messages.is_empty() { "There are no messages yet." } else { "Messages so far:" }.into());
         }
         for m in &view.messages {
             let what = match m.act {
@@ -281,7 +280,7 @@ impl FreeStyle {
                 Act::Reject => "rejects",
             };
             let hash = m.hash.as_ref().map_or(String::new(), |h| format!(" the rules {h}"));
-            let say = m.say.as_ref().map_or(String::new(), |s| format!(", saying: {s}"));
+            let say = m.say.as_ref().map_or(String::new(), |s| format!(", saying: {}", quoted(s)));
             out.push(format!("- {} {what}{hash}{say}", name(m.seat)));
         }
         if view.phase == Phase::Negotiate {
@@ -295,11 +294,16 @@ impl FreeStyle {
                 }
             }
             let left = (self.params.messages as usize).saturating_sub(view.messages.len());
-            out.push(format!("Messages left: {left}. The last one may only accept or reject."));
-            out.push(
-                "Answer with `propose F0` (four in line), `propose F1` (neighbours change sides), `propose F2` (hidden numbers), `accept`, `reject`, or a document."
-                    .into(),
-            );
+            let open = view
+                .to_move
+                .first()
+                .is_some_and(|&p| view.open.get(1 - usize::from(p & 1)).is_some_and(Option::is_some));
+            let accept = if open { "`accept`, " } else { "" };
+            out.push(match left {
+                0 => "No message is left.".to_owned(),
+                1 => format!("This is the last message. It may only be {}`reject`.", if open { "`accept` or " } else { "" }),
+                _ => format!("Messages left: {left}. The last one may only accept or reject. Possible are `propose F0` (four in line), `propose F1` (neighbours change sides), `propose F2` (hidden numbers), {accept}`reject`, and rules of your own as a JSON object."),
+            });
             return out.join("\n");
         }
         if let Some(summary) = &view.summary {

@@ -141,3 +141,19 @@ fn an_agreement_is_counted() {
         [json!([0, "agreed", 0.0]), json!([1, "agreed", 0.0])]
     );
 }
+
+#[test]
+fn the_text_says_how_many_proposals_are_left() {
+    let g = game(GIVEN);
+    let mut s = g.start();
+    let text = |s: &State| g.text(&g.view(s, Viewer::Seat(0)));
+    assert!(
+        text(&s)
+            .starts_with("At most 6 proposals of both players together; 6 left. The last one cannot be accepted.\n")
+    );
+    assert!(text(&s).ends_with("p0 is to move: a proposal."), "there is nothing to agree to");
+    play(&g, &mut s, "Proposal: [1, 0, 4]");
+    assert!(text(&s).contains("; 5 left. "));
+    let one = game("instance=1 0 0;1 1 1;1 1 1;1");
+    assert!(one.text(&one.view(&one.start(), Viewer::Public)).starts_with("At most 1 proposal of both"));
+}

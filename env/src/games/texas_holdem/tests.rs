@@ -227,6 +227,9 @@ fn botzone_raises_double_what_was_put_in() {
     assert_eq!(s.legal_list(1), [0, 2]);
     let why = refused(&*s, "0");
     assert!(why.contains("all-in"), "{why}");
+    let drawn = s.view(Viewer::Seat(1)).drawing(Viewer::Public);
+    assert!(drawn.contains("A call is not possible") && !drawn.contains("A call costs"), "{drawn}");
+    assert!(drawn.contains("\nRound 1 (pre-flop): "), "{drawn}");
     let s = played("preset=botzone", "", &[]);
     let why = refused(&*s, "149");
     assert!(why.contains("at least 150") && why.contains("19949") && why.contains("-2"), "{why}");

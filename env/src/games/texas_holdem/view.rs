@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::deal::{Deal, FOLD, Next};
-use super::table::Table;
+use super::table::{Abstraction, Table};
 use super::{State, TexasHoldem};
 use crate::cards;
 use crate::draw::Stream;
@@ -237,13 +237,29 @@ impl TexasHoldem {
 
     /// The same with the chips of each move.
     pub(super) fn told(&self, view: &View) -> String {
-        let words = self.in_words(view, |m| match m.action {
+        let mut words = self.in_words(view, |m| match m.action {
             FOLD => format!("p{} {}", m.seat, m.name),
             _ => format!("p{} {} ({} in all)", m.seat, m.name, m.to),
         });
+        // The manual numbers the rounds.
+        for (round, name) in STREETS.iter().enumerate() {
+            words =
+                words.replace(&format!("\n{name}: "), &format!("\nRound {} ({}): ", round + 1, name.to_lowercase()));
+        }
+        // By Botzone's rules all of one's chips cannot be put in by a call.
+        let (hand, table) = (&view.now, &self.table);
+        let to_move = hand.to_move.map(usize::from).filter(|_| table.sizes == Abstraction::Botzone && !table.limit);
+        let chips = to_move.and_then(|p| Some((*hand.spent.get(p)?, *hand.left.get(p)?)));
+        if let Some((spent, left)) = chips {
+            let owed = hand.spent.iter().max().map_or(0, |most| most.saturating_sub(spent));
+            if owed >= left {
+                let instead = " A call is not possible: it would take all your chips.";
+                words = words.replace(&format!(" A call costs {owed}."), instead);
+            }
+        }
         let moving = view.hands > 1 || self.table.random_seats;
         let order: Vec<String> = view.now.positions.iter().map(|p| format!("p{p}")).collect();
-        if moving && !order.is_empty() { format!("Positions from 1 on: {}\n{words}", order.join(", ")) } else { words }
+        if moving && !order.is_empty() { format!("Places from 1 on: {}\n{words}", order.join(", ")) } else { words }
     }
 
     fn in_words(&self, view: &View, of: fn(&MoveView) -> String) -> String {

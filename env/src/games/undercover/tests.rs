@@ -517,12 +517,12 @@ fn every_seat_reads_what_it_needs() {
         let word = if seat == 4 { "sun" } else { "moon" };
         for part in [
             format!("You are player_{seat}. Your secret word is: {word}."),
-            "There are 5 players. 1 player has another word".into(),
+            "There are 5 players. 1 player is the undercover and has another word".into(),
             "when 3 or fewer players are left".into(),
             "Clues of round 1:".into(),
             "- player_3: ".into(),
             "Votes of round 1: player_0 for player_1".into(),
-            "player_1 is out and had the common word.".into(),
+            "player_1 is out and was not an undercover.".into(),
             "In the game: player_0, player_2, player_3, player_4.".into(),
             format!("answer `player_{seat}: your clue`, at most 200 characters"),
         ] {

@@ -9,6 +9,7 @@ use super::words::{self, lexicon};
 use super::{CLUES, Guess, MOST, Memory, NONE, Phase, ROUNDS, STOCK_CLUES, State, Undercover, place};
 use crate::draw::Stream;
 use crate::game::{Game, Seat, SeatSet, Turn};
+use crate::said::quoted;
 
 /// What one seat, or the public, knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -266,6 +267,21 @@ impl Undercover {
         set
     }
 
+    /// The rules in a few sentences.
+    pub(super) fn rules(&self) -> String {
+        let n = self.params.undercovers;
+        let plural = if n == 1 {
+            "1 player is the undercover and has".into()
+        } else {
+            format!("{n} players are undercovers and have")
+        };
+        format!(
+            "There are {} players. {plural} another word than the others; nobody knows who. In each round every living player gives one clue to the own word, without saying it, then all vote at once, and the player with most votes is out; a tie is decided by lot. The others win when no undercover is left. The undercovers win when {} or fewer players are left, or as many of them as of the others.",
+            self.players(),
+            self.survive
+        )
+    }
+
     pub(super) fn words(&self, view: &View) -> String {
         let mut out = Vec::new();
         let name = |p: &u8| format!("player_{p}");
@@ -274,13 +290,7 @@ impl Undercover {
             (Some(p), None) => out.push(format!("You are player_{p}. The words are being drawn.")),
             _ => {}
         }
-        let n = self.params.undercovers;
-        let plural = if n == 1 { "1 player has".into() } else { format!("{n} players have") };
-        out.push(format!(
-            "There are {} players. {plural} another word than the others, and nobody knows who. In each round every living player gives one clue to the own word, without saying it, then all vote at once, and the player with most votes is out; a tie is decided by lot. The others win when no player with the odd word is left. The players with the odd word win when {} or fewer players are left, or as many of them as of the others.",
-            self.players(),
-            self.survive
-        ));
+        out.push(self.rules());
         let rounds: Vec<u8> = match self.params.memory {
             Memory::All => (0..=view.round).collect(),
             Memory::Round => vec![view.round],
@@ -291,7 +301,7 @@ impl Undercover {
                 out.push(format!("Clues of round {}:", round + 1));
             }
             for c in clues {
-                let text = if c.text.is_empty() { "(says nothing)" } else { &c.text };
+                let text = if c.text.is_empty() { "(says nothing)".to_owned() } else { quoted(&c.text) };
                 out.push(format!("- player_{}: {text}", c.seat));
             }
             let votes: Vec<String> = view
@@ -305,7 +315,7 @@ impl Undercover {
             }
         }
         for o in &view.out {
-            let role = if o.undercover { "had the odd word" } else { "had the common word" };
+            let role = if o.undercover { "was an undercover" } else { "was not an undercover" };
             out.push(format!("player_{} is out and {role}.", o.seat));
         }
         out.push(format!("In the game: {}.", view.alive.iter().map(name).collect::<Vec<_>>().join(", ")));

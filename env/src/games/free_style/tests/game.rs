@@ -303,3 +303,14 @@ fn issues_of_refused_messages_are_counted() {
     load("free_style(rules=F0)").start().tried(0, &twice, &mut out);
     assert!(out.take().is_empty());
 }
+
+#[test]
+fn the_last_message_is_offered_what_it_may_be() {
+    let mut s = load("free_style(messages=2)").start();
+    let text = |s: &dyn DynState, seat| s.view(Viewer::Seat(seat)).text();
+    assert!(text(&*s, 0).contains("`propose F2`") && !text(&*s, 0).contains("`accept`, `reject`"));
+    s.play(0, 0).unwrap();
+    let last = text(&*s, 1);
+    assert!(last.contains("This is the last message. It may only be `accept` or `reject`."), "{last}");
+    assert!(!last.contains("propose F"), "{last}");
+}

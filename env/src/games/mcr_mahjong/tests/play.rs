@@ -308,4 +308,7 @@ fn the_text_is_enough() {
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
+    // Hosts list the moves apart from the position.
+    let drawn = game.drawing(&game.view(&s, Viewer::Seat(3)), Viewer::Seat(3));
+    assert!(drawn.contains("HU is worth ") && !drawn.contains("Legal moves"), "{drawn}");
 }
