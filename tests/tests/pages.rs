@@ -80,7 +80,7 @@ async fn browsers_get_pages_and_programs_what_they_always_got() {
 #[tokio::test]
 async fn pages_bring_no_scripts_of_others() {
     let server = Server::start(|_| {}).await;
-    let answer = ask(&server, "GET / ", BROWSER).await.to_lowercase();
+    let answer = ask(&server, "GET /", BROWSER).await.to_lowercase();
     for header in [
         "content-security-policy: default-src 'none'; script-src 'self';",
         "x-content-type-options: nosniff",

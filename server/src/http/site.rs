@@ -11,6 +11,7 @@ mod login;
 mod matches;
 mod play;
 mod runs;
+mod svg;
 mod templates;
 mod text;
 

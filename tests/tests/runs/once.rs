@@ -101,7 +101,7 @@ fn an_answer_is_given_again_in_all_matches_of_its_seat() {
 #[test]
 fn a_model_is_paid_once_for_an_answer() {
     let place = Place::new();
-    let stub = Stub::start(&place, &["--documents", "--malformed", "0.2", "--seed", "3"]);
+    let stub = Stub::start(&place, &["--documents", "--malformed", "0"]);
     let model = stub.model("m", "");
     assert_eq!(evaluate(&place, &model, "whole", &["--jobs", "3"]).json()["end"], "done");
     let calls = lines(&place.path("ludex-data/runs/whole"), "calls.jsonl");

@@ -3,7 +3,6 @@
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::{self, HeaderMap};
-use axum::response::IntoResponse;
 use ludex_env::present::view_of;
 use ludex_env::{Turn, Viewer};
 use ludex_protocol::message::MatchView;
@@ -11,6 +10,7 @@ use ludex_protocol::spec::Params;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::svg::svg;
 use super::{Answer, App, admitted, errors, matches, scales, show, text};
 use crate::store::MatchFilter;
 
@@ -66,15 +66,4 @@ pub(super) async fn picture(State((shared, _)): App, path: Result<Path<String>, 
     }
     let view = view_of(&*state, Viewer::Public, &[MatchView::Picture], ludex_env::batch::Layout::Ludex);
     view.picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "public, max-age=3600"))
-}
-
-/// A picture as an answer.
-pub(super) fn svg(svg: String, kept: &'static str) -> Answer {
-    let headers = [
-        (header::CONTENT_TYPE, "image/svg+xml"),
-        (header::CACHE_CONTROL, kept),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
-    ];
-    (headers, svg).into_response()
 }

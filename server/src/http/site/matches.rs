@@ -10,7 +10,7 @@ use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::game::svg;
+use super::svg::svg;
 use super::{Answer, App, admitted, errors, show};
 use crate::shared::Shared;
 use crate::store::MatchFilter;

@@ -1,0 +1,17 @@
+//! Pictures as answers.
+
+use axum::http::header;
+use axum::response::IntoResponse;
+
+use super::Answer;
+
+/// A picture as an answer.
+pub(super) fn svg(svg: String, kept: &'static str) -> Answer {
+    let headers = [
+        (header::CONTENT_TYPE, "image/svg+xml"),
+        (header::CACHE_CONTROL, kept),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
+    ];
+    (headers, svg).into_response()
+}
