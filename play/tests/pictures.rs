@@ -114,7 +114,7 @@ fn steps_count_what_the_viewer_hears() {
 #[test]
 fn pictures_show_no_hidden_cards() {
     let own = |m: &Match, seat: usize| m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure;
-    let deals: Vec<Match> = (0..30).map(|seed| dealt(seed)).collect();
+    let deals: Vec<Match> = (0..30).map(dealt).collect();
     let mut pairs = 0;
     for (a, b) in deals.iter().enumerate().flat_map(|(n, a)| deals[n + 1..].iter().map(move |b| (a, b))) {
         if own(a, 0) != own(b, 0) || own(a, 1) == own(b, 1) {

@@ -2,7 +2,7 @@
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::header::{self, HeaderMap};
+use axum::http::header::HeaderMap;
 use ludex_env::present::view_of;
 use ludex_env::{Turn, Viewer};
 use ludex_protocol::message::MatchView;
