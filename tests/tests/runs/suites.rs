@@ -74,7 +74,7 @@ impl Small {
                 let has = |row: &&Value| !row["metrics"][&name].is_null() || !row["values"][&name].is_null();
                 let enough = match Metric::named(&ask.id).unwrap().scope {
                     Scope::Agent => rows.iter().any(has),
-                    _ => rows.iter().all(|row| has(row)),
+                    _ => rows.iter().all(has),
                 };
                 if !enough {
                     without.insert((part.id.clone(), name));
