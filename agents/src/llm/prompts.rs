@@ -90,7 +90,7 @@ impl Prompts {
         let wants_move = task.wants != Wants::Words;
         let form = if wants_move { self.form(task.wants, schema)? } else { String::new() };
         let system = self.system(&form)?;
-        let question = self.question(ask, view, schema)?;
+        let question = self.question(ask, view)?;
         let last = render(task.template, &task.more)?;
         let user = format!("{question}\n\n{last}");
         Ok(if self.wording.system {
@@ -165,16 +165,14 @@ impl Prompts {
         render("system.j2", &all)
     }
 
-    fn question(&self, ask: &Ask<'_>, view: &dyn DynView, schema: bool) -> Result<String, AgentError> {
+    fn question(&self, ask: &Ask<'_>, view: &dyn DynView) -> Result<String, AgentError> {
         let w = &self.wording;
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
         let Listed { moves: legal, explained, patterns } =
             if w.legal { position::legal(ask, view) } else { Listed::default() };
         let attempts: Vec<Value> = ask.attempts().iter().map(attempt).collect();
         let spoke = ask.attempts().iter().any(|a| matches!(a.given, Some(Move::Document(_))) || !a.issues.is_empty());
-        // Where the answer is bound to a schema, that is told with the call already.
-        let document =
-            if spoke && !schema { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
+        let document = if spoke { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
         let all = context! {
             seat => position::seat_name(view, ask.seat),
             together => position::at_once(ask, view),

@@ -306,7 +306,7 @@ fn faults_are_put_down_to_those_whose_they_are() {
     }
     // Always: nothing of it counts, whether the endpoint answers a greeting or not.
     for (k, (faults, why)) in
-        [(["--context", "300"], "context"), (["--rate-limit", "1"], "rate limit")].iter().enumerate()
+        [(["--context", "100"], "context"), (["--rate-limit", "1"], "rate limit")].iter().enumerate()
     {
         let ran = run(faults, "timeout=5", &format!("stop{k}"));
         assert!(ran.fails().contains(why), "{faults:?}: {}", ran.err);
