@@ -372,14 +372,15 @@ fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
     let second = ask(&endpoint.spec(""), &game, &*state, &with).unwrap();
     assert_eq!(second.mv, Some(Move::Document(good)));
     let prompt = user(&endpoint.asked()[1]);
-    for part in [flawed.to_string().as_str(), "/offer/0: ", "got 9", "/say: ", "/x: there is no field"] {
+    for part in
+        [flawed.to_string().as_str(), &schema.to_string(), "/offer/0: ", "got 9", "/say: ", "/x: there is no field"]
+    {
         assert!(prompt.contains(part), "{part}\n{prompt}");
     }
-    assert!(!prompt.contains(&schema.to_string()), "the schema goes with the call");
 
     let endpoint = Endpoint::saying(&[&format!("Answer: {}", json!({ "offer": [1, 0, 0] }))]);
     ask(&endpoint.spec("format=text"), &game, &*state, &with).unwrap();
-    assert!(user(&endpoint.asked()[0]).contains(&schema.to_string()), "here nothing else tells it");
+    assert!(user(&endpoint.asked()[0]).contains(&schema.to_string()));
 }
 
 #[test]

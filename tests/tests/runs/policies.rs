@@ -37,54 +37,61 @@ fn kinds(m: &MoveRecord) -> [usize; 2] {
 fn damaged_documents_end_in_no_answer_and_forfeit_a_round() {
     let place = Place::new();
     fs::write(place.path("plans.toml"), SUITE).unwrap();
-    let stub = Stub::start(&place, &["--documents", "--malformed", "0.5", "--seed", "1"]);
-    let model = stub.model("m", "");
-    let line = ["evaluate", "--agent", &model, "--suite", "plans.toml", "--run", "r", "--json"];
-    assert_eq!(place.ludex(&line).json()["end"], "done");
-    place.ludex(&["verify", place.of_run("r", "episodes.jsonl").to_str().unwrap()]).well();
     let rule = Refusals { policy: IllegalPolicy::Default, tries: 2 };
     let wanted = Illegal { policy: rule.policy, tries: rule.tries, unparsed: Some(rule) };
     let (mut forced, mut both, mut kept) = ([0, 0], 0, 0);
-    for line in lines(&place.path("ludex-data/runs/r"), "episodes.jsonl") {
-        let record: Record = serde_json::from_value(line).unwrap();
-        assert_eq!((record.header.illegal, record.footer.reason), (wanted, Some(Reason::Finished)));
-        let game = load_with(&record.header.game, &record.header.params).unwrap();
-        let seat = record.header.seats.iter().position(|s| s.name != "random").unwrap();
-        let mut all = steps(&*game, &record);
-        // The rounds that were played when an answer failed: the next one is forfeited.
-        let mut failed: Vec<usize> = Vec::new();
-        while let Some(step) = all.next() {
-            let step = step.unwrap();
-            for (_, m) in step.moves().filter(|(_, m)| m.seat as usize == seat) {
-                let counts = kinds(m);
-                assert!(counts.iter().all(|&n| n <= 2), "{m:?}");
-                assert_eq!(m.forced, counts.contains(&2), "{m:?}");
-                both += usize::from(m.tries.len() > 1 && !m.forced);
-                if !m.forced {
-                    continue;
+    // Faults are drawn: a few runs have them all.
+    for seed in 1..=6 {
+        let (seed, run) = (seed.to_string(), format!("r{seed}"));
+        let stub = Stub::start(&place, &["--documents", "--malformed", "0.5", "--seed", &seed]);
+        let model = stub.model("m", "");
+        let line = ["evaluate", "--agent", &model, "--suite", "plans.toml", "--run", &run, "--json"];
+        assert_eq!(place.ludex(&line).json()["end"], "done");
+        place.ludex(&["verify", place.of_run(&run, "episodes.jsonl").to_str().unwrap()]).well();
+        for line in lines(&place.path(&format!("ludex-data/runs/{run}")), "episodes.jsonl") {
+            let record: Record = serde_json::from_value(line).unwrap();
+            assert_eq!((record.header.illegal, record.footer.reason), (wanted, Some(Reason::Finished)));
+            let game = load_with(&record.header.game, &record.header.params).unwrap();
+            let seat = record.header.seats.iter().position(|s| s.name != "random").unwrap();
+            let mut all = steps(&*game, &record);
+            // The rounds that were played when an answer failed: the next one is forfeited.
+            let mut failed: Vec<usize> = Vec::new();
+            while let Some(step) = all.next() {
+                let step = step.unwrap();
+                for (_, m) in step.moves().filter(|(_, m)| m.seat as usize == seat) {
+                    let counts = kinds(m);
+                    assert!(counts.iter().all(|&n| n <= 2), "{m:?}");
+                    assert_eq!(m.forced, counts.contains(&2), "{m:?}");
+                    both += usize::from(m.tries.len() > 1 && !m.forced);
+                    if !m.forced {
+                        continue;
+                    }
+                    (0..2).for_each(|k| forced[k] += usize::from(counts[k] == 2));
+                    assert_eq!(m.said, Some(json!({"none": true})), "{m:?}");
+                    let [before, after] = [step.before, step.after].map(|state| state.view(Viewer::Seat(seat)).value());
+                    let rounds = before["history"].as_array().unwrap().len();
+                    failed.push(rounds);
+                    // What stood before is still there, unless it was the first plan.
+                    let side = before["side"].as_str().unwrap();
+                    let stood = &before["strategy"][side]["strategy"];
+                    assert_eq!(&after["strategy"][side]["strategy"], stood);
+                    kept += usize::from(stood.is_object());
                 }
-                (0..2).for_each(|k| forced[k] += usize::from(counts[k] == 2));
-                assert_eq!(m.said, Some(json!({"none": true})), "{m:?}");
-                let [before, after] = [step.before, step.after].map(|state| state.view(Viewer::Seat(seat)).value());
-                let rounds = before["history"].as_array().unwrap().len();
-                failed.push(rounds);
-                // What stood before is still there, unless it was the first plan.
-                let side = before["side"].as_str().unwrap();
-                let stood = &before["strategy"][side]["strategy"];
-                assert_eq!(&after["strategy"][side]["strategy"], stood);
-                kept += usize::from(stood.is_object());
             }
-        }
-        let end = all.position().view(Viewer::Seat(seat)).value();
-        for round in failed {
-            let played = &end["history"][round];
-            assert_eq!(played["strategies"][seat], Value::Null, "{played}");
-            assert_eq!(played["violations"][seat], json!(["no_answer"]), "{played}");
-            assert!(played["winner"] != seat && played["reason"].as_str().unwrap().ends_with("forfeit"), "{played}");
+            let end = all.position().view(Viewer::Seat(seat)).value();
+            for round in failed {
+                let played = &end["history"][round];
+                assert_eq!(played["strategies"][seat], Value::Null, "{played}");
+                assert_eq!(played["violations"][seat], json!(["no_answer"]), "{played}");
+                assert!(
+                    played["winner"] != seat && played["reason"].as_str().unwrap().ends_with("forfeit"),
+                    "{played}"
+                );
+            }
         }
     }
     assert!(forced[0] > 0 && forced[1] > 0 && both > 0 && kept > 0, "{forced:?} forced, {both} mixed, {kept} kept");
-    let told = place.ludex(&["transcript", "r"]);
+    let told = place.ludex(&["transcript", "r1"]);
     let told = told.well();
     for part in ["\nattempt 2\n", "additionalProperties", "your answer was refused", "Round 1: "] {
         assert!(told.contains(part), "the transcript lacks {part:?}");
