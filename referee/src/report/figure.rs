@@ -1,7 +1,7 @@
 //! Figures: the tables and drawings of a suite.
 //!
 //! A figure has a kind ([`KINDS`]). Each kind draws data of one shape ([`data`]); the same data is written as CSV, JSON and
-//! LaTeX ([`Drawing`]). The drawings are SVG without colours: classes name them, and the page's style has them for light,
+//! LaTeX (`Drawing`). The drawings are SVG without colours: classes name them, and the page's style has them for light,
 //! dark and paper. That is why they are written by hand here: the writers of charts that exist put colours into each element.
 
 mod axes;
