@@ -8,7 +8,7 @@ use super::api::{Message, Role};
 /// The questions of this match before `ask` with their answers, the oldest first, at most `most` of them.
 ///
 /// Each kept call holds its own conversation, so the last one tells all before it. Nothing is in memory: a match that is played
-/// again from its calls has the same conversation. Without a journal there is none.
+/// again from its calls has the same conversation. Without a journal the conversation begins anew with each question.
 pub(super) fn before(ask: &Ask<'_>, most: usize) -> Vec<Message> {
     let Some(journal) = ask.journal() else { return Vec::new() };
     let turns = (0..=ask.turn).rev();

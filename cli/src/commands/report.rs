@@ -62,7 +62,7 @@ fn of_runs(args: &Args, runs: &[Archive], options: RatingOptions, about: ReportA
     runs.iter().for_each(|run| records::warn(&run.refused));
     let (report, refused) = pages::report(&runs.iter().collect::<Vec<_>>(), options, about, file);
     records::warn(&refused);
-    anyhow::ensure!(report.records > 0, "there is no match to report in {}", args.from.name());
+    anyhow::ensure!(report.records > 0, "found no matches to report in {}", args.from.name());
     let mut files = write(&report, &args.out)?;
     for run in runs {
         let Some(name) = file(run) else { continue };

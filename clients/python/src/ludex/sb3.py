@@ -175,7 +175,7 @@ class LudexVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return the pixels with ``render_mode="rgb_array"``; else there are none."""
+        """Return the pixels with ``render_mode="rgb_array"``, and ``None`` in other modes."""
         if self.render_mode != "rgb_array":
             return [None] * self.num_envs
         return [self.arena.picture(index).array() for index in range(self.num_envs)]
