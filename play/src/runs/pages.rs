@@ -65,6 +65,7 @@ pub fn report(
 ) -> (Report, Vec<Refused>) {
     let read: Vec<Read> = runs.iter().map(|run| Read::of(run)).collect();
     let refused: Vec<Refused> = read.iter().flat_map(|read| read.refused.clone()).collect();
+    about.notes.extend(read.iter().filter_map(|read| read.unplanned.clone()));
     for plan in read.iter().filter_map(|read| read.plan.as_ref()) {
         about.notes.extend(notes(plan));
     }
@@ -79,6 +80,8 @@ struct Read<'r> {
     run: &'r Archive,
     /// The plan of an evaluation.
     plan: Option<Plan>,
+    /// Why this version cannot read what the run planned.
+    unplanned: Option<String>,
     done: Results,
     walk: Walk,
     games: Vec<Verified>,
@@ -89,14 +92,17 @@ struct Read<'r> {
 
 impl<'r> Read<'r> {
     fn of(run: &'r Archive) -> Read<'r> {
-        let ground = Ground::of(run).ok();
+        let (ground, unplanned) = match Ground::of(run) {
+            Ok(ground) => (Some(ground), None),
+            Err(why) => (None, Some(format!("{}: its matches are rated without its plan: {why:#}", run.about.run))),
+        };
         let marks = ground.as_ref().and_then(|ground| ground.plan.as_ref()).map_or_else(BTreeSet::new, Plan::marks);
         let (mut games, refused) = Verifier::new().wanting(marks).verify_all(&run.found);
         let name = &run.about.run;
         // Without a plan, games are in the order in which they ended.
         let Some(ground) = ground else {
             let (done, walk) = (Results::new(), Walk::default());
-            return Read { run, plan: None, done, walk, games, planned: Vec::new(), refused };
+            return Read { run, plan: None, unplanned, done, walk, games, planned: Vec::new(), refused };
         };
         let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
         let walk = ground.walk(run, &records);
@@ -108,7 +114,7 @@ impl<'r> Read<'r> {
             matches!(done, Some(Done::Points(_) | Done::Invalid)) && game.reason().counts()
         };
         let planned = games.iter().filter(counts).cloned().collect();
-        Read { run, plan: ground.plan, done, walk, games, planned, refused }
+        Read { run, plan: ground.plan, unplanned, done, walk, games, planned, refused }
     }
 
     /// Who was evaluated, how, and what it cost; nothing for a tournament.
