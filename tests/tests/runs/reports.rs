@@ -31,6 +31,10 @@ x = "length"
 y = "score_rate"
 "#;
 
+fn read_in(place: &Place, folder: &str) -> String {
+    fs::read_to_string(place.path(folder).join("report.html")).unwrap()
+}
+
 #[test]
 fn two_runs_stand_in_one_report() {
     let place = Place::new();
@@ -86,8 +90,16 @@ fn two_runs_stand_in_one_report() {
     }
     assert_eq!(links, all.iter().map(|run| run["matches"].as_u64().unwrap()).sum::<u64>());
 
+    // What cannot be read is said.
+    let suite = place.of_run("b", "suite.toml");
+    let text = fs::read_to_string(&suite).unwrap();
+    fs::write(&suite, "name = 1").unwrap();
+    place.ludex(&["report", "b", "--out", "alone"]).well();
+    assert!(read_in(&place, "alone").contains("b: its matches are rated without its plan"));
+    fs::write(&suite, text).unwrap();
+
     place.ludex(&["report", "a", "b", "--out", "again"]).well();
-    let again = fs::read_to_string(place.path("again/report.html")).unwrap();
+    let again = read_in(&place, "again");
     assert_eq!(page.replace("both", "again"), again, "the same runs, the same page");
 
     assert!(place.ludex(&["report", "a", "b", "--game", "nim", "--out", "no"]).fails().contains("--game is for files"));
