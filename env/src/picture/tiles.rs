@@ -6,6 +6,9 @@ use super::sketch::{Anchor, Sketch};
 /// Width and height of a tile.
 pub const SIZE: [i32; 2] = [34, 46];
 
+/// The edge of a tile, 3 right of its upper left corner.
+const GROUND: &str = "h28l3 3v40l-3 3h-28l-3-3v-40z";
+
 /// What is on a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
@@ -48,20 +51,37 @@ const GREEN: &str = "M-9-16L-12-6H15M0-17C-1 0-8 12-16 16M-4 0C2 9 8 14 15 16M-4
 const MYRIAD: &str = "M-15-12H15M-2-12C-2 4-8 12-15 16M-3-2H11C11 9 9 16 3 15";
 const PETALS: &str = "M0-3C-6-10-5-16 0-17C5-16 6-10 0-3zM3 0C10-6 16-5 17 0C16 5 10 6 3 0zM0 3C6 10 5 16 0 17C-5 16-6 10 0 3zM-3 0C-10 6-16 5-17 0C-16-5-10-6-3 0z";
 
-/// A tile with its upper left corner at `at`.
-pub fn tile(sketch: &mut Sketch, at: [i32; 2], tile: Tile) {
+/// A row of tiles, `step` apart, the first with its upper left corner at `at`.
+///
+/// Their grounds are one shape: a table of mahjong has up to 150 tiles.
+pub fn row(sketch: &mut Sketch, [x, y]: [i32; 2], step: i32, tiles: &[Tile]) {
+    if tiles.is_empty() {
+        return;
+    }
+    let places = || (0..).map(|k: i32| x + step * k);
+    let grounds: String = places().take(tiles.len()).map(|x| format!("M{} {y}{GROUND}", x + 3)).collect();
+    sketch.path(fill(Paint::Face).edge(Paint::FaceEdge, 1), &grounds);
+    for (x, &tile) in places().zip(tiles) {
+        face(sketch, [x, y], tile);
+    }
+}
+
+fn face(sketch: &mut Sketch, at: [i32; 2], tile: Tile) {
     let [x, y] = at;
     let middle = [x + SIZE[0] / 2, y + SIZE[1] / 2];
-    ground(sketch, at, Paint::Face);
     match tile {
         Tile::Dots(1) => {
             sketch.circle(line(Paint::FaceGreen, 3), middle, 10);
             sketch.circle(fill(Paint::FaceRed), middle, 5);
         }
         Tile::Dots(n) => {
-            for (k, spot) in spots(n).iter().enumerate() {
-                let paint = [Paint::FaceBlue, Paint::FaceRed, Paint::FaceGreen][k % 3];
-                sketch.circle(fill(paint), place(middle, *spot), 4);
+            for (k, paint) in [Paint::FaceBlue, Paint::FaceRed, Paint::FaceGreen].into_iter().enumerate() {
+                let points: Vec<_> = spots(n).iter().skip(k).step_by(3).map(|spot| place(middle, *spot)).collect();
+                match points[..] {
+                    [] => {}
+                    [point] => sketch.circle(fill(paint), point, 4),
+                    _ => sketch.spots(paint, 4, &points),
+                }
             }
         }
         Tile::Bamboos(n) => {
@@ -99,10 +119,6 @@ pub fn tile(sketch: &mut Sketch, at: [i32; 2], tile: Tile) {
 pub fn back(sketch: &mut Sketch, at: [i32; 2]) {
     let [x, y] = at;
     sketch.rect(fill(Paint::FaceGreen).edge(Paint::Face, 1), [x, y, SIZE[0], SIZE[1]], 4);
-}
-
-fn ground(sketch: &mut Sketch, [x, y]: [i32; 2], paint: Paint) {
-    sketch.rect(fill(paint).edge(Paint::FaceEdge, 1), [x, y, SIZE[0], SIZE[1]], 4);
 }
 
 fn corner(sketch: &mut Sketch, [x, y]: [i32; 2], text: &str, paint: Paint) {

@@ -6,7 +6,7 @@ use super::tiles::{family, name, names, rank};
 use super::view::{Kind, MeldView, View};
 use crate::game::Game as _;
 use crate::picture::labels::seat_panel;
-use crate::picture::tiles::{SIZE, Tile, back, tile};
+use crate::picture::tiles::{SIZE, Tile, back, row};
 use crate::picture::{Paint, Picture, Sketch, fill, line};
 
 const WIDE: i32 = 760;
@@ -25,10 +25,8 @@ fn face(kind: Kind) -> Tile {
     }
 }
 
-fn row(sketch: &mut Sketch, [x, y]: [i32; 2], kinds: &[Kind]) {
-    for (k, &kind) in kinds.iter().enumerate() {
-        tile(sketch, [x + SIZE[0] * k as i32, y], face(kind));
-    }
+fn faces(kinds: &[Kind]) -> Vec<Tile> {
+    kinds.iter().copied().map(face).collect()
 }
 
 fn words(kinds: &[Kind]) -> String {
@@ -57,7 +55,7 @@ pub(super) fn picture(view: &View) -> Picture {
         let mut x = area[0] + 12;
         let y = area[1] + 30;
         if known {
-            row(&mut sketch, [x, y], &hand[..hand.len().min(14)]);
+            row(&mut sketch, [x, y], SIZE[0], &faces(&hand[..hand.len().min(14)]));
             if me && winner.is_none() {
                 own(&mut sketch, view, [x, y]);
             }
@@ -111,13 +109,12 @@ fn laid(sketch: &mut Sketch, melds: &[MeldView]) {
         if meld.kind == MeldKind::Angang {
             (0..4).for_each(|k| back(sketch, [x + SIZE[0] * k, 0]));
             if let Some(&kind) = meld.tiles.first() {
-                tile(sketch, [x + SIZE[0], 0], face(kind));
-                tile(sketch, [x + 2 * SIZE[0], 0], face(kind));
+                row(sketch, [x + SIZE[0], 0], SIZE[0], &[face(kind); 2]);
             }
             x += 4 * SIZE[0] + 10;
         } else {
             let tiles = &meld.tiles[..meld.tiles.len().min(4)];
-            row(sketch, [x, 0], tiles);
+            row(sketch, [x, 0], SIZE[0], &faces(tiles));
             x += tiles.len() as i32 * SIZE[0] + 10;
         }
     }
@@ -129,21 +126,20 @@ fn rest(sketch: &mut Sketch, view: &View, p: usize, [x, y, width, _]: [i32; 4]) 
     let own = view.discards.iter().filter(|d| usize::from(d.seat) == p);
     let own: Vec<_> = own.collect();
     // The newest ones, where there are more than fit.
-    for (k, discard) in own[own.len().saturating_sub(22)..].iter().enumerate() {
-        let at = [x + 12 + 27 * k as i32, y + 96];
-        sketch.moved(at, 75, |s| {
-            tile(s, [0, 0], face(discard.tile));
+    let own = &own[own.len().saturating_sub(22)..];
+    sketch.moved([x + 12, y + 96], 75, |s| {
+        row(s, [0, 0], 36, &own.iter().map(|discard| face(discard.tile)).collect::<Vec<_>>());
+        for (k, discard) in own.iter().enumerate() {
+            let x = 36 * k as i32;
             if discard.claimed_by.is_some() {
-                s.path(line(Paint::Faint, 3), "M4 42L30 4");
+                s.path(line(Paint::Faint, 3), &format!("M{} 42l26-38", x + 4));
             }
             if Some(discard.number) == newest {
-                s.rect(line(Paint::Accent, 4), [0, 0, SIZE[0], SIZE[1]], 4);
+                s.rect(line(Paint::Accent, 4), [x, 0, SIZE[0], SIZE[1]], 4);
             }
-        });
-    }
+        }
+    });
     let flowers = &view.flowers[p][..view.flowers[p].len().min(8)];
     let left = x + width - 12 - 21 * flowers.len() as i32;
-    for (k, &kind) in flowers.iter().enumerate() {
-        sketch.moved([left + 21 * k as i32, y + 2], 60, |s| tile(s, [0, 0], face(kind)));
-    }
+    sketch.moved([left, y + 2], 60, |s| row(s, [0, 0], 35, &faces(flowers)));
 }
