@@ -8,6 +8,7 @@ use ludex_protocol::Limits;
 
 use crate::ladders::LadderTerms;
 use crate::opponents::Opponents;
+use crate::seasons::SuiteSeasons;
 use crate::suites::Suites;
 
 /// The settings of a server.
@@ -38,6 +39,8 @@ pub struct Config {
     pub suites: Suites,
     /// How long a run may take, from the enrolment of its first agent.
     pub run_time: Duration,
+    /// The seasons of suites.
+    pub seasons: Vec<SuiteSeasons>,
     /// Standing ladders.
     pub ladders: Vec<LadderTerms>,
     /// How long matches may continue after the server was told to stop.
@@ -88,6 +91,7 @@ impl Config {
             pairs: PairMode::default(),
             suites: Suites::builtin(),
             run_time: Duration::from_secs(30 * 24 * 3_600),
+            seasons: Vec::new(),
             ladders: Vec::new(),
             drain: Duration::from_secs(30),
         }

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use self::kept::Kept;
-pub use self::terms::{LadderTerms, Season};
+pub use self::terms::LadderTerms;
 use crate::catalogue::Catalogue;
 use crate::opponents::{Opponent, Opponents};
 use crate::store::{MatchFilter, Store};

@@ -50,6 +50,7 @@ mod random;
 mod ratings;
 mod revoked;
 mod runs;
+pub mod seasons;
 mod session;
 mod sessions;
 mod shared;

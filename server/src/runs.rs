@@ -11,6 +11,7 @@ mod host;
 mod kept;
 mod organise;
 mod page;
+mod season;
 mod there;
 
 use std::collections::{BTreeMap, HashMap};
@@ -22,12 +23,15 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use self::host::Host;
+use self::kept::Enrolment;
 
 /// The runs of a server.
 #[derive(Default)]
 pub(crate) struct Runs {
     /// Those that are not over, by name.
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
+    /// Those that are over and whose season is not, by name.
+    held: Mutex<BTreeMap<String, Enrolment>>,
     /// Who waits for the end of a match, by its id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
     /// Nothing begins any more.

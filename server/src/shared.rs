@@ -38,6 +38,15 @@ impl Shared {
         let compute = Compute::new(config.workers)?;
         let opponents = Arc::new(config.opponents.clone());
         let catalogue = Arc::new(Catalogue::new(config.games.clone()));
+        for (k, of) in config.seasons.iter().enumerate() {
+            let suite = &of.suite;
+            anyhow::ensure!(
+                config.suites.get(suite).is_some(),
+                "the season of {suite}: the server offers no such suite"
+            );
+            let twice = config.seasons[..k].iter().any(|other| other.suite == *suite);
+            anyhow::ensure!(!twice, "the seasons of {suite} are given twice");
+        }
         let hub = HubConfig {
             limits: config.limits.clone(),
             catalogue: catalogue.clone(),
@@ -46,6 +55,7 @@ impl Shared {
             data: config.data.clone(),
             suites: config.suites.clone(),
             run_time: config.run_time,
+            seasons: config.seasons.clone(),
             ladders: ladders::open(&config.ladders, &catalogue, &config.opponents, &config.data)?,
         };
         let metrics = Arc::new(metrics);

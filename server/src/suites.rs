@@ -83,7 +83,15 @@ impl Suites {
         };
         let parts: Vec<SuitePart> = plan.parts.iter().map(part).collect();
         let matches = parts.iter().filter(|part| part.candidates == 1).map(|part| part.matches).sum();
-        let entry = SuiteEntry { suite: name.clone(), version, digest: Suite::digest(text), title, matches, parts };
+        let entry = SuiteEntry {
+            suite: name.clone(),
+            version,
+            digest: Suite::digest(text),
+            title,
+            matches,
+            parts,
+            season: None,
+        };
         self.0.insert(name, Arc::new(Offer { text: text.to_owned(), entry }));
         Ok(self)
     }

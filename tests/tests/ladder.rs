@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
 use ludex_server::auth::{NewToken, Scopes, add};
-use ludex_server::ladders::{LadderTerms, Season};
+use ludex_server::ladders::LadderTerms;
+use ludex_server::seasons::Season;
 use ludex_tests::bot::first;
 use ludex_tests::server::get;
 use ludex_tests::{Bot, Process, Server};

@@ -17,6 +17,7 @@ use ludex_server::config::{Config, PairMode, TlsFiles};
 use ludex_server::ladders::LadderTerms;
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
+use ludex_server::seasons::SuiteSeasons;
 use ludex_server::suites::Suites;
 
 /// What `ludex serve` takes.
@@ -79,6 +80,9 @@ pub(super) struct Args {
     /// A suite that agents may enrol for: a built-in one, or a TOML file; may be repeated; none offers none [default: the built-in ones]
     #[arg(long = "suite", value_name = "NAME|FILE")]
     suites: Vec<String>,
+    /// Seasons of a suite, as a TOML file says them: all runs have the same deals, and each agent enrols once; may be repeated
+    #[arg(long = "season", value_name = "FILE")]
+    seasons: Vec<String>,
     /// A standing ladder that agents enter with `queue = "ladder"`: a game, or a TOML file that describes it; may be repeated
     #[arg(long = "ladder", value_name = "GAME|FILE")]
     ladders: Vec<String>,
@@ -161,6 +165,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     };
     config.drain = Duration::from_secs(args.drain);
     config.suites = suites(&args.suites)?;
+    config.seasons = args.seasons.iter().map(|file| season(file)).collect::<anyhow::Result<_>>()?;
     config.ladders = args.ladders.iter().map(|text| ladder(text)).collect::<anyhow::Result<_>>()?;
     let days = Duration::try_from_secs_f64(args.run_days * 86_400.0).ok().filter(|time| !time.is_zero());
     config.run_time = days.with_context(|| format!("--run-days {} is not a number of days", args.run_days))?;
@@ -174,6 +179,11 @@ fn ladder(text: &str) -> anyhow::Result<LadderTerms> {
     }
     let read = std::fs::read_to_string(text).map_err(anyhow::Error::from);
     read.and_then(|text| LadderTerms::parse(&text)).with_context(|| format!("--ladder {text}"))
+}
+
+fn season(file: &str) -> anyhow::Result<SuiteSeasons> {
+    let read = std::fs::read_to_string(file).map_err(anyhow::Error::from);
+    read.and_then(|text| SuiteSeasons::parse(&text)).with_context(|| format!("--season {file}"))
 }
 
 /// The suites that are offered.

@@ -322,6 +322,8 @@ export interface SuiteEntry {
   /** How many matches one candidate plays at most. */
   matches: number;
   parts: SuitePart[];
+  /** The season in which a run that begins now is played. */
+  season?: string;
 }
 export interface Suites extends Reply { type: 'suites'; suites: SuiteEntry[] }
 export interface Enrolled extends Reply {

@@ -34,6 +34,9 @@ pub struct SuiteEntry {
     pub matches: u64,
     /// What is played.
     pub parts: Vec<SuitePart>,
+    /// The season in which a run that begins now is played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub season: Option<String>,
 }
 
 /// A part of a suite.

@@ -12,7 +12,8 @@ use ludex_referee::standing::Table;
 use ludex_referee::suite::is_word;
 use serde::{Deserialize, Serialize};
 
-use super::terms::{LadderTerms, Season};
+use super::terms::LadderTerms;
+use crate::seasons::Season;
 use crate::store::{MatchFilter, Store};
 
 /// Records that are read at a time.

@@ -1,10 +1,9 @@
 //! What an operator says of a ladder.
 
-use anyhow::Context as _;
-use jiff::Timestamp;
 use ludex_referee::standing::{Pacing, Rating};
-use ludex_referee::suite::is_word;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Deserialize;
+
+use crate::seasons::{Season, in_order};
 
 /// A standing ladder, as the operator wants it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -32,49 +31,8 @@ pub struct LadderTerms {
     pub seasons: Vec<Season>,
 }
 
-/// A season of a ladder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Season {
-    /// Its name.
-    pub name: String,
-    /// When it begins, in milliseconds since the Unix epoch; in a file of terms a moment such as `2026-11-01T00:00:00Z`.
-    #[serde(default, deserialize_with = "moment")]
-    pub begin: i64,
-    /// When it ends; absent if the next start of the server with another season ends it.
-    #[serde(default, deserialize_with = "some_moment")]
-    pub end: Option<i64>,
-}
-
 fn move_ms() -> u64 {
     10_000
-}
-
-/// A moment as a text, or in milliseconds.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Moment {
-    Ms(i64),
-    Text(String),
-}
-
-fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    match Moment::deserialize(deserializer)? {
-        Moment::Ms(ms) => Ok(ms),
-        Moment::Text(text) => {
-            let moment: Timestamp = text.parse().map_err(serde::de::Error::custom)?;
-            Ok(moment.as_millisecond())
-        }
-    }
-}
-
-fn some_moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    let given = Option::<Moment>::deserialize(deserializer)?;
-    let ms = |given| match given {
-        Moment::Ms(ms) => Ok(ms),
-        Moment::Text(text) => text.parse::<Timestamp>().map(|t| t.as_millisecond()).map_err(serde::de::Error::custom),
-    };
-    given.map(ms).transpose()
 }
 
 impl LadderTerms {
@@ -107,17 +65,7 @@ impl LadderTerms {
         anyhow::ensure!(self.move_ms > 0, "move_ms must be above 0");
         let fault = self.rating.fault().or_else(|| self.pairing.fault());
         anyhow::ensure!(fault.is_none(), "{}", fault.unwrap_or_default());
-        for (k, season) in self.seasons.iter().enumerate() {
-            let name = &season.name;
-            anyhow::ensure!(is_word(name), "the name of a season has small letters, digits, _ and -, and not {name:?}");
-            anyhow::ensure!(season.end.is_none_or(|end| end > season.begin), "the season {name} ends before it begins");
-            let Some(before) = k.checked_sub(1).map(|k| &self.seasons[k]) else { continue };
-            let end =
-                before.end.with_context(|| format!("the season {} has no end and is not the last", before.name))?;
-            anyhow::ensure!(end <= season.begin, "the season {name} begins before {} ends", before.name);
-            anyhow::ensure!(self.seasons[..k].iter().all(|other| other.name != *name), "two seasons are called {name}");
-        }
-        Ok(())
+        in_order(&self.seasons)
     }
 
     /// Its seasons.

@@ -41,6 +41,7 @@ use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
 use crate::runs::Runs;
+use crate::seasons::SuiteSeasons;
 use crate::sessions::running::{Cmd, Handle};
 use crate::sessions::{Session, Sessions};
 use crate::store::{EndRow, KeptMatch, MatchRow, SeatRow, Store, StoreError, Write, text};
@@ -63,6 +64,8 @@ pub struct HubConfig {
     pub suites: Suites,
     /// How long a run may take, from its first enrolment.
     pub run_time: Duration,
+    /// The seasons of suites.
+    pub seasons: Vec<SuiteSeasons>,
     /// The standing ladders.
     pub(crate) ladders: Vec<Arc<Ladder>>,
 }

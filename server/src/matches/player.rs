@@ -214,6 +214,10 @@ impl Player {
             };
             return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).path("view"));
         }
+        if self.hub.runs.holds(&watch.match_id) && (seated || !self.admin) {
+            let why = "others have the same deals before them: this match is shown when its season is over";
+            return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).got(watch.match_id));
+        }
         self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
         let most = self.hub.config.limits.matches as usize;
         if self.watching.len() >= most {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::host::Host;
 use super::kept::{Enrolment, Entrant, Stop};
+use super::season::InSeason;
 use crate::mailbox::Out;
 use crate::matches::lobby::shows;
 use crate::matches::{Hub, fresh_id, unkept};
@@ -36,7 +37,9 @@ enum Place {
 impl Hub {
     /// Answers `suites`.
     pub(crate) fn suites(&self) -> ServerMessage {
-        ServerMessage::Suites(SuiteList { suites: self.config.suites.entries() })
+        let mut suites = self.config.suites.entries();
+        suites.iter_mut().for_each(|e| e.season = self.season_now(&e.suite).map(|season| season.name.clone()));
+        ServerMessage::Suites(SuiteList { suites })
     }
 
     /// Answers `enrol`, then begins or continues the run.
@@ -244,6 +247,9 @@ impl Hub {
             text: offer.text.clone(),
             roles: self.cast(request, &offer.text)?,
             cup: None,
+            season: self
+                .season_now(&request.suite)
+                .map(|season| InSeason { name: season.name.clone(), released: false }),
             entrants: Vec::new(),
             until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),
             stop: None,
@@ -286,6 +292,7 @@ impl Hub {
         if !kept.has_room() {
             return Err(taken(kept.run()));
         }
+        self.may_enter_season(session, &kept)?;
         if kept.entrants.iter().any(|e| e.agent == session.name()) {
             let message = "an agent of this name is in the run already; each needs a name of its own";
             return Err(Box::new(Refusal::new(ErrorCode::Conflict, message).path("run")));
@@ -366,6 +373,10 @@ impl Hub {
         let data = self.config.data.clone();
         let Ok(open) = self.compute.wait(move || Enrolment::open(&data)).await else { return };
         for kept in open {
+            if kept.over.is_some() {
+                self.runs.held.lock().insert(kept.run().to_owned(), kept);
+                continue;
+            }
             let here = kept.entrants.iter().any(|e| self.has_ticket(&e.ticket));
             let called = kept.is_ready() && (here || kept.cup.is_some()) || kept.stop.is_some();
             let host = Arc::new(Host::new(kept));
@@ -382,7 +393,7 @@ impl Hub {
             let now = ludex_play::time::epoch_ms();
             let late = |host: &&Arc<Host>| {
                 let kept = host.enrolment();
-                kept.until_ms <= now && kept.stop.is_none()
+                (kept.until_ms <= now || self.season_is_over(&kept)) && kept.stop.is_none()
             };
             let late: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(late).cloned().collect();
             // Tournaments that wait for their clients no longer.
@@ -395,6 +406,7 @@ impl Hub {
                     tracing::error!(run = host.run(), error = %format!("{error:#}"), "a run cannot be ended");
                 }
             }
+            self.release_seasons().await;
             tokio::time::sleep(LOOK.min(self.config.run_time)).await;
         }
     }

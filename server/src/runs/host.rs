@@ -6,11 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use ludex_play::files::write_whole;
-use ludex_play::runs::archive::Archive;
 use ludex_play::runs::episode::key_of;
-use ludex_play::runs::folder::path_of;
-use ludex_play::runs::pages::pages;
 use ludex_play::runs::play::RunEnd;
 use ludex_protocol::message::{Progress, RunOver, RunReason, ServerMessage};
 use ludex_protocol::record::{Outcome, Reason, Record};
@@ -89,7 +85,7 @@ impl Host {
     /// # Errors
     /// A suite, game or agent that this version cannot play.
     pub(super) async fn contest(hub: &Hub, kept: &Enrolment) -> anyhow::Result<Contest> {
-        let secret = hub.store.secret(&format!("run:{}", kept.run())).await?;
+        let secret = hub.store.secret(&kept.secret()).await?;
         let (kept, data) = (kept.clone(), hub.config.data.clone());
         let made = hub.compute.wait(move || Contest::new(&kept, &data, secret)).await;
         made.map_err(anyhow::Error::from)?
@@ -250,35 +246,29 @@ impl Host {
         }
     }
 
-    /// The run is over: its report is written, its seeds are released, its agents hear of it.
+    /// The run is over: its report is written, its seeds are released (at the end of its season, if it has one), its agents hear of it.
     async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
         let run = self.run();
-        let data = hub.config.data.clone();
-        let name = run.clone();
-        let written = hub.compute.wait(move || -> anyhow::Result<()> {
-            let (files, _) = pages(&Archive::open(&name, &data)?);
-            let folder = path_of(&data, &name);
-            files.iter().try_for_each(|(file, bytes)| write_whole(&folder, file, bytes))?;
-            Ok(())
-        });
-        written.await??;
-        let filter = MatchFilter { run: Some(run.clone()), ..MatchFilter::default() };
-        let lines = hub.store.matches(&filter, u32::MAX).await?;
-        for line in lines.iter().filter(|line| line.ended.is_none()) {
+        let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };
+        for line in hub.store.matches(&filter, u32::MAX).await? {
             hub.abandon(&line.id, "the run ended before it").await?;
         }
         // An agent that enrols now finds the run open and hears of its end, or finds it over.
         let _one_by_one = hub.runs.enrolling.lock().await;
-        let ids: Vec<String> = lines.into_iter().map(|line| line.id).collect();
-        hub.store.write(vec![Write::Released { ids: ids.clone() }]).await?;
-        hub.mark_released(&ids);
+        // What others of its season have still before them stays hidden.
+        if !self.enrolment().is_held() {
+            hub.release(&run).await?;
+        }
         let ratings = ratings(&verdict);
         let over = RunOver { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
         self.change(&hub.config.data, |kept| kept.over = Some(over.clone()))?;
         // After a crash before this the tickets are void without being gone.
         hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
+        if self.enrolment().is_held() {
+            hub.runs.held.lock().insert(run.clone(), self.enrolment());
+        }
         hub.runs.hosts.lock().remove(&run);
-        tracing::info!(run, reason = <&str>::from(reason), matches = ids.len(), "a run is over");
+        tracing::info!(run, reason = <&str>::from(reason), "a run is over");
         for entrant in self.enrolment().entrants {
             hub.tell_holder(&entrant.ticket, ServerMessage::RunEnd(Box::new(over.clone())));
             hub.drop_ticket(&entrant.ticket).await;

@@ -12,6 +12,8 @@ use ludex_referee::suite::roles::Cast;
 use ludex_referee::tournament::Format;
 use serde::{Deserialize, Serialize};
 
+use super::season::InSeason;
+
 /// The file, in the folder of the run.
 const FILE: &str = "enrolment.json";
 
@@ -28,6 +30,9 @@ pub(super) struct Enrolment {
     /// The terms of a tournament, which has no suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cup: Option<CupTerms>,
+    /// The season in which it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub season: Option<InSeason>,
     /// Who plays, in the order of enrolment.
     pub entrants: Vec<Entrant>,
     /// The time at which the run ends, done or not, in milliseconds since the Unix epoch.
@@ -133,7 +138,7 @@ impl Enrolment {
         Ok(Some(serde_json::from_str(&text).with_context(|| format!("{FILE} of {run} is damaged"))?))
     }
 
-    /// The enrolments of all runs that are not over. Those that cannot be read are named in the log.
+    /// The enrolments of all runs that are not over, or whose season is not over. Those that cannot be read are named in the log.
     pub(super) fn open(data: &Path) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
         let files = folders.filter_map(|folder| Some(folder.ok()?.path().join(FILE))).filter(|file| file.exists());
@@ -142,6 +147,6 @@ impl Enrolment {
             let read = read.and_then(|text| Ok(serde_json::from_str::<Self>(&text)?));
             read.map_err(|error| tracing::error!(file = %file.display(), %error, "an enrolment cannot be read")).ok()
         };
-        files.filter_map(read).filter(|enrolment| enrolment.over.is_none()).collect()
+        files.filter_map(read).filter(|enrolment| enrolment.over.is_none() || enrolment.is_held()).collect()
     }
 }

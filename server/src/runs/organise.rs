@@ -45,6 +45,7 @@ impl Hub {
             request: Enrol { candidates: u32::try_from(entrants.len()).unwrap_or(u32::MAX), ..Enrol::new("", run) },
             text: String::new(),
             roles: Default::default(),
+            season: None,
             cup: Some(terms),
             entrants: entrants.clone(),
             until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),

@@ -64,6 +64,9 @@ fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
     if !kept.request.roles.is_empty() {
         page["roles"] = json!(kept.request.roles);
     }
+    if let Some(season) = &kept.season {
+        page["season"] = json!(season);
+    }
     if let Some(host) = host {
         let (due, done, eta_ms) = host.standing();
         page["state"] = "open".into();
@@ -75,8 +78,11 @@ fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
     }
     if let Some(over) = &kept.over {
         page["state"] = json!(over.reason);
-        (page["verdict"], page["ratings"], page["report"]) =
-            (over.verdict.clone(), over.ratings.clone(), over.report.clone().into());
+        (page["verdict"], page["ratings"]) = (over.verdict.clone(), over.ratings.clone());
+        // The report of a run is written when its season is over.
+        if !kept.is_held() {
+            page["report"] = over.report.as_str().into();
+        }
     }
     page
 }

@@ -8,6 +8,7 @@ mod models;
 mod once;
 mod policies;
 mod reports;
+mod seasons;
 mod shards;
 mod skills;
 mod suites;

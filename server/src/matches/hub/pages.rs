@@ -76,10 +76,7 @@ impl Hub {
     /// What everybody may see of an episode: the record when it is released, else its head and the public events.
     pub async fn episode(&self, id: &str) -> Option<Value> {
         let handle = self.handle(id);
-        let kept = self.store.episode(id).await.unwrap_or_else(|error| {
-            tracing::error!(id, %error, "an episode could not be read");
-            None
-        })?;
+        let kept = self.kept(id).await?;
         if kept.released
             && let Some(end) = &kept.end
         {

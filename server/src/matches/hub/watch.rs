@@ -69,7 +69,11 @@ impl Hub {
         rx.await.ok()
     }
 
-    async fn kept(&self, id: &str) -> Option<KeptMatch> {
+    /// A match of the store; `None` too if its season keeps it hidden.
+    pub(super) async fn kept(&self, id: &str) -> Option<KeptMatch> {
+        if self.runs.holds(id) {
+            return None;
+        }
         self.store.episode(id).await.unwrap_or_else(|error| {
             tracing::error!(id, %error, "an episode could not be read");
             None

@@ -60,6 +60,7 @@ pub(super) fn suites() -> ServerMessage {
         title: "The matches of this check".into(),
         matches: MATCHES,
         parts: vec![part],
+        season: None,
     };
     ServerMessage::Suites(Suites { suites: vec![suite] })
 }

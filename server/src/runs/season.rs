@@ -1,0 +1,145 @@
+//! Seasons of suites: their runs have the same seeds, so nothing of them is shown before the season is over.
+
+use std::sync::Arc;
+
+use ludex_play::files::write_whole;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::folder::path_of;
+use ludex_play::runs::pages::pages;
+use ludex_play::time::epoch_ms;
+use ludex_protocol::error::{ErrorCode, Refusal};
+use serde::{Deserialize, Serialize};
+
+use super::Runs;
+use super::kept::Enrolment;
+use crate::matches::Hub;
+use crate::seasons::Season;
+use crate::session::Session;
+use crate::store::{MatchFilter, Write};
+
+/// The season of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InSeason {
+    pub name: String,
+    /// Whether the season is over and what the run hid was shown.
+    #[serde(default)]
+    pub released: bool,
+}
+
+impl Enrolment {
+    /// What the seeds of its matches are made from: a secret of the run or of its season.
+    pub(super) fn secret(&self) -> String {
+        match &self.season {
+            Some(season) => format!("season:{}:{}", self.request.suite, season.name),
+            None => format!("run:{}", self.run()),
+        }
+    }
+
+    /// Whether its season keeps its records hidden.
+    pub(super) fn is_held(&self) -> bool {
+        self.season.as_ref().is_some_and(|season| !season.released)
+    }
+
+    fn shares_seeds_with(&self, other: &Enrolment) -> bool {
+        self.season.is_some() && self.secret() == other.secret()
+    }
+}
+
+impl Runs {
+    /// Whether a match belongs to a run whose season is not over.
+    pub(crate) fn holds(&self, id: &str) -> bool {
+        let Some((run, _)) = id.split_once('.') else { return false };
+        self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
+    }
+
+    /// The runs of the same season, over or not.
+    fn fellows(&self, kept: &Enrolment) -> Vec<Enrolment> {
+        let mut all: Vec<Enrolment> = self.hosts.lock().values().map(|host| host.enrolment()).collect();
+        all.extend(self.held.lock().values().cloned());
+        all.retain(|other| other.shares_seeds_with(kept));
+        all
+    }
+}
+
+impl Hub {
+    /// The season of a suite in which a run begins now.
+    pub(super) fn season_now(&self, suite: &str) -> Option<&Season> {
+        let mut seasons = self.config.seasons.iter().filter(|of| of.suite == suite).flat_map(|of| &of.seasons);
+        seasons.find(|season| season.is_open(epoch_ms()))
+    }
+
+    /// Whether the season of a run is over. One that the operator does not name any more is over too.
+    pub(super) fn season_is_over(&self, kept: &Enrolment) -> bool {
+        let Some(of_run) = &kept.season else { return false };
+        let of_suite = |of: &&crate::seasons::SuiteSeasons| of.suite == kept.request.suite;
+        let mut seasons = self.config.seasons.iter().filter(of_suite).flat_map(|of| &of.seasons);
+        seasons.find(|season| season.name == of_run.name).is_none_or(|season| season.is_over(epoch_ms()))
+    }
+
+    /// Whether an agent may take part in the season of a run: it has an owner, and plays the season for the first time.
+    ///
+    /// # Errors
+    /// It may not.
+    pub(super) fn may_enter_season(&self, session: &Session, kept: &Enrolment) -> Result<(), Box<Refusal>> {
+        let Some(season) = &kept.season else { return Ok(()) };
+        let name = &season.name;
+        let refusal = |message: String| Box::new(Refusal::new(ErrorCode::Forbidden, message).path("suite"));
+        let Some(owner) = session.about.owner.as_deref() else {
+            return Err(refusal(format!(
+                "the season {name} is for agents with an owner; ask the operator for a token"
+            )));
+        };
+        let played =
+            |other: &Enrolment| other.run() != kept.run() && other.entrant(session.name(), Some(owner)).is_some();
+        match self.runs.fellows(kept).into_iter().find(played) {
+            Some(other) => {
+                let run = other.run();
+                Err(refusal(format!("this agent plays the season {name} in the run {run}, and each agent enrols once")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Shows what the runs of seasons hid that are over, when no run of the season is open any more.
+    pub(super) async fn release_seasons(self: &Arc<Self>) {
+        let held: Vec<Enrolment> = self.runs.held.lock().values().cloned().collect();
+        for mut kept in held.into_iter().filter(|kept| self.season_is_over(kept)) {
+            if self.runs.fellows(&kept).iter().any(|other| other.over.is_none()) {
+                continue;
+            }
+            let run = kept.run().to_owned();
+            let released = async {
+                self.release(&run).await?;
+                kept.season.iter_mut().for_each(|season| season.released = true);
+                let (data, kept) = (self.config.data.clone(), kept.clone());
+                self.compute.wait(move || kept.keep(&data)).await?
+            };
+            match released.await {
+                Ok(()) => drop(self.runs.held.lock().remove(&run)),
+                Err(error) => {
+                    tracing::error!(run, error = %format!("{error:#}"), "a run of a season cannot be released")
+                }
+            }
+        }
+    }
+
+    /// Writes the report of a run and releases its records.
+    ///
+    /// # Errors
+    /// A file or the store cannot be written.
+    pub(super) async fn release(&self, run: &str) -> anyhow::Result<()> {
+        let (data, name) = (self.config.data.clone(), run.to_owned());
+        let written = self.compute.wait(move || -> anyhow::Result<()> {
+            let (files, _) = pages(&Archive::open(&name, &data)?);
+            let folder = path_of(&data, &name);
+            files.iter().try_for_each(|(file, bytes)| write_whole(&folder, file, bytes))?;
+            Ok(())
+        });
+        written.await??;
+        let filter = MatchFilter { run: Some(run.to_owned()), ..MatchFilter::default() };
+        let ids: Vec<String> = self.store.matches(&filter, u32::MAX).await?.into_iter().map(|line| line.id).collect();
+        self.store.write(vec![Write::Released { ids: ids.clone() }]).await?;
+        self.mark_released(&ids);
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! Seasons of ladders and suites: when they begin and end, as an operator says it.
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use ludex_referee::suite::is_word;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A season of a ladder or a suite.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Season {
+    /// Its name.
+    pub name: String,
+    /// When it begins, in milliseconds since the Unix epoch; in a file of terms a moment such as `2026-11-01T00:00:00Z`.
+    #[serde(default, deserialize_with = "moment")]
+    pub begin: i64,
+    /// When it ends; absent if the next start of the server with another season ends it.
+    #[serde(default, deserialize_with = "some_moment")]
+    pub end: Option<i64>,
+}
+
+/// The seasons of a suite. The runs that begin in one season have the same seeds, and each agent enrols once.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteSeasons {
+    /// The name of the suite.
+    pub suite: String,
+    /// Its seasons in order.
+    #[serde(rename = "season")]
+    pub seasons: Vec<Season>,
+}
+
+impl Season {
+    /// Whether it has begun and is not over.
+    pub(crate) fn is_open(&self, now_ms: i64) -> bool {
+        self.begin <= now_ms && !self.is_over(now_ms)
+    }
+
+    pub(crate) fn is_over(&self, now_ms: i64) -> bool {
+        self.end.is_some_and(|end| end <= now_ms)
+    }
+}
+
+impl SuiteSeasons {
+    /// Reads seasons that are written as TOML.
+    ///
+    /// # Errors
+    /// A text that is not of this form, or contradicts itself.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let seasons: Self = toml::from_str(text)?;
+        anyhow::ensure!(!seasons.seasons.is_empty(), "the suite {} has no [[season]]", seasons.suite);
+        in_order(&seasons.seasons)?;
+        Ok(seasons)
+    }
+}
+
+/// # Errors
+/// Seasons of one name, or that overlap or end before they begin.
+pub(crate) fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
+    for (k, season) in seasons.iter().enumerate() {
+        let name = &season.name;
+        anyhow::ensure!(is_word(name), "the name of a season has small letters, digits, _ and -, and not {name:?}");
+        anyhow::ensure!(season.end.is_none_or(|end| end > season.begin), "the season {name} ends before it begins");
+        let Some(before) = k.checked_sub(1).map(|k| &seasons[k]) else { continue };
+        let end = before.end.with_context(|| format!("the season {} has no end and is not the last", before.name))?;
+        anyhow::ensure!(end <= season.begin, "the season {name} begins before {} ends", before.name);
+        anyhow::ensure!(seasons[..k].iter().all(|other| other.name != *name), "two seasons are called {name}");
+    }
+    Ok(())
+}
+
+/// A moment as a text, or in milliseconds.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Moment {
+    Ms(i64),
+    Text(String),
+}
+
+fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    match Moment::deserialize(deserializer)? {
+        Moment::Ms(ms) => Ok(ms),
+        Moment::Text(text) => {
+            let moment: Timestamp = text.parse().map_err(serde::de::Error::custom)?;
+            Ok(moment.as_millisecond())
+        }
+    }
+}
+
+fn some_moment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let given = Option::<Moment>::deserialize(deserializer)?;
+    let ms = |given| match given {
+        Moment::Ms(ms) => Ok(ms),
+        Moment::Text(text) => text.parse::<Timestamp>().map(|t| t.as_millisecond()).map_err(serde::de::Error::custom),
+    };
+    given.map(ms).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seasons_of_a_suite_are_read_and_what_contradicts_itself_is_refused() {
+        let text = "suite = \"quick\"\n[[season]]\nname = \"one\"\nend = \"1970-01-01T00:00:02Z\"\n\
+                    [[season]]\nname = \"two\"\nbegin = 3000";
+        let read = SuiteSeasons::parse(text).unwrap();
+        let open = |now| read.seasons.iter().filter(|s| s.is_open(now)).map(|s| s.name.as_str()).collect::<String>();
+        assert_eq!([0, 1_999, 2_000, 2_999, 3_000].map(open), ["one", "one", "", "", "two"]);
+        for (wrong, why) in [
+            ("suite = \"quick\"".to_owned(), "missing field"),
+            ("suite = \"quick\"\nseason = []".to_owned(), "no [[season]]"),
+            (text.replace("3000", "1999"), "begins before one ends"),
+            (text.replace("\"two\"", "\"one\""), "two seasons are called one"),
+            (text.replace("suite", "suit"), "unknown field"),
+        ] {
+            let error = format!("{:#}", SuiteSeasons::parse(&wrong).unwrap_err());
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

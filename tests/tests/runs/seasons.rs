@@ -1,0 +1,138 @@
+//! Seasons of suites: the same deals for all, once for each agent, hidden until the end.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use ludex_server::auth::{NewToken, Scopes, add};
+use ludex_server::seasons::SuiteSeasons;
+use ludex_server::suites::Suites;
+use ludex_tests::bot::first;
+use ludex_tests::{Bot, Server};
+use serde_json::{Value, json};
+
+const SUITE: &str = r#"
+name = "cards"
+version = 1
+title = "Cards"
+[[part]]
+id = "kuhn"
+game = "kuhn_poker"
+schedule = "against"
+opponents = ["random"]
+blocks = 3
+"#;
+
+/// Matches of a run.
+const MATCHES: usize = 6;
+
+async fn server(data: &Path, seasons: &[&str]) -> Server {
+    let season = |name: &&str| format!("[[season]]\nname = \"{name}\"\n");
+    let text = format!("suite = \"cards\"\n{}", seasons.iter().map(season).collect::<String>());
+    Server::start_in(data, |config| {
+        config.suites = Suites::default().with(SUITE).expect("a suite");
+        if !seasons.is_empty() {
+            config.seasons = vec![SuiteSeasons::parse(&text).expect("seasons")];
+        }
+    })
+    .await
+}
+
+async fn enter(server: &Server, token: &str, name: &str, run: &str) -> Bot {
+    let mut bot = Bot::with(server.address, None, json!({"token": token, "agent": {"name": name}})).await;
+    let enrolled = bot.call("enrol", json!({"suite": "cards", "run": run})).await;
+    assert_eq!(enrolled["type"], "enrolled", "{enrolled}");
+    bot
+}
+
+/// The seeds of the matches of a bot, in the order of their ids within the run.
+async fn seeds(server: &Server, bot: &Bot) -> Vec<String> {
+    let mut seeds = Vec::new();
+    for id in bot.matches.keys() {
+        let (status, body) = server.get(&format!("/episodes/{id}")).await;
+        assert_eq!(status, 200, "{body}");
+        let record: Value = serde_json::from_str(&body).expect("a record");
+        seeds.push(record["seed"].as_str().expect("a seed").to_owned());
+    }
+    seeds
+}
+
+#[tokio::test]
+async fn a_season_has_the_same_deals_for_all_and_shows_nothing_before_its_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let there = server(folder.path(), &["autumn"]).await;
+    let wanted =
+        |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
+    let tokens = add(&there.hub.store, &["ann", "bob", "eve"].map(wanted), 0).await.expect("tokens");
+
+    let mut guest = Bot::new(there.address, "guest").await;
+    assert_eq!(guest.call("suites", json!({})).await["suites"][0]["season"], "autumn");
+    let refused = guest.call("enrol", json!({"suite": "cards", "run": "free"})).await;
+    assert_eq!((&refused["code"], &refused["path"]), (&json!("forbidden"), &json!("suite")), "{refused}");
+
+    let mut ann = enter(&there, &tokens[0], "a", "first").await;
+    let turn = ann.wait("turn").await;
+    let id = turn["match"].as_str().expect("a match").to_owned();
+    // Who has the same deals before them cannot watch.
+    let watched = guest.call("spectate", json!({"match": id})).await;
+    assert_eq!(watched["code"], "forbidden", "{watched}");
+    ann.answer(&turn, &mut |turn| first(turn)).await;
+    ann.play(MATCHES, first).await;
+    let end = ann.wait("run_end").await;
+    assert_eq!((&end["reason"], &end["verdict"]["parts"][0]["part"]), (&json!("done"), &json!("kuhn")), "{end}");
+    let again = ann.call("enrol", json!({"suite": "cards", "run": "once-more"})).await;
+    assert!(again["code"] == "forbidden" && again["message"].as_str().unwrap().contains("first"), "{again}");
+
+    let mut bob = enter(&there, &tokens[1], "b", "second").await;
+    bob.play(MATCHES, first).await;
+    bob.wait("run_end").await;
+    let mut eve = enter(&there, &tokens[2], "e", "third").await;
+    eve.wait("turn").await;
+    for hidden in [format!("/episodes/{id}"), format!("/matches/{id}"), "/runs/first/report.html".to_owned()] {
+        assert_eq!(there.get_with(&hidden, "accept: text/html\r\n").await.0, 404, "{hidden}");
+    }
+    let about = |body: &str| serde_json::from_str::<Value>(body).expect("JSON");
+    let page = about(&there.get("/runs/first").await.1);
+    assert_eq!((&page["season"]["released"], &page["report"]), (&json!(false), &Value::Null), "{page}");
+    there.stop().stopped().await;
+
+    // It is hidden after a restart too.
+    let there = server(folder.path(), &["autumn"]).await;
+    assert_eq!(there.get(&format!("/episodes/{id}")).await.0, 404);
+    there.stop().stopped().await;
+
+    // The operator ends the season: it ends for the run that is under way as well.
+    let there = server(folder.path(), &[]).await;
+    let released = async {
+        for run in ["first", "second", "third"] {
+            while about(&there.get(&format!("/runs/{run}")).await.1)["season"]["released"] != true {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), released).await.expect("the season is shown");
+    let (seeds_of_ann, seeds_of_bob) = (seeds(&there, &ann).await, seeds(&there, &bob).await);
+    assert_eq!(seeds_of_ann, seeds_of_bob, "the same deals");
+    assert_eq!(seeds_of_ann.iter().collect::<BTreeSet<_>>().len(), MATCHES, "and no deal twice");
+    assert_eq!(there.get("/runs/first/report.html").await.0, 200);
+    let page = about(&there.get("/runs/third").await.1);
+    assert_eq!(page["state"], "deadline", "{page}");
+    // Runs after it have seeds of their own.
+    let mut ann = enter(&there, &tokens[0], "a", "later").await;
+    ann.play(MATCHES, first).await;
+    ann.wait("run_end").await;
+    let later = seeds(&there, &ann).await;
+    assert!(later.iter().all(|seed| !seeds_of_ann.contains(seed)));
+    there.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn a_season_of_a_suite_that_is_not_offered_stops_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = ludex_server::Config::new(folder.path());
+    config.suites = Suites::default();
+    config.seasons = vec![SuiteSeasons::parse("suite = \"cards\"\n[[season]]\nname = \"a\"").expect("seasons")];
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let error = ludex_server::run(listener, config, std::future::pending()).await.expect_err("no such suite");
+    assert!(error.to_string().contains("offers no such suite"), "{error:#}");
+}
