@@ -27,6 +27,7 @@ use self::kept::Kept;
 pub use self::terms::LadderTerms;
 use crate::catalogue::Catalogue;
 use crate::opponents::{Opponent, Opponents};
+use crate::seasons::Season;
 use crate::store::{MatchFilter, Store};
 
 /// The queue that enters a ladder.

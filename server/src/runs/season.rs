@@ -14,7 +14,7 @@ use super::Runs;
 use super::kept::Enrolment;
 use crate::matches::Hub;
 use crate::seasons::Season;
-use crate::session::Session;
+use crate::sessions::Session;
 use crate::store::{MatchFilter, Write};
 
 /// The season of a run.

@@ -45,11 +45,15 @@ async fn enter(server: &Server, token: &str, name: &str, run: &str) -> Bot {
     bot
 }
 
+async fn get(server: &Server, token: &str, path: &str) -> (u16, String) {
+    server.get_with(path, &format!("authorization: Bearer {token}\r\n")).await
+}
+
 /// The seeds of the matches of a bot, in the order of their ids within the run.
-async fn seeds(server: &Server, bot: &Bot) -> Vec<String> {
+async fn seeds(server: &Server, token: &str, bot: &Bot) -> Vec<String> {
     let mut seeds = Vec::new();
     for id in bot.matches.keys() {
-        let (status, body) = server.get(&format!("/episodes/{id}")).await;
+        let (status, body) = get(server, token, &format!("/episodes/{id}")).await;
         assert_eq!(status, 200, "{body}");
         let record: Value = serde_json::from_str(&body).expect("a record");
         seeds.push(record["seed"].as_str().expect("a seed").to_owned());
@@ -61,20 +65,22 @@ async fn seeds(server: &Server, bot: &Bot) -> Vec<String> {
 async fn a_season_has_the_same_deals_for_all_and_shows_nothing_before_its_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let there = server(folder.path(), &["autumn"]).await;
-    let wanted =
-        |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
-    let tokens = add(&there.hub.store, &["ann", "bob", "eve"].map(wanted), 0).await.expect("tokens");
-
     let mut guest = Bot::new(there.address, "guest").await;
     assert_eq!(guest.call("suites", json!({})).await["suites"][0]["season"], "autumn");
     let refused = guest.call("enrol", json!({"suite": "cards", "run": "free"})).await;
     assert_eq!((&refused["code"], &refused["path"]), (&json!("forbidden"), &json!("suite")), "{refused}");
 
+    let wanted =
+        |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
+    let tokens = add(&there.hub.store, &["ann", "bob", "eve"].map(wanted), 0).await.expect("tokens");
+    let token = tokens[0].as_str();
+
     let mut ann = enter(&there, &tokens[0], "a", "first").await;
     let turn = ann.wait("turn").await;
     let id = turn["match"].as_str().expect("a match").to_owned();
     // Who has the same deals before them cannot watch.
-    let watched = guest.call("spectate", json!({"match": id})).await;
+    let mut bob = Bot::with(there.address, None, json!({"token": tokens[1], "agent": {"name": "b"}})).await;
+    let watched = bob.call("spectate", json!({"match": id})).await;
     assert_eq!(watched["code"], "forbidden", "{watched}");
     ann.answer(&turn, &mut |turn| first(turn)).await;
     ann.play(MATCHES, first).await;
@@ -83,45 +89,45 @@ async fn a_season_has_the_same_deals_for_all_and_shows_nothing_before_its_end() 
     let again = ann.call("enrol", json!({"suite": "cards", "run": "once-more"})).await;
     assert!(again["code"] == "forbidden" && again["message"].as_str().unwrap().contains("first"), "{again}");
 
-    let mut bob = enter(&there, &tokens[1], "b", "second").await;
+    assert_eq!(bob.call("enrol", json!({"suite": "cards", "run": "second"})).await["type"], "enrolled");
     bob.play(MATCHES, first).await;
     bob.wait("run_end").await;
     let mut eve = enter(&there, &tokens[2], "e", "third").await;
     eve.wait("turn").await;
     for hidden in [format!("/episodes/{id}"), format!("/matches/{id}"), "/runs/first/report.html".to_owned()] {
-        assert_eq!(there.get_with(&hidden, "accept: text/html\r\n").await.0, 404, "{hidden}");
+        assert_eq!(get(&there, token, &hidden).await.0, 404, "{hidden}");
     }
     let about = |body: &str| serde_json::from_str::<Value>(body).expect("JSON");
-    let page = about(&there.get("/runs/first").await.1);
+    let page = about(&get(&there, token, "/runs/first").await.1);
     assert_eq!((&page["season"]["released"], &page["report"]), (&json!(false), &Value::Null), "{page}");
     there.stop().stopped().await;
 
     // It is hidden after a restart too.
     let there = server(folder.path(), &["autumn"]).await;
-    assert_eq!(there.get(&format!("/episodes/{id}")).await.0, 404);
+    assert_eq!(get(&there, token, &format!("/episodes/{id}")).await.0, 404);
     there.stop().stopped().await;
 
     // The operator ends the season: it ends for the run that is under way as well.
     let there = server(folder.path(), &[]).await;
     let released = async {
         for run in ["first", "second", "third"] {
-            while about(&there.get(&format!("/runs/{run}")).await.1)["season"]["released"] != true {
+            while about(&get(&there, token, &format!("/runs/{run}")).await.1)["season"]["released"] != true {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
     };
     tokio::time::timeout(Duration::from_secs(60), released).await.expect("the season is shown");
-    let (seeds_of_ann, seeds_of_bob) = (seeds(&there, &ann).await, seeds(&there, &bob).await);
+    let (seeds_of_ann, seeds_of_bob) = (seeds(&there, token, &ann).await, seeds(&there, token, &bob).await);
     assert_eq!(seeds_of_ann, seeds_of_bob, "the same deals");
     assert_eq!(seeds_of_ann.iter().collect::<BTreeSet<_>>().len(), MATCHES, "and no deal twice");
-    assert_eq!(there.get("/runs/first/report.html").await.0, 200);
-    let page = about(&there.get("/runs/third").await.1);
+    assert_eq!(get(&there, token, "/runs/first/report.html").await.0, 200);
+    let page = about(&get(&there, token, "/runs/third").await.1);
     assert_eq!(page["state"], "deadline", "{page}");
     // Runs after it have seeds of their own.
     let mut ann = enter(&there, &tokens[0], "a", "later").await;
     ann.play(MATCHES, first).await;
     ann.wait("run_end").await;
-    let later = seeds(&there, &ann).await;
+    let later = seeds(&there, token, &ann).await;
     assert!(later.iter().all(|seed| !seeds_of_ann.contains(seed)));
     there.stop().stopped().await;
 }
