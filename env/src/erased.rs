@@ -4,7 +4,7 @@
 
 use std::any::Any;
 
-use ludex_protocol::record::Try;
+use ludex_protocol::record::{Record, Try};
 use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{Move, Refusal};
 use serde_json::Value;
@@ -103,6 +103,11 @@ pub trait DynState: Send + Sync {
     fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> Seen;
     /// What is laid open to `who` in this position.
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)>;
+    /// A record that ends here in the game's notation, as [`Game::in_notation`](crate::Game::in_notation) writes it.
+    ///
+    /// # Errors
+    /// A game without a notation, or what the notation cannot say.
+    fn in_notation(&self, record: &Record) -> Result<String, String>;
     /// The name of a chance outcome.
     fn outcome_text(&self, a: Action) -> String;
     /// The phase, for games that have several.

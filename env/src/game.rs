@@ -6,10 +6,11 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use ludex_protocol::error::Issue;
-use ludex_protocol::record::Try;
+use ludex_protocol::record::{Record, Try};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
+use crate::notation::Notation;
 use crate::params::ParamError;
 use crate::picture::{self, Gesture, Picture};
 
@@ -334,6 +335,8 @@ pub trait Game: Sized + Send + Sync + 'static {
     const HAND_SCORES: bool = false;
     /// What a seat of each team is called, by the team's number: see [`teams`](Game::teams).
     const ROLES: &'static [&'static str] = &[];
+    /// The notation that other programs keep whole games in, where there is one; [`in_notation`](Game::in_notation) writes it.
+    const NOTATION: Option<Notation> = None;
 
     /// The game with these parameters.
     ///
@@ -497,6 +500,13 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// What is wrong with the question, and where. The default answers none.
     fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
         Err(Issue { message: format!("{} answers no questions", Self::ID), ..Issue::default() })
+    }
+    /// A record of this game, which ended in `end`, in [`NOTATION`](Game::NOTATION). Asked only where there is one.
+    ///
+    /// # Errors
+    /// What the notation cannot say.
+    fn in_notation(&self, _end: &Self::State, _record: &Record) -> Result<String, String> {
+        Err(format!("{} has no notation of its own", Self::ID))
     }
     /// The name of the phase, for games that have several.
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {

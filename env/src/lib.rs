@@ -46,6 +46,7 @@ pub mod ladder;
 mod loaded;
 mod marks;
 mod missed;
+pub mod notation;
 mod outcomes;
 pub mod params;
 pub mod picture;

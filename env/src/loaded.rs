@@ -11,6 +11,7 @@ use crate::batch::{BatchConfig, DynBatch, Envs};
 use crate::erased::{DynState, DynView};
 use crate::game::{Game, MarkDoc, Unit};
 use crate::missed;
+use crate::notation::Notation;
 use crate::typed::{Loaded, held, seeing};
 
 /// A game with its parameters fixed.
@@ -38,6 +39,10 @@ pub trait DynGame: Send + Sync {
     /// What a seat of each team is called, by the team's number; empty where teams have no names.
     fn roles(&self) -> &'static [&'static str] {
         &[]
+    }
+    /// The notation that other programs keep whole games in, where there is one; see [`Game::NOTATION`].
+    fn notation(&self) -> Option<Notation> {
+        None
     }
     /// The first position.
     fn start(&self) -> Box<dyn DynState>;
@@ -96,6 +101,10 @@ impl<G: Game> DynGame for Shared<G> {
 
     fn roles(&self) -> &'static [&'static str] {
         G::ROLES
+    }
+
+    fn notation(&self) -> Option<Notation> {
+        G::NOTATION
     }
 
     fn start(&self) -> Box<dyn DynState> {

@@ -13,6 +13,7 @@ use crate::game::{Alias, Game, PresetText};
 use crate::games::GAMES;
 use crate::ladder;
 use crate::loaded::{GameRef, Shared};
+use crate::notation::Notation;
 use crate::params::{ParamError, canonical, split, typed};
 use crate::typed::Loaded;
 
@@ -33,6 +34,8 @@ pub struct Entry {
     pub presets: &'static [PresetText],
     /// Other names.
     pub aliases: &'static [Alias],
+    /// The notation that other programs keep whole games in, where there is one.
+    pub notation: Option<Notation>,
     load: fn(&Params) -> Result<GameRef, ParamError>,
 }
 
@@ -47,6 +50,7 @@ impl Entry {
             players: G::PLAYERS,
             presets: G::PRESETS,
             aliases: G::ALIASES,
+            notation: G::NOTATION,
             load: load_typed::<G>,
         }
     }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::game::Seat;
+use ludex_protocol::record::{Outcome, Reason, Record};
+
+use crate::game::{Action, Seat};
+use crate::notation::{date, moves, player};
 
 /// A move: the seat (0 is Black) and the point, column and row from the top left, from 0; `None` is a pass.
 pub type Stone = (Seat, Option<[u32; 2]>);
@@ -29,6 +32,43 @@ pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2
     }
     out.push_str(")\n");
     out
+}
+
+/// A record as `write` puts its moves, under what SGF says of every game: program, players, result, day, event and name.
+/// `lead` is how far Black leads in the last position, where the board is counted.
+pub fn written(
+    record: &Record,
+    lead: Option<f64>,
+    write: impl FnOnce(&[(Seat, Action)], &[(&str, &str)]) -> String,
+) -> String {
+    let all = [
+        ("AP", record.header.server.replace('/', ":")),
+        ("PB", player(record, 0).to_owned()),
+        ("PW", player(record, 1).to_owned()),
+        ("RE", result(record, lead)),
+        ("DT", date(record).unwrap_or_default().to_owned()),
+        ("EV", record.footer.run.clone().unwrap_or_default()),
+        ("GN", record.header.episode.clone()),
+    ];
+    let given = all.iter().filter(|(_, value)| !value.is_empty());
+    write(&moves(record), &given.map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
+}
+
+/// `B+3.5`, `W+R`, `0`, or `Void` for a match that does not count.
+fn result(record: &Record, lead: Option<f64>) -> String {
+    let winner = match record.footer.outcome.first() {
+        Some(Outcome::Win) => 'B',
+        Some(Outcome::Loss) => 'W',
+        Some(Outcome::Draw) => return "0".to_owned(),
+        Some(Outcome::None) | None => return "Void".to_owned(),
+    };
+    let by = match record.footer.reason {
+        Some(Reason::Resign) => "R".to_owned(),
+        Some(Reason::Timeout) => "T".to_owned(),
+        Some(Reason::Finished | Reason::Truncated) => lead.map(|lead| lead.abs().to_string()).unwrap_or_default(),
+        _ => "F".to_owned(),
+    };
+    format!("{winner}+{by}")
 }
 
 /// Two letters, `aa` at the top left; nothing for a pass.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ludex_protocol::error::Issue;
-use ludex_protocol::record::Try;
+use ludex_protocol::record::{Record, Try};
 use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde_json::Value;
@@ -320,6 +320,10 @@ impl<G: Game> DynState for Held<G> {
 
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)> {
         self.game().reveals(&self.state, who)
+    }
+
+    fn in_notation(&self, record: &Record) -> Result<String, String> {
+        self.game().in_notation(&self.state, record)
     }
 
     fn outcome_text(&self, a: Action) -> String {

@@ -5,6 +5,7 @@
 
 pub mod alpha;
 pub mod anchored;
+pub mod course;
 pub mod elo;
 pub mod glicko;
 mod linear;

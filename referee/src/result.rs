@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ludex_env::{GameRef, MarkValue};
-use ludex_protocol::record::{AgentKind, MoveRecord, Reason, Record, RecordEvent};
+use ludex_protocol::record::{AgentKind, MoveRecord, Notes, Reason, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
 use crate::answers::Answers;
@@ -68,8 +68,10 @@ pub struct SeatResult {
     pub refused: u64,
     /// The milliseconds of its own moves; turns without a move and forced moves are left out.
     pub times: Moments,
-    /// What its answers cost.
+    /// The tokens of its answers.
     pub tokens: TokenUse,
+    /// What its answers cost.
+    pub spent: Spent,
     /// What was marked of its moves, in the order of play: the marks that the [`Verifier`](crate::Verifier) was asked for.
     pub marks: Vec<SeatMark>,
 }
@@ -87,6 +89,7 @@ impl SeatResult {
             refused: 0,
             times: Moments::default(),
             tokens: TokenUse::default(),
+            spent: Spent::default(),
             marks: Vec::new(),
         }
     }
@@ -125,6 +128,16 @@ impl TokenUse {
         self.input + self.out
     }
 
+    /// The sum of two.
+    pub fn plus(self, other: TokenUse) -> TokenUse {
+        TokenUse {
+            answers: self.answers + other.answers,
+            moves: self.moves + other.moves,
+            input: self.input + other.input,
+            out: self.out + other.out,
+        }
+    }
+
     /// Adds the attempts at a move.
     fn take(&mut self, m: &MoveRecord) {
         let mut used = false;
@@ -138,6 +151,35 @@ impl TokenUse {
         self.moves += u64::from(used);
     }
 }
+
+/// Dollars of a seat, by the notes of its moves and of its refused attempts: `usd` where the host counted, `cost` where an agent that
+/// connects said so.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Moves whose notes say what they cost.
+    pub moves: u64,
+    /// What they cost together.
+    pub usd: f64,
+}
+
+impl Spent {
+    /// The sum of two.
+    pub fn plus(self, other: Spent) -> Spent {
+        Spent { moves: self.moves + other.moves, usd: self.usd + other.usd }
+    }
+
+    /// Adds the attempts at a move.
+    fn take(&mut self, m: &MoveRecord) {
+        let notes = m.tries.iter().filter_map(|attempt| attempt.notes.as_ref()).chain(m.notes.as_ref());
+        let of = |notes: &Notes| notes.more.get("usd").or_else(|| notes.more.get("cost"))?.as_f64();
+        let told: Vec<f64> = notes.filter_map(of).filter(|usd| (0.0..=DEAREST).contains(usd)).collect();
+        self.moves += u64::from(!told.is_empty());
+        self.usd += told.iter().sum::<f64>();
+    }
+}
+
+/// What a move may cost in dollars; what an agent notes beyond that is a slip.
+const DEAREST: f64 = 10_000.0;
 
 impl GameResult {
     pub(crate) fn new(
@@ -160,6 +202,7 @@ impl GameResult {
             let Some(seat) = seats.get_mut(m.seat as usize) else { continue };
             seat.answers.take(m);
             seat.tokens.take(m);
+            seat.spent.take(m);
             seat.refused += m.tries.len() as u64;
             if is_own(m) {
                 seat.times.push(m.ms as f64);

@@ -19,10 +19,11 @@ use crate::outcome::is_fight;
 use crate::power;
 use crate::rating::PlayedGame;
 use crate::rating::anchored::{Anchored, RESAMPLES, anchored};
-use crate::rating::elo::{Elo, elo};
+use crate::rating::course::Course;
+use crate::rating::elo::{Elo, elo_courses};
 use crate::rating::table::{Tally, crosstable, total};
 use crate::rating::trueskill::trueskill;
-use crate::result::GameResult;
+use crate::result::{GameResult, Spent, TokenUse};
 use crate::rows::{Match, RowAgent, RowPart, Rows, Table, rung};
 
 /// How to rate.
@@ -135,6 +136,15 @@ pub struct AgentRow {
     pub anchored: bool,
     /// Sequential Elo.
     pub elo: Option<f64>,
+    /// The sequential Elo after each of its episodes.
+    #[serde(skip)]
+    pub course: Course,
+    /// The tokens of its answers.
+    #[serde(skip)]
+    pub tokens: TokenUse,
+    /// What its answers cost.
+    #[serde(skip)]
+    pub spent: Spent,
     /// TrueSkill mean.
     pub mu: Option<f64>,
     /// TrueSkill deviation.
@@ -248,7 +258,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     if !is_fight(game) {
         all.clear();
     }
-    let elos = elo(players, &all, Elo { start: options.elo_start, k: options.elo_k });
+    let (elos, mut courses) = elo_courses(players, &all, Elo { start: options.elo_start, k: options.elo_k });
     let (table, seats) = (crosstable(players, &all), seat_rows(spec, &all));
     // The rating to quote must not depend on it, and neither must the resamples of its interval.
     let mut by_name: Vec<usize> = (0..all.len()).collect();
@@ -281,6 +291,9 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
             fixed: rating.is_some_and(|r| r.fixed),
             anchored: rating.is_some_and(|r| r.anchored),
             elo: met.then(|| elos[k]),
+            course: if met { std::mem::take(&mut courses[k]) } else { Course::default() },
+            tokens: samples.iter().map(|s| s.own().tokens).fold(TokenUse::default(), TokenUse::plus),
+            spent: samples.iter().map(|s| s.own().spent).fold(Spent::default(), Spent::plus),
             mu: skill.map(|skill| skill.mu),
             sigma: skill.map(|skill| skill.sigma),
             answers: Some(answers).filter(|answers| answers.total() > 0),

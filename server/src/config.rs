@@ -35,6 +35,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Which matches come in pairs, where the client does not say it.
     pub pairs: PairMode,
+    /// How the matches of people are rated.
+    pub humans: Humans,
     /// The suites that agents may enrol for.
     pub suites: Suites,
     /// How long a run may take, from the enrolment of its first agent.
@@ -66,6 +68,16 @@ impl PairMode {
     }
 }
 
+/// How the matches of people, who play as the kind `human`, are rated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Humans {
+    /// Like all others.
+    #[default]
+    Together,
+    /// On a scale of their own. A standing ladder admits no people then.
+    Apart,
+}
+
 /// PEM files for TLS.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
@@ -89,6 +101,7 @@ impl Config {
             origins: Vec::new(),
             hosts: Vec::new(),
             pairs: PairMode::default(),
+            humans: Humans::default(),
             suites: Suites::builtin(),
             run_time: Duration::from_secs(30 * 24 * 3_600),
             seasons: Vec::new(),

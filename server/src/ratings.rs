@@ -9,15 +9,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_env::Games;
+use ludex_protocol::record::AgentKind;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_referee::result::GameResult;
-use ludex_referee::scale::{RatingOptions, rate};
+use ludex_referee::scale::{RatingOptions, Scale, rate};
 use parking_lot::Mutex as Quick;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::compute::Compute;
+use crate::config::Humans;
 use crate::store::{MatchFilter, RecordRow, Store};
 
 /// Records read from the store at a time: the work of one turn on the thread of the ratings.
@@ -35,6 +37,7 @@ pub(crate) struct Ratings {
     /// turns.
     thread: Compute,
     verifier: Arc<Verifier>,
+    humans: Humans,
     /// By game id.
     shelves: Quick<HashMap<String, Arc<Mutex<Shelf>>>>,
     /// By what was asked for (empty: all games). The lock of a table is held while it is made, so that those who ask for the
@@ -51,9 +54,17 @@ struct Shelf {
     last: u64,
 }
 
+/// What is made of the records.
+pub(crate) struct Made {
+    /// `{ratings, records, refused}`.
+    pub(crate) page: Value,
+    /// The scales, in the order of the page.
+    pub(crate) scales: Vec<Scale>,
+}
+
 /// A finished table.
 struct Table {
-    page: Arc<Value>,
+    of: Arc<Made>,
     /// The number of records, verified or refused, that it is made of.
     records: usize,
     made: Instant,
@@ -76,27 +87,28 @@ impl Ratings {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub(crate) fn new(games: Games) -> anyhow::Result<Self> {
+    pub(crate) fn new(games: Games, humans: Humans) -> anyhow::Result<Self> {
         Ok(Ratings {
             thread: Compute::new(1)?,
             verifier: Arc::new(Verifier::of(games)),
+            humans,
             shelves: Quick::default(),
             tables: Quick::default(),
         })
     }
 
-    /// `{ratings, records, refused}` over the rated, released episodes of the store; of one game (an id, or a canonical
-    /// string) or of all. Only what verifies counts.
+    /// The ratings over the rated, released episodes of the store; of one game (an id, or a canonical string) or of all.
+    /// Only what verifies counts.
     ///
     /// # Errors
     /// When records cannot be read or the work panicked.
-    pub(crate) async fn of(&self, store: &Store, game: Option<&str>) -> anyhow::Result<Arc<Value>> {
+    pub(crate) async fn of(&self, store: &Store, game: Option<&str>) -> anyhow::Result<Arc<Made>> {
         // A table that is shown for a while costs nothing to ask for, however many records there are.
         let slot = self.tables.lock().get(game.unwrap_or_default()).cloned();
         if let Some(table) = slot.as_ref().and_then(|slot| slot.try_lock().ok())
             && let Some(made) = table.as_ref().filter(|made| made.is_kept())
         {
-            return Ok(made.page.clone());
+            return Ok(made.of.clone());
         }
         drop(slot);
         let id = game.map(|game| game.split('(').next().unwrap_or(game));
@@ -118,7 +130,7 @@ impl Ratings {
         };
         let mut table = slot.lock().await;
         if let Some(made) = table.as_ref().filter(|made| made.serves(records)) {
-            return Ok(made.page.clone());
+            return Ok(made.of.clone());
         }
         let (mut games, mut refused) = (Vec::with_capacity(records), 0);
         for shelf in shelves {
@@ -128,14 +140,11 @@ impl Ratings {
             refused += shelf.refused;
         }
         let owner = Arc::from(game.unwrap_or_default());
-        let made = self.thread.run(&owner, move || {
-            // A report is made once, this page again and again.
-            let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
-            json!({ "ratings": rate(&games, &options), "records": games.len(), "refused": refused })
-        });
-        let page = Arc::new(made.await.context("the ratings could not be made")?);
-        *table = Some(Table { page: page.clone(), records, made: Instant::now() });
-        Ok(page)
+        let humans = self.humans;
+        let work = self.thread.run(&owner, move || made(games, refused, humans));
+        let of = Arc::new(work.await.context("the ratings could not be made")?);
+        *table = Some(Table { of: of.clone(), records, made: Instant::now() });
+        Ok(of)
     }
 
     /// Adds to a shelf what was released until place `last`, and returns how many records it has seen.
@@ -158,6 +167,25 @@ impl Ratings {
         }
         Ok(shelf.games.len() + shelf.refused)
     }
+}
+
+/// Rates games. Where people are rated apart, the scales of their matches say `people` and come last.
+fn made(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> Made {
+    // A report is made once, this page again and again.
+    let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
+    let records = games.len();
+    let of_people = |game: &Arc<GameResult>| game.seats.iter().any(|seat| seat.kind == AgentKind::Human);
+    let apart = |game: &Arc<GameResult>| humans == Humans::Apart && of_people(game);
+    let (people, others): (Vec<_>, Vec<_>) = games.into_iter().partition(apart);
+    let mut scales = rate(&others, &options);
+    let mut pages: Vec<Value> = scales.iter().map(|scale| json!(scale)).collect();
+    for scale in rate(&people, &options) {
+        let mut page = json!(scale);
+        page["people"] = true.into();
+        pages.push(page);
+        scales.push(scale);
+    }
+    Made { page: json!({ "ratings": pages, "records": records, "refused": refused }), scales }
 }
 
 /// What the records that are true give.
@@ -199,8 +227,9 @@ mod tests {
     async fn records_are_read_by_pages_and_none_twice() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = Ratings::new(Games::builtin()).unwrap();
-        let refused = async |game: Option<&str>| ratings.of(&store, game).await.unwrap()["refused"].as_u64().unwrap();
+        let ratings = Ratings::new(Games::builtin(), Humans::Together).unwrap();
+        let refused =
+            async |game: Option<&str>| ratings.of(&store, game).await.unwrap().page["refused"].as_u64().unwrap();
         let page = PAGE as usize;
         for (from, to) in [(0, page), (page, page + 1), (page + 1, 3 * page + 7)] {
             store.write(matches("nim", from..to)).await.unwrap();
@@ -217,15 +246,15 @@ mod tests {
     async fn a_game_does_not_wait_for_another() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = Ratings::new(Games::builtin()).unwrap();
+        let ratings = Ratings::new(Games::builtin(), Humans::Together).unwrap();
         store.write([matches("nim", 0..2), matches("pig", 0..3)].concat()).await.unwrap();
         let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
         let busy = shelf.lock().await;
-        assert_eq!(ratings.of(&store, Some("pig")).await.unwrap()["refused"], 3);
+        assert_eq!(ratings.of(&store, Some("pig")).await.unwrap().page["refused"], 3);
         let nim = ratings.of(&store, Some("nim"));
         assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "its shelf is being filled");
         drop(busy);
-        assert_eq!(ratings.of(&store, Some("nim")).await.unwrap()["refused"], 2);
+        assert_eq!(ratings.of(&store, Some("nim")).await.unwrap().page["refused"], 2);
         store.close().await.unwrap();
     }
 
@@ -233,7 +262,8 @@ mod tests {
     fn the_table_of_many_records_is_kept_for_a_while() {
         let of = |records: usize, age: Duration| {
             let made = Instant::now().checked_sub(age).unwrap();
-            Table { page: Arc::default(), records, made }
+            let of = Arc::new(Made { page: Value::Null, scales: Vec::new() });
+            Table { of, records, made }
         };
         let soon = AWHILE / 2;
         assert!(of(MANY, soon).serves(MANY + 1) && of(5, 2 * AWHILE).serves(5));

@@ -1,13 +1,15 @@
 // One match of a person. What is asked and said is the protocol's; a lost network is resumed by the client's session.
 
 import type {
-  ErrorMessage, EventMessage, MatchEnd, MatchEvent as Event, MatchStart, Refused, TurnMessage as Turn, Welcome,
+  Enrol, ErrorMessage, EventMessage, MatchEnd, MatchEvent as Event, MatchStart, Refused, TurnMessage as Turn, Welcome,
 } from '../../clients/typescript/src/messages.js';
 import { Session } from '../../clients/typescript/src/session.js';
 import { type Choice, show, Touch } from './board.js';
 import { address, find, make, say } from './dom.js';
 import { isStep, line, namesOf, verdict, words } from './story.js';
 import { invitation, type Wish } from './wish.js';
+
+type MatchMessage = Extract<EventMessage, { match: string }>;
 
 const VIEWS = ['picture', 'texts'] as const;
 
@@ -23,6 +25,8 @@ export class Table {
   #steps = 0;
   #clock?: ReturnType<typeof setInterval>;
   readonly #off = new AbortController();
+  /** What was heard of the next match of a run, while the end of the last one is shown. */
+  #next?: MatchMessage[];
 
   constructor(readonly wish: Wish, name: string, readonly again: boolean, readonly left: () => void) {
     find('#table').hidden = false;
@@ -46,6 +50,7 @@ export class Table {
     const on = (id: string, what: () => void) => find(id).addEventListener('click', what, { signal: this.#off.signal });
     on('#resign', () => this.#resign());
     on('#again', () => {
+      if (wish.enrol) return this.#goOn();
       this.#leave();
       const seat = wish.turns ? ((this.#start?.seat ?? 0) + 1) % this.#names.length : wish.seat;
       const next = { ...wish, seat };
@@ -56,6 +61,7 @@ export class Table {
       this.#leave();
       this.left();
     });
+    if (wish.enrol) on('#withdraw', () => this.#withdraw(wish.enrol!.run));
     find<HTMLFormElement>('#type').addEventListener('submit', (event) => {
       event.preventDefault();
       const input = find<HTMLInputElement>('#type [name=text]');
@@ -86,6 +92,7 @@ export class Table {
   // ---- sessions
 
   #welcomed(welcome: Welcome): void {
+    if (this.wish.enrol) return welcome.resumed ? undefined : this.#enrol(this.wish.enrol);
     if (welcome.resumed || (welcome.matches ?? []).length > 0) return;
     if ((welcome.joins ?? []).length > 0) return this.#wait();
     if (this.#match !== undefined) return this.#problem('The server no longer knows this match.');
@@ -114,21 +121,71 @@ export class Table {
   }
 
   #heard(message: EventMessage): void {
+    if (message.type === 'progress') return this.#progress(message.done, message.due);
+    if (message.type === 'run_end') return this.#runOver(message.run);
     if (!('match' in message)) return;
+    this.#session.seen[message.match] = message.seq;
+    if (this.#next && message.match !== this.#match) this.#next.push(message);
+    else this.#take(message);
+  }
+
+  #take(message: MatchMessage): void {
     if (message.type === 'match_start') this.#begin(message);
     if (message.match !== this.#match && message.type !== 'resync') return;
     if (message.type === 'event') this.#event(message);
     if (message.type === 'turn') this.#asked(message);
     if (message.type === 'match_end') this.#over(message);
     if (message.type === 'resync') {
-      this.#session.seen[message.match] = message.seq;
       this.#begin(message.start);
       for (const event of message.events ?? []) if (event.type === 'event') this.#event(event as Event);
       if (message.end) this.#over(message.end);
       else if (message.turn) this.#asked(message.turn);
-    } else {
-      this.#session.seen[message.match] = message.seq;
     }
+  }
+
+  // ---- runs
+
+  #enrol(enrol: Enrol): void {
+    this.#session.post('enrol', { ...enrol, slots: 1, views: [...VIEWS] }, (reply) => {
+      if (reply.type === 'error') return this.#problem(reply.message);
+      this.#progress(reply.done, reply.due);
+      if (reply.join === undefined) this.#runOver(reply.run);
+      else if (this.#match === undefined) this.#tell('Waiting for the next match …');
+    });
+  }
+
+  #progress(done: number, due: number): void {
+    find('#progress').textContent = `${done} of ${done + due} matches are done.`;
+  }
+
+  #runOver(run: string): void {
+    this.#next = undefined;
+    find('#again').hidden = true;
+    find('#withdraw').hidden = true;
+    find('#progress').replaceChildren('The run is over: ', make('a', 'see how it went', { href: `/runs/${run}` }));
+    if (this.#match === undefined) this.#tell('The run is over.');
+    this.#leave();
+  }
+
+  /** Takes up the next match of the run. */
+  #goOn(): void {
+    const heard = this.#next ?? [];
+    this.#next = undefined;
+    for (const id of ['#again', '#watch']) find(id).hidden = true;
+    find('#resign').hidden = false;
+    find('#board').replaceChildren();
+    find('#seats').replaceChildren();
+    this.#list.replaceChildren();
+    this.#match = undefined;
+    this.#tell('Waiting for the next match …');
+    for (const message of heard) this.#take(message);
+  }
+
+  #withdraw(run: string): void {
+    if (!confirm('Withdraw from the run? It ends for good, and its match under way is lost.')) return;
+    this.#session.post('withdraw', { run }, (reply) => {
+      if (reply.type === 'error') this.#tell(reply.message);
+    });
   }
 
   // ---- the match
@@ -249,7 +306,8 @@ export class Table {
     this.#tell(told);
     say(told);
     find('#resign').hidden = true;
-    for (const id of ['#again', '#other', '#watch']) find(id).hidden = false;
+    for (const id of this.wish.enrol ? ['#again', '#watch'] : ['#again', '#other', '#watch']) find(id).hidden = false;
+    if (this.wish.enrol) this.#next = [];
     sessionStorage.removeItem(`ludex:${this.wish.game}`);
   }
 }

@@ -1,6 +1,6 @@
 // What a person wants to play, and how a link tells it to a friend.
 
-import type { Clock } from '../../clients/typescript/src/messages.js';
+import type { Clock, Enrol } from '../../clients/typescript/src/messages.js';
 
 /** What a person wants to play. */
 export interface Wish {
@@ -11,6 +11,8 @@ export interface Wish {
   /** A rematch is played in the next seat. */
   turns?: boolean;
   clock: Clock;
+  /** The run whose matches are played, one after the other; what stands above is then the run's. */
+  enrol?: Enrol;
 }
 
 export const CLOCKS: Record<string, Wish['clock']> = {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::{print, records};
+use ludex_env::notation::{Notation, PGN, SGF};
 use ludex_play::tables::record::parts_line;
 
 /// What `ludex export` takes.
@@ -53,6 +54,17 @@ enum Format {
     Sgf,
 }
 
+impl Format {
+    /// The notation of games, if it is one.
+    fn notation(self) -> Option<Notation> {
+        match self {
+            Format::Pgn => Some(PGN),
+            Format::Sgf => Some(SGF),
+            Format::Jsonl | Format::Parquet => None,
+        }
+    }
+}
+
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(found) = args.from.run()? {
         return run::run(&found, &args);
@@ -65,12 +77,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     );
     let which = records::Which::parse(args.game.as_deref())?;
     let mut lines = args.from.read()?;
-    let texts: Vec<String> = if args.format == Format::Jsonl {
+    let texts: Vec<String> = if let Some(notation) = args.format.notation() {
+        game::texts(lines, which.as_ref(), notation, &args.from.name())?
+    } else {
         records::warn(&lines.refused);
         lines.found.retain(|f| which.as_ref().is_none_or(|w| w.is_of(&f.parts)));
         lines.found.iter().map(|f| parts_line(&f.parts)).collect()
-    } else {
-        game::texts(lines, which.as_ref(), args.format, &args.from.name())?
     };
     let bytes = joined(&texts);
     put(args.out.as_deref(), bytes.as_bytes())?;

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use ludex_play::runs::evaluation::suite_text;
-use ludex_server::config::{Config, PairMode, TlsFiles};
+use ludex_server::config::{Config, Humans, PairMode, TlsFiles};
 use ludex_server::ladders::LadderTerms;
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
@@ -77,6 +77,9 @@ pub(super) struct Args {
     /// Which matches come in pairs (one seed, seats swapped) where the client does not say it
     #[arg(long, value_enum, default_value = "rated")]
     pairs: Pairs,
+    /// How matches of people (the kind human) are rated: like all others, or on a scale of their own and on no standing ladder
+    #[arg(long, value_enum, default_value = "together")]
+    humans: RatedHumans,
     /// A suite that agents may enrol for: a built-in one, or a TOML file; may be repeated; none offers none [default: the built-in ones]
     #[arg(long = "suite", value_name = "NAME|FILE")]
     suites: Vec<String>,
@@ -100,6 +103,13 @@ enum Pairs {
     Off,
     Rated,
     All,
+}
+
+/// How matches of people are rated.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum RatedHumans {
+    Together,
+    Apart,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
@@ -162,6 +172,10 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         Pairs::Off => PairMode::Off,
         Pairs::Rated => PairMode::Rated,
         Pairs::All => PairMode::All,
+    };
+    config.humans = match args.humans {
+        RatedHumans::Together => Humans::Together,
+        RatedHumans::Apart => Humans::Apart,
     };
     config.drain = Duration::from_secs(args.drain);
     config.suites = suites(&args.suites)?;

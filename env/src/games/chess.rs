@@ -16,15 +16,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess as Board, Color, Position};
 
+use ludex_protocol::record::Record;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::notation::Notation;
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 
 pub use ids::{ACTIONS, LONG, SHORT};
-pub use notation::pgn;
+#[cfg(test)]
+use notation::pgn;
 pub use state::{End, State};
 pub use view::View;
 
@@ -112,6 +115,7 @@ impl Game for Chess {
         ),
         ("qitown", r#"{"max_plies": 300}"#, "Qi Town: a draw after 300 plies"),
     ];
+    const NOTATION: Option<Notation> = Some(crate::notation::PGN);
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=1"),
@@ -323,6 +327,10 @@ impl Game for Chess {
     /// Pieces, side to move, castling rights, en passant, how often the position has stood on the board, and the plies
     /// left to a limit once they are 20 or fewer. Left out: which other positions may repeat, and counters that are
     /// far from their limits.
+    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
+        notation::written(self.params.fen.as_deref(), record)
+    }
+
     fn hash(&self, s: &State) -> Option<u64> {
         let rest = u64::from(s.seen) << 32 | u64::from(self.near_limit(s));
         Some(s.key ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))

@@ -10,17 +10,21 @@ mod view;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use ludex_protocol::record::Record;
+
 use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::notation::{self, Notation};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
+use crate::sgf as format;
 use crate::tensor::planes;
 
 use bits::Bits;
 use position::{Grid, Position};
-use view::NAMES;
-pub use view::{View, sgf};
+pub use view::View;
+use view::{NAMES, sgf};
 
 /// The rules on a board whose points fit into `W` words.
 pub struct Go<const W: usize> {
@@ -225,6 +229,7 @@ impl<const W: usize> Game for Go<W> {
             "the game that BotzoneBench's code has beside its benchmark; the same",
         ),
     ];
+    const NOTATION: Option<Notation> = Some(notation::SGF);
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=1"),
@@ -455,6 +460,12 @@ impl<const W: usize> Game for Go<W> {
 
     /// Stones, ko, side to move, whether the last move was a pass, and the plies that are left once they are 20 or fewer.
     /// Left out: which other positions would be repetitions.
+    fn in_notation(&self, end: &State<W>, record: &Record) -> Result<String, String> {
+        let counted = matches!(end.end, Some(End::Passes | End::Length));
+        let lead = counted.then(|| self.lead(end));
+        Ok(format::written(record, lead, |moves, properties| sgf(&self.params, moves, properties)))
+    }
+
     fn hash(&self, s: &State<W>) -> Option<u64> {
         let left = self.longest.saturating_sub(s.record.len()).min(NEAR) as u64;
         let ko = s.board.ko.map_or(MOVE, u64::from);

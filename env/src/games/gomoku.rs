@@ -11,11 +11,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use ludex_protocol::record::Record;
 use ludex_protocol::spec::Params as Raw;
 
 use crate::board::{self, LETTERS};
 use crate::draw::Stream;
 use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::notation::{self, Notation};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::sgf as format;
@@ -114,7 +116,7 @@ const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['b', 'w'];
 
 /// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see `sgf::game`).
-pub fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
+fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, Some([a % params.size, a / params.size]));
     format::game(4, params.size, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
 }
@@ -152,6 +154,7 @@ impl Game for Gomoku {
         ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
         ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
     ];
+    const NOTATION: Option<Notation> = Some(notation::SGF);
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "mcts sims=5"),
@@ -341,6 +344,10 @@ impl Game for Gomoku {
     /// Threats and what answers them.
     fn noisy(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
         self.turn(s) != Turn::Seat(seat) || self.forcing(s, out)
+    }
+
+    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
+        Ok(format::written(record, None, |moves, properties| sgf(&self.params, moves, properties)))
     }
 
     fn hash(&self, s: &State) -> Option<u64> {

@@ -9,9 +9,12 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use ludex_protocol::record::Record;
+
 use crate::board;
 use crate::draw::Stream;
 use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::notation::{self, Notation};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::sgf as format;
@@ -88,7 +91,7 @@ impl Reversi {
 
 /// A game in the Smart Game Format, from the usual position: who played what, ids as in records, under `properties` (see
 /// `sgf::game`).
-pub fn sgf(moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
+fn sgf(moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, (a < PASS).then_some([a % 8, a / 8]));
     format::game(2, 8, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
 }
@@ -111,6 +114,7 @@ impl Game for Reversi {
         ("botzonebench", "{}", "BotzoneBench: the defaults"),
         ("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked"),
     ];
+    const NOTATION: Option<Notation> = Some(notation::SGF);
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=0.015"),
@@ -311,6 +315,10 @@ impl Game for Reversi {
             evaluation::unpromising(1 << a, mine | gained, theirs & !gained)
         });
         (out.len() - from).min(FRONT)
+    }
+
+    fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
+        Ok(format::written(record, None, sgf))
     }
 
     fn hash(&self, s: &State) -> Option<u64> {

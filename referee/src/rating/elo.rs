@@ -1,6 +1,7 @@
 //! Sequential Elo: familiar, but it depends on the order of the games. Not the rating to quote.
 
 use super::PlayedGame;
+use super::course::Course;
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +32,15 @@ pub fn expected(ra: f64, rb: f64) -> f64 {
 /// # Panics
 /// If a game names a player outside `0..players`.
 pub fn elo(players: usize, games: &[PlayedGame], settings: Elo) -> Vec<f64> {
+    elo_courses(players, games, settings).0
+}
+
+/// The same with the course of each player's rating, a number for each of its games.
+///
+/// # Panics
+/// As [`elo`].
+pub fn elo_courses(players: usize, games: &[PlayedGame], settings: Elo) -> (Vec<f64>, Vec<Course>) {
+    let mut courses = vec![Course::default(); players];
     let mut ratings = vec![settings.start; players];
     for game in games {
         let k = settings.k / (game.seats.len().max(2) - 1) as f64;
@@ -40,8 +50,14 @@ pub fn elo(players: usize, games: &[PlayedGame], settings: Elo) -> Vec<f64> {
             ratings[duel.a] += change;
             ratings[duel.b] -= change;
         }
+        for (seat, &player) in game.seats.iter().enumerate() {
+            // Who sits on several seats has played one game.
+            if !game.seats[..seat].contains(&player) {
+                courses[player].push(ratings[player]);
+            }
+        }
     }
-    ratings
+    (ratings, courses)
 }
 
 #[cfg(test)]
@@ -61,6 +77,8 @@ mod tests {
         // After 1516/1484 the second player's expectation is 1 / (1 + 10^(32/400)) = 0.454078.
         assert!((r[1] - (1484.0 + 32.0 * (1.0 - 0.454_078))).abs() < 1e-3, "{r:?}");
         assert!((r[0] + r[1] - 3000.0).abs() < 1e-9);
+        let (same, courses) = elo_courses(2, &games, Elo::default());
+        assert_eq!((same, courses[0].points()), (r.clone(), vec![(1, 1516.0), (2, r[0])]));
     }
 
     #[test]

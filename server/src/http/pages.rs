@@ -298,7 +298,7 @@ async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>)
         return failed(StatusCode::NOT_FOUND, *refusal);
     }
     match app.0.ratings.of(&app.0.store, query.game.as_deref()).await {
-        Ok(table) => Json(&*table).into_response(),
+        Ok(made) => Json(&made.page).into_response(),
         Err(error) => {
             tracing::error!("ratings: {error:#}");
             let error = Refusal::new(ErrorCode::Internal, "the ratings could not be made; the log says why");

@@ -3,6 +3,7 @@
 
 mod agent;
 mod assets;
+mod curve;
 mod errors;
 mod game;
 mod home;
@@ -29,6 +30,7 @@ use serde_json::Value;
 use super::{Answer, token};
 use crate::auth::{self, Grant};
 use crate::peer::Peer;
+use crate::ratings::Made;
 use crate::shared::Shared;
 
 type App = State<(Arc<Shared>, Peer)>;
@@ -66,6 +68,7 @@ pub(super) fn routes(shared: Arc<Shared>, peer: Peer, programs: Router) -> Route
         .route("/agents/{name}", get(agent::page))
         .route("/runs", get(runs::list))
         .route("/runs/{run}", get(runs::page))
+        .route("/runs/{run}/play", get(runs::play))
         .route("/ladders", get(ladders::list))
         .route("/ladders/{ladder}", get(ladders::page))
         .route("/play/{id}", get(play::page))
@@ -80,6 +83,7 @@ pub(super) fn parts() -> Router<(Arc<Shared>, Peer)> {
         .route("/static/{file}", get(assets::file))
         .route("/games/{id}/picture.svg", get(game::picture))
         .route("/matches/{id}/picture.svg", get(matches::picture))
+        .route("/matches/{id}/notation", get(matches::notation))
         .route("/login", post(login::enter))
         .route("/logout", post(login::leave))
 }
@@ -103,11 +107,11 @@ async fn admitted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap, at:
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// The scales of a game, or of all, if they are made soon enough; else they are made for the next who asks.
-async fn scales(shared: &Arc<Shared>, game: Option<&str>) -> Option<Vec<Value>> {
+async fn scales(shared: &Arc<Shared>, game: Option<&str>) -> Option<Arc<Made>> {
     let (shared, game) = (shared.clone(), game.map(str::to_owned));
     let made = tokio::spawn(async move { shared.ratings.of(&shared.store, game.as_deref()).await });
     match tokio::time::timeout(PATIENCE, made).await.ok()?.ok()? {
-        Ok(table) => table["ratings"].as_array().cloned(),
+        Ok(made) => Some(made),
         Err(error) => {
             tracing::error!("ratings: {error:#}");
             None

@@ -35,7 +35,7 @@ use super::actor::Actor;
 use super::lobby::{Drawn, Lobby};
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
-use crate::config::PairMode;
+use crate::config::{Humans, PairMode};
 use crate::ladders::Ladder;
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
@@ -58,6 +58,8 @@ pub struct HubConfig {
     pub opponents: Opponents,
     /// Which matches come in pairs.
     pub pairs: PairMode,
+    /// How the matches of people are rated.
+    pub humans: Humans,
     /// The folder of the runs.
     pub data: PathBuf,
     /// The suites that agents may enrol for.

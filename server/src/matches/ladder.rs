@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::Join;
+use ludex_protocol::record::AgentKind;
 use serde_json::{Value, json};
 
 use super::hub::Hub;
+use crate::config::Humans;
 use crate::ladders::{Due, Ladder, QUEUE};
 use crate::sessions::Session;
 use crate::store::MatchFilter;
@@ -39,6 +41,10 @@ impl Hub {
         if session.about.agent.is_empty() {
             let message = "only an agent with a name can enter a ladder: name it in `hello`";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
+        }
+        if self.config.humans == Humans::Apart && session.about.kind == AgentKind::Human {
+            let message = "people are rated apart on this server, and its ladders are for programs";
+            return refused(ErrorCode::Forbidden, "queue", message);
         }
         if join.seat.is_some() {
             return refused(ErrorCode::BadField, "seat", "on a ladder every agent has every seat in turn");

@@ -138,6 +138,16 @@ impl Enrolment {
         Ok(Some(serde_json::from_str(&text).with_context(|| format!("{FILE} of {run} is damaged"))?))
     }
 
+    /// The enrolments of runs that are over, by name, at most `limit` after the name `after`.
+    pub(super) fn over_after(data: &Path, after: &str, limit: usize) -> Vec<Self> {
+        let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
+        let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.as_str() > after).collect();
+        names.sort();
+        let over = |name: String| Self::read(data, &name).ok().flatten().filter(|kept| kept.over.is_some());
+        names.into_iter().filter_map(over).take(limit).collect()
+    }
+
     /// The enrolments of all runs that are not over, or whose season is not over. Those that cannot be read are named in the log.
     pub(super) fn open(data: &Path) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };

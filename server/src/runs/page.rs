@@ -16,6 +16,14 @@ impl Hub {
         hosts.values().map(|host| about(&host.enrolment(), Some(host))).collect()
     }
 
+    /// Runs that are over, by name, at most `limit` after the name `after`; and what the page after them is asked with.
+    pub(crate) async fn runs_over(&self, after: &str, limit: usize) -> (Vec<Value>, Option<String>) {
+        let (data, after) = (self.config.data.clone(), after.to_owned());
+        let read = self.compute.wait(move || Enrolment::over_after(&data, &after, limit)).await.unwrap_or_default();
+        let next = read.last().filter(|_| read.len() == limit).map(|kept| kept.run().to_owned());
+        (read.iter().map(|kept| about(kept, None)).collect(), next)
+    }
+
     /// A run, over or not; `None` if there is none of this name.
     pub async fn run(&self, run: &str) -> Option<Value> {
         if let Some(host) = self.runs.host(run) {

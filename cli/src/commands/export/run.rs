@@ -48,14 +48,13 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
 }
 
 fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Export> {
-    if matches!(args.format, Format::Pgn | Format::Sgf) {
+    if let Some(notation) = args.format.notation() {
         anyhow::ensure!(args.what == What::Episodes, "PGN and SGF hold games: leave out --what");
         let lines = Lines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
-        let texts = game::texts(lines, None, args.format, &run.about.run)?;
-        let sgf = args.format == Format::Sgf;
+        let texts = game::texts(lines, None, notation, &run.about.run)?;
         return Ok(Export {
             bytes: joined(&texts).into_bytes(),
-            format: if sgf { "SGF, a collection of games" } else { "PGN" },
+            format: notation.name,
             about: "Games that were verified, in the usual notation.",
             count: print::count(texts.len(), "game", "games"),
             columns: Vec::new(),

@@ -9,7 +9,10 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, Positi
 
 use super::ids;
 use super::moves::Scan;
+use ludex_protocol::record::{Outcome, Reason, Record};
+
 use crate::game::Action;
+use crate::notation::{date, moves, player};
 
 /// The FEN as OpenSpiel writes it: an en passant square stands there where the capture is legal.
 pub(super) fn fen(pos: &Chess) -> String {
@@ -117,6 +120,41 @@ fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     one(&|form| form == wanted).or_else(|| one(&|form| form.eq_ignore_ascii_case(&wanted)))
 }
 
+/// A record in Portable Game Notation, from the position `start`. White is seat 1.
+///
+/// # Errors
+/// As [`pgn`].
+pub(super) fn written(start: Option<&str>, record: &Record) -> Result<String, String> {
+    let (black, white) = (0, 1);
+    let result = match record.footer.outcome.get(white) {
+        Some(Outcome::Win) => "1-0",
+        Some(Outcome::Loss) => "0-1",
+        Some(Outcome::Draw) => "1/2-1/2",
+        Some(Outcome::None) | None => "*",
+    };
+    let termination = match record.footer.reason {
+        Some(Reason::Finished | Reason::Resign) => "normal",
+        Some(Reason::Timeout) => "time forfeit",
+        Some(Reason::Illegal | Reason::AgentError) => "rules infraction",
+        Some(Reason::Disconnect | Reason::NoShow) => "abandoned",
+        Some(Reason::Truncated) => "adjudication",
+        Some(Reason::InfraError | Reason::Aborted) | None => "unterminated",
+    };
+    let date = date(record).map_or("????.??.??".to_owned(), |date| date.replace('-', "."));
+    let tags = [
+        ("Event", record.footer.run.as_deref().unwrap_or("?")),
+        ("Site", &record.header.server),
+        ("Date", &date),
+        ("Round", "-"),
+        ("White", player(record, white)),
+        ("Black", player(record, black)),
+        ("Termination", termination),
+        ("Episode", &record.header.episode),
+    ];
+    let moves: Vec<Action> = moves(record).into_iter().map(|(_, action)| action).collect();
+    pgn(start, &moves, result, &tags)
+}
+
 /// A game in Portable Game Notation.
 ///
 /// `start` is the FEN of the first position (`None`: the usual one), `moves` the ids played, `result` one of `1-0`,
@@ -125,7 +163,12 @@ fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
 ///
 /// # Errors
 /// A start that is not a valid position, or the first move that is not legal.
-pub fn pgn(start: Option<&str>, moves: &[Action], result: &str, tags: &[(&str, &str)]) -> Result<String, String> {
+pub(super) fn pgn(
+    start: Option<&str>,
+    moves: &[Action],
+    result: &str,
+    tags: &[(&str, &str)],
+) -> Result<String, String> {
     let mut pos = start.map_or_else(|| Ok(Chess::new()), position)?;
     let mut out = String::new();
     let mut tag = |name: &str, value: &str| {

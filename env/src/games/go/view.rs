@@ -129,7 +129,7 @@ fn remarks(view: &View) -> String {
 /// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see `sgf::game`).
 ///
 /// Size, komi and handicap are written here.
-pub fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
+pub(super) fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let size = params.board_size;
     // Ids count from the bottom, the format from the top.
     let point = |a: Action| [a % size, size - 1 - a / size];

@@ -1,13 +1,16 @@
-//! An agent: its ratings by game, its opponents, its recent matches.
+//! An agent: its ratings by game with their course, what its moves cost, its opponents, its recent matches.
 
 use std::collections::BTreeMap;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
+use ludex_referee::scale::{AgentRow, Scale};
 use serde_json::{Value, json};
 
+use super::curve::curve;
 use super::{Answer, App, admitted, errors, scales, show, text};
+use crate::ratings::Made;
 use crate::store::MatchFilter;
 
 /// Matches that opponents are counted in, and of which the first are listed.
@@ -59,14 +62,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         .collect();
     let all = scales(shared, None).await;
     let late = all.is_none();
-    let ratings: Vec<Value> = all
-        .into_iter()
-        .flatten()
-        .filter_map(|scale| {
-            let row = scale["agents"].as_array()?.iter().find(|row| row["name"] == name.as_str())?;
-            Some(json!({ "title": scale["title"], "game": scale["game"], "string": scale["string"], "row": row }))
-        })
-        .collect();
+    let ratings = all.map(|made| ratings(&made, &name)).unwrap_or_default();
     let more = matches.len() > LISTED;
     let matches: Vec<Value> = matches.iter().take(LISTED).cloned().collect();
     show(
@@ -74,4 +70,30 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         &headers,
         json!({ "name": name, "matches": matches, "more": more, "opponents": opponents, "ratings": ratings, "late": late }),
     )
+}
+
+/// Where an agent stands on each scale, with a curve and with what its moves took.
+fn ratings(made: &Made, name: &str) -> Vec<Value> {
+    let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let of = |(scale, page): (&Scale, &Value)| {
+        let row = scale.agents.iter().find(|row| row.name == name)?;
+        let points = row.course.points().into_iter().map(|(at, elo)| (at as f64, elo)).collect();
+        let title = format!("Elo after each match of {}", scale.string);
+        let drawn = curve(&title, "", ["match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
+        Some(json!({
+            "game": scale.game, "string": scale.string, "people": page["people"], "row": json!(row), "cost": cost(row),
+            "costly": cost(row).as_object().is_some_and(|cost| cost.values().any(Value::is_number)), "curve": drawn,
+        }))
+    };
+    made.scales.iter().zip(pages).filter_map(of).collect()
+}
+
+/// What a move of an agent took, where its records tell it: milliseconds, tokens, dollars.
+fn cost(row: &AgentRow) -> Value {
+    let per = |sum: f64, moves: u64| (moves > 0).then(|| sum / moves as f64);
+    json!({
+        "ms": row.metrics.get("time_per_move").map(|time| time.value),
+        "tokens": per(row.tokens.total() as f64, row.tokens.moves),
+        "usd": per(row.spent.usd, row.spent.moves),
+    })
 }

@@ -13,6 +13,12 @@ use super::{Answer, errors};
 const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/app.js");
 const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
 
+/// The style of curves, which are drawn as in reports, with the colours of the pages.
+static CURVES: LazyLock<String> = LazyLock::new(|| {
+    let colours = ":root { --soft: var(--faint); --line: var(--edge); --row: var(--panel); }\n";
+    [colours, ludex_referee::report::figure::STYLE].concat()
+});
+
 /// The address of a file changes with its bytes, so browsers may keep it.
 fn address(file: &str, bytes: &[u8]) -> String {
     format!("/static/{file}?{}", hex::encode(&Sha256::digest(bytes)[..6]))
@@ -30,10 +36,17 @@ pub(super) fn style() -> &'static str {
     &AT
 }
 
+/// The address of the style of curves.
+pub(super) fn curves() -> &'static str {
+    static AT: LazyLock<String> = LazyLock::new(|| address("curves.css", CURVES.as_bytes()));
+    &AT
+}
+
 pub(super) async fn file(path: Result<Path<String>, PathRejection>) -> Answer {
     let (kind, bytes) = match path.as_ref().map(|Path(file)| file.as_str()) {
         Ok("app.js") => ("text/javascript; charset=utf-8", SCRIPT),
         Ok("app.css") => ("text/css; charset=utf-8", STYLE),
+        Ok("curves.css") => ("text/css; charset=utf-8", CURVES.as_bytes()),
         _ => return errors::no_page(),
     };
     let kept = "public, max-age=31536000, immutable";

@@ -41,7 +41,7 @@ pub(super) async fn page(
         let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
         live = matches::lines(shared, &filter(true), LISTED).await.0;
         recent = matches::lines(shared, &filter(false), LISTED).await.0;
-        ratings = scales(shared, Some(&spec.game)).await;
+        ratings = scales(shared, Some(&spec.game)).await.map(|made| made.page["ratings"].clone());
     }
     let rules = text::rules(game.page());
     let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });

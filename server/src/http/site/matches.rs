@@ -4,14 +4,21 @@ use std::collections::VecDeque;
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::header::HeaderMap;
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap};
+use axum::response::IntoResponse;
+use ludex_env::DynGame;
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
+use ludex_protocol::spec::Utility;
+use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::failed;
+use super::curve::{Series, curve};
 use super::svg::svg;
-use super::{Answer, App, admitted, errors, show};
+use super::{Answer, App, admitted, errors, show, text};
 use crate::shared::Shared;
 use crate::store::MatchFilter;
 
@@ -96,7 +103,8 @@ pub(super) async fn page(
     let last = steps.1;
     let at = at.unwrap_or(last).min(last);
     let picture = shared.hub.picture(&id, seat, at).await.map(|picture| picture.svg);
-    let title = shared.catalogue.load(&header.game, &header.params).map(|game| game.spec().title.clone());
+    let game = shared.catalogue.load(&header.game, &header.params).ok();
+    let title = game.as_ref().map_or_else(|| header.game.clone(), |game| game.spec().title.clone());
     let seats: Vec<Value> = header
         .seats
         .iter()
@@ -106,8 +114,29 @@ pub(super) async fn page(
             json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns") })
         })
         .collect();
-    let context = json!({ "id": id, "title": title.unwrap_or_else(|_| header.game.clone()), "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "started": header.started, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": look.record.is_some(), "reason": look.footer.as_ref().map(|footer| footer["reason"].clone()), "ended_ms": look.ended_ms, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
+    let released = look.record.is_some();
+    let notation = game.as_ref().filter(|_| released).and_then(|game| game.notation());
+    let notation = notation.map(|n| json!({ "name": n.name, "extension": n.extension }));
+    let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
+    let curve = if released { values(&steps.0, &names, game.as_deref()) } else { None };
+    let context = json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "started": header.started, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": look.record.is_some(), "reason": look.footer.as_ref().map(|footer| footer["reason"].clone()), "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
     show("match.html", &headers, context)
+}
+
+/// The whole match in the notation of its game, as a file.
+pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
+    let id = path.map(|Path(id)| id).unwrap_or_default();
+    let Some((notation, written)) = shared.hub.written(&id).await else {
+        let why = "there is no such match, its record is not released yet, or its game has no notation of its own";
+        return failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownMatch, why));
+    };
+    let file = format!("attachment; filename=\"{}.{}\"", text::path(&id), notation.extension);
+    let headers = [
+        (header::CONTENT_TYPE, format!("{}; charset=utf-8", notation.media)),
+        (header::CONTENT_DISPOSITION, file),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+    ];
+    (headers, written).into_response()
 }
 
 /// The position after a step, alone.
@@ -129,6 +158,32 @@ fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveR
     let told = events.iter().filter(|f| matches!(f, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { .. })));
     if told.count() == moves.len() { moves } else { VecDeque::new() }
 }
+
+/// How the agents judged the positions, by the number of the step: `value` in the notes of a move is what the agent expects as its
+/// return, `cp` what an engine gives in hundredths of a pawn. Where two play for what the other loses, both lines are told from the
+/// first seat's side.
+fn values(steps: &[Value], names: &[&str], game: Option<&dyn DynGame>) -> Option<Value> {
+    let against = game.is_some_and(|game| game.spec().players == 2 && game.spec().utility == Utility::ZeroSum);
+    let of = |seat: usize, key: &str, scale: f64| -> Vec<(f64, f64)> {
+        let lines = steps.iter().filter(|line| line["seat"] == seat && line["at"].is_number());
+        let sign = if against && seat == 1 { -scale } else { scale };
+        let point = |line: &Value| Some((line["at"].as_f64()?, line["notes"][key].as_f64()? * sign + 0.0));
+        lines.filter_map(point).filter(|(_, value)| value.abs() <= GREATEST).collect()
+    };
+    let all = |key: &str, scale: f64| -> Series {
+        let line = |(seat, name): (usize, &&str)| (format!("{name} (seat {seat})"), of(seat, key, scale));
+        names.iter().enumerate().map(line).filter(|(_, points)| !points.is_empty()).collect()
+    };
+    let first = names.first().copied().unwrap_or_default();
+    let (good, own) = (format!("What is good for {first} is above."), "Each agent tells what it expects for itself.");
+    let note = if against { good.as_str() } else { own };
+    let axes = |y| ["step", y];
+    curve("Expected result", note, axes("return"), 2, all("value", 1.0))
+        .or_else(|| curve("Evaluation", note, axes("pawns"), 2, all("cp", 0.01)))
+}
+
+/// The greatest value that is drawn: what an agent notes beyond it is a slip.
+const GREATEST: f64 = 1e6;
 
 /// What happened, each with the number of the step that it led to; and the number of the last step.
 fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>) -> (Vec<Value>, usize) {

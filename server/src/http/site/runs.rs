@@ -1,25 +1,63 @@
-//! Runs: their list, and one with its progress, its verdict and its matches.
+//! Runs: their list, one with its progress, its verdict and its matches, and a person's seat in one.
+
+use std::collections::BTreeMap;
 
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
-use axum::http::header::HeaderMap;
-use serde_json::json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap};
+use axum::response::IntoResponse;
+use ludex_referee::suite::is_word;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, errors, matches, show, text};
 use crate::auth::Scopes;
 use crate::store::MatchFilter;
 
-/// Matches that are listed.
-const LISTED: u32 = 100;
+/// Matches of a page.
+const LISTED: u32 = 50;
+/// Runs that are over, of a page.
+const OVER: usize = 50;
 
-pub(super) async fn list(State(app): App, headers: HeaderMap) -> Answer {
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Listed {
+    /// The name of the last run on the page before.
+    after: String,
+    /// A run that a person wants to begin, with its suite (`suite`, or `suite/part`) and the share of its matches.
+    play: String,
+    suite: String,
+    scale: String,
+}
+
+pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Listed>) -> Answer {
     if let Err(shut) = admitted(&app, &headers, "/runs").await {
         return *shut;
     }
-    show("runs.html", &headers, json!({ "suites": app.0.config.suites.entries(), "runs": app.0.hub.open_runs() }))
+    let Query(listed) = query;
+    if !listed.play.is_empty() {
+        let (suite, only) = listed.suite.split_once('/').unwrap_or((&listed.suite, ""));
+        let [run, suite, only, scale] = [listed.play.as_str(), suite, only, &listed.scale].map(text::path);
+        let to = format!("/runs/{run}/play?suite={suite}&only={only}&scale={scale}");
+        return (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response();
+    }
+    let (over, next) = app.0.hub.runs_over(&listed.after, OVER).await;
+    let (suites, runs) = (app.0.config.suites.entries(), app.0.hub.open_runs());
+    show("runs.html", &headers, json!({ "suites": suites, "runs": runs, "over": over, "next": next }))
 }
 
-pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
+#[derive(Default, Deserialize)]
+pub(super) struct Older {
+    before: Option<u64>,
+}
+
+pub(super) async fn page(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    older: Query<Older>,
+) -> Answer {
     let run = path.map(|Path(run)| run).unwrap_or_default();
     let grant = match admitted(&app, &headers, &format!("/runs/{}", text::path(&run))).await {
         Ok(grant) => grant,
@@ -28,7 +66,104 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     let Some(about) = app.0.hub.run(&run).await else { return errors::missing("run", &run, "/runs", None) };
     // As in the list for programs: who knows which matches belong together knows more of a seed than its players do.
     let released = !grant.may(Scopes::ADMIN);
-    let filter = MatchFilter { run: Some(run.clone()), released, ..MatchFilter::default() };
+    let filter = MatchFilter { run: Some(run.clone()), released, before: older.before, ..MatchFilter::default() };
     let (matches, next) = matches::lines(&app.0, &filter, LISTED).await;
-    show("run.html", &headers, json!({ "run": run, "about": about, "matches": matches, "more": next.is_some() }))
+    let state = match about["state"].as_str().unwrap_or_default() {
+        "open" => "under way",
+        "withdrawn" => "over: an agent withdrew",
+        "deadline" => "over: its time was up",
+        _ => "over",
+    };
+    let format = about["format"].as_str().map(|format| format.replace('_', " "));
+    let (overall, figures) = (overall(&about["verdict"]), figures(&about["verdict"]));
+    show(
+        "run.html",
+        &headers,
+        json!({
+            "run": run, "about": about, "matches": matches, "next": next, "state": state, "format": format,
+            "overall": overall, "figures": figures,
+        }),
+    )
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Enter {
+    suite: String,
+    only: String,
+    scale: String,
+}
+
+/// A person's seat in a run. The script of the page enrols over the protocol, like any other client.
+pub(super) async fn play(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    enter: Query<Enter>,
+) -> Answer {
+    let run = path.map(|Path(run)| run).unwrap_or_default();
+    let Query(Enter { suite, only, scale }) = enter;
+    let [at, of, part, share] = [&run, &suite, &only, &scale].map(|word| text::path(word));
+    let here = format!("/runs/{at}/play?suite={of}&only={part}&scale={share}");
+    let grant = match admitted(&app, &headers, &here).await {
+        Ok(grant) => grant,
+        Err(shut) => return *shut,
+    };
+    match app.0.hub.run(&run).await {
+        Some(about) if about["state"] == "open" => {}
+        Some(_) => return (StatusCode::SEE_OTHER, [(header::LOCATION, format!("/runs/{at}"))]).into_response(),
+        None if suite.is_empty() || !is_word(&run) => return errors::missing("run", &run, "/runs", None),
+        None if app.0.config.suites.get(&suite).is_none() => return errors::missing("suite", &suite, "/runs", None),
+        None => {}
+    }
+    let scale = scale.parse::<f64>().ok().filter(|scale| *scale != 1.0);
+    let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "agent": grant.default_name() });
+    show("enrolled.html", &headers, context)
+}
+
+/// What each candidate of a suite did over all parts.
+fn overall(verdict: &Value) -> Vec<Value> {
+    let mut all: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    for row in verdict["parts"].as_array().into_iter().flatten() {
+        let tally = all.entry(row["agent"].as_str().unwrap_or_default()).or_default();
+        for (sum, key) in tally.iter_mut().zip(["wins", "draws", "losses"]) {
+            *sum += row[key].as_u64().unwrap_or(0);
+        }
+    }
+    let line = |(agent, [wins, draws, losses]): (&str, [u64; 3])| {
+        let matches = wins + draws + losses;
+        let share = (matches > 0).then(|| (wins as f64 + draws as f64 / 2.0) / matches as f64);
+        json!({ "agent": agent, "wins": wins, "draws": draws, "losses": losses, "matches": matches, "share": share })
+    };
+    all.into_iter().map(line).collect()
+}
+
+/// The other measurements of the parts of a suite, one a line.
+fn figures(verdict: &Value) -> Vec<Value> {
+    let mut lines = Vec::new();
+    for row in verdict["parts"].as_array().into_iter().flatten() {
+        for (figure, measure) in row["metrics"].as_object().into_iter().flatten() {
+            lines.push(json!({
+                "part": row["part"], "agent": row["agent"], "figure": figure, "value": measure["value"],
+                "low": measure["low"], "high": measure["high"],
+            }));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_added_up_by_agent() {
+        let part = |agent: &str, wins: u64, losses: u64| json!({ "part": "p", "agent": agent, "wins": wins, "draws": 1, "losses": losses, "metrics": { "m": { "value": 0.5 } } });
+        let verdict = json!({ "parts": [part("b", 2, 1), part("a", 0, 0), part("b", 3, 0)] });
+        let lines = overall(&verdict);
+        assert_eq!(lines[0], json!({ "agent": "a", "wins": 0, "draws": 1, "losses": 0, "matches": 1, "share": 0.5 }));
+        assert_eq!(lines[1], json!({ "agent": "b", "wins": 5, "draws": 2, "losses": 1, "matches": 8, "share": 0.75 }));
+        assert_eq!(figures(&verdict).len(), 3);
+        assert!(overall(&Value::Null).is_empty() && figures(&Value::Null).is_empty());
+    }
 }

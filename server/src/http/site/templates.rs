@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::{assets, text};
 
-const SOURCES: [(&str, &str); 14] = [
+const SOURCES: [(&str, &str); 15] = [
     ("agent.html", include_str!("../../../../web/templates/agent.html")),
     ("base.html", include_str!("../../../../web/templates/base.html")),
     ("error.html", include_str!("../../../../web/templates/error.html")),
@@ -21,6 +21,7 @@ const SOURCES: [(&str, &str); 14] = [
     ("match.html", include_str!("../../../../web/templates/match.html")),
     ("matches.html", include_str!("../../../../web/templates/matches.html")),
     ("play.html", include_str!("../../../../web/templates/play.html")),
+    ("enrolled.html", include_str!("../../../../web/templates/enrolled.html")),
     ("run.html", include_str!("../../../../web/templates/run.html")),
     ("runs.html", include_str!("../../../../web/templates/runs.html")),
 ];
@@ -49,8 +50,8 @@ fn words_of(value: &Value) -> String {
 /// Fills a template.
 pub(super) fn render(template: &str, has_cookie: bool, context: Json) -> Result<String, Error> {
     let context = Value::from(Serde(context));
-    let (script, style) = (assets::script(), assets::style());
-    TEMPLATES.get_template(template)?.render(context! { script, style, has_cookie, ..context })
+    let (script, style, curves) = (assets::script(), assets::style(), assets::curves());
+    TEMPLATES.get_template(template)?.render(context! { script, style, curves, has_cookie, ..context })
 }
 
 #[cfg(test)]

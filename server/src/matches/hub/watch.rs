@@ -1,6 +1,7 @@
 //! What the page of a match shows: what happened, and the position after each step, as one viewer sees it.
 
 use ludex_env::Seat;
+use ludex_env::notation::{Notation, written};
 use ludex_play::machine::{Match, Watcher};
 use ludex_protocol::message::{MatchFrame, PictureView};
 use ludex_protocol::record::{Header, Record};
@@ -60,6 +61,18 @@ impl Hub {
             return picture;
         }
         self.replayed(&kept)?.picture_after(to, at)
+    }
+
+    /// A match in the notation of its game. `None` if there is no such match, if it is not released, or if its game has none.
+    pub(crate) async fn written(&self, id: &str) -> Option<(Notation, String)> {
+        let kept = self.kept(id).await.filter(|kept| kept.released)?;
+        let record: Record = serde_json::from_str(&kept.end?.record).ok()?;
+        let game = self.config.catalogue.load(&record.header.game, &record.header.params).ok()?;
+        let notation = game.notation()?;
+        let made = self.compute.wait(move || written(&*game, &record)).await.ok()?;
+        made.map_err(|why| tracing::warn!(id, why, "a match cannot be written in the notation of its game"))
+            .ok()
+            .map(|text| (notation, text))
     }
 
     /// Asks the task of a match, if there is one.

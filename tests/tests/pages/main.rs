@@ -1,5 +1,10 @@
 //! Pages for people: what browsers get, and what programs get at the same addresses.
 
+mod agents;
+mod matches;
+mod runs;
+mod worlds;
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,0 +1,74 @@
+//! Curves: numbers along a line, drawn as the reports draw theirs.
+
+use ludex_referee::metric::Measure;
+use ludex_referee::report::figure::Kind;
+use ludex_referee::report::figure::data::{Axis, Data, Line, Lines};
+use serde_json::{Value, json};
+
+/// Points of a line that are drawn.
+const DRAWN: usize = 300;
+
+/// Numbers by name, each with its place.
+pub(super) type Series = Vec<(String, Vec<(f64, f64)>)>;
+
+/// A curve for a template: `{title, note, svg, names, rows}`, where a row is a place and the number of each line there. `None`
+/// without a line of two points.
+pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, series: Series) -> Option<Value> {
+    if series.iter().all(|(_, points)| points.len() < 2) {
+        return None;
+    }
+    let axis = |title: &str, digits| Axis { title: title.to_owned(), unit: String::new(), digits };
+    let series: Series = series.into_iter().map(|(name, points)| (name, thinned(points))).collect();
+    let line = |(name, points): &(String, Vec<(f64, f64)>)| Line {
+        name: name.clone(),
+        points: points.iter().map(|&(at, value)| (at, Measure::plain(value, 1))).collect(),
+    };
+    let lines = Lines { x: axis(x, 0), y: axis(y, digits), lines: series.iter().map(line).collect() };
+    let svg = Kind::named("lines")?.draw(&Data::Lines(lines), title);
+    let mut places: Vec<f64> = series.iter().flat_map(|(_, points)| points.iter().map(|(at, _)| *at)).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let at = |points: &[(f64, f64)], place: f64| {
+        points.iter().find(|(at, _)| *at == place).map(|(_, value)| format!("{value:.digits$}"))
+    };
+    let row = |place: &f64| {
+        let values: Vec<Option<String>> = series.iter().map(|(_, points)| at(points, *place)).collect();
+        json!({ "at": place, "values": values })
+    };
+    let rows: Vec<Value> = places.iter().map(row).collect();
+    let names: Vec<&String> = series.iter().map(|(name, _)| name).collect();
+    Some(json!({ "title": title, "note": note, "svg": svg, "x": x, "names": names, "rows": rows }))
+}
+
+/// At most [`DRAWN`] points in even steps, with the last one.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let (count, last) = (points.len(), points.last().copied());
+    let every = count.div_ceil(DRAWN).max(1);
+    let mut out: Vec<(f64, f64)> = points.into_iter().step_by(every).collect();
+    out.extend(last.filter(|last| out.last() != Some(last)));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_has_a_drawing_and_its_numbers() {
+        let series = vec![("<a>".to_owned(), vec![(1.0, 0.25), (3.0, -1.0)]), ("b".to_owned(), vec![(2.0, 0.5)])];
+        let made = curve("Values", "", ["step", "value"], 2, series).unwrap();
+        let svg = made["svg"].as_str().unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("&lt;a&gt;") && !svg.contains("<a>"), "{svg}");
+        assert_eq!(made["rows"][1], json!({ "at": 2.0, "values": [null, "0.50"] }));
+        assert_eq!(made["rows"].as_array().unwrap().len(), 3);
+        assert!(curve("Values", "", ["step", "value"], 2, vec![("a".to_owned(), vec![(1.0, 1.0)])]).is_none());
+    }
+
+    #[test]
+    fn a_long_curve_is_thinned_and_keeps_its_end() {
+        let points = |n: usize| (0..n).map(|k| (k as f64, 0.0)).collect::<Vec<_>>();
+        let thin = thinned(points(10_000));
+        assert!(thin.len() <= DRAWN + 1 && thin.last() == Some(&(9_999.0, 0.0)));
+        assert_eq!(thinned(points(5)), points(5));
+    }
+}

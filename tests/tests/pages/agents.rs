@@ -1,0 +1,101 @@
+//! The page of an agent, and people who are rated apart.
+
+use std::time::{Duration, Instant};
+
+use ludex_server::config::Humans;
+use ludex_server::ladders::LadderTerms;
+use ludex_tests::bot::first;
+use ludex_tests::{Bot, Server};
+use serde_json::{Value, json};
+
+use super::page;
+
+/// The page as soon as it has what is wanted: ratings are made while others look.
+async fn until(server: &Server, path: &str, wanted: &str) -> String {
+    let from = Instant::now();
+    loop {
+        let body = page(server, path).await;
+        if body.contains(wanted) {
+            return body;
+        }
+        assert!(from.elapsed() < Duration::from_secs(60), "{wanted}: {body}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn rated(server: &Server, hello: Value, matches: u32, choose: impl FnMut(&Value) -> Value) {
+    let mut bot = Bot::with(server.address, None, hello).await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": matches})).await;
+    bot.play(matches as usize, choose).await;
+}
+
+#[tokio::test]
+async fn an_agent_has_a_course_of_its_rating_and_what_its_moves_cost() {
+    let server = Server::start(|_| {}).await;
+    let notes = json!({"tokens": {"in": 100, "out": 20}, "cost": 0.25});
+    rated(
+        &server,
+        json!({"agent": {"name": "dear"}}),
+        6,
+        |turn| json!({"action": turn["legal"][0], "notes": notes.clone()}),
+    )
+    .await;
+    let body = until(&server, "/agents/dear", "rating over time").await;
+    for said in [
+        "<svg class=\"figure\"",
+        "Elo after each match of tic_tac_toe",
+        "What a move takes",
+        "<td class=\"n\">120</td><td class=\"n\">0.25</td>",
+        "is its own word",
+        "href=\"/agents/random\"",
+        "/static/curves.css?",
+    ] {
+        assert!(body.contains(said), "{said}: {body}");
+    }
+    // The table under the curve has a number for each match.
+    let rows = body.split("The numbers").nth(1).unwrap().split("</table>").next().unwrap().matches("<tr><td").count();
+    assert_eq!(rows, 6, "{body}");
+    let body = until(&server, "/agents/random", "rating over time").await;
+    assert!(!body.contains("<td class=\"n\">120</td>"), "{body}");
+}
+
+#[tokio::test]
+async fn people_are_rated_with_all_others_or_apart() {
+    for (humans, scales) in [(Humans::Together, 1), (Humans::Apart, 2)] {
+        let server = Server::start(|config| config.humans = humans).await;
+        rated(&server, json!({"agent": {"name": "bot"}}), 2, first).await;
+        rated(&server, json!({"agent": {"name": "ada", "kind": "human"}}), 2, first).await;
+        let table: Value = serde_json::from_str(&server.get("/ratings").await.1).unwrap();
+        let all = table["ratings"].as_array().unwrap();
+        assert_eq!(all.len(), scales, "{table}");
+        let of = |name: &str| -> Vec<&Value> {
+            let has = |scale: &&Value| scale["agents"].as_array().unwrap().iter().any(|row| row["name"] == name);
+            all.iter().filter(has).collect()
+        };
+        assert_eq!((of("bot").len(), of("ada").len(), of("random").len()), (1, 1, scales), "{table}");
+        assert_eq!(of("ada")[0]["people"] == true, humans == Humans::Apart, "{table}");
+        assert!(of("bot")[0]["people"].is_null(), "{table}");
+        let body = until(&server, "/agents/ada", "tic_tac_toe</a>").await;
+        assert_eq!(body.contains("with people"), humans == Humans::Apart, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_ladder_admits_people_where_they_are_rated_together() {
+    for (humans, kind) in [(Humans::Together, "joined"), (Humans::Apart, "error")] {
+        let server = Server::start(|config| {
+            config.humans = humans;
+            config.ladders = vec![LadderTerms::of("tic_tac_toe")];
+        })
+        .await;
+        let ladder = json!({"game": "tic_tac_toe", "queue": "ladder", "rated": true, "count": 0});
+        let mut ada = Bot::with(server.address, None, json!({"agent": {"name": "ada", "kind": "human"}})).await;
+        let answer = ada.call("join", ladder.clone()).await;
+        assert_eq!(answer["type"], kind, "{answer}");
+        if kind == "error" {
+            assert_eq!((&answer["code"], &answer["path"]), (&json!("forbidden"), &json!("queue")), "{answer}");
+        }
+        let mut bot = Bot::new(server.address, "bot").await;
+        assert_eq!(bot.call("join", ladder).await["type"], "joined");
+    }
+}

@@ -1,0 +1,133 @@
+//! The pages of runs, and a person's seat in one.
+
+use ludex_server::suites::Suites;
+use ludex_tests::bot::first;
+use ludex_tests::{Bot, Server};
+use serde_json::json;
+
+use super::{BROWSER, ask, page};
+
+const SUITE: &str = r#"
+name = "little"
+version = 1
+title = "A little"
+[[part]]
+id = "nim"
+game = "nim"
+schedule = "against"
+opponents = ["random", "anchor level=1"]
+blocks = 2
+groups = ["all"]
+[[part]]
+id = "climb"
+game = "tic_tac_toe"
+schedule = "climb"
+blocks = 2
+metrics = ["level"]
+"#;
+
+async fn server() -> Server {
+    Server::start(|config| config.suites = Suites::default().with(SUITE).unwrap()).await
+}
+
+/// Where an answer leads.
+fn location(answer: &str) -> &str {
+    answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap_or_else(|| panic!("{answer}")).trim()
+}
+
+#[tokio::test]
+async fn a_verdict_is_told_to_people() {
+    let server = server().await;
+    let mut bot = Bot::with(server.address, None, json!({"agent": {"name": "ada", "kind": "human"}})).await;
+    let request = json!({"suite": "little", "run": "mine", "only": ["nim"], "views": ["picture", "texts"]});
+    assert_eq!(bot.call("enrol", request).await["due"], 8);
+    bot.play(2, first).await;
+    let body = page(&server, "/runs/mine").await;
+    for said in ["under way", "<progress max=", "/runs/mine/play", "No match of this run may be shown yet"] {
+        assert!(body.contains(said), "{said}: {body}");
+    }
+    assert!(page(&server, "/runs").await.contains("<a href=\"/runs/mine\">"));
+    // A page of a match that may not be shown as one of the run does not name the run.
+    for id in bot.matches.keys() {
+        let body = page(&server, &format!("/matches/{id}")).await.replace(id.as_str(), "");
+        assert!(!body.contains("/runs/mine"), "{body}");
+    }
+    bot.play(8, first).await;
+    bot.wait("run_end").await;
+    let body = page(&server, "/runs/mine").await;
+    let of = |key: &str| -> u64 {
+        let ends = bot.matches.values().map(|seen| (&seen.start["seat"], &seen.end["outcome"]));
+        ends.filter(|(seat, outcome)| outcome[seat.as_u64().unwrap() as usize] == key).count() as u64
+    };
+    let told = format!("won {}, drew {} and lost {} of 8 matches: ", of("win"), of("draw"), of("loss"));
+    for said in [&told, "% of the points.", "<td class=\"n\">", "Groups of parts", "The whole report", "/games/nim"] {
+        assert!(body.contains(said), "{said}: {body}");
+    }
+    assert!(!body.contains("&quot;parts&quot;") && !body.contains("{"), "no JSON: {body}");
+    for id in bot.matches.keys() {
+        assert!(body.contains(&format!("href=\"/matches/{id}\"")), "{id}: {body}");
+    }
+    let body = page(&server, "/runs").await;
+    assert!(body.contains("<td>done</td>") && body.contains("No run is under way"), "{body}");
+    assert!(page(&server, "/runs?after=mine").await.contains("No run is over"));
+    assert!(page(&server, &format!("/matches/{}", bot.matches.keys().next().unwrap())).await.contains("human"));
+    // Its seat is gone.
+    let answer = ask(&server, "GET /runs/mine/play", BROWSER).await;
+    assert!(answer.starts_with("HTTP/1.1 303") && location(&answer) == "/runs/mine", "{answer}");
+}
+
+#[tokio::test]
+async fn a_person_enters_a_run_from_the_list_of_suites() {
+    let server = server().await;
+    let list = page(&server, "/runs").await;
+    assert!(list.contains("value=\"little\"") && list.contains("value=\"little/climb\""), "{list}");
+    let answer = ask(&server, "GET /runs?suite=little%2Fnim&scale=0.5&play=mine", BROWSER).await;
+    let to = location(&answer);
+    assert_eq!(to, "/runs/mine/play?suite=little&only=nim&scale=0.5");
+    let body = page(&server, to).await;
+    for said in
+        ["data-run=\"mine\"", "data-suite=\"little\"", "data-only=\"nim\"", "data-scale=\"0.5\"", "id=\"table\""]
+    {
+        assert!(body.contains(said), "{said}: {body}");
+    }
+    // Nothing has begun: a person may look and leave.
+    assert_eq!(server.get("/runs/mine").await.0, 404);
+    let hostile = "%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E";
+    let answer = ask(&server, &format!("GET /runs?play={hostile}&suite={hostile}"), BROWSER).await;
+    assert!(location(&answer).starts_with("/runs/%22%3E%3Cscript"), "{answer}");
+    for path in [
+        "/runs/mine/play".to_owned(),
+        "/runs/mine/play?suite=none".to_owned(),
+        "/runs/Mine!/play?suite=little".to_owned(),
+        format!("/runs/{hostile}/play?suite={hostile}"),
+    ] {
+        let (status, body) = server.get_with(&path, BROWSER).await;
+        assert!(
+            status == 404 && body.contains("There is no such") && !body.contains("<script>alert"),
+            "{path}: {body}"
+        );
+    }
+    let body = page(&server, &format!("/runs/mine/play?suite=little&only={hostile}&scale={hostile}")).await;
+    assert!(!body.contains("\"><script>"), "{body}");
+}
+
+#[tokio::test]
+async fn a_tournament_has_standings() {
+    let server = Server::start(|_| {}).await;
+    let request = json!({
+        "run": "cup", "game": "nim", "format": "round_robin",
+        "entrants": [{"name": "ann", "agent": "random"}, {"name": "bob", "agent": "random"}],
+    });
+    server.hub.organise(&serde_json::from_value(request).unwrap()).await.unwrap();
+    let mut body = String::new();
+    for _ in 0..1_000 {
+        body = page(&server, "/runs/cup").await;
+        if body.contains("Final standings") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    for said in ["Final standings", "round robin", "href=\"/agents/ann\"", "<th class=\"n\">points</th>"] {
+        assert!(body.contains(said), "{said}: {body}");
+    }
+}

@@ -1,0 +1,77 @@
+//! What a page tells a spectator of a running match is the same in worlds that a spectator cannot tell apart.
+
+use ludex_tests::{Bot, Server};
+use regex::Regex;
+use serde_json::{Value, json};
+
+use super::BROWSER;
+
+/// A server on which a match has just been dealt, the bot's first turn, and the match.
+async fn dealt(game: &str) -> (Server, Value, String) {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "mybot").await;
+    bot.join(json!({"game": game, "against": ["random"], "count": 1, "seat": 0, "views": ["struct"]})).await;
+    let turn = bot.wait("turn").await;
+    let id = turn["match"].as_str().unwrap().to_owned();
+    // The bot leaves its seat open: nothing happens before its move.
+    std::mem::forget(bot);
+    (server, turn["view"]["struct"].clone(), id)
+}
+
+/// Everything that the server gives to somebody who is not at the table, without names, times and commitments.
+async fn told(server: &Server, game: &str, id: &str) -> Vec<(String, u16, String)> {
+    let times = Regex::new(r#"\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|"(started_ms|up_ms)":\d+|[0-9a-f]{64}"#).unwrap();
+    let mut all = Vec::new();
+    let pages = [
+        "/".to_owned(),
+        "/matches".to_owned(),
+        "/matches?live=yes&agent=mybot".to_owned(),
+        format!("/matches/{id}"),
+        format!("/matches/{id}?at=1"),
+        format!("/matches/{id}?seat=0"),
+        "/agents/mybot".to_owned(),
+        "/agents/random".to_owned(),
+        format!("/games/{game}"),
+        "/runs".to_owned(),
+    ];
+    let parts = [
+        format!("/matches/{id}/picture.svg"),
+        format!("/matches/{id}/picture.svg?at=1"),
+        format!("/matches/{id}/picture.svg?seat=0"),
+        format!("/matches/{id}/notation"),
+        format!("/episodes/{id}"),
+        "/ratings".to_owned(),
+    ];
+    let host = server.address.to_string();
+    for (path, headers) in pages.iter().map(|p| (p, BROWSER)).chain(parts.iter().map(|p| (p, ""))) {
+        // Ratings that are not made yet are asked for again.
+        let (mut status, mut body) = server.get_with(path, headers).await;
+        while body.contains("are being made") {
+            (status, body) = server.get_with(path, headers).await;
+        }
+        let body = body.replace(id, "ID").replace(&host, "HOST");
+        all.push((path.replace(id, "ID"), status, times.replace_all(&body, "TIME").into_owned()));
+    }
+    all
+}
+
+#[tokio::test]
+async fn pages_of_a_running_match_are_the_same_whatever_was_dealt() {
+    for game in ["kuhn_poker", "leduc_poker"] {
+        let (server, own, id) = dealt(game).await;
+        let here = told(&server, game, &id).await;
+        assert!(here.iter().any(|(path, status, _)| path == "/matches/ID" && *status == 200));
+        let mut other = None;
+        for _ in 0..40 {
+            let there = dealt(game).await;
+            if there.1 != own {
+                other = Some(there);
+                break;
+            }
+        }
+        let (server, _, id) = other.expect("another deal");
+        for (here, there) in here.iter().zip(told(&server, game, &id).await) {
+            assert_eq!(*here, there, "{game}");
+        }
+    }
+}
