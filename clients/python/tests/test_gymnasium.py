@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -339,6 +340,46 @@ def test_human_is_printed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.startswith("you are x; moves so far: 0\n")
     env.step(4)
     assert capsys.readouterr().out.startswith("you are x; moves so far: 2\n")
+    env.close()
+
+
+class _Handle:
+    def __init__(self, cell: list[ludex.Picture]) -> None:
+        self.cell = cell
+
+    def update(self, picture: ludex.Picture) -> None:
+        self.cell[-1] = picture
+
+
+def test_human_is_a_picture_in_a_notebook(
+    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = types.SimpleNamespace(kernel=object(), execution_count=1)
+    cells: dict[int, list[ludex.Picture]] = {}
+
+    def display(picture: ludex.Picture, *, display_id: bool) -> _Handle:
+        assert display_id
+        cell = cells.setdefault(shell.execution_count, [])
+        cell.append(picture)
+        return _Handle(cell)
+
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=display))
+    env = gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="human")
+    env.reset(seed=0)
+    (first,) = cells[1]
+    env.step(4)
+    (second,) = cells[1]
+    assert "x to move" in first.svg
+    assert first.svg != second.svg
+    shell.execution_count = 2
+    env.reset(seed=0)
+    assert [picture.svg for picture in cells[2]] == [first.svg]
+    assert capsys.readouterr().out == ""
+    # IPython in a terminal shows no pictures.
+    del shell.kernel
+    env.reset(seed=0)
+    assert capsys.readouterr().out.startswith("you are x; moves so far: 0\n")
     env.close()
 
 

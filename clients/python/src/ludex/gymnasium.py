@@ -19,7 +19,7 @@ from .arena import Arena, Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
 from .opening import Opening, no_others, rendered
-from .picture import RENDER_MODES, Picture, frame
+from .picture import RENDER_MODES, Picture, Screen, frame
 from .rows import Outcome, Rows
 
 wanted("gymnasium", "gymnasium")
@@ -95,8 +95,8 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
                 as long as the server keeps the session.
             render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"svg"``: as
                 a :class:`ludex.Picture`; ``"rgb_array"``: as pixels, ``uint8 [640, 640, 3]``
-                (needs ``ludex[render]``); ``"human"``: the text is printed after every step, with
-                the agent's seat and the number of moves.
+                (needs ``ludex[render]``); ``"human"``: after every step a notebook shows
+                the picture, and a terminal the text with the agent's seat and the number of moves.
             **others: nothing; it is there to say where the parameters of a game go.
 
         Raises:
@@ -108,6 +108,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         """
         no_others(others)
         self.render_mode = rendered(render_mode, *RENDER_MODES, "human")
+        self._screen = Screen()
         opening = Opening(game, params, url, token, max_steps, rules, patience)
         self._arena = open_arena(opening, 1, opponent, seat)
         self.game = self._arena.spec
@@ -151,15 +152,15 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         return mask
 
     def render(self) -> str | Picture | Array | None:  # type: ignore[override]
-        """Return the agent's view as the render mode says, or print it; a round trip."""
+        """Return the agent's view as the render mode says, or show it; a round trip."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make(..., render_mode='ansi')")
             return None
         if self.render_mode != "human":
             return frame(self.render_mode, self._arena, 0)
-        text = self._arena.text(0)
         seat, moves = int(self._arena.rows.seat[0]), int(self._arena.rows.length[0])
-        print(f"you are {self.game.seats[seat]}; moves so far: {moves}\n{text}", flush=True)
+        told = f"you are {self.game.seats[seat]}; moves so far: {moves}"
+        self._screen.show(lambda: f"{told}\n{self._arena.text(0)}", lambda: self._arena.picture(0))
         return None
 
     def close(self) -> None:

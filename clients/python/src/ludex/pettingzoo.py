@@ -19,7 +19,7 @@ from .columns import Array
 from .errors import LudexError
 from .extras import wanted
 from .opening import Opening, rendered
-from .picture import RENDER_MODES, Picture, frame
+from .picture import RENDER_MODES, Picture, Screen, frame
 from .table import Table
 
 wanted("pettingzoo", "pettingzoo")
@@ -59,7 +59,7 @@ def aec(
             as long as the server keeps the session.
         render_mode: ``"ansi"``: ``render()`` returns a text; ``"svg"``: a :class:`ludex.Picture`;
             ``"rgb_array"``: its pixels, ``uint8 [640, 640, 3]`` (needs ``ludex[render]``);
-            ``"human"``: it prints the text.
+            ``"human"``: it shows the picture in a notebook, and prints the text elsewhere.
 
     Raises:
         LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
@@ -99,6 +99,7 @@ class _Shared:
     def __init__(self, table: Table, render_mode: str | None) -> None:
         spec = table.spec
         self.render_mode = render_mode
+        self._screen = Screen()
         self.game = spec
         self.metadata = {
             "name": f"{spec.game}_v{spec.rules}",
@@ -128,7 +129,7 @@ class _Shared:
         return self.action_spaces[agent]
 
     def render(self) -> str | Picture | Array | None:
-        """Return the view of the seat to move as the render mode says, or print it; a round trip.
+        """Return the view of the seat to move as the render mode says, or show it; a round trip.
 
         What is printed begins with the last actions and who played them.
         """
@@ -137,9 +138,8 @@ class _Shared:
             return None
         if self.render_mode != "human":
             return frame(self.render_mode, self._table)
-        text = self._table.text()
         told = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
-        print(f"{told}{text}", flush=True)
+        self._screen.show(lambda: f"{told}{self._table.text()}", self._table.picture)
         return None
 
     def close(self) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +16,7 @@ from .columns import Array
 from .extras import wanted
 
 RENDER_MODES = ("ansi", "rgb_array", "svg")
-"""What every adapter can render; those of single environments can print, too (``"human"``)."""
+"""What every adapter can render; those of single environments have ``"human"``, too."""
 
 _VARIABLE = re.compile(r"var\(\s*--[\w-]+\s*,([^()]*)\)")
 
@@ -77,6 +79,33 @@ def rasteriser() -> tuple[Any, Any]:
     names = "resvg_py", "PIL.Image"
     resvg, image = (wanted(name, "render", user="Picture.array") for name in names)
     return resvg, image
+
+
+class Screen:
+    """Where ``render_mode="human"`` shows positions: a notebook gets pictures, a terminal text."""
+
+    def __init__(self) -> None:
+        self._cell: Any = None
+        self._handle: Any = None
+
+    def show(self, text: Callable[[], str], picture: Callable[[], Picture]) -> None:
+        """Show a position. In a cell of a notebook there is one picture, which changes."""
+        shell = _notebook()
+        if shell is None:
+            print(text(), flush=True)
+        elif self._handle is not None and shell.execution_count == self._cell:
+            self._handle.update(picture())
+        else:
+            display = importlib.import_module("IPython.display").display
+            self._cell = shell.execution_count
+            self._handle = display(picture(), display_id=True)
+
+
+def _notebook() -> Any:
+    """Return IPython's shell if it can show pictures: one in a terminal has no kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell if hasattr(shell, "kernel") else None
 
 
 def frame(mode: str, shows: Any, *where: Any) -> str | Picture | Array:

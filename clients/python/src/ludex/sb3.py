@@ -19,7 +19,7 @@ from .arena import Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
 from .opening import Opening, rendered
-from .picture import RENDER_MODES, frame
+from .picture import RENDER_MODES, Screen, frame
 
 wanted("stable_baselines3", "sb3")
 
@@ -65,6 +65,7 @@ class LudexVecEnv(VecEnv):
         self.arena = open_arena(opening, num_envs, opponent, seat, at_once=True)
         self.game = self.arena.spec
         self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
+        self._screens = [Screen() for _ in range(num_envs)]
         self._actions: Array | None = None
         super().__init__(num_envs, observation_space(self.game), spaces.Discrete(self.game.actions))
 
@@ -192,5 +193,5 @@ class LudexVecEnv(VecEnv):
     def _render(self, index: int) -> Any:
         if self.render_mode != "human":
             return frame(self.render_mode or "ansi", self.arena, index)
-        print(self.arena.text(index), flush=True)
+        self._screens[index].show(lambda: self.arena.text(index), lambda: self.arena.picture(index))
         return None
