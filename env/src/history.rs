@@ -14,12 +14,15 @@ mod digest;
 mod line;
 mod outcome;
 mod steps;
+mod written;
 
 pub use digest::{Chain, NotCanonical, OUTSIDE, canonical, digest, hex_text, seed_commit};
 use digest::{canonical_part, write_event};
 pub use line::{Keep, Line, read_line};
 pub use outcome::{is_forfeit, outcomes};
 pub use steps::{Step, Steps, Stop, given, position, steps};
+pub use written::in_notation;
+pub(crate) use written::moves;
 
 /// Events that a record has room for at once. Most games have more, and nearly all have a few.
 const EVENTS: usize = 16;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use ludex_protocol::record::{Outcome, Reason, Record};
 
 use crate::game::{Action, Seat};
-use crate::notation::{date, moves, player};
+use crate::history::moves;
+use crate::notation::{date, player};
 
 /// A move: the seat (0 is Black) and the point, column and row from the top left, from 0; `None` is a pass.
 pub type Stone = (Seat, Option<[u32; 2]>);

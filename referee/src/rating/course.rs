@@ -7,7 +7,7 @@ const MOST: usize = 128;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
     count: u64,
-    /// One of so many is kept.
+    /// Of this number of values, one is kept.
     every: u64,
     kept: Vec<(u64, f64)>,
     last: Option<(u64, f64)>,

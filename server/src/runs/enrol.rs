@@ -13,8 +13,7 @@ use ludex_referee::suite::{Suite, is_word};
 use serde_json::{Value, json};
 
 use super::host::Host;
-use super::kept::{Enrolment, Entrant, Stop};
-use super::season::InSeason;
+use super::kept::{Enrolment, Entrant, InSeason, Stop};
 use crate::mailbox::Out;
 use crate::matches::lobby::shows;
 use crate::matches::{Hub, fresh_id, unkept};

@@ -12,8 +12,6 @@ use ludex_referee::suite::roles::Cast;
 use ludex_referee::tournament::Format;
 use serde::{Deserialize, Serialize};
 
-use super::season::InSeason;
-
 /// The file, in the folder of the run.
 const FILE: &str = "enrolment.json";
 
@@ -81,6 +79,15 @@ pub(super) struct Entrant {
     pub came: bool,
 }
 
+/// The season of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InSeason {
+    pub name: String,
+    /// Whether the season is over and what the run hid was shown.
+    #[serde(default)]
+    pub released: bool,
+}
+
 /// Why a run ends before it is done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Stop {
@@ -106,6 +113,11 @@ impl Enrolment {
         let all = self.entrants.len() >= self.request.candidates as usize && self.entrants.iter().all(|e| e.came);
         let late = |cup: &CupTerms| cup.begins_ms <= ludex_play::time::epoch_ms();
         all || self.cup.as_ref().is_some_and(late)
+    }
+
+    /// Whether its season keeps its records hidden.
+    pub(super) fn is_held(&self) -> bool {
+        self.season.as_ref().is_some_and(|season| !season.released)
     }
 
     /// Whether the run has a place for another agent.

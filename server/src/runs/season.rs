@@ -8,7 +8,6 @@ use ludex_play::runs::folder::path_of;
 use ludex_play::runs::pages::pages;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::error::{ErrorCode, Refusal};
-use serde::{Deserialize, Serialize};
 
 use super::Runs;
 use super::kept::Enrolment;
@@ -17,15 +16,6 @@ use crate::seasons::Season;
 use crate::sessions::Session;
 use crate::store::{MatchFilter, Write};
 
-/// The season of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct InSeason {
-    pub name: String,
-    /// Whether the season is over and what the run hid was shown.
-    #[serde(default)]
-    pub released: bool,
-}
-
 impl Enrolment {
     /// What the seeds of its matches are made from: a secret of the run or of its season.
     pub(super) fn secret(&self) -> String {
@@ -33,11 +23,6 @@ impl Enrolment {
             Some(season) => format!("season:{}:{}", self.request.suite, season.name),
             None => format!("run:{}", self.run()),
         }
-    }
-
-    /// Whether its season keeps its records hidden.
-    pub(super) fn is_held(&self) -> bool {
-        self.season.as_ref().is_some_and(|season| !season.released)
     }
 
     fn shares_seeds_with(&self, other: &Enrolment) -> bool {

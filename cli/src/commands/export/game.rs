@@ -1,7 +1,8 @@
 //! Games in the notations that other programs read: PGN and SGF.
 
 use ludex_env::games;
-use ludex_env::notation::{Notation, written};
+use ludex_env::history::in_notation;
+use ludex_env::notation::Notation;
 use ludex_referee::read::Lines;
 
 use super::{print, records};
@@ -24,5 +25,5 @@ pub(super) fn texts(
     if !others.is_empty() {
         eprintln!("ludex: left out: {} of other games", print::count(others.len(), "episode", "episodes"));
     }
-    fit.into_iter().map(|v| written(&**v.game(), v.record()).map_err(anyhow::Error::msg)).collect()
+    fit.into_iter().map(|v| in_notation(&**v.game(), v.record()).map_err(anyhow::Error::msg)).collect()
 }

@@ -12,7 +12,8 @@ use super::moves::Scan;
 use ludex_protocol::record::{Outcome, Reason, Record};
 
 use crate::game::Action;
-use crate::notation::{date, moves, player};
+use crate::history::moves;
+use crate::notation::{date, player};
 
 /// The FEN as OpenSpiel writes it: an en passant square stands there where the capture is legal.
 pub(super) fn fen(pos: &Chess) -> String {

@@ -1,7 +1,8 @@
 //! What the page of a match shows: what happened, and the position after each step, as one viewer sees it.
 
 use ludex_env::Seat;
-use ludex_env::notation::{Notation, written};
+use ludex_env::history::in_notation;
+use ludex_env::notation::Notation;
 use ludex_play::machine::{Match, Watcher};
 use ludex_protocol::message::{MatchFrame, PictureView};
 use ludex_protocol::record::{Header, Record};
@@ -69,7 +70,7 @@ impl Hub {
         let record: Record = serde_json::from_str(&kept.end?.record).ok()?;
         let game = self.config.catalogue.load(&record.header.game, &record.header.params).ok()?;
         let notation = game.notation()?;
-        let made = self.compute.wait(move || written(&*game, &record)).await.ok()?;
+        let made = self.compute.wait(move || in_notation(&*game, &record)).await.ok()?;
         made.map_err(|why| tracing::warn!(id, why, "a match cannot be written in the notation of its game"))
             .ok()
             .map(|text| (notation, text))
