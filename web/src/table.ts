@@ -18,8 +18,8 @@ export class Table {
   readonly #touch = new Touch(find('#board'), find('#choices'), find('#hint'));
   readonly #list = find<HTMLOListElement>('#moves');
   readonly #status = find('#status');
-  /** What the game calls its seats. */
-  readonly #roles = (find('#play').dataset.seats ?? '').split(' ');
+  /** What the game calls its seats, where the page is of one game. */
+  readonly #roles = (document.querySelector<HTMLElement>('#play')?.dataset.seats ?? '').split(' ');
   #match?: string;
   #start?: MatchStart;
   #names: string[] = [];

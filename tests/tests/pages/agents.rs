@@ -48,7 +48,7 @@ async fn an_agent_has_a_course_of_its_rating_and_what_its_moves_cost() {
         "<td class=\"n\">120</td><td class=\"n\">0.25</td>",
         "is its own word",
         "href=\"/agents/random\"",
-        "/static/curves.css?",
+        "curves.css?",
     ] {
         assert!(body.contains(said), "{said}: {body}");
     }

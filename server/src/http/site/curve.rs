@@ -29,7 +29,7 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     places.sort_by(f64::total_cmp);
     places.dedup();
     let at = |points: &[(f64, f64)], place: f64| {
-        points.iter().find(|(at, _)| *at == place).map(|(_, value)| format!("{value:.digits$}"))
+        points.iter().find(|(at, _)| *at == place).map(|(_, value)| written(*value, digits))
     };
     let row = |place: &f64| {
         let values: Vec<Option<String>> = series.iter().map(|(_, points)| at(points, *place)).collect();
@@ -38,6 +38,13 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     let rows: Vec<Value> = places.iter().map(row).collect();
     let names: Vec<&String> = series.iter().map(|(name, _)| name).collect();
     Some(json!({ "title": title, "note": note, "svg": svg, "x": x, "names": names, "rows": rows }))
+}
+
+/// A number with this many decimals. What rounds to zero has no sign.
+fn written(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
+    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
 /// At most [`DRAWN`] points in even steps, with the last one.
@@ -62,6 +69,11 @@ mod tests {
         assert_eq!(made["rows"][1], json!({ "at": 2.0, "values": [null, "0.50"] }));
         assert_eq!(made["rows"].as_array().unwrap().len(), 3);
         assert!(curve("Values", "", ["step", "value"], 2, vec![("a".to_owned(), vec![(1.0, 1.0)])]).is_none());
+    }
+
+    #[test]
+    fn numbers_have_a_sign_unless_they_are_zero() {
+        assert_eq!([-0.001, 0.0, -0.01, 12.345].map(|value| written(value, 2)), ["0.00", "0.00", "-0.01", "12.35"]);
     }
 
     #[test]
