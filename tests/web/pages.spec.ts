@@ -43,6 +43,51 @@ test('bots are watched live, step by step afterwards', async ({ page, server, fa
   expect(faults).toEqual([]);
 });
 
+test('a match is gone through by keys, by the slider, by its list and by a link', async ({ page, server, faults }) => {
+  const id = await played(server, 'reversi', 'random');
+  await page.goto(`${server.url}/matches/${id}#17`);
+  const last = Number(await page.locator('#match').getAttribute('data-last'));
+  const shows = async (at: number) => {
+    await expect(page.locator('#at')).toHaveText(`${at} / ${last}`);
+    await expect(page.locator('#slide')).toHaveValue(String(at));
+    const picture = await (await fetch(`${server.url}/matches/${id}/picture.svg?at=${at}`)).text();
+    await expect(page.locator('#board desc')).toHaveText(/<desc[^>]*>([^<]*)/.exec(picture)![1]!);
+    expect(page.url()).toMatch(new RegExp(`#${at}$`));
+  };
+  await shows(17);
+  for (const [key, at] of [['ArrowLeft', 16], ['Home', 0], ['ArrowRight', 1], ['End', last]] as const) {
+    await page.keyboard.press(key);
+    await shows(at);
+  }
+  const slide = page.locator('#slide');
+  const { width, height } = (await slide.boundingBox())!;
+  await slide.click({ position: { x: 1, y: height / 2 } });
+  await shows(0);
+  await page.keyboard.press('ArrowRight');
+  await shows(1);
+  await slide.click({ position: { x: width - 1, y: height / 2 } });
+  await shows(last);
+  await page.locator('#moves [data-at="5"] a').click();
+  await shows(5);
+  await page.evaluate(() => { location.hash = '#9'; });
+  await shows(9);
+  expect(faults).toEqual([]);
+});
+
+test('nothing moves where a person wants no motion', async ({ page, server }) => {
+  const moving = () => page.evaluate(() => [...document.querySelectorAll('*')].filter((element) => {
+    const { transitionDuration, animationName, scrollBehavior } = getComputedStyle(element);
+    return transitionDuration.split(', ').some((time) => parseFloat(time) > 0) || animationName !== 'none' || scrollBehavior === 'smooth';
+  }).length);
+  for (const path of ['/', '/games/chess', '/play/chess']) {
+    await page.goto(server.url + path);
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    expect(await moving()).toBeGreaterThan(0);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    expect(await moving()).toBe(0);
+  }
+});
+
 const WIDTHS = [360, 768, 1440];
 const shots = process.env.SHOTS;
 

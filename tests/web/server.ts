@@ -84,9 +84,11 @@ export function watch(page: Page, server: Server): string[] {
   return faults;
 }
 
-export const test = base.extend<{ server: Server; faults: string[] }>({
-  server: async ({}, use) => {
-    const server = await Server.start();
+export const test = base.extend<{ options: string[]; server: Server; faults: string[] }>({
+  /** More options for `ludex serve`. */
+  options: [[], { option: true }],
+  server: async ({ options }, use) => {
+    const server = await Server.start(...options);
     await use(server);
     await server.end();
   },

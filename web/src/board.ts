@@ -17,6 +17,8 @@ export function show(board: HTMLElement, svg: string): void {
 
 /** Lets a person choose among actions. */
 export class Touch {
+  /** More cells than this that may be touched are not framed: nearly all of a board's would be. */
+  static readonly MANY = 40;
   #choices: Choice[] = [];
   #prefix: string[] = [];
   #chosen: (action: number) => void = () => {};
@@ -24,7 +26,7 @@ export class Touch {
   /** The cell that had the keyboard when a move was made: it gets it back with the next question. */
   #kept?: string;
 
-  constructor(readonly board: HTMLElement, readonly list: HTMLElement) {
+  constructor(readonly board: HTMLElement, readonly list: HTMLElement, readonly hint: HTMLElement) {
     board.addEventListener('click', (event) => this.#touch(cellOf(event.target)));
     board.addEventListener('pointerdown', (event) => {
       this.#pressed = event.pointerType === 'mouse' ? cellOf(event.target) : undefined;
@@ -123,10 +125,22 @@ export class Touch {
         for (const key of ['role', 'tabindex', 'aria-label', 'aria-pressed']) cell.removeAttribute(key);
       }
     }
+    const many = next.size > Touch.MANY;
+    this.board.classList.toggle('many', many);
+    this.hint.textContent = this.#words(next.size, many);
     const svg = this.board.querySelector('svg');
     // What has buttons in it is not one image.
     if (svg) svg.setAttribute('role', next.size > 0 ? 'group' : 'img');
     if (focused !== undefined) this.#cell(focused)?.focus();
+  }
+
+  /** What a person may do now. */
+  #words(cells: number, many: boolean): string {
+    const buttons = this.#choices.some(({ cells }) => cells.length === 0);
+    if (this.#prefix.length > 0) return 'Touch the next place, or the same one again to let it go.';
+    if (cells === 0) return buttons ? 'Choose a move.' : '';
+    const place = many ? 'Touch a place on the board' : 'Touch a place with a dashed frame';
+    return buttons ? `${place}, or choose a move below.` : `${place}.`;
   }
 
   #cell(name: string): SVGElement | undefined {

@@ -15,6 +15,7 @@ class Page {
   readonly #data = find('#match').dataset;
   readonly #board = find('#board');
   readonly #list = find<HTMLOListElement>('#moves');
+  readonly #slide = find<HTMLInputElement>('#slide');
   readonly #pictures = new Map<number, Promise<string | undefined>>();
   #last = Number(this.#data.last);
   #at = Number(this.#data.at);
@@ -29,6 +30,11 @@ class Page {
       });
     }
     for (const hidden of document.querySelectorAll<HTMLElement>('.steps [hidden]')) hidden.hidden = false;
+    this.#slide.hidden = false;
+    this.#slide.addEventListener('input', () => {
+      this.#stop();
+      this.#go(Number(this.#slide.value));
+    });
     const eyes = document.querySelector<HTMLSelectElement>('#eyes');
     eyes?.addEventListener('change', () => eyes.form!.requestSubmit());
     this.#list.addEventListener('click', (event) => {
@@ -95,11 +101,18 @@ class Page {
   }
 
   #mark(): void {
-    find('#at').textContent = `${this.#at} / ${this.#last}`;
+    this.#count();
     this.#list.querySelector('[aria-current]')?.removeAttribute('aria-current');
     const item = this.#list.querySelector<HTMLElement>(`[data-at="${this.#at}"]`);
     item?.setAttribute('aria-current', 'step');
     if (item) this.#list.scrollTop = item.offsetTop - this.#list.offsetTop - this.#list.clientHeight / 2;
+  }
+
+  /** Shows the number of the step, and of the last one. */
+  #count(): void {
+    find('#at').textContent = `${this.#at} / ${this.#last}`;
+    this.#slide.max = String(this.#last);
+    this.#slide.value = String(this.#at);
   }
 
   async #draw(at: number): Promise<void> {
@@ -168,7 +181,7 @@ class Page {
     if (event.kind !== 'presence') this.#list.append(line(event, this.#names, step ? this.#last : undefined));
     const svg = event.view?.picture?.svg;
     if (svg !== undefined) this.#pictures.set(this.#last, Promise.resolve(svg));
-    if (!follows) return find('#at').replaceChildren(`${this.#at} / ${this.#last}`);
+    if (!follows) return this.#count();
     this.#at = this.#last;
     if (svg === undefined) return;
     say(words(event, this.#names));

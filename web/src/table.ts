@@ -15,9 +15,11 @@ const VIEWS = ['picture', 'texts'] as const;
 
 export class Table {
   readonly #session: Session;
-  readonly #touch = new Touch(find('#board'), find('#choices'));
+  readonly #touch = new Touch(find('#board'), find('#choices'), find('#hint'));
   readonly #list = find<HTMLOListElement>('#moves');
   readonly #status = find('#status');
+  /** What the game calls its seats. */
+  readonly #roles = (document.querySelector<HTMLElement>('[data-seats]')?.dataset.seats ?? '').split(' ');
   #match?: string;
   #start?: MatchStart;
   #names: string[] = [];
@@ -197,7 +199,9 @@ export class Table {
     this.#steps = 0;
     this.#list.replaceChildren();
     const seats = start.seats.map(({ name, kind }, seat) => {
-      const item = make('li', undefined, { 'data-seat': String(seat) });
+      const item = make('li', undefined, {
+        'data-seat': String(seat), 'data-role': this.#roles[seat] || String(seat),
+      });
       item.append(make('bdi', name), ' ', make('small', seat === start.seat ? 'you' : kind), ' ', make('span', '', { class: 'clock' }));
       return item;
     });

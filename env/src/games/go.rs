@@ -218,6 +218,7 @@ impl<const W: usize> Game for Go<W> {
     const PAGE: &'static str = include_str!("go.md");
     const MANUAL: &'static str = include_str!("go.j2");
     const PRESETS: &'static [PresetText] = &[
+        ("small", r#"{"board_size": 9}"#, "9x9: the usual board for beginners and for short games"),
         (
             "botzone",
             r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,

@@ -11,6 +11,8 @@ use crate::picture::{Paint, Picture, Sketch, fill, line};
 
 const WIDE: i32 = 760;
 const SEAT: i32 = 150;
+/// The scale of a hand that is seen, in percent: on a phone its tiles are touched.
+const SEEN: i32 = 135;
 const WINDS: [&str; 4] = ["east", "south", "west", "north"];
 
 fn face(kind: Kind) -> Tile {
@@ -52,22 +54,21 @@ pub(super) fn picture(view: &View) -> Picture {
         let hand = winner.map_or(&view.hand, |r| &r.hand);
         let melds = winner.map_or(&view.melds[p], |r| &r.melds);
         let known = me || winner.is_some();
-        let mut x = area[0] + 12;
-        let y = area[1] + 30;
+        let at = [area[0] + 12, area[1] + 30];
         if known {
-            row(&mut sketch, [x, y], SIZE[0], &faces(&hand[..hand.len().min(14)]));
+            let hand = &hand[..hand.len().min(14)];
+            sketch.moved(at, SEEN, |s| {
+                row(s, [0, 0], SIZE[0], &faces(hand));
+                s.moved([SIZE[0] * hand.len() as i32 + 8, 0], 70, |s| laid(s, melds));
+            });
             if me && winner.is_none() {
-                own(&mut sketch, view, [x, y]);
+                own(&mut sketch, view, at);
             }
-            x += SIZE[0] * hand.len().min(14) as i32;
         } else {
-            for k in 0..i32::from(view.held[p].min(14)) {
-                back(&mut sketch, [x + 18 * k, y]);
-            }
-            x += 18 * i32::from(view.held[p].min(14)) + 16;
+            let held = i32::from(view.held[p].min(14));
+            (0..held).for_each(|k| back(&mut sketch, [at[0] + 18 * k, at[1]]));
+            sketch.moved([at[0] + 18 * held + 26, at[1]], 90, |s| laid(s, melds));
         }
-        let percent = if known { 70 } else { 90 };
-        sketch.moved([x + 10, y], percent, |s| laid(s, melds));
         rest(&mut sketch, view, p, area);
         if desc.len() < 4_000 {
             let held = if known { words(hand) } else { format!("{} hidden tiles", view.held[p]) };
@@ -95,11 +96,13 @@ pub(super) fn picture(view: &View) -> Picture {
 
 /// The observer's tiles can be touched; the drawn one is underlined.
 fn own(sketch: &mut Sketch, view: &View, [x, y]: [i32; 2]) {
+    let scaled = |length: i32| length * SEEN / 100;
+    let left = |k: usize| x + scaled(SIZE[0] * k as i32);
     for (k, kind) in view.hand.iter().take(14).enumerate() {
-        sketch.cell(&name(kind.0), [x + SIZE[0] * k as i32, y, SIZE[0], SIZE[1]]);
+        sketch.cell(&name(kind.0), [left(k), y, scaled(SIZE[0]), scaled(SIZE[1])]);
     }
     if let Some(k) = view.drawn.and_then(|drawn| view.hand.iter().rposition(|&kind| kind == drawn)) {
-        sketch.rect(fill(Paint::Accent), [x + SIZE[0] * k.min(13) as i32 + 4, y + SIZE[1] + 3, SIZE[0] - 8, 4], 2);
+        sketch.rect(fill(Paint::Accent), [left(k.min(13)) + 5, y + scaled(SIZE[1]), scaled(SIZE[0]) - 10, 4], 2);
     }
 }
 

@@ -1,12 +1,15 @@
 //! A person's seat at a game. The script of the page plays over the protocol, like any other client.
 
+use std::iter;
+
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
-use ludex_protocol::spec::Params;
+use ludex_protocol::spec::{Params, Spec};
 use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, errors, show, text};
+use crate::catalogue::Catalogue;
 
 pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
@@ -26,7 +29,27 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         .into_iter()
         .map(|level| json!({ "level": level, "rating": rating(level).map(|r| r.round() as i64) }))
         .collect();
+    let variants = variants(&app.0.catalogue, spec);
     let named: Vec<&String> = app.0.config.opponents.named.keys().collect();
-    let context = json!({ "id": spec.game, "string": spec.string, "title": spec.title, "seats": spec.seats, "players": spec.players, "levels": levels, "named": named, "agent": grant.default_name(), "owner": grant.owner });
+    let context = json!({ "id": spec.game, "asked": id, "variants": variants, "string": spec.string, "title": spec.title, "seats": spec.seats, "players": spec.players, "levels": levels, "named": named, "agent": grant.default_name(), "owner": grant.owner });
     show("play.html", &headers, context)
+}
+
+/// The game as it is by default, and its presets: each set of rules once.
+fn variants(catalogue: &Catalogue, spec: &Spec) -> Vec<Value> {
+    let names = spec
+        .presets
+        .iter()
+        .map(|(name, preset)| (format!("{}(preset={name})", spec.game), name.as_str(), preset.note.as_str()));
+    let mut seen = Vec::new();
+    let mut list = Vec::new();
+    for (id, name, note) in iter::once((spec.game.clone(), "usual", "")).chain(names) {
+        let Ok(game) = catalogue.load(&id, &Params::new()) else { continue };
+        let string = &game.spec().string;
+        if !seen.contains(string) {
+            seen.push(string.clone());
+            list.push(json!({ "id": id, "name": name, "note": note, "string": string }));
+        }
+    }
+    list
 }
