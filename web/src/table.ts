@@ -19,7 +19,7 @@ export class Table {
   readonly #list = find<HTMLOListElement>('#moves');
   readonly #status = find('#status');
   /** What the game calls its seats, where the page is of one game. */
-  readonly #roles = (document.querySelector<HTMLElement>('#play')?.dataset.seats ?? '').split(' ');
+  readonly #roles = (document.querySelector<HTMLElement>('[data-seats]')?.dataset.seats ?? '').split(' ');
   #match?: string;
   #start?: MatchStart;
   #names: string[] = [];
