@@ -69,7 +69,7 @@ fn levels_are_ordered() {
     let g = game("mcr_mahjong");
     let ladder: Vec<&str> = g.spec().anchors.iter().map(|a| a.agent.as_str()).collect();
     assert_eq!(ladder.len(), 5);
-    for two in ladder[..4].windows(2) {
+    for two in ladder.windows(2) {
         let gain: f64 = (0..20)
             .map(|seed| {
                 let [even, odd] = [[two[1], two[0]], [two[0], two[1]]].map(|[a, b]| {
@@ -80,6 +80,22 @@ fn levels_are_ordered() {
             })
             .sum();
         assert!(gain > 0.0, "{} gains {gain} on 20 walls against {}", two[1], two[0]);
+    }
+}
+
+/// The measured table has no step that is too small or too large: scores from 0.7 to 0.9 against the level below.
+#[test]
+fn the_measured_steps_are_even() {
+    let g = game("mcr_mahjong");
+    let line = |level: usize| {
+        let rung = &g.spec().anchors[level];
+        let begins = format!("| {level} | 1 | `{}` | ", rung.agent);
+        let line = g.page().lines().find_map(|line| line.strip_prefix(&begins)).expect("a line for the level");
+        line.split(" |").next().unwrap().parse::<f64>().unwrap()
+    };
+    for level in 1..g.spec().anchors.len() {
+        let score = line(level);
+        assert!((0.7..=0.9).contains(&score), "level {level} scores {score}");
     }
 }
 

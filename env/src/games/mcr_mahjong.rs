@@ -237,9 +237,9 @@ impl Game for McrMahjong {
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "lowest_shanten slips=0.13"),
-        (2, 1, "most_useful"),
-        (3, 1, "fan_plans slips=0.08"),
+        (1, 1, "lowest_shanten slips=0.2"),
+        (2, 1, "most_useful slips=0.1"),
+        (3, 1, "fan_plans slips=0.1"),
         (4, 1, "fan_plans"),
     ];
     const UNIT: Unit = Unit::Duplicate(4);
