@@ -12,11 +12,11 @@ esac
 out="docs/benchmarks/raw/${RUN:-$(date -u +%Y-%m-%d)}"
 
 # Always the same packages: other packages would select other features and cause another build.
-packages=(-p ludex-protocol -p ludex-env -p ludex-agents -p ludex-server -p ludex-cli)
+packages=(-p ludex-protocol -p ludex-env -p ludex-agents -p ludex-play -p ludex-server -p ludex-cli)
 
 # Build everything before the first measurement, because a machine that has just compiled runs slower.
 build() {
     printf '==> building (profile %s)\n' "$profile"
     cargo build --profile "$profile" "${packages[@]}" --bin ludex \
-        --bench steps --bench poker --bench search --bench codec --bench store --bench wire
+        --bench steps --bench poker --bench pictures --bench search --bench verify --bench codec --bench store --bench wire
 }

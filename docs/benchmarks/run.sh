@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the benchmarks one after the other; raw outputs and a description of the machine go to docs/benchmarks/raw/<date>/.
 #
-#   docs/benchmarks/run.sh [PART...]    steps poker mcts codec store wire python; without a name all of them
+#   docs/benchmarks/run.sh [PART...]    steps poker pictures mcts verify codec store wire python; without a name all of them
 #
 #   RUN                   another name for the folder of raw outputs
 #   LUDEX_BENCH_PROFILE   the build profile [bench: that of releases]
@@ -15,11 +15,11 @@ source docs/benchmarks/build.sh
 python="${PYTHON:-python3}"
 seconds="${SECONDS_EACH:-5}"
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(steps poker mcts codec store wire python)
+[ ${#parts[@]} -gt 0 ] || parts=(steps poker pictures mcts verify codec store wire python)
 for part in "${parts[@]}"; do
     case "$part" in
-        steps | poker | mcts | codec | store | wire | python) ;;
-        *) echo "unknown part $part; parts are: steps poker mcts codec store wire python" >&2; exit 2 ;;
+        steps | poker | pictures | mcts | verify | codec | store | wire | python) ;;
+        *) echo "unknown part $part; parts are: steps poker pictures mcts verify codec store wire python" >&2; exit 2 ;;
     esac
 done
 mkdir -p "$out" || exit 1
@@ -64,7 +64,9 @@ for part in "${parts[@]}"; do
     case "$part" in
         steps) bench steps steps ;;
         poker) bench poker poker ;;
+        pictures) bench pictures pictures ;;
         mcts) bench mcts search ;;
+        verify) bench verify verify ;;
         codec) bench codec codec ;;
         store) bench store store ;;
         wire) bench wire wire --seconds "$seconds" ;;

@@ -43,6 +43,8 @@ pub(crate) struct Ratings {
     /// By what was asked for (empty: all games). The lock of a table is held while it is made, so that those who ask for the
     /// same at once wait for one piece of work.
     tables: Quick<HashMap<String, Arc<Mutex<Option<Table>>>>>,
+    /// What was answered last, by what was asked for: it is there while the next is made.
+    last: Quick<HashMap<String, Arc<Made>>>,
 }
 
 /// The verified records of one game, in the order of their release.
@@ -94,7 +96,13 @@ impl Ratings {
             humans,
             shelves: Quick::default(),
             tables: Quick::default(),
+            last: Quick::default(),
         })
+    }
+
+    /// What [`of`](Self::of) answered last, however old it is; `None` if there was nothing to rate.
+    pub(crate) fn last(&self, game: Option<&str>) -> Option<Arc<Made>> {
+        self.last.lock().get(game.unwrap_or_default()).cloned()
     }
 
     /// The ratings over the rated, released episodes of the store; of one game (an id, or a canonical string) or of all.
@@ -144,6 +152,9 @@ impl Ratings {
         let work = self.thread.run(&owner, move || made(games, refused, humans));
         let of = Arc::new(work.await.context("the ratings could not be made")?);
         *table = Some(Table { of: of.clone(), records, made: Instant::now() });
+        if records > 0 {
+            self.last.lock().insert(game.unwrap_or_default().to_owned(), of.clone());
+        }
         Ok(of)
     }
 
@@ -255,6 +266,27 @@ mod tests {
         assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "its shelf is being filled");
         drop(busy);
         assert_eq!(ratings.of(&store, Some("nim")).await.unwrap().page["refused"], 2);
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_last_table_is_there_while_the_next_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let ratings = Ratings::new(Games::builtin(), Humans::Together).unwrap();
+        store.write(matches("nim", 0..2)).await.unwrap();
+        assert!(ratings.last(Some("nim")).is_none());
+        let made = ratings.of(&store, Some("nim")).await.unwrap();
+        store.write(matches("nim", 2..3)).await.unwrap();
+        let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
+        let busy = shelf.lock().await;
+        let next = ratings.of(&store, Some("nim"));
+        assert!(tokio::time::timeout(Duration::from_millis(20), next).await.is_err(), "its shelf is being filled");
+        assert!(Arc::ptr_eq(&ratings.last(Some("nim")).unwrap(), &made));
+        drop(busy);
+        let made = ratings.of(&store, Some("nim")).await.unwrap();
+        assert!(made.page["refused"] == 3 && Arc::ptr_eq(&ratings.last(Some("nim")).unwrap(), &made));
+        assert!(ratings.of(&store, Some("none")).await.is_ok() && ratings.last(Some("none")).is_none());
         store.close().await.unwrap();
     }
 

@@ -59,6 +59,11 @@ impl Process {
         }
     }
 
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it as a crash would (`kill -9`), and waits until it is gone.
     ///
     /// # Panics

@@ -116,12 +116,8 @@ impl From {
 
     /// The places of episodes in the plans of the runs whose records were named; none for records of no run.
     fn order(&self) -> HashMap<String, usize> {
-        let mut order = HashMap::new();
-        for folder in self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file()) {
-            let run = folder.to_str().and_then(|name| Archive::open(name, &self.data).ok());
-            order.extend(run.iter().flat_map(pages::order));
-        }
-        order
+        let folders = self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file());
+        folders.flat_map(pages::order).collect()
     }
 
     /// What records were read from, for messages.

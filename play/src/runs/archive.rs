@@ -16,7 +16,7 @@ use ludex_referee::read::{Found, RawLine, Refused, Source};
 
 use super::bundle;
 use super::episode::{MatchPlace, episode_of};
-use super::lines::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN};
+use super::lines::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN, SUITE};
 use super::settings::RunSettings;
 
 /// A run, as its files hold it.
@@ -50,16 +50,15 @@ impl Archive {
             return Archive::of_files(Path::new(name), bundle::read(Path::new(name))?);
         }
         let folder = Self::folder(name, data)?;
-        let mut files = BTreeMap::new();
-        for file in FILES {
-            let path = folder.join(file);
-            match fs::read(&path) {
-                Ok(bytes) => drop(files.insert(file.to_owned(), bytes)),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(e).with_context(|| format!("{} cannot be read", path.display())),
-            }
-        }
-        Archive::of_files(&folder, files)
+        Archive::of_files(&folder, files_of(&folder, &FILES)?)
+    }
+
+    /// The settings and the suite of the run in a folder, without its records, calls and log.
+    ///
+    /// # Errors
+    /// The folder is not a run, or its settings cannot be read.
+    pub fn without_lines(folder: &Path) -> anyhow::Result<Archive> {
+        Archive::of_files(folder, files_of(folder, &[RUN, SUITE])?)
     }
 
     /// The folder of the run that `name` means.
@@ -146,6 +145,20 @@ impl Archive {
             .find(|e| matches!(e.what.as_str(), "done" | "begun" | "resumed"))
             .is_some_and(|e| e.what == "done")
     }
+}
+
+/// Those files of a folder that are there.
+fn files_of(folder: &Path, names: &[&str]) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for name in names {
+        let path = folder.join(name);
+        match fs::read(&path) {
+            Ok(bytes) => drop(files.insert((*name).to_owned(), bytes)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e).with_context(|| format!("{} cannot be read", path.display())),
+        }
+    }
+    Ok(files)
 }
 
 /// A line that is a record.

@@ -1,11 +1,14 @@
 //! The report of a run, or of several.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
 
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::{Viewer, history};
-use ludex_protocol::record::Record;
-use ludex_referee::read::Refused;
+use ludex_protocol::record::{Parts, Record};
+use ludex_referee::read::{Refused, raw_lines};
 use ludex_referee::report::ReportAbout;
 use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, RunHead};
 use ludex_referee::report::figure::Drawn;
@@ -21,6 +24,7 @@ use super::bundle::{Files, PAGE, REPORT};
 use super::describe;
 use super::episode::key_of;
 use super::ground::Ground;
+use super::lines::EPISODES;
 use super::observed::{join, table};
 use super::play::results;
 use super::settings::{AgentId, RunSeeds};
@@ -28,14 +32,26 @@ use super::summary::{PartResult, notes, rows_on};
 use super::usage::Usage;
 use super::walk::Walk;
 
-/// The place of each episode of a run in the order of its plan, from 1; empty if the plan cannot be made.
-pub fn order(run: &Archive) -> HashMap<String, usize> {
-    let Ok(ground) = Ground::of(run) else { return HashMap::new() };
-    let records: Vec<Record> = run.found.iter().filter_map(|found| found.parts.clone().record().ok()).collect();
-    let walk = ground.walk(run, &records);
-    let episode = |record: &Record| record.header.episode.clone();
-    let place = |name: &String| walk.place(key_of(&run.about.run, name)?.0);
-    records.iter().map(episode).filter_map(|name| place(&name).map(|at| (name, at + 1))).collect()
+/// The place of each episode of the run in `folder` in the order of its plan, from 1; empty if the plan cannot be made. There may
+/// be very many records, so they are read one by one, and only what a plan asks about is kept of them.
+pub fn order(folder: &Path) -> HashMap<String, usize> {
+    let Ok(run) = Archive::without_lines(folder) else { return HashMap::new() };
+    let (Ok(ground), Ok(file)) = (Ground::of(&run), File::open(folder.join(EPISODES))) else { return HashMap::new() };
+    let lines = raw_lines(EPISODES, BufReader::with_capacity(1 << 20, file));
+    let records: Vec<Record> = lines.filter_map(|line| without_events(&line.ok()?.text)).collect();
+    let walk = ground.walk(&run, &records);
+    let place = |name: &str| walk.place(key_of(&run.about.run, name)?.0);
+    let episodes = records.into_iter().map(|record| record.header.episode);
+    episodes.filter_map(|name| place(&name).map(|at| (name, at + 1))).collect()
+}
+
+/// A record without its events.
+fn without_events(line: &str) -> Option<Record> {
+    let record = match history::read_line(line, history::Keep::WithoutNotes) {
+        Some(line) => line.record,
+        None => Parts::parse(line).ok()?.record().ok()?,
+    };
+    Some(Record { events: Vec::new(), ..record })
 }
 
 /// The pages of a run's report, by name, and the records that are not true. The same run gives the same pages.

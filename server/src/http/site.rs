@@ -105,17 +105,19 @@ async fn admitted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap, at:
 
 /// How long a page waits for ratings.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// The same where [`MANY`] records are released: to rate them all takes longer than anybody wants to wait.
+const PATIENCE_OF_MANY: Duration = Duration::from_millis(10);
+const MANY: u64 = 1_000;
 
-/// The scales of a game, or of all, if they are made soon enough; else they are made for the next who asks.
+/// The scales of a game, or of all, if they are made soon enough; else those that were made last, while new ones are made for the
+/// next who asks.
 async fn scales(shared: &Arc<Shared>, game: Option<&str>) -> Option<Arc<Made>> {
-    let (shared, game) = (shared.clone(), game.map(str::to_owned));
-    let made = tokio::spawn(async move { shared.ratings.of(&shared.store, game.as_deref()).await });
-    match tokio::time::timeout(PATIENCE, made).await.ok()?.ok()? {
-        Ok(made) => Some(made),
-        Err(error) => {
-            tracing::error!("ratings: {error:#}");
-            None
-        }
+    let many = shared.store.last_release().await.is_ok_and(|records| records >= MANY);
+    let (maker, of) = (shared.clone(), game.map(str::to_owned));
+    let made = tokio::spawn(async move { maker.ratings.of(&maker.store, of.as_deref()).await });
+    match tokio::time::timeout(if many { PATIENCE_OF_MANY } else { PATIENCE }, made).await {
+        Ok(made) => made.ok()?.inspect_err(|error| tracing::error!("ratings: {error:#}")).ok(),
+        Err(_) => shared.ratings.last(game),
     }
 }
 

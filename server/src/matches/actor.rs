@@ -153,7 +153,8 @@ impl Actor {
             self.give_back();
             self.take(*cmd).await;
             self.catch_up();
-            if self.machine.over() && (forget || acked && self.all_have_seen()) {
+            let behind = self.spectators.iter().any(|s| s.behind);
+            if self.machine.over() && (forget || acked && !behind && self.all_have_seen()) {
                 break;
             }
         }
@@ -191,9 +192,17 @@ impl Actor {
     /// Tells spectators who fell behind, and read again, where the match stands.
     fn catch_up(&mut self) {
         let machine = &self.machine;
+        let mut made: Vec<(Watcher, Arc<Broadcast>)> = Vec::new();
+        let mut resync = |to: Watcher| match made.iter().find(|(of, _)| *of == to) {
+            Some((_, resync)) => resync.clone(),
+            None => {
+                made.push((to, Arc::new(Broadcast::new(machine.resync(to)))));
+                made[made.len() - 1].1.clone()
+            }
+        };
         self.spectators.retain_mut(|s| {
             if s.behind && s.mailbox.roomy() {
-                match s.mailbox.event(machine.resync(s.to)) {
+                match s.mailbox.broadcast(resync(s.to)) {
                     Ok(()) => s.behind = false,
                     Err(Undelivered::Full) => {}
                     Err(Undelivered::Closed) => return false,
@@ -354,7 +363,8 @@ impl Actor {
             if s.to != to || s.behind {
                 return true;
             }
-            let told = s.mailbox.broadcast(shared(&s.views));
+            // A box without any room ends the connection, so it gets no more events well before.
+            let told = if s.mailbox.roomy() { s.mailbox.broadcast(shared(&s.views)) } else { Err(Undelivered::Full) };
             s.behind = told == Err(Undelivered::Full);
             told != Err(Undelivered::Closed)
         });

@@ -587,4 +587,99 @@ mod tests {
         drop(shared);
         store.close().await.unwrap();
     }
+
+    /// Reads up to the next message of a type.
+    async fn next(ws: &mut WebSocketStream<tokio::io::DuplexStream>, kind: Option<&str>) -> Value {
+        loop {
+            let frame = tokio::time::timeout(Duration::from_secs(20), ws.next()).await.expect("a frame");
+            let message: Value = serde_json::from_str(frame.unwrap().unwrap().to_text().unwrap()).unwrap();
+            if kind.is_none_or(|kind| message["type"] == kind) {
+                return message;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watcher_who_falls_behind_gets_one_resync() {
+        // More rounds than pipe, buffer and the room for events hold, and some after them.
+        const MISSED: usize = 400;
+        const LATER: usize = 20;
+        let data = tempfile::tempdir().unwrap();
+        let store = Store::open(data.path()).await.unwrap();
+        let shared =
+            Arc::new(Shared::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
+        let ((near, far), (near_watcher, far_watcher)) = (tokio::io::duplex(PIPE), tokio::io::duplex(PIPE));
+        let client = async {
+            let mut player = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
+            let mut watcher = WebSocketStream::from_raw_socket(far_watcher, Role::Client, None).await;
+            for ws in [&mut player, &mut watcher] {
+                say(ws, json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"})).await;
+            }
+            let params = json!({"num_repetitions": MISSED + LATER});
+            let game = "iterated_prisoners_dilemma";
+            say(
+                &mut player,
+                json!({"type": "join", "id": 1, "game": game, "params": params, "against": ["tit_for_tat"]}),
+            )
+            .await;
+            let id = next(&mut player, Some("match_start")).await["match"].clone();
+            let watch = json!({"type": "spectate", "id": 1, "match": id, "views": ["struct"]});
+            assert_eq!(say(&mut watcher, watch).await["type"], "ok");
+            let mut request = 1;
+            let mut rounds = async |many: usize| {
+                for _ in 0..many {
+                    let turn = next(&mut player, Some("turn")).await;
+                    request += 1;
+                    let act = json!({"type": "act", "id": request, "match": id, "turn": turn["turn"], "try": turn["try"], "action": turn["legal"][0]});
+                    player.send(Message::text(act.to_string())).await.unwrap();
+                    assert_eq!(next(&mut player, Some("accepted")).await["re"], request);
+                }
+            };
+            rounds(MISSED).await;
+            // Numbers have no gap before the resync, and none after it.
+            let mut last: Option<u64> = None;
+            let (mut resyncs, mut over) = (0, false);
+            while !over {
+                let message = next(&mut watcher, None).await;
+                let seq = message["seq"].as_u64().unwrap();
+                match message["type"].as_str().unwrap() {
+                    "resync" => {
+                        assert!(seq > last.unwrap() + 1, "nothing was missed");
+                        let events = message["events"].as_array().unwrap();
+                        assert_eq!(events.iter().filter(|event| event["kind"] == "move").count(), 2 * MISSED);
+                        resyncs += 1;
+                        rounds(LATER).await;
+                    }
+                    kind => {
+                        assert_eq!(seq, last.map_or(0, |last| last + 1), "{message}");
+                        over = kind == "match_end";
+                    }
+                }
+                last = Some(seq);
+            }
+            assert_eq!(resyncs, 1);
+            for ws in [&mut player, &mut watcher] {
+                ws.close(None).await.unwrap();
+            }
+        };
+        let local = tokio::task::LocalSet::new();
+        local
+            .run_until(async {
+                let mut serving = Vec::new();
+                for near in [near, near_watcher] {
+                    let ip = [127, 0, 0, 1].into();
+                    let entry = shared.doors.enter(ip).unwrap();
+                    let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
+                    let wire = Wire::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                    serving.push(tokio::task::spawn_local(serve(wire, peer, shared.clone())));
+                }
+                client.await;
+                for served in serving {
+                    served.await.unwrap();
+                }
+            })
+            .await;
+        drop(shared);
+        store.close().await.unwrap();
+    }
 }

@@ -7,8 +7,8 @@ use super::rows::{EndRow, MatchRow, Write};
 
 const START: &str = "INSERT INTO matches (id, game, string, rated, run, header, secret, started_ms) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-const SEAT: &str = "INSERT INTO seats (match, seat, agent, session, \"join\") \
-                    VALUES ((SELECT seq FROM matches WHERE id = ?1), ?2, ?3, ?4, ?5)";
+const SEAT: &str = "INSERT INTO seats (match, seat, agent, session, \"join\", game, rated) \
+                    SELECT seq, ?2, ?3, ?4, ?5, game, rated FROM matches WHERE id = ?1";
 /// A match that is not running makes the row's match null, which the schema refuses.
 const ACT: &str = "INSERT INTO acts (match, n, body) \
                    VALUES ((SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NULL), ?2, ?3)";

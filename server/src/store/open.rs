@@ -19,7 +19,7 @@ const LOCK: &str = "ludex.lock";
 const APPLICATION: i64 = 0x4c55_4458;
 
 /// The steps from an empty file to the present schema; the file's `user_version` counts those done.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql"), include_str!("lists.sql")];
 
 /// How long the check of a whole file may take. A file that takes longer is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);

@@ -1,0 +1,106 @@
+//! Many watchers of one match: all hear the same bytes.
+//!
+//! `LUDEX_LOAD_WATCHERS=1000` says how many there are at most [20]; what a move costs the server is printed. Another program than that
+//! of the tests is named by `LUDEX_BIN`, the time between moves by `LUDEX_LOAD_PACE_MS` [0].
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ludex_env::Stream;
+use ludex_tests::{Bot, Client, Process};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::{program, seconds_of, wanted};
+
+/// Moves of a match; the seat that would make the next one resigns.
+const MOVES: usize = 100;
+
+/// A match of gomoku that has begun.
+struct Table {
+    bots: [Bot; 2],
+    id: Value,
+}
+
+impl Table {
+    async fn new(address: SocketAddr, name: &str) -> Table {
+        let mut bots = [Bot::new(address, &format!("{name}-a")).await, Bot::new(address, &format!("{name}-b")).await];
+        for (seat, bot) in bots.iter_mut().enumerate() {
+            bot.join(json!({"game": "gomoku", "queue": name, "seat": seat})).await;
+        }
+        let id = bots[0].wait("match_start").await["match"].clone();
+        Table { bots, id }
+    }
+
+    /// Plays at random, with a pause after each move; how many moves were made.
+    async fn play(&mut self, pause: Duration) -> usize {
+        let mut random = Stream::named("watched");
+        for at in 0..MOVES {
+            let bot = &mut self.bots[at % 2];
+            let turn = loop {
+                let message = bot.next().await;
+                match message["type"].as_str() {
+                    Some("turn") => break message,
+                    Some("match_end") => return at,
+                    _ => {}
+                }
+            };
+            let legal = turn["legal"].as_array().expect("actions");
+            let mv = json!({"action": legal[random.below(legal.len())]});
+            assert_eq!(bot.act(&turn, mv).await["type"], "accepted");
+            tokio::time::sleep(pause).await;
+        }
+        self.bots[MOVES % 2].call("resign", json!({"match": self.id})).await;
+        MOVES
+    }
+}
+
+/// How many frames a watcher heard to the end of a match, and what they were.
+async fn heard(mut watcher: Client) -> (usize, u64) {
+    let (mut frames, mut bytes) = (0, DefaultHasher::new());
+    loop {
+        let frame = watcher.next_frame().await.expect("a frame");
+        let Message::Text(text) = frame else { panic!("{frame:?}") };
+        frames += 1;
+        text.as_bytes().hash(&mut bytes);
+        if text.contains("\"match_end\"") {
+            return (frames, bytes.finish());
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_watchers_hear_the_same() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let limits = ["--limit", "address_hellos=8192", "--limit", "address_connections=16384"];
+    let server = Process::start(&program(), &folder.path().join("data"), &folder.path().join("log"), None, &limits);
+    let pause = Duration::from_millis(wanted("LUDEX_LOAD_PACE_MS", 0) as u64);
+    let most = wanted("LUDEX_LOAD_WATCHERS", 20);
+    for (views, count) in [json!(null), json!(["picture"])].iter().flat_map(|v| [0, 10, most].map(|n| (v, n))) {
+        let mut table = Table::new(server.address, &format!("{count}-{}", views.is_array())).await;
+        let mut watchers = JoinSet::new();
+        for _ in 0..count {
+            let mut watcher = Client::hello(server.address).await;
+            let mut watch = json!({"match": table.id});
+            if views.is_array() {
+                watch["views"] = views.clone();
+            }
+            assert_eq!(watcher.call("spectate", watch).await["type"], "ok");
+            watchers.spawn(heard(watcher));
+        }
+        let before = seconds_of(server.id());
+        let moves = table.play(pause).await;
+        let all = watchers.join_all().await;
+        let after = seconds_of(server.id());
+        assert!(all.iter().all(|heard| *heard == all[0] && heard.0 > moves), "{moves} moves: {all:?}");
+        let each = |from: f64, to: f64| (to - from) * 1e3 / moves as f64;
+        let (user, system) = (each(before.0, after.0), each(before.1, after.1));
+        println!(
+            "{count:>5} watchers, views {views}: {moves} moves, {:.3} ms of a core each ({user:.3} user, {system:.3} system)",
+            user + system
+        );
+    }
+    server.has_not_panicked();
+}
