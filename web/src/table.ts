@@ -127,6 +127,8 @@ export class Table {
     if (message.type === 'run_end') return this.#runOver(message.run);
     if (!('match' in message)) return;
     this.#session.seen[message.match] = message.seq;
+    // What ended on an earlier page of a run is told again, and is not what comes next.
+    if (this.wish.enrol && message.type === 'resync' && message.end && message.match !== this.#match) return;
     if (this.#next && message.match !== this.#match) this.#next.push(message);
     else this.#take(message);
   }
