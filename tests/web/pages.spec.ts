@@ -89,12 +89,14 @@ test('nothing moves where a person wants no motion', async ({ page, server }) =>
 });
 
 const WIDTHS = [360, 768, 1440];
-const shots = process.env.SHOTS;
 
 async function sound(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+}
+
+async function fits(page: Page): Promise<void> {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(wide, 'the page is not wider than the window').toBeLessThanOrEqual(0);
 }
@@ -106,15 +108,15 @@ test('every page is sound at every width, in light and dark', async ({ page, ser
   const paths = ['/', '/games/connect_four', '/games/chess', '/matches', `/matches/${id}`, `/matches/${cards}?seat=0`,
     '/agents/random', '/runs', '/ladders', '/play/chess', '/login'];
   for (const path of paths) {
+    await page.goto(server.url + path);
+    await page.waitForLoadState('networkidle');
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme });
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 900 });
-        await page.goto(server.url + path);
-        await page.waitForLoadState('networkidle');
-        await sound(page);
-        const name = path.split('?')[0]!.replace(/^\/$/, 'home').replace(/^\//, '').replaceAll('/', '-').replace(/m_\w+/, (m) => (m === id ? 'one' : 'cards'));
-        if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${scheme}.png` });
+        await fits(page);
+        // Colours do not change between the widths, and the page does between a phone and a desk.
+        if (width !== 768) await sound(page);
       }
     }
   }
