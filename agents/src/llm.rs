@@ -149,12 +149,25 @@ pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
     Ok(read(spec)?.calls() as f64)
 }
 
-/// What a token count costs in USD under the spec's prices; `None` where it names none.
+/// What a token count costs in USD under the spec's prices; `None` where it names none. `cached` are those of the tokens read that
+/// came from the endpoint's cache.
 ///
 /// # Errors
 /// As [`render`].
-pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
-    Ok(read(spec)?.usd(tokens_in, settings::Cached::default(), tokens_out))
+pub fn usd(spec: &AgentSpec, tokens_in: u64, cached: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
+    let cache = settings::Cached { read: Some(cached), written: None };
+    Ok(read(spec)?.usd(tokens_in, cache, tokens_out))
+}
+
+/// The arguments that are prices.
+const PRICES: [&str; 4] = ["price_in", "price_out", "price_cached", "price_cache_write"];
+
+/// The spec without its prices. Any other agent's spec as it is.
+pub fn unpriced(spec: &AgentSpec) -> AgentSpec {
+    if spec.class() != AgentClass::Model {
+        return spec.clone();
+    }
+    PRICES.iter().fold(spec.clone(), |spec, price| spec.without(price))
 }
 
 /// Arguments that say how calls are made, and not what is asked.

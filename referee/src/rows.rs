@@ -41,17 +41,19 @@ pub struct RowPart {
     pub drawn: bool,
     /// Whether its matches are rated although each seat of its game has an aim of its own: the higher return wins.
     pub contest: bool,
+    /// Whether a candidate counts only where it is `a`, the first of those who meet, and not where it is the opponent of others.
+    pub only_a: bool,
 }
 
 impl RowPart {
     /// A part of a game.
     pub fn of_game(id: &str, game: &GameRef) -> RowPart {
-        RowPart { id: id.to_owned(), game: Some(game.clone()), drawn: false, contest: false }
+        RowPart { game: Some(game.clone()), ..RowPart::of_table(id) }
     }
 
     /// A part of a table.
     pub fn of_table(id: &str) -> RowPart {
-        RowPart { id: id.to_owned(), game: None, drawn: false, contest: false }
+        RowPart { id: id.to_owned(), game: None, drawn: false, contest: false, only_a: false }
     }
 
     /// What its game tells about itself.
@@ -261,11 +263,6 @@ impl<'a> Rows<'a> {
         Rows { agent: Some(agent), opponent: Some(opponent), ..self.clone() }
     }
 
-    /// The matches in which an agent is `a`, the first of those who meet, and not the opponent of others.
-    pub fn of_first(&self, agent: usize) -> Rows<'a> {
-        self.filtered(|game| game.players.iter().zip(&game.sides).any(|(&player, &side)| player == agent && side == 0))
-    }
-
     /// The same matches, and the question about all.
     pub fn of_all(&self) -> Rows<'a> {
         Rows { agent: None, opponent: None, ..self.clone() }
@@ -361,7 +358,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The matches that count of the agent that is asked about, against the opponent if one is named, each with the agent's
-    /// seats. If nobody is asked about: all matches with all seats.
+    /// seats; where its part says so ([`RowPart::only_a`]), only those in which it is `a`. If nobody is asked about: all matches with all seats.
     pub fn own_matches(&self) -> Vec<(&Match<'a>, Vec<usize>)> {
         self.own_everything().into_iter().filter(|(game, _)| game.valid).collect()
     }
@@ -389,7 +386,11 @@ impl<'a> Rows<'a> {
                 (0..game.players.len()).any(|seat| !seats.contains(&seat) && game.players[seat] == opponent)
             })
         };
-        own.filter(|(game, seats)| meets(game, seats)).collect()
+        let counts = |game: &Match, seats: &[usize]| {
+            let restricted = self.part_of(game).only_a && self.table.agents[agent].candidate;
+            !restricted || seats.iter().any(|&seat| game.sides.get(seat) == Some(&0))
+        };
+        own.filter(|(game, seats)| meets(game, seats) && counts(game, seats)).collect()
     }
 
     /// The same, each seat by itself.

@@ -44,7 +44,7 @@ pub const SUITES: &[(&str, &str)] = &[
 ];
 
 /// Figures that every report has.
-const RESERVED: [&str; 2] = ["overall", "leaderboard"];
+const RESERVED: [&str; 3] = ["overall", "leaderboard", "summaries"];
 
 /// Largest number of blocks, and of cycles, of a part.
 const MOST: u64 = 100_000;

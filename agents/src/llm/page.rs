@@ -11,6 +11,7 @@ use super::templates::fill;
 use crate::refusal::refused;
 
 /// The rules and the moves as a player reads them.
+#[derive(PartialEq, Eq)]
 pub(super) struct Page {
     /// The rules, as long as they were asked for; empty for none.
     pub(super) rules: String,
@@ -23,14 +24,16 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// What a player is told who is asked for a document of the kind `asked`; without it, all.
+    ///
     /// # Errors
     /// A manual that cannot be filled in: an error in it, or a parameter that the game does not have.
-    pub(super) fn new(game: &GameRef, shown: RulesShown) -> Result<Self, Refusal> {
+    pub(super) fn new(game: &GameRef, shown: RulesShown, asked: &str) -> Result<Self, Refusal> {
         let (rules, actions, encoding, parameters) = if game.manual().is_empty() {
             let page = game.page();
             (section(page, "# ").to_owned(), section(page, "## Actions").to_owned(), String::new(), parameters(game))
         } else {
-            let manual = manual(game)?;
+            let manual = manual(game, asked)?;
             let part = |name: &str| section(&manual, name).to_owned();
             let rules = manual.split("\n## ").next().unwrap_or_default().trim().to_owned();
             (rules, part("## Moves"), part("## Position"), Vec::new())
@@ -44,14 +47,23 @@ impl Page {
     }
 }
 
-/// The manual for the parameters of this game. It knows the parameters by their names, `seats` (their names), and
-/// `section(heading)`, a section of the page.
-fn manual(game: &GameRef) -> Result<String, Refusal> {
+/// Whether the manual tells different things in different phases: it names the variable `asked`.
+pub(super) fn has_phases(game: &GameRef) -> bool {
+    game.manual().contains("asked")
+}
+
+/// The manual for the parameters of this game. It knows the parameters by their names, `seats` (their names),
+/// `section(heading)`, a section of the page, and `asked`, the kind of document that the question asks for (empty: any).
+fn manual(game: &GameRef, asked: &str) -> Result<String, Refusal> {
     let spec = game.spec();
     let given = spec.params.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value))));
     let page = game.page();
     let section = Value::from_function(move |heading: String| joined(section(page, &heading)));
-    let more = [("seats".to_owned(), Value::from(spec.seats.clone())), ("section".to_owned(), section)];
+    let more = [
+        ("seats".to_owned(), Value::from(spec.seats.clone())),
+        ("section".to_owned(), section),
+        ("asked".to_owned(), Value::from(asked)),
+    ];
     fill(game.manual(), &Value::from_pairs(given.chain(more)))
         .map_err(|e| refused(format!("the manual of {} is at fault: {e:#}", spec.string)))
 }
@@ -120,13 +132,13 @@ mod tests {
     fn every_manual_has_what_a_player_needs() {
         for game in games() {
             let name = &game.spec().string;
-            let long = Page::new(&game, RulesShown::Long).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let long = Page::new(&game, RulesShown::Long, "").unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(long.rules.len() > 100, "{name}: {}", long.rules);
             assert!(long.actions.len() > 10 && long.encoding.len() > 30 && long.parameters.is_empty(), "{name}");
-            let short = Page::new(&game, RulesShown::Short).unwrap();
+            let short = Page::new(&game, RulesShown::Short, "").unwrap();
             assert!(long.rules.starts_with(&short.rules) && !short.rules.is_empty(), "{name}");
             assert_eq!(short.actions, long.actions, "{name}");
-            let none = Page::new(&game, RulesShown::None).unwrap();
+            let none = Page::new(&game, RulesShown::None, "").unwrap();
             assert!(none.rules.is_empty() && none.actions.is_empty());
         }
     }
@@ -135,7 +147,7 @@ mod tests {
     #[test]
     fn a_manual_is_about_these_parameters_alone() {
         for game in games() {
-            let page = Page::new(&game, RulesShown::Long).unwrap();
+            let page = Page::new(&game, RulesShown::Long, "").unwrap();
             let all = [page.rules, page.actions, page.encoding].join("\n");
             let name = &game.spec().string;
             for unwanted in [
@@ -164,7 +176,7 @@ mod tests {
 
     #[test]
     fn rules_follow_the_parameters() {
-        let rules = |text: &str| Page::new(&ludex_env::load(text).unwrap(), RulesShown::Long).unwrap().rules;
+        let rules = |text: &str| Page::new(&ludex_env::load(text).unwrap(), RulesShown::Long, "").unwrap().rules;
         for (game, told, not) in [
             ("nim", "takes the last object of all loses", "of all wins"),
             ("nim(is_misere=false)", "takes the last object of all wins", "of all loses"),
@@ -193,6 +205,22 @@ mod tests {
             let rules = rules(game);
             assert!(rules.contains(told) && !rules.contains(not), "{game}: {told:?}, not {not:?}\n{rules}");
         }
+    }
+
+    /// While rules are proposed, a player must know how they are written; afterwards the position tells them in words.
+    #[test]
+    fn a_manual_with_phases_tells_what_the_question_needs() {
+        let game = ludex_env::load("free_style").unwrap();
+        let [all, negotiate, play] =
+            ["", "negotiate", "play"].map(|asked| Page::new(&game, RulesShown::Long, asked).unwrap());
+        assert!(has_phases(&game) && all == negotiate);
+        assert!(all.rules.contains("sandwich4") && all.actions.contains("propose F0"));
+        for told in [&play.rules, &play.actions, &play.encoding] {
+            assert!(!told.contains("sandwich4") && !told.contains("propose") && !told.contains("negotiate"), "{told}");
+        }
+        assert!(play.actions.contains("b1-b2 moves a piece") && play.rules.len() < 300, "{}", play.rules);
+        let named = ["negotiate", "play"].map(|name| game.spec().proposals.as_ref().unwrap().contains_key(name));
+        assert_eq!(named, [true, true], "the manual names kinds of documents that there are");
     }
 
     #[test]

@@ -254,10 +254,12 @@ pub(super) fn history(game: &GameRef, ask: &Ask<'_>, view: &dyn DynView, most: u
 fn named(past: &[Past], view: &dyn DynView) -> Vec<String> {
     let line = |p: &Past| match (p.by, p.action) {
         (Mover::Seat(seat), Some(a)) => Some(format!("{}: {}", seat_name(view, seat), view.action_text(seat, a))),
-        // What was said, in one line.
+        // What was said, in one line. Some games begin with the seat's name; what follows it are the seat's own words.
         (Mover::Seat(seat), None) if !p.text.is_empty() => {
-            let words: Vec<&str> = p.text.split_whitespace().collect();
-            Some(format!("{}: {}", seat_name(view, seat), words.join(" ")))
+            let words = p.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let name = seat_name(view, seat);
+            let own = words.strip_prefix(&format!("{name}: ")).map(|own| Value::from(own).to_string());
+            Some(format!("{name}: {}", own.unwrap_or(words)))
         }
         _ => None,
     };

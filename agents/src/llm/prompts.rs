@@ -1,5 +1,7 @@
 //! What is said to the model: templates filled with the game's page and the question. The templates know no game.
 
+use std::collections::BTreeMap;
+
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, Attempt, GameRef, Issue};
 use ludex_protocol::{Move, Refusal};
@@ -8,7 +10,7 @@ use serde_json::json;
 
 use super::api::{Message, Role};
 use super::chat;
-use super::page::Page;
+use super::page::{Page, has_phases};
 use super::position::{self, Listed};
 use super::settings::Wording;
 use super::templates::{TEMPLATES, render};
@@ -53,6 +55,8 @@ pub(super) struct Prompts {
     pub(super) wording: Wording,
     pub(super) game: GameRef,
     page: Page,
+    /// The pages of questions for documents of some kinds, where they differ from `page`.
+    pages: BTreeMap<String, Page>,
     hints: &'static str,
 }
 
@@ -74,9 +78,16 @@ impl Prompts {
                 return Err(bad_value("swap", "true", &allowed));
             }
         }
-        let page = Page::new(game, wording.rules)?;
+        let page = Page::new(game, wording.rules, "")?;
+        let mut pages = BTreeMap::new();
+        for asked in game.spec().proposals.iter().flat_map(|all| all.keys()).filter(|_| has_phases(game)) {
+            let own = Page::new(game, wording.rules, asked)?;
+            if own != page {
+                pages.insert(asked.clone(), own);
+            }
+        }
         let hints = hints.filter(|_| wording.hints).unwrap_or_default();
-        Ok(Prompts { wording, game: game.clone(), page, hints })
+        Ok(Prompts { wording, game: game.clone(), page, pages, hints })
     }
 
     /// The messages of a call. `schema`: the answer will be JSON.
@@ -89,7 +100,7 @@ impl Prompts {
     ) -> Result<Vec<Message>, AgentError> {
         let wants_move = task.wants != Wants::Words;
         let form = if wants_move { self.form(task.wants, schema)? } else { String::new() };
-        let system = self.system(&form)?;
+        let system = self.system(self.page_of(ask, view), &form)?;
         let question = self.question(ask, view)?;
         let last = render(task.template, &task.more)?;
         let user = format!("{question}\n\n{last}");
@@ -127,11 +138,14 @@ impl Prompts {
 
     /// Everything that prompts are made from but the question, for a digest.
     pub(super) fn sources(&self) -> String {
-        let page = &self.page;
+        let Page { rules, actions, encoding, .. } = &self.page;
         let templates: Vec<&str> = TEMPLATES.iter().map(|(_, source)| *source).collect();
-        let parameters = page.parameters.join("\n");
+        let parameters = self.page.parameters.join("\n");
         let first = position::text(&*self.game.start().view(ludex_env::Viewer::Seat(0)), self.wording.swap);
-        let parts = [&page.rules, &page.actions, &page.encoding, &parameters, self.hints, &first];
+        let mut parts: Vec<&str> = vec![rules, actions, encoding, &parameters, self.hints, &first];
+        parts.extend(
+            self.pages.values().flat_map(|page| [&page.rules, &page.actions, &page.encoding]).map(String::as_str),
+        );
         format!("{:?}\n{}\n{}", self.wording, parts.join("\n"), templates.join("\n"))
     }
 
@@ -146,9 +160,17 @@ impl Prompts {
         render("form.j2", &context! { explain, parts, schema, emotion, legal, documents })
     }
 
-    fn system(&self, form: &str) -> Result<String, AgentError> {
+    /// The page of a question: of the kind of document that it asks for.
+    fn page_of(&self, ask: &Ask<'_>, view: &dyn DynView) -> &Page {
+        if self.pages.is_empty() {
+            return &self.page;
+        }
+        let world = view.world(&mut ask.stream());
+        world.schema(ask.seat).and_then(|asked| self.pages.get(asked)).unwrap_or(&self.page)
+    }
+
+    fn system(&self, page: &Page, form: &str) -> Result<String, AgentError> {
         let spec = self.game.spec();
-        let page = &self.page;
         let all = context! {
             title => spec.title.as_str(),
             rules => page.rules.as_str(),

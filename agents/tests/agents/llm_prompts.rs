@@ -252,7 +252,7 @@ fn what_was_said_stands_in_the_history() {
     let told = prompt(&spec, &talk, &question).unwrap();
     let question = serde_json::to_string(&told.messages).unwrap();
     let history = question.split("The last moves, oldest first:").nth(1).unwrap();
-    assert!(history.contains("1. p0: says: Take it all. Offer: "), "{history}");
+    assert!(history.contains("1. p0: says: \\\"Take it all.\\\" Offer: "), "{history}");
 }
 
 #[test]

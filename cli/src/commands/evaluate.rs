@@ -18,7 +18,7 @@ use serde_json::json;
 use super::print::{self, number};
 use super::report;
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::estimate::{Cost, PartEstimate, RunEstimate};
+use ludex_play::runs::estimate::{Cost, PartEstimate, Pilot, RunEstimate};
 use ludex_play::runs::evaluation::{
     Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, cast, suite_text,
 };
@@ -74,6 +74,9 @@ pub(super) struct Args {
     /// For --estimate: an agent of about the same strength [default: the mean of random and the middle of the ladder]
     #[arg(long, value_name = "AGENT", requires = "estimate")]
     like: Option<String>,
+    /// For --estimate: an earlier run of the same agent, small is enough: tells, game by game, what a move uses, in the place of guesses
+    #[arg(long, value_name = "RUN", requires = "estimate")]
+    pilot: Option<String>,
     /// Matches at a time [default: 8 with a language model, else one for each core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -102,7 +105,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {
-        let estimate = evaluation.estimate(args.like.as_deref())?;
+        let pilot = args.pilot.as_ref().map(|run| Pilot::of(&Archive::open(run, &args.data)?)).transpose()?;
+        let estimate = evaluation.estimate(args.like.as_deref(), &pilot.unwrap_or_default())?;
         return if args.json {
             Ok(print::json(&json!(estimate))?)
         } else {

@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long)]
     seat: Option<Seat>,
     /// Print what the rules count of each step instead (the marks that the game's page explains): one JSON document a line,
-    /// {"episode", "ply", "seat", "name", "value"}
+    /// {"episode", "ply", "seat", "name", "value"}. As in metrics, the start that a suite gave is left out: nobody played it
     #[arg(long, conflicts_with_all = ["ply", "watch", "seat"])]
     marks: bool,
     /// Write one HTML page that steps through the episode by keys and slider [default file: EPISODE.html]
@@ -190,12 +190,15 @@ fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verif
     Ok(fault.is_none())
 }
 
-/// The marks of every step that can be played.
+/// The marks of every step that somebody played, as metrics count them: a start that was given is left out.
 fn marks(out: &mut impl Write, game: &GameRef, record: &Record) -> anyhow::Result<()> {
     let mut steps = Steps::new(&**game, &record.events);
     let mut ply = 0;
     while let Some(Ok(step)) = steps.next() {
         ply += u32::from(step.moves().next().is_some());
+        if step.at < record.header.start as usize {
+            continue;
+        }
         for mark in step.marks() {
             let (episode, Mark { seat, name, value }) = (&record.header.episode, mark);
             let line = json!({ "episode": episode, "ply": ply, "seat": seat, "name": name, "value": value });

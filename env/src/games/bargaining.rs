@@ -677,7 +677,7 @@ impl Game for Bargaining {
 
     fn seen_said(&self, _before: &State, _who: Viewer, _seat: Seat, said: &Value) -> Seen {
         let text = match self.document(said) {
-            Ok((a, Some(say))) => format!("says: {say}\n{}", self.move_text(a)),
+            Ok((a, Some(say))) => format!("says: {}\n{}", quoted(&say), self.move_text(a)),
             Ok((a, None)) => self.move_text(a),
             Err(_) => said.to_string(),
         };

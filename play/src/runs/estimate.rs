@@ -3,7 +3,10 @@
 //!
 //! A stand-in gets the questions that the model would get, so the prompts are rendered and measured as they would be sent. The
 //! length of the answers and their time are known once `ludex agents check` has asked the model. Until then they are guessed
-//! from the prompting strategy, and the estimate says so. Agents of this program and external programs play themselves.
+//! from the prompting strategy, and the estimate says so. An earlier run of the same model ([`Pilot`]) tells more: all that a move
+//! used, game by game. Agents of this program and external programs play themselves.
+
+mod pilot;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +21,8 @@ use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use self::pilot::Pilot;
+use self::pilot::Spent;
 use super::play::setup;
 use super::{RunTable, spec_in};
 use crate::local::{self, Asking, Seated};
@@ -90,10 +95,10 @@ pub struct PartEstimate {
     pub points: f64,
 }
 
-/// What was measured of the candidates' calls, by the agent's index in the run.
+/// What `ludex agents check` measured of the candidates' calls, by the candidate's index.
 pub type Known = BTreeMap<usize, Measured>;
 
-/// Estimates a run. `like` is the agent that plays in the place of language models. Without it, the estimate is the mean of two:
+/// Estimates a run. `known` and `pilot` tell what a move of a language model uses, the pilot first. `like` is the agent that plays in the place of language models. Without it, the estimate is the mean of two:
 /// with `random`, and with the middle of the ladder.
 ///
 /// # Errors
@@ -101,7 +106,7 @@ pub type Known = BTreeMap<usize, Measured>;
 pub fn of(
     plan: &Plan,
     tables: &[RunTable],
-    known: &Known,
+    known: (&Known, &Pilot),
     like: Option<&str>,
     jobs: usize,
 ) -> anyhow::Result<RunEstimate> {
@@ -111,8 +116,13 @@ pub fn of(
         likes.truncate(1);
     }
     let mut parts = vec![Cost::default(); plan.parts.len()];
+    let mut guessed = BTreeSet::new();
     for like in &likes {
-        let tried = tried(plan, tables, known, &models, *like)?;
+        let (small, meters) = stand_ins(plan, known, &models, *like)?;
+        guessed.extend(
+            (0..meters.len()).filter(|&part| meters[part].iter().flat_map(Meters::values).any(StandIn::guesses)),
+        );
+        let tried = tried(plan, tables, &small, &meters)?;
         parts.iter_mut().zip(tried).for_each(|(sum, cost)| sum.add(&cost, 1.0 / likes.len() as f64));
     }
     let mut total = Cost::default();
@@ -122,11 +132,13 @@ pub fn of(
     if usd.is_none() {
         guesses.push("dollars: no price is known; price_in and price_out say dollars for a million tokens".into());
     }
-    if models.iter().any(|who| !known.contains_key(who)) {
-        guesses.push(
-            "length of the answers and seconds for each: by the prompting strategy, until `ludex agents add` and `ludex agents check` have measured them"
-                .into(),
-        );
+    if !guessed.is_empty() {
+        let ids: Vec<&str> = guessed.iter().map(|&at| plan.parts[at].part.id.as_str()).collect();
+        let place = if ids.len() == plan.parts.len() { String::new() } else { format!(" in {}", ids.join(", ")) };
+        guesses.push(format!(
+            "length of the answers and seconds for each{place}: by the prompting strategy; `ludex agents add` and `ludex agents check` \
+             measure them, and --pilot RUN takes them from an earlier run of the same agent in the same games"
+        ));
     }
     if !models.is_empty() && like.is_none() {
         guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
@@ -143,15 +155,14 @@ fn is_model(plan: &Plan, who: usize) -> bool {
     AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.class() == AgentClass::Model)
 }
 
-/// The cost of each part if language models play as `like` does: a few blocks of each pairing that is due are played, and their
-/// cost is multiplied.
-fn tried(
+/// A plan of a few blocks of each pairing, and in each of its parts and games the stand-ins of the language models, which play as
+/// `like` does.
+fn stand_ins(
     plan: &Plan,
-    tables: &[RunTable],
-    known: &Known,
+    known: (&Known, &Pilot),
     models: &BTreeSet<usize>,
     like: Option<&str>,
-) -> anyhow::Result<Vec<Cost>> {
+) -> anyhow::Result<(Plan, Vec<Vec<Meters>>)> {
     let mut suite = plan.suite.clone();
     for part in &mut suite.parts {
         if part.stop.take().is_some() {
@@ -171,9 +182,14 @@ fn tried(
     let mut meters: Vec<Vec<Meters>> = Vec::new();
     for (at, part) in small.parts.iter().enumerate() {
         let here = || part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));
-        let of = |game| here().map(|who| Ok((who, stand_in(plan, at, who, game, known, like)?))).collect();
+        let of = |game| here().map(|who| Ok((who, stand_in(plan, (at, who), game, known, like)?))).collect();
         meters.push(part.games.iter().map(of).collect::<anyhow::Result<Vec<Meters>>>()?);
     }
+    Ok((small, meters))
+}
+
+/// The cost of each part of a plan: the blocks of the small one that are due are played, and their cost is multiplied.
+fn tried(plan: &Plan, tables: &[RunTable], small: &Plan, meters: &[Vec<Meters>]) -> anyhow::Result<Vec<Cost>> {
     let mut done = Results::new();
     let mut found: Vec<BTreeMap<Vec<usize>, Cost>> = vec![BTreeMap::new(); small.parts.len()];
     loop {
@@ -182,7 +198,7 @@ fn tried(
             break;
         }
         let tried: Vec<anyhow::Result<Tried>> =
-            due.par_iter().map(|block| try_block(&small, &tables[block.part], &meters[block.part], block)).collect();
+            due.par_iter().map(|block| try_block(small, &tables[block.part], &meters[block.part], block)).collect();
         for (block, tried) in due.iter().zip(tried) {
             let (cost, matches) = tried?;
             found[block.part].entry(block.pairing.clone()).or_default().add(&cost, 1.0);
@@ -253,14 +269,15 @@ struct StandIn {
     game: GameRef,
     /// What was measured of the model, if it was.
     measured: Option<Measured>,
+    /// What its moves in this game used in the pilot, if it played it there.
+    spent: Option<Spent>,
 }
 
 fn stand_in(
     plan: &Plan,
-    part: usize,
-    who: usize,
+    (part, who): (usize, usize),
     game: &GameRef,
-    known: &Known,
+    (known, pilot): (&Known, &Pilot),
     like: Option<&str>,
 ) -> anyhow::Result<StandIn> {
     let middle = || {
@@ -269,16 +286,31 @@ fn stand_in(
     };
     let like = like.map_or_else(middle, str::to_owned);
     let agent = AgentSpec::parse(&like)?.build(game)?;
-    Ok(StandIn { agent, spec: spec_in(plan, part, who)?, game: game.clone(), measured: known.get(&who).cloned() })
+    let spec = spec_in(plan, part, who)?;
+    let entrant = &plan.agents[who];
+    let candidate = entrant.variant.as_ref().map_or(who, |variant| variant.candidate);
+    // What was measured of short answers says nothing about answers with reasons.
+    let alike = llm::typical_out_tokens(&AgentSpec::parse(&entrant.spec)?)? == llm::typical_out_tokens(&spec)?;
+    let measured = known.get(&candidate).filter(|_| alike).cloned();
+    let spent = pilot.spent(&spec, &game.spec().game);
+    Ok(StandIn { agent, spec, game: game.clone(), measured, spent })
 }
 
 impl StandIn {
+    /// Whether nothing is known of the model's answers.
+    fn guesses(&self) -> bool {
+        self.measured.is_none() && self.spent.is_none()
+    }
+
     /// The stand-in's agent. Its questions are measured as those of the model.
     fn metered(&self, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
-        let StandIn { agent, spec, game, measured } = self.clone();
+        let StandIn { agent, spec, game, measured, spent } = self.clone();
         let act = move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
             let answer = measured.as_ref().map(|m| m.tokens_out);
-            let Forecast { calls, tokens_in, tokens_out, usd, .. } = llm::forecast(&spec, &game, ask, answer)?;
+            let Forecast { calls, tokens_in, tokens_out, usd, .. } = match &spent {
+                Some(spent) => spent.forecast(&spec)?,
+                None => llm::forecast(&spec, &game, ask, answer)?,
+            };
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.moves += 1.0;
             seen.calls += calls;
@@ -289,7 +321,11 @@ impl StandIn {
                 None => seen.unpriced += calls,
             }
             // If nothing was measured: half a second, and sixty tokens a second.
-            seen.waiting += measured.as_ref().map_or(0.5 * calls + tokens_out / 60.0, |m| m.seconds * calls);
+            seen.waiting += match (&spent, &measured) {
+                (Some(spent), _) => spent.seconds(),
+                (None, Some(measured)) => measured.seconds * calls,
+                (None, None) => 0.5 * calls + tokens_out / 60.0,
+            };
             drop(seen);
             agent.act(ask, deadline)
         };

@@ -17,7 +17,7 @@ use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{Suite, starts};
 use ludex_referee::verify::Verified;
 
-use super::estimate::{self, Known, RunEstimate};
+use super::estimate::{self, Known, Pilot, RunEstimate};
 use super::executor::Executor;
 use super::folder::{Folder, Look, path_of};
 use super::lines::RUN;
@@ -190,12 +190,13 @@ impl Evaluation {
         Ok(Evaluation { request, plan, tables, jobs, seeds })
     }
 
-    /// The cost of the evaluation. `like` plays in the place of language models, see [`estimate::of`].
+    /// The cost of the evaluation. `like` plays in the place of language models, and the pilot tells what their calls use, see
+    /// [`estimate::of`].
     ///
     /// # Errors
     /// As [`estimate::of`].
-    pub fn estimate(&self, like: Option<&str>) -> anyhow::Result<RunEstimate> {
-        estimate::of(&self.plan, &self.tables, &self.request.candidates.known, like, self.jobs)
+    pub fn estimate(&self, like: Option<&str>, pilot: &Pilot) -> anyhow::Result<RunEstimate> {
+        estimate::of(&self.plan, &self.tables, (&self.request.candidates.known, pilot), like, self.jobs)
     }
 
     /// The settings of the run `name` of this evaluation.

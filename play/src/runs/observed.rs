@@ -19,6 +19,7 @@ pub(super) fn table<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, gam
     let parts = plan.parts.iter().map(|PlannedPart { part, game, .. }| RowPart {
         drawn: part.drawn,
         contest: part.stop.is_some(),
+        only_a: part.itself,
         ..RowPart::of_game(&part.id, game)
     });
     let cycles: Vec<HashMap<String, u64>> = plan.parts.iter().map(|part| part.cycles()).collect();

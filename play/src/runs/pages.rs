@@ -8,15 +8,18 @@ use std::path::Path;
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::{Viewer, history};
 use ludex_protocol::record::{Parts, Record};
+use ludex_referee::metric::{Metric, SCORE_RATE};
 use ludex_referee::read::{Refused, raw_lines};
 use ludex_referee::report::ReportAbout;
-use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, RunHead};
+use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, HeadSummary, RunHead};
 use ludex_referee::report::figure::Drawn;
 use ludex_referee::report::figure::data::{Picture, Strip};
 use ludex_referee::report::figure::resolve::Ground as FigureGround;
+use ludex_referee::result::SeatResult;
 use ludex_referee::rows::Rows;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::suite::plan::{Done, Plan, Results};
+use ludex_referee::suite::summary::Summary;
 use ludex_referee::{Report, Verified, Verifier};
 
 use super::archive::Archive;
@@ -28,7 +31,8 @@ use super::lines::EPISODES;
 use super::observed::{join, table};
 use super::play::results;
 use super::settings::{AgentId, RunSeeds};
-use super::summary::{PartResult, notes, rows_on};
+use super::spec_in;
+use super::summary::{PartResult, notes, rows_on, summaries};
 use super::usage::Usage;
 use super::walk::Walk;
 
@@ -143,7 +147,7 @@ impl<'r> Read<'r> {
             name: agent.name.clone(),
             spec: AgentSpec::parse(&agent.spec)
                 .map_or_else(|_| agent.spec.clone(), |spec| llm::essence(&spec).to_string()),
-            model: model(&agent.spec),
+            model: model(plan, at, &agent.spec),
             cost: costs.get(&at).map(|usage| HeadCost {
                 calls: usage.calls,
                 tokens_in: usage.tokens_in,
@@ -168,6 +172,7 @@ impl<'r> Read<'r> {
             seeds: describe::seeds(about),
             share: share.chain(scale).chain(only).collect::<Vec<_>>().join("; "),
             agents: candidates.map(agent).collect(),
+            summaries: head_summaries(plan, &results),
             transcripts,
             matches: self.matches(plan),
         })
@@ -194,26 +199,37 @@ impl<'r> Read<'r> {
         let link = |game: &Verified| {
             let episode = &game.record().header.episode;
             let planned = self.walk.of_episode(&self.run.about.run, episode)?;
-            let seat = |(seat, who): (&ludex_referee::result::SeatResult, &usize)| {
-                let name = plan.agents.get(*who).map_or(seat.name.as_str(), |agent| agent.name.as_str());
-                seat.payoff.map_or_else(|| name.to_owned(), |payoff| format!("{name} {payoff}"))
-            };
-            let seats: Vec<String> = game.result().seats.iter().zip(&planned.seats).map(seat).collect();
             let part = plan.parts[planned.part].part.id.clone();
-            Some(HeadMatch { part, episode: episode.clone(), what: seats.join(" \u{2013} ") })
+            Some(HeadMatch { part, episode: episode.clone(), what: who(plan, game, &planned.seats) })
         };
         games.into_iter().filter_map(link).collect()
     }
 }
 
-/// The model of a spec, its endpoint and how it is prompted; nothing for another agent.
-fn model(spec: &str) -> Vec<(String, String)> {
+/// Who played a match, seat by seat, and what each got.
+fn who(plan: &Plan, game: &Verified, seats: &[usize]) -> String {
+    let seat = |(seat, who): (&SeatResult, &usize)| {
+        let name = plan.agents.get(*who).map_or(seat.name.as_str(), |agent| agent.name.as_str());
+        seat.payoff.map_or_else(|| name.to_owned(), |payoff| format!("{name} {payoff}"))
+    };
+    let seats: Vec<String> = game.result().seats.iter().zip(seats).map(seat).collect();
+    seats.join(" \u{2013} ")
+}
+
+/// The model of a spec, its endpoint and how it is prompted in the parts of the plan; nothing for another agent.
+fn model(plan: &Plan, who: usize, spec: &str) -> Vec<(String, String)> {
     let Ok(spec) = AgentSpec::parse(spec) else { return Vec::new() };
     if spec.class() != AgentClass::Model {
         return Vec::new();
     }
-    let facts = [("Model", "model"), ("Endpoint", "base_url"), ("Prompting", "prompting")];
-    facts.into_iter().filter_map(|(title, name)| Some((title.to_owned(), spec.text(name)?))).collect()
+    let facts = [("Model", "model"), ("Endpoint", "base_url")];
+    let mut out: Vec<(String, String)> =
+        facts.into_iter().filter_map(|(title, name)| Some((title.to_owned(), spec.text(name)?))).collect();
+    let own = plan.parts.iter().enumerate().filter(|(_, part)| part.candidates.contains(&who));
+    let ways = own.filter_map(|(part, _)| spec_in(plan, part, who).ok()?.text("prompting"));
+    let ways: BTreeSet<String> = ways.collect();
+    out.push(("Prompting".to_owned(), ways.into_iter().collect::<Vec<_>>().join(", ")));
+    out
 }
 
 fn result(row: &PartResult) -> HeadResult {
@@ -228,7 +244,23 @@ fn result(row: &PartResult) -> HeadResult {
     }
 }
 
-/// Pictures of a strip.
+/// The means over parts that the suite asks for.
+fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
+    let scores = summaries(plan, results);
+    let one = |summary: &Summary| {
+        let metric = Metric::named(summary.metric_id()).ok();
+        let of = scores.iter().filter(|score| score.summary == summary.id);
+        HeadSummary {
+            summary: summary.id.clone(),
+            digits: metric.map_or(SCORE_RATE.digits, |metric| metric.digits),
+            scores: of.cloned().collect(),
+        }
+    };
+    plan.suite.summaries.iter().map(one).collect()
+}
+
+/// Matches of a part that are shown in pictures, and pictures of each.
+const STRIPS: usize = 2;
 const STRIP: usize = 8;
 
 /// The figures of the suites that were played, each over all runs of its suite.
@@ -246,7 +278,7 @@ fn figures(read: &[Read]) -> Vec<Drawn> {
             Some(table(&other.run.about.run, plan, &other.done, &other.walk, &other.planned))
         });
         let (rows, groups) = (Rows::new(join(tables)), plan.suite.groups());
-        let strips = |part: &str| strip(first, part);
+        let strips = |part: &str| strips(first, plan, part);
         let ground = FigureGround { rows: &rows, groups: &groups, pictures: &strips };
         for figure in &plan.suite.figures {
             let mut drawn = Drawn::of(figure, &ground);
@@ -260,26 +292,31 @@ fn figures(read: &[Read]) -> Vec<Drawn> {
     out
 }
 
-/// Pictures of the first match of a part that was played to its end: the positions in even steps, with the first and the last.
-fn strip(read: &Read, part: &str) -> Strip {
-    let of_part = |game: &&Verified| {
-        let place = read.walk.of_episode(&read.run.about.run, &game.record().header.episode);
-        place.zip(read.plan.as_ref()).is_some_and(|(place, plan)| plan.parts[place.part].part.id == part)
+/// Pictures of the first matches of a part that were played to their end.
+fn strips(read: &Read, plan: &Plan, part: &str) -> Vec<Strip> {
+    let place = |game: &Verified| read.walk.of_episode(&read.run.about.run, &game.record().header.episode);
+    let of_part = |game: &&Verified| place(game).is_some_and(|place| plan.parts[place.part].part.id == part);
+    let mut games: Vec<&Verified> = read.planned.iter().filter(of_part).collect();
+    games.sort_by_key(|game| game.result().order);
+    let strip = |game: &Verified| Strip {
+        name: place(game).map(|place| who(plan, game, &place.seats)).unwrap_or_default(),
+        pictures: pictures(game),
     };
-    let Some(game) = read.planned.iter().filter(of_part).min_by_key(|game| game.result().order) else {
-        return Strip::default();
-    };
+    games.into_iter().take(STRIPS).map(strip).collect()
+}
+
+/// The positions of a match in even steps, with the first and the last.
+fn pictures(game: &Verified) -> Vec<Picture> {
     let mut pictures = Vec::new();
     let mut steps = history::steps(&**game.game(), game.record());
     // The record was verified, so each of its steps can be played.
     while let Some(Ok(step)) = steps.next() {
         if step.played {
-            let svg = step.after.view(Viewer::Public).picture(Viewer::Public).svg;
+            let svg = step.picture(Viewer::Public).still().svg;
             pictures.push(Picture { svg, caption: format!("move {}", pictures.len() + 1) });
         }
     }
     let last = pictures.len().saturating_sub(1);
     let shown: BTreeSet<usize> = (0..STRIP).map(|k| k * last / (STRIP - 1)).collect();
-    let pictures = pictures.into_iter().enumerate().filter(|(k, _)| shown.contains(k)).map(|(_, picture)| picture);
-    Strip { pictures: pictures.collect() }
+    pictures.into_iter().enumerate().filter(|(k, _)| shown.contains(k)).map(|(_, picture)| picture).collect()
 }

@@ -174,8 +174,7 @@ pub(super) fn rows_on(
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
             let here = all.of_part(at);
-            // As an opponent it is not evaluated.
-            let own = if part.part.itself { here.of_first(a) } else { here.clone() }.of_agent(a);
+            let own = here.of_agent(a);
             let samples = own.samples();
             let rated = scale_of(scales, part).and_then(|s| rated(s, name));
             let mut answers = Answers::default();

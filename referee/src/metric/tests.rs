@@ -101,6 +101,60 @@ fn forced_moves_are_neither_attempts_nor_thought() {
     assert_eq!(TIME_PER_MOVE.usual(&own).unwrap().n, count - 1);
 }
 
+/// Where candidates are opponents of each other, only their matches as `a` count for them; for opponents that are not evaluated
+/// all do.
+#[test]
+fn a_candidate_counts_where_it_is_a() {
+    let games = [1, 2, 3].map(|seed| {
+        let mut record = play("tic_tac_toe", &["a", "b"], seed);
+        break_off(&mut record, 3, Reason::Resign, Some(1));
+        verified(record)
+    });
+    let agent = |(name, candidate): (&str, bool)| RowAgent { name: name.to_owned(), candidate };
+    let counted = |only_a: bool| {
+        // a beats b as `a`, then as the opponent; c, which is only an opponent, loses to b.
+        let pairs = [(vec![0, 1], vec![0, 1]), (vec![0, 1], vec![1, 0]), (vec![1, 2], vec![0, 1])];
+        let own =
+            |(game, (players, sides)): (_, (Vec<usize>, Vec<usize>))| Match { sides, ..Match::of(game, 0, players) };
+        let rows = Rows::new(Table {
+            agents: [("a", true), ("b", true), ("c", false)].map(agent).into(),
+            parts: vec![RowPart { only_a, ..RowPart::of_game("part", games[0].game()) }],
+            matches: games.iter().zip(pairs).map(own).collect(),
+            ..Table::default()
+        });
+        [0, 1, 2].map(|agent| SCORE_RATE.usual(&rows.of_agent(agent)).map(|m| (m.value, m.n)))
+    };
+    assert_eq!(counted(false), [Some((1.0, 2)), Some((1.0 / 3.0, 3)), Some((0.0, 1))]);
+    assert_eq!(counted(true), [Some((1.0, 1)), Some((0.5, 2)), Some((0.0, 1))]);
+}
+
+/// 2 and 4 moves in the first cycle, 3 in the second: 6 and 3, with the mean 4.5 and s = 3 / sqrt(2), so 4.5 +- 1.96 * 1.5.
+#[test]
+fn moves_of_a_cycle() {
+    let games = [2, 4, 3].map(|count| {
+        let mut record = play("tic_tac_toe", &["a", "b"], 1);
+        break_off(&mut record, count, Reason::Resign, Some(count % 2));
+        verified(record)
+    });
+    let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
+    let others = [1, 2, 1];
+    let matches = games.iter().enumerate().map(|(k, game)| Match {
+        cycle: k as u64 / 2,
+        order: k,
+        ..Match::of(game, 0, vec![0, others[k]])
+    });
+    let rows = Rows::new(Table {
+        agents: ["a", "b", "c"].map(agent).into(),
+        parts: vec![RowPart::of_game("part", games[0].game())],
+        matches: matches.collect(),
+        ..Table::default()
+    });
+    let all = super::moves::MOVES.usual(&rows).unwrap();
+    assert_eq!((all.value, all.n), (4.5, 2));
+    assert!((all.low.unwrap() - 1.56).abs() < 1e-3 && (all.high.unwrap() - 7.44).abs() < 1e-3, "{all:?}");
+    assert_eq!(super::moves::MOVES.usual(&rows.of_agent(1)).map(|m| m.value), Some(2.5), "2 moves and 3");
+}
+
 #[test]
 fn a_mean_has_an_interval_from_two_on() {
     let mean = |values: &[f64]| mean(&values.iter().copied().collect(), [0.0, 10.0]);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::rating::table::{Interval, Tally};
+use crate::suite::summary::SummaryScore;
 
 /// A run that a report is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -28,6 +29,9 @@ pub struct RunHead {
     pub share: String,
     /// The agents under evaluation.
     pub agents: Vec<HeadAgent>,
+    /// The means over parts that the suite asks for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub summaries: Vec<HeadSummary>,
     /// The file with the transcripts of its matches, beside the report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcripts: Option<String>,
@@ -50,6 +54,17 @@ pub struct HeadAgent {
     pub cost: Option<HeadCost>,
     /// Its results by part.
     pub results: Vec<HeadResult>,
+}
+
+/// A mean over parts, of all agents.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadSummary {
+    /// Its name in the suite.
+    pub summary: String,
+    /// Decimals worth showing to people.
+    pub digits: usize,
+    /// The mean of each agent, and over how many parts.
+    pub scores: Vec<SummaryScore>,
 }
 
 /// What calls cost.

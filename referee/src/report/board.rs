@@ -1,4 +1,6 @@
-//! What every report shows of all games together: a leaderboard, and one picture of the scores.
+//! What every report shows of all games together: one picture of the scores, a leaderboard, and the means over parts.
+
+use std::collections::BTreeSet;
 
 use super::Report;
 use super::figure::Drawn;
@@ -11,14 +13,14 @@ use crate::scale::{AgentRow, Scale};
 /// Agents that have a bar each in every game; more are a matrix.
 const BARS: usize = 4;
 
-/// The leaderboard and the picture, if anybody was evaluated.
+/// Figures that every report of runs may have.
+pub(super) const OVERALL: &str = "overall";
+pub(super) const LEADERBOARD: &str = "leaderboard";
+pub(super) const SUMMARIES: &str = "summaries";
+
+/// The picture, the leaderboard and the means over parts, if anybody was evaluated.
 pub(super) fn boards(report: &Report) -> Vec<Drawn> {
-    let mut agents: Vec<&str> = Vec::new();
-    for agent in report.runs.iter().flat_map(|run| &run.agents) {
-        if !agents.contains(&agent.name.as_str()) {
-            agents.push(&agent.name);
-        }
-    }
+    let mut agents = compared(report);
     if agents.is_empty() {
         return Vec::new();
     }
@@ -26,12 +28,41 @@ pub(super) fn boards(report: &Report) -> Vec<Drawn> {
     // A stable sort: equals stay in the order of the runs.
     agents.sort_by(|a, b| rated(b).total_cmp(&rated(a)));
     let rows: Vec<String> = agents.iter().map(|name| (*name).to_owned()).collect();
-    vec![overall(report, &agents, &rows), leaderboard(report, &agents, rows)]
+    let mut out = vec![overall(report, &agents, &rows), leaderboard(report, &agents, rows.clone())];
+    out.extend(summaries(report, &agents, rows));
+    out
 }
 
-/// What a scale is called.
-pub(super) fn name_of(scale: &Scale) -> String {
-    scale.part.clone().unwrap_or_else(|| scale.title.clone())
+/// The agents that are compared over all parts, each once. Where some played several parts, those that played one alone are left
+/// out: they are variants of a study, and the suite's figures show them.
+fn compared(report: &Report) -> Vec<&str> {
+    let mut played: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+    for agent in report.runs.iter().flat_map(|run| &run.agents) {
+        let parts = agent.results.iter().map(|result| result.part.as_str());
+        match played.iter_mut().find(|(name, _)| *name == agent.name) {
+            Some((_, known)) => known.extend(parts),
+            None => played.push((&agent.name, parts.collect())),
+        }
+    }
+    let several = played.iter().any(|(_, parts)| parts.len() > 1);
+    played.into_iter().filter(|(_, parts)| !several || parts.len() > 1).map(|(name, _)| name).collect()
+}
+
+/// What each scale is called: its part, with the parameters in which scales of one part differ.
+pub(super) fn names(scales: &[Scale]) -> Vec<String> {
+    let params = |scale: &Scale| -> Vec<String> {
+        let list = scale.string.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
+        list.split(',').map(str::to_owned).collect()
+    };
+    let name = |scale: &Scale| {
+        let Some(part) = &scale.part else { return scale.title.clone() };
+        let others = scales.iter().filter(|other| other.part == scale.part && other.string != scale.string);
+        let others: Vec<Vec<String>> = others.map(params).collect();
+        let own = params(scale).into_iter().filter(|own| others.iter().any(|other| !other.contains(own)));
+        let own: Vec<String> = own.collect();
+        if own.is_empty() { part.clone() } else { format!("{part} ({})", own.join(", ")) }
+    };
+    scales.iter().map(name).collect()
 }
 
 fn row<'s>(scale: &'s Scale, name: &str) -> Option<&'s AgentRow> {
@@ -51,42 +82,108 @@ fn mean_rating(report: &Report, name: &str) -> Option<Measure> {
     Some(Measure { value: agent.rating?, low: agent.low, high: agent.high, n: 1 })
 }
 
+/// The parts in which somebody has a share of the points, in the order of the suites: the suite and the part.
+fn scored(report: &Report) -> Vec<(&str, &str)> {
+    let mut out = Vec::new();
+    for run in &report.runs {
+        for result in run.agents.iter().flat_map(|agent| &agent.results).filter(|result| result.score.is_some()) {
+            let part = (run.suite.as_str(), result.part.as_str());
+            if !out.contains(&part) {
+                out.push(part);
+            }
+        }
+    }
+    out
+}
+
+/// The share of the points of an agent in a part: in the first run that has it.
+fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Measure> {
+    let runs = report.runs.iter().filter(|run| run.suite == suite);
+    let agents = runs.flat_map(|run| &run.agents).filter(|agent| agent.name == name);
+    let result =
+        agents.flat_map(|agent| &agent.results).find(|result| result.part == part && result.score.is_some())?;
+    let score = result.score?;
+    Some(Measure { value: score.value, low: Some(score.low), high: Some(score.high), n: result.tally.games() })
+}
+
 fn overall(report: &Report, agents: &[&str], rows: &[String]) -> Drawn {
     let axis = Axis { title: "Score".into(), unit: SCORE_RATE.unit.into(), digits: 2 };
-    let scored: Vec<&Scale> =
-        report.scales.iter().filter(|s| agents.iter().any(|name| score(s, name).is_some())).collect();
+    let parts = scored(report);
+    let title = |&(suite, part): &(&str, &str)| {
+        let twice = parts.iter().any(|other| other.1 == part && other.0 != suite);
+        if twice { format!("{suite}: {part}") } else { part.to_owned() }
+    };
     let column = |name: String| Column { name, axis: axis.clone(), ..Column::default() };
     let (kind, grid) = if agents.len() <= BARS {
-        let cells = scored.iter().map(|scale| agents.iter().map(|name| score(scale, name)).collect());
+        let cells = parts.iter().map(|&part| agents.iter().map(|name| share(report, part, name)).collect());
         let grid = Grid {
-            corner: "Game".into(),
-            rows: scored.iter().map(|scale| name_of(scale)).collect(),
+            corner: "Part".into(),
+            rows: parts.iter().map(title).collect(),
             columns: rows.iter().cloned().map(column).collect(),
             cells: cells.collect(),
             ..Grid::default()
         };
         ("bars", grid)
     } else {
-        let cells = agents.iter().map(|name| scored.iter().map(|scale| score(scale, name)).collect());
+        let cells = agents.iter().map(|name| parts.iter().map(|&part| share(report, part, name)).collect());
         let grid = Grid {
             corner: "Agent".into(),
             rows: rows.to_vec(),
-            columns: scored.iter().map(|scale| column(name_of(scale))).collect(),
+            columns: parts.iter().map(title).map(column).collect(),
             cells: cells.collect(),
             ..Grid::default()
         };
         ("matrix", grid)
     };
     Drawn {
-        id: "overall".into(),
-        title: "All games".into(),
+        id: OVERALL.into(),
+        title: "All parts".into(),
         kind: kind.into(),
-        caption: "The share of the points in each game against the opponents of the suite, with 95 % intervals. Games that cannot be won \
-                  against somebody have no share."
+        caption: "The share of the points in each part, with 95 % intervals. Games that cannot be won against somebody have no share. \
+                  Agents that played one part of several stand in the figures of the suite."
             .into(),
         pages: vec![Page { name: String::new(), data: Data::Grid(grid) }],
         measures: Vec::new(),
     }
+}
+
+/// The means over parts that the suites ask for; nothing without any.
+fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Drawn> {
+    let mut columns: Vec<Column> = Vec::new();
+    let mut cells: Vec<Vec<Option<Measure>>> = vec![Vec::new(); agents.len()];
+    let several = report.runs.iter().any(|run| run.suite != report.runs[0].suite);
+    for run in &report.runs {
+        for summary in &run.summaries {
+            let under = if several { run.suite.clone() } else { String::new() };
+            let at = columns.iter().position(|known| known.name == summary.summary && known.under == under);
+            let at = at.unwrap_or_else(|| {
+                let axis = Axis { title: summary.summary.clone(), unit: String::new(), digits: summary.digits };
+                columns.push(Column { under, name: summary.summary.clone(), axis });
+                cells.iter_mut().for_each(|cells| cells.push(None));
+                columns.len() - 1
+            });
+            for (name, cells) in agents.iter().zip(&mut cells) {
+                let own = summary.scores.iter().find(|score| score.agent == *name);
+                cells[at] = cells[at].or_else(|| own.map(|score| Measure::plain(score.value, score.parts as u64)));
+            }
+        }
+    }
+    let data = Data::Grid(Grid {
+        corner: "Agent".into(),
+        rows,
+        columns,
+        cells,
+        highlight: Some(Highlight::Best),
+        ..Grid::default()
+    });
+    (!data.is_empty()).then(|| Drawn {
+        id: SUMMARIES.into(),
+        title: "Means over parts".into(),
+        kind: "table".into(),
+        caption: "The suite's summaries: the mean of a metric over the parts in which the agent has a value.".into(),
+        pages: vec![Page { name: String::new(), data }],
+        measures: Vec::new(),
+    })
 }
 
 fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> Drawn {
@@ -108,8 +205,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> Drawn {
     let first =
         |name: &&str| vec![mean_rating(report, name), mean_rating(report, name).and_then(|m| whole(m.n)), needed(name)];
     let mut cells: Vec<Vec<Option<Measure>>> = agents.iter().map(first).collect();
-    for scale in &report.scales {
-        let under = name_of(scale);
+    for (scale, under) in report.scales.iter().zip(names(&report.scales)) {
         let levels: Vec<Option<Measure>> = agents.iter().map(|name| level(report, scale, name)).collect();
         let of = |interval: Interval, n| Measure {
             value: interval.value,
@@ -132,7 +228,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> Drawn {
         }
     }
     Drawn {
-        id: "leaderboard".into(),
+        id: LEADERBOARD.into(),
         title: "Leaderboard".into(),
         kind: "table".into(),
         caption: "Ratings in Elo points with 95 % intervals; over all games it is the mean of the games. Blocks for \u{b1}30: how many \

@@ -6,6 +6,7 @@ use minijinja::{Environment, UndefinedBehavior, context, escape_formatter};
 use serde::Serialize;
 
 use super::Report;
+use super::board::{LEADERBOARD, OVERALL, SUMMARIES, names};
 use super::figure::{Drawn, STYLE};
 use super::text::{clean, number};
 use crate::metric::USUAL;
@@ -30,11 +31,18 @@ pub(super) fn page(report: &Report) -> String {
     let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
     let cells: Vec<Vec<Vec<Cell>>> =
         report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
-    let figures: Vec<Shown> = report.figures.iter().map(shown).collect();
+    let (boards, figures): (Vec<&Drawn>, Vec<&Drawn>) =
+        report.figures.iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
+    let (overall, figures): (Vec<&Drawn>, Vec<&Drawn>) = figures.into_iter().partition(|figure| figure.id == OVERALL);
+    let [overall, boards, figures] =
+        [overall, boards, figures].map(|of| Value::from(Serde(of.into_iter().map(shown).collect::<Vec<Shown>>())));
     let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
     let context = context! {
         style => Value::from_safe_string(STYLE.to_owned()),
-        figures => Value::from(Serde(figures)),
+        overall,
+        boards,
+        figures,
+        names => names(&report.scales),
         runs => Value::from(Serde(&report.runs)),
         links => Value::from(Serde(links)),
         report => Value::from(Serde(report)),

@@ -174,20 +174,34 @@ fn from_lines_to_the_report() {
 }
 
 fn with_runs() -> Report {
-    use super::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, RunHead};
+    use super::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, HeadSummary, RunHead};
+    use crate::rating::table::Tally;
+    use crate::suite::summary::SummaryScore;
     let agent = |name: &str| HeadAgent {
         name: name.into(),
         spec: "llm model=m\u{202e}<i>".into(),
         model: vec![("Model".into(), "m".into()), ("Endpoint".into(), "a place".into())],
         cost: Some(HeadCost { calls: 7, tokens_in: 4321, tokens_out: 99, usd: 0.125, unpriced: 0, hours: 1.5 }),
-        results: vec![HeadResult { part: "ttt".into(), level: Some(2), ..HeadResult::default() }],
+        results: vec![HeadResult {
+            part: "ttt".into(),
+            tally: Tally { wins: 3, draws: 0, losses: 1 },
+            score: Tally { wins: 3, draws: 0, losses: 1 }.score(),
+            level: Some(2),
+            ..HeadResult::default()
+        }],
     };
+    let mean = |agent: &str, value| SummaryScore { summary: "nra".into(), agent: agent.into(), parts: 2, value };
     let run = RunHead {
         run: "first".into(),
         suite: "quick".into(),
         version: 3,
         digest: "d1ge57".into(),
         agents: vec![agent("<b>&co"), agent("mcts, 100")],
+        summaries: vec![HeadSummary {
+            summary: "nra".into(),
+            digits: 3,
+            scores: vec![mean("<b>&co", 0.25), mean("mcts, 100", -0.5)],
+        }],
         transcripts: Some("transcripts-first.html".into()),
         matches: vec![HeadMatch {
             part: "ttt".into(),
@@ -203,6 +217,21 @@ fn with_runs() -> Report {
         .filter(|scale| scale.game == "tic_tac_toe")
         .for_each(|scale| scale.part = Some("ttt".into()));
     report.with_runs(vec![run], Vec::new())
+}
+
+/// A part that sweeps a parameter has several scales; each is called by what sets it apart.
+#[test]
+fn scales_of_one_part_have_names_of_their_own() {
+    let mut report = sample();
+    let [first, second] = [0, 1].map(|first| {
+        let mut scale = report.scales[0].clone();
+        (scale.part, scale.string) =
+            (Some("towers".into()), format!("tower_defense(rounds=10,first={first},rules=paper)"));
+        scale
+    });
+    report.scales = vec![first, second, report.scales[0].clone()];
+    report.scales[2].part = Some("alone".into());
+    assert_eq!(super::board::names(&report.scales), ["towers (first=0)", "towers (first=1)", "alone"]);
 }
 
 #[test]
@@ -238,6 +267,22 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
     assert!(csv.contains(&format!("\"mcts, 100\",all games,Blocks for \u{b1}30,{needed},")), "{csv}");
     assert!(csv.contains("\"mcts, 100\",ttt,Level,2,"), "{csv}");
     assert!(!csv.contains("random,"), "only who is evaluated");
+    // The share of the points in a part is that of the run, and the suite's means stand beside.
+    // A variant that played one part of several is left out.
+    let mut studied = with_runs();
+    let ran = &mut studied.runs[0].agents;
+    ran[0].results.push(super::about::HeadResult { part: "other".into(), ..Default::default() });
+    let left = studied.clone().with_runs(studied.runs.clone(), Vec::new());
+    let figure::data::Data::Grid(grid) =
+        &left.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data
+    else {
+        panic!("no table")
+    };
+    assert_eq!(grid.rows, ["<b>&co"]);
+    let csv_of = |id: &str| report.figures.iter().find(|figure| figure.id == id).unwrap().pages[0].data.to_csv();
+    assert!(csv_of("overall").contains("ttt,,\"mcts, 100\",0.75,"), "{}", csv_of("overall"));
+    assert!(csv_of("summaries").contains("\"mcts, 100\",,nra,-0.5,,,2"), "{}", csv_of("summaries"));
+    assert!(html.contains("<a href=\"#figure-summaries\">Means over parts</a>"));
     let names: Vec<String> = report.files().into_iter().map(|(name, _)| name).collect();
     for name in
         ["report.html", "report.json", "figures/leaderboard.tex", "figures/leaderboard.csv", "figures/overall.svg"]

@@ -74,6 +74,11 @@ impl Summary {
         grouped && !self.except.contains(&part.id)
     }
 
+    /// The id of the metric that it averages.
+    pub fn metric_id(&self) -> &str {
+        self.metric.split(' ').next().unwrap_or_default()
+    }
+
     /// What it averages of a part, as results name it: the metric as it is written, else the first with this id, whatever its
     /// arguments. `None` if the part asks for neither.
     pub fn asked(&self, part: &Part) -> Option<String> {

@@ -3,6 +3,7 @@
 Needs trueskill, scipy, numpy, networkx, open_spiel and cvxpy. The numbers that go in are written here or drawn from a seed.
 """
 
+import fractions
 import json
 import math
 import pathlib
@@ -134,6 +135,31 @@ def of_alpha_rank():
     return out
 
 
+def exact(game, masses):
+    """The equilibrium in fractions. The solver's masses say what is played; equal strategies share what one of them would have."""
+    game = [[fractions.Fraction(x).limit_denominator(10**6) for x in row] for row in game]
+    played = [k for k, mass in enumerate(masses) if mass > 1e-6]
+    alike = {}
+    for k in played:
+        alike.setdefault(tuple(game[k]), []).append(k)
+    first = [group[0] for group in alike.values()]
+    # Every strategy that is played gets 0 against p, and p sums to 1: Gaussian elimination.
+    rows = [[game[i][j] for j in first] + [fractions.Fraction(0)] for i in first]
+    rows.append([fractions.Fraction(1)] * (len(first) + 1))
+    for column in range(len(first)):
+        pivot = next(r for r in range(column, len(rows)) if rows[r][column])
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        rows[column] = [x / rows[column][column] for x in rows[column]]
+        for r in range(len(rows)):
+            if r != column:
+                rows[r] = [x - rows[r][column] * y for x, y in zip(rows[r], rows[column])]
+    out = [0.0] * len(game)
+    for row, group in zip(rows, alike.values()):
+        for k in group:
+            out[k] = float(row[-1] / len(group))
+    return out
+
+
 def of_nash():
     out = []
     paper = [[0, 1, -1], [-1, 0, 1], [1, -1, 0]]
@@ -152,7 +178,8 @@ def of_nash():
     games.append([copied[0][:], *copied])
     for game in games:
         game = np.array(game, dtype=float)
-        out.append({"game": game.tolist(), "masses": [float(x) for x in _max_entropy_symmetric_nash(game, eps=0.0)[:, 0]]})
+        masses = [float(x) for x in _max_entropy_symmetric_nash(game, eps=0.0)[:, 0]]
+        out.append({"game": game.tolist(), "masses": masses, "exact": exact(game.tolist(), masses)})
     return out
 
 

@@ -58,6 +58,9 @@ pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     if page.starts_with("docs") && !path.canonicalize().unwrap().starts_with(book) {
         return Err("a page of the book cannot link to a file outside of docs/".into());
     }
+    if path.extension().is_some_and(|kind| kind == "html") && super::read(&path).contains(&format!("id=\"{anchor}\"")) {
+        return Ok(());
+    }
     if anchor.is_empty() || anchors(&super::read(&path)).iter().any(|a| a == anchor) {
         return Ok(());
     }

@@ -5,6 +5,7 @@
 mod links;
 mod pages;
 mod protocol;
+mod suites;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -69,6 +69,19 @@ fn block_k_is_played_from_line_k_for_a_number_of_decisions() {
     }
     let lengths: Vec<usize> = starts.values().map(|all| all[0].len()).collect();
     assert_eq!(lengths, [2, 3, 2, 3, 0]);
+    // Nobody played the start that was given: its marks are not counted, and not shown.
+    let file = place.of_run("r", "episodes.jsonl").display().to_string();
+    for (line, record) in
+        (1..).zip(of_run(&place, "r")).filter(|(_, record)| record.header.episode.starts_with("r.four."))
+    {
+        let shown = place.ludex(&["replay", &format!("{file}:{line}"), "--marks"]);
+        let plies = shown
+            .well()
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["ply"].as_u64().unwrap());
+        let plies: Vec<u64> = plies.collect();
+        assert!(!plies.is_empty() && plies.iter().all(|ply| *ply > u64::from(record.header.start)), "{plies:?}");
+    }
     // Both seats of a block begin at the same start.
     assert!(starts.values().all(|all| all.iter().all(|start| *start == all[0])));
     assert_eq!(starts["four 0"].len(), 2);

@@ -61,6 +61,20 @@ fn strong_and_weak_stand_ins_are_rated_in_the_right_order() {
     assert!(ratings.windows(2).all(|r| r[0] + 100.0 < r[1]), "{ratings:?}");
 }
 
+/// The report says how a model was prompted, which the suite may decide.
+#[test]
+fn a_report_says_how_a_model_was_prompted() {
+    let place = Place::new();
+    let suite = "name = \"asked\"\nversion = 1\ntitle = \"Asked\"\n[llm]\nprompting = \"parts\"\n\
+        [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\n";
+    fs::write(place.path("asked.toml"), suite).unwrap();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let model = stub.model("m", "");
+    assert!(place.ludex(&["evaluate", "--agent", &model, "--suite", "asked.toml", "--run", "r"]).ok);
+    let page = fs::read_to_string(place.of_run("r", "report.html")).unwrap();
+    assert!(page.contains("<dt>Prompting</dt><dd>parts</dd>"), "{page}");
+}
+
 #[test]
 fn ten_kills_cost_no_call_twice_and_change_nothing() {
     let place = Place::new();
@@ -116,6 +130,52 @@ fn estimates_are_near_what_is_used() {
         }
         near("dollars", estimate["usd"].as_f64().unwrap(), usage("usd"));
     }
+}
+
+/// A small run of the same model tells what its moves use, in each game and way of prompting, with what faults cost. Both games have
+/// a fixed number of moves, so that nothing but these uses is estimated.
+#[test]
+fn a_pilot_tells_what_a_move_uses() {
+    let place = Place::new();
+    let part = |id: &str, game: &str| {
+        format!(
+            "[[part]]\nid = \"{id}\"\ngame = \"{game}\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 6\n"
+        )
+    };
+    let suite = "name = \"ways\"\nversion = 1\ntitle = \"Ways\"\n\
+        [[variant]]\nname = \"cot\"\nllm = { prompting = \"cot\" }\n[[variant]]\nname = \"refined\"\nllm = { prompting = \"self_refine\" }\n";
+    let parts =
+        [part("auction", "first_sealed_auction"), part("dilemma", "iterated_prisoners_dilemma(num_repetitions=4)")];
+    fs::write(place.path("ways.toml"), suite.to_owned() + &parts.concat()).unwrap();
+    // Answers that no guess knows, and faults, after which it is asked again.
+    let stub = Stub::start(&place, &["--agent", "random", "--out-tokens", "900", "--malformed", "0.2"]);
+    let model = stub.model("m", "price_in=1 price_out=5");
+    let line = |more: &[&str]| {
+        let all = [&["evaluate", "--agent", &model, "--suite", "ways.toml", "--json"], more].concat();
+        place.ludex(&all).json()
+    };
+    line(&["--run", "pilot", "--scale", "0.5"]);
+    let plain = line(&["--estimate", "--like", "random"]);
+    let piloted = line(&["--estimate", "--like", "random", "--pilot", "pilot"]);
+    let used = line(&["--run", "whole"]);
+    assert!(plain["guesses"].to_string().contains("--pilot RUN"), "{plain}");
+    assert_eq!(piloted["guesses"].as_array().unwrap().len(), 0, "{piloted}");
+    let off = |estimate: &Value, name: &str| {
+        let used = used["usage"][name].as_f64().unwrap();
+        estimate["total"][name].as_f64().unwrap() / used - 1.0
+    };
+    for name in ["calls", "tokens_in", "tokens_out", "usd"] {
+        assert!(off(&piloted, name).abs() < 0.25, "{name}: {} of {used}", off(&piloted, name));
+    }
+    assert!(off(&plain, "tokens_out").abs() > 0.25, "a guess is not that good");
+    // A part that the pilot did not play is guessed, and named.
+    line(&["--run", "half", "--only", "dilemma", "--scale", "0.1"]);
+    let half = line(&["--estimate", "--like", "random", "--pilot", "half"]);
+    assert!(half["guesses"][0].as_str().unwrap().contains(" in auction:"), "{half}");
+    let bare = ["evaluate", "--agent", "random", "--suite", "ways.toml", "--run", "bare"];
+    place.ludex(&bare).well();
+    let wrong = place.ludex(&["evaluate", "--agent", &model, "--suite", "ways.toml", "--estimate", "--pilot", "bare"]);
+    assert!(wrong.fails().contains("no match with calls"), "{}", wrong.err);
 }
 
 /// Every prompting method in every game there is: whatever the endpoint is asked, it comes to moves.

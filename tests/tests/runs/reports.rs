@@ -35,6 +35,27 @@ fn read_in(place: &Place, folder: &str) -> String {
     fs::read_to_string(place.path(folder).join("report.html")).unwrap()
 }
 
+/// A record by other rules is not counted anywhere: the report names it, and a run that holds one is not continued.
+#[test]
+fn a_record_by_other_rules_is_not_counted() {
+    let place = Place::new();
+    fs::write(place.path("small.toml"), SUITE).unwrap();
+    let line = ["evaluate", "--agent", "random", "--suite", "small.toml", "--run", "a", "--json"];
+    let all = place.ludex(&line).json()["matches"].as_u64().unwrap();
+    let file = place.of_run("a", "episodes.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let record: Value = serde_json::from_str(first).unwrap();
+    let rules = record["rules"].as_u64().unwrap();
+    fs::write(&file, format!("{}\n{rest}", first.replacen(&format!("\"rules\":{rules}"), "\"rules\":99", 1))).unwrap();
+    let ran = place.ludex(&["report", "a", "--out", "r", "--json"]);
+    let page = read_in(&place, "r");
+    assert!(page.contains(&format!("{} verified episodes", all - 1)) && page.contains("1 refused"), "{}", ran.err);
+    assert!(page.contains("played by rules 99"), "the report says why");
+    let again = place.ludex(&line);
+    assert!(again.fails().contains("rules 99"), "{}{}", again.out, again.err);
+}
+
 #[test]
 fn two_runs_stand_in_one_report() {
     let place = Place::new();

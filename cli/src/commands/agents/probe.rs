@@ -54,7 +54,7 @@ pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> a
 /// USD of a question, where the prices are known.
 fn usd(spec: &AgentSpec, probe: &Probe) -> Option<f64> {
     let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| tokens.round() as u64);
-    llm::usd(spec, tokens_in, tokens_out).ok().flatten()
+    llm::usd(spec, tokens_in, 0, tokens_out).ok().flatten()
 }
 
 fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, passed: bool) -> io::Result<()> {

@@ -98,7 +98,7 @@ fn words_go_with_moves() {
     let canonical = json!({ "offer": [0, 1, 3], "say": "Or so?" });
     assert_eq!(s.read(1, &Move::Document(said)), Ok(Heard::Said(canonical.clone())));
     let seen = s.seen_said(Viewer::Public, 1, &canonical);
-    assert_eq!(seen.text.as_deref(), Some("says: Or so?\nOffer: Hat: 0, Ball: 1, Apple: 3"));
+    assert_eq!(seen.text.as_deref(), Some("says: \"Or so?\"\nOffer: Hat: 0, Ball: 1, Apple: 3"));
     s.play_said(1, &canonical).unwrap();
     play(&mut *s, "It's a Deal");
     assert_eq!(s.turn(), Turn::Over);

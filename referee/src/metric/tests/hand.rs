@@ -84,6 +84,8 @@ fn tables_of_matches() {
     assert!((skill - 29.395_83).abs() < 1e-4, "{skill}");
     let change = value(win, "trueskill of=change", "B").unwrap().number().unwrap().value;
     assert!((change - 4.395_83).abs() < 1e-4, "{change}");
+    near(win, "trueskill of=sigma", "A", 7.171_475_587_326_186);
+    near(win, "trueskill of=conservative", "A", 29.395_832_019_999_16 - 3.0 * 7.171_475_587_326_186);
     // A won 3 of 4; rewards 5 + 0 + 4 + 6 against 1 + 3 + 0 + 0.
     near(MATCHES, "nra", "A", 0.5);
     near(MATCHES, "nra form=reward", "A", 11.0 / 19.0);
@@ -93,6 +95,47 @@ fn tables_of_matches() {
     near(MATCHES, "first_seat", "nobody", 4.0 / 6.0);
     // A went first in 1 and 6, and won both; of 3 and 4 it won one.
     near(MATCHES, "fma of=score_rate", "A", 0.5);
+}
+
+#[test]
+fn tables_of_pairs() {
+    let Some(Value::Matrix(all)) = value(MATCHES, "crosstable", "nobody") else { panic!("no matrix") };
+    assert_eq!((&all.rows, &all.columns), (&["A", "B", "C"].map(str::to_owned).to_vec(), &all.rows));
+    let score = |a: usize, b: usize| all.cells[a][b].map(|m| (m.value, m.n));
+    let want = [
+        [None, Some((1.0, 2)), Some((0.5, 2))],
+        [Some((0.0, 2)), None, Some((1.0, 2))],
+        [Some((0.5, 2)), Some((0.0, 2)), None],
+    ];
+    assert_eq!([0, 1, 2].map(|a| [0, 1, 2].map(|b| score(a, b))), want, "each beat the next twice, A and C one each");
+    // Wilson for 1 of 2: 1/2 +- (z sqrt(1/8 + z^2/16)) / (1 + z^2/2), for 2 of 2 the lower end is 2 / (2 + z^2).
+    let z = 1.959_963_984_540_054_f64;
+    let half = z * (0.125 + z * z / 16.0).sqrt() / (1.0 + z * z / 2.0);
+    let ends = |a: usize, b: usize| all.cells[a][b].map(|m| [m.low.unwrap(), m.high.unwrap()]).unwrap();
+    for (got, want) in [(ends(0, 2), [0.5 - half, 0.5 + half]), (ends(0, 1), [2.0 / (2.0 + z * z), 1.0])] {
+        assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-9), "{got:?} is not {want:?}");
+    }
+}
+
+/// Each pair has its seats fixed, and meets four times. Without circles, each difference of ratings follows from one pair alone:
+/// 3 of 4 are odds of 3, 400 log 3 points. A on seat 0 and C on seat 1 are equal; B is below on both seats.
+#[test]
+fn ratings_by_seat() {
+    let match_of = |(k, (a, b, score)): (usize, (&str, &str, u8))| format!("p,0,{k},{a},{b},{score}\n");
+    let met = [("A", "B", [1, 1, 1, 0]), ("A", "C", [1, 0, 1, 0]), ("B", "C", [0, 0, 0, 1])];
+    let each = met.iter().flat_map(|(a, b, scores)| scores.map(|score| (*a, *b, score)));
+    let table: String = each.enumerate().map(match_of).collect();
+    let table = format!("part,cycle,order,a,b,score_a\n{table}");
+    let x = 200.0 * 3f64.log10();
+    for (agent, want) in
+        [("A", &[("seat 0", x)][..]), ("B", &[("seat 0", -x), ("seat 1", -x)][..]), ("C", &[("seat 1", x)][..])]
+    {
+        let Some(Value::Shares(got)) = value(&table, "seat_rating", agent) else { panic!("{agent}") };
+        let got: Vec<(&str, f64)> = got.iter().map(|(name, m)| (name.as_str(), m.value)).collect();
+        let alike =
+            got.len() == want.len() && got.iter().zip(want).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-4);
+        assert!(alike, "{agent}: {got:?} is not {want:?}");
+    }
 }
 
 #[test]

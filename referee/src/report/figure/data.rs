@@ -196,6 +196,9 @@ pub struct Arrows {
 /// Pictures in a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Strip {
+    /// Whose match it is, and how it ended; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// The pictures.
     pub pictures: Vec<Picture>,
 }
@@ -207,6 +210,16 @@ pub struct Picture {
     pub svg: String,
     /// What it shows.
     pub caption: String,
+}
+
+impl Points {
+    /// Whether labels tell points apart: they do not where several points of one group have the same.
+    pub(crate) fn labels_differ(&self) -> bool {
+        match self.groups.as_slice() {
+            [only] if only.points.len() > 1 => only.points.iter().any(|p| p.label != only.points[0].label),
+            _ => true,
+        }
+    }
 }
 
 impl Data {

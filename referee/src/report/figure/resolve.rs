@@ -25,8 +25,8 @@ pub struct Ground<'r, 'a> {
     pub rows: &'r Rows<'a>,
     /// The groups of parts: their names, and the ids of their parts.
     pub groups: &'r [(String, Vec<String>)],
-    /// Pictures of a part's matches, by its id.
-    pub pictures: &'r dyn Fn(&str) -> Strip,
+    /// Pictures of some of a part's matches, by its id.
+    pub pictures: &'r dyn Fn(&str) -> Vec<Strip>,
 }
 
 /// What a number is asked of.
@@ -111,8 +111,8 @@ impl Figure {
             };
             spots = spots.iter().flat_map(each).collect();
         }
-        let pages = spots.into_iter().map(|(name, spot)| Page { name, data: self.data(ground, &spot) });
-        let mut pages: Vec<Page> = pages.collect();
+        let mut pages: Vec<Page> =
+            spots.into_iter().flat_map(|(name, spot)| self.pages_at(ground, name, &spot)).collect();
         if pages.iter().any(|page| !page.data.is_empty()) {
             pages.retain(|page| !page.data.is_empty());
         } else {
@@ -121,19 +121,29 @@ impl Figure {
         pages
     }
 
-    fn data(&self, ground: &Ground, spot: &Spot) -> Data {
+    /// The drawing of a spot; of matches in pictures, one for each match.
+    fn pages_at(&self, ground: &Ground, name: String, spot: &Spot) -> Vec<Page> {
         let needs = Kind::named(&self.kind).map_or(Needs::Cells, Kind::needs);
-        match needs {
+        let data = match needs {
             Needs::Cells => Data::Grid(self.grid(ground, spot)),
             Needs::Lines => Data::Lines(self.lines(ground, spot)),
             Needs::Spreads => Data::Boxes(self.boxes(ground, spot)),
             Needs::Pairs => Data::Points(self.points(ground, spot)),
             Needs::Graph => Data::Arrows(self.arrows(ground, spot)),
             Needs::Pictures => {
-                let parts = spot.parts.iter().map(|&part| (ground.pictures)(&ground.rows.parts()[part].id));
-                Data::Strip(Strip { pictures: parts.flat_map(|strip| strip.pictures).collect() })
+                let strips = spot.parts.iter().flat_map(|&part| (ground.pictures)(&ground.rows.parts()[part].id));
+                let page = |strip: Strip| {
+                    let heads = [&name, &strip.name].into_iter().filter(|head| !head.is_empty());
+                    Page { name: heads.map(String::as_str).collect::<Vec<_>>().join(", "), data: Data::Strip(strip) }
+                };
+                let pages: Vec<Page> = strips.map(page).collect();
+                if !pages.is_empty() {
+                    return pages;
+                }
+                Data::Strip(Strip::default())
             }
-        }
+        };
+        vec![Page { name, data }]
     }
 
     /// The items of an axis.

@@ -1,5 +1,7 @@
 //! Points of a plane with their names.
 
+use std::collections::BTreeSet;
+
 use super::axes::{Scale, Sign, below, left, legend, room};
 use super::data::Points;
 use super::svg::{Hold, Svg, WIDTH, fit, n, width};
@@ -28,16 +30,23 @@ fn draw(data: &Points, title: &str) -> String {
     // What is taken: marks first, so that no name covers one.
     let mut taken: Vec<[f64; 4]> =
         points().map(|p| [x.at(p.x) - 5.0, y.at(p.y) - 5.0, x.at(p.x) + 5.0, y.at(p.y) + 5.0]).collect();
+    // Where all points are of one agent, the heading names it.
+    let named = data.labels_differ();
     for (k, group) in data.groups.iter().enumerate() {
+        // Equal points have one mark.
+        let mut seen = BTreeSet::new();
         for p in &group.points {
             let said = |v: f64, digits| number(Some(v), digits);
-            let name = [group.name.as_str(), p.label.as_str()];
+            let name = [group.name.as_str(), if named { p.label.as_str() } else { "" }];
             let name = name.into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");
-            let tip = format!("{name}: {}, {}", said(p.x, data.x.digits), said(p.y, data.y.digits));
-            svg.mark(k, [x.at(p.x), y.at(p.y)], &tip);
+            let name = if name.is_empty() { name } else { format!("{name}: ") };
+            let tip = format!("{name}{}, {}", said(p.x, data.x.digits), said(p.y, data.y.digits));
+            if seen.insert(tip.clone()) {
+                svg.mark(k, [x.at(p.x), y.at(p.y)], &tip);
+            }
         }
     }
-    for p in points().filter(|p| !p.label.is_empty()) {
+    for p in points().filter(|p| named && !p.label.is_empty()) {
         if let Some((at, text)) = place(p, [x.at(p.x), y.at(p.y)], [from, right, top, bottom], &mut taken) {
             svg.text(Hold::Start, "small", at, &text);
         }

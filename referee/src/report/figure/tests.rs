@@ -154,7 +154,7 @@ fn strip() -> Strip {
     let picture = |k: usize| Picture { svg: board.into(), caption: format!("Move {k}") };
     let mut pictures: Vec<Picture> = (1..6).map(picture).collect();
     pictures[4].caption = HOSTILE.into();
-    Strip { pictures }
+    Strip { name: String::new(), pictures }
 }
 
 /// Every drawing: its file's name, its kind and its data.
@@ -281,6 +281,22 @@ fn csv_and_json_have_the_same_numbers_whole() {
     assert_eq!(lines(Data::Points(points(12, 3))), 12);
     assert_eq!(lines(Data::Arrows(arrows(5, None))), arrows(5, None).graph.edges.len());
     assert_eq!(lines(Data::Strip(strip())), 5);
+}
+
+#[test]
+fn points_of_one_agent_are_not_named_again_and_equal_ones_have_one_mark() {
+    let point = |x: f64, label: &str| Point { x, y: 2.0, label: label.into() };
+    let drawn = |points: Vec<Point>| {
+        let data =
+            Data::Points(Points { groups: vec![PointGroup { name: String::new(), points }], ..Points::default() });
+        (Kind::named("scatter").unwrap().draw(&data, "T"), data.to_table(), data.to_csv())
+    };
+    let (svg, table, csv) = drawn(vec![point(1.0, "me"), point(3.0, "me"), point(1.0, "me")]);
+    assert_eq!((svg.matches("class=\"dot").count(), svg.contains("me")), (2, false), "{svg}");
+    assert!(!table.contains("me<") && table.matches("<tr>").count() == 4, "{table}");
+    assert_eq!(csv.matches("me,").count(), 3, "the numbers in files are whole");
+    let (svg, table, _) = drawn(vec![point(1.0, "me"), point(3.0, "you")]);
+    assert!(svg.contains("you") && table.contains("<td>you</td>"));
 }
 
 #[test]

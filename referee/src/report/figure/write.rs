@@ -9,7 +9,7 @@ use crate::metric::value::Quantiles;
 use crate::report::text::{clean, number};
 
 /// Rows of a table of numbers that a page shows; the rest stands in the CSV.
-const SHOWN: usize = 200;
+const SHOWN: usize = 100;
 
 impl Data {
     /// The numbers as CSV (RFC 4180) with a line of headings. Numbers are whole; what was not measured has no line.
@@ -35,7 +35,14 @@ impl Data {
 
     /// The numbers as a table of HTML, rounded for people.
     pub(crate) fn to_table(&self) -> String {
-        let (head, rows) = self.rows();
+        let (mut head, mut rows) = self.rows();
+        if let Data::Points(points) = self
+            && !points.labels_differ()
+        {
+            // The heading says of whom all of them are.
+            head.drain(..2);
+            rows.iter_mut().for_each(|row| drop(row.drain(..2)));
+        }
         let head: String =
             head.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(&name.replace('_', " ")))).collect();
         let cell = |(k, cell): (usize, &Cell)| {

@@ -52,8 +52,12 @@ fn pages(rows: &Rows, text: &str) -> Vec<Page> {
     figure.resolve(&Ground {
         rows,
         groups: &groups,
-        pictures: &|part| Strip {
-            pictures: vec![super::super::data::Picture { svg: "<svg></svg>".into(), caption: part.to_owned() }],
+        pictures: &|part| {
+            let strip = |name: &str| Strip {
+                name: name.to_owned(),
+                pictures: vec![super::super::data::Picture { svg: "<svg></svg>".into(), caption: part.to_owned() }],
+            };
+            vec![strip("one 1 \u{2013} two 0"), strip("")]
         },
     })
 }
@@ -161,8 +165,14 @@ fn points_and_strips() {
         let r = crate::relation::pearson(&pairs);
         assert_eq!(points.fit.map(|fit| (fit.n, fit.r)), r.map(|r| (3, r)), "how the two go together");
         let strips = pages(rows, "kind = \"strip\"\npages = \"part\"");
-        let Data::Strip(strip) = &strips[1].data else { panic!() };
-        assert_eq!((strips[1].name.as_str(), strip.pictures[0].caption.as_str()), ("kuhn", "kuhn"));
+        let names: Vec<&str> = strips.iter().map(|page| page.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["ttt, one 1 \u{2013} two 0", "ttt", "kuhn, one 1 \u{2013} two 0", "kuhn"],
+            "one for each match"
+        );
+        let Data::Strip(strip) = &strips[2].data else { panic!() };
+        assert_eq!(strip.pictures[0].caption, "kuhn");
     });
 }
 

@@ -1,0 +1,77 @@
+//! The pages of the suites: what shows a row of their tables is there, and no figure is left out.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use ludex_env::Games;
+use ludex_referee::suite::Suite;
+
+use super::{files, read, root};
+
+const SUITES: [&str; 5] = ["advgamebench", "botzonebench", "gtbench", "llmarena", "qitown"];
+
+/// The cells of the columns "shown by".
+fn shown_by(page: &str) -> Vec<&str> {
+    let mut inside = false;
+    let mut cells = Vec::new();
+    for line in page.lines() {
+        if line.ends_with("| shown by |") {
+            inside = true;
+        } else if !line.starts_with('|') {
+            inside = false;
+        } else if inside && !line.starts_with("|--") {
+            cells.push(line.trim_end_matches('|').rsplit('|').next().unwrap_or_default().trim());
+        }
+    }
+    cells
+}
+
+#[test]
+fn what_shows_a_row_is_there() {
+    let root = root();
+    let crates = ["agents", "cli", "env", "play", "protocol", "referee", "server", "tests"];
+    let mut source = String::new();
+    for folder in crates {
+        let rust = files(&root.join(folder)).into_iter().filter(|file| file.ends_with(".rs"));
+        rust.for_each(|file| source += &read(&root.join(folder).join(file)));
+    }
+    let is_test = |name: &str| {
+        let head = format!("fn {name}(");
+        let found = source.match_indices(head.as_str()).map(|(at, _)| &source[..at]);
+        found
+            .map(|before| before.trim_end().lines().rev())
+            .any(|mut lines| lines.by_ref().take(4).any(|line| line.trim() == "#[test]"))
+    };
+    let mut missing = String::new();
+    for suite in SUITES {
+        let page = read(&root.join(format!("docs/suites/{suite}.md")));
+        let cells = shown_by(&page);
+        assert!(cells.len() > 12, "{suite}: {} rows", cells.len());
+        for cell in cells {
+            let names: BTreeSet<&str> = cell.split('`').skip(1).step_by(2).collect();
+            names.iter().filter(|name| !is_test(name)).for_each(|name| {
+                let _ = writeln!(missing, "{suite}: {name} is not a test");
+            });
+            if names.is_empty() && !cell.contains("](") {
+                let _ = writeln!(missing, "{suite}: nothing shows {cell:?}");
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing}");
+}
+
+/// Every figure of a suite is on its page, and in the report of a whole run, which is small enough to be kept.
+#[test]
+fn every_figure_is_shown() {
+    let root = root();
+    for suite in SUITES {
+        let page = read(&root.join(format!("docs/suites/{suite}.md")));
+        let report = read(&root.join(format!("docs/suites/reports/{suite}.html")));
+        assert!(report.len() < 1_000_000, "{suite}: {} bytes", report.len());
+        for figure in Suite::parse(Suite::named(suite).unwrap(), &Games::builtin()).unwrap().figures {
+            let id = figure.id;
+            assert!(report.contains(&format!("id=\"figure-{id}\"")), "{suite}: the report lacks {id}");
+            assert!(page.contains(&format!("#figure-{id})")), "{suite}: the page does not show {id}");
+        }
+    }
+}
