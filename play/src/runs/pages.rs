@@ -11,7 +11,7 @@ use ludex_protocol::record::{Parts, Record};
 use ludex_referee::metric::{Metric, SCORE_RATE};
 use ludex_referee::read::{Refused, raw_lines};
 use ludex_referee::report::ReportAbout;
-use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, HeadSummary, RunHead};
+use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
 use ludex_referee::report::figure::Drawn;
 use ludex_referee::report::figure::data::{Picture, Strip};
 use ludex_referee::report::figure::resolve::Ground as FigureGround;
@@ -19,7 +19,7 @@ use ludex_referee::result::SeatResult;
 use ludex_referee::rows::Rows;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::suite::plan::{Done, Plan, Results};
-use ludex_referee::suite::summary::Summary;
+use ludex_referee::suite::summary::{Summary, SummaryScore};
 use ludex_referee::{Report, Verified, Verifier};
 
 use super::archive::Archive;
@@ -250,10 +250,11 @@ fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
     let one = |summary: &Summary| {
         let metric = Metric::named(summary.metric_id()).ok();
         let of = scores.iter().filter(|score| score.summary == summary.id);
+        let mean = |of: &SummaryScore| HeadMean { agent: of.agent.clone(), parts: of.parts, value: of.value };
         HeadSummary {
             summary: summary.id.clone(),
             digits: metric.map_or(SCORE_RATE.digits, |metric| metric.digits),
-            scores: of.cloned().collect(),
+            scores: of.map(mean).collect(),
         }
     };
     plan.suite.summaries.iter().map(one).collect()

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::rating::table::{Interval, Tally};
-use crate::suite::summary::SummaryScore;
 
 /// A run that a report is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -63,8 +62,19 @@ pub struct HeadSummary {
     pub summary: String,
     /// Decimals worth showing to people.
     pub digits: usize,
-    /// The mean of each agent, and over how many parts.
-    pub scores: Vec<SummaryScore>,
+    /// The mean of each agent.
+    pub scores: Vec<HeadMean>,
+}
+
+/// An agent's mean over parts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeadMean {
+    /// The agent.
+    pub agent: String,
+    /// Over how many parts.
+    pub parts: usize,
+    /// The mean.
+    pub value: f64,
 }
 
 /// What calls cost.

@@ -174,9 +174,8 @@ fn from_lines_to_the_report() {
 }
 
 fn with_runs() -> Report {
-    use super::about::{HeadAgent, HeadCost, HeadMatch, HeadResult, HeadSummary, RunHead};
+    use super::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
     use crate::rating::table::Tally;
-    use crate::suite::summary::SummaryScore;
     let agent = |name: &str| HeadAgent {
         name: name.into(),
         spec: "llm model=m\u{202e}<i>".into(),
@@ -190,7 +189,7 @@ fn with_runs() -> Report {
             ..HeadResult::default()
         }],
     };
-    let mean = |agent: &str, value| SummaryScore { summary: "nra".into(), agent: agent.into(), parts: 2, value };
+    let mean = |agent: &str, value| HeadMean { agent: agent.into(), parts: 2, value };
     let run = RunHead {
         run: "first".into(),
         suite: "quick".into(),

@@ -143,12 +143,12 @@ fn a_pilot_tells_what_a_move_uses() {
         )
     };
     let suite = "name = \"ways\"\nversion = 1\ntitle = \"Ways\"\n\
-        [[variant]]\nname = \"cot\"\nllm = { prompting = \"cot\" }\n[[variant]]\nname = \"refined\"\nllm = { prompting = \"self_refine\" }\n";
+        [[variant]]\nname = \"cot\"\nllm = { prompting = \"cot\" }\n";
     let parts =
         [part("auction", "first_sealed_auction"), part("dilemma", "iterated_prisoners_dilemma(num_repetitions=4)")];
     fs::write(place.path("ways.toml"), suite.to_owned() + &parts.concat()).unwrap();
     // Answers that no guess knows, and faults, after which it is asked again.
-    let stub = Stub::start(&place, &["--agent", "random", "--out-tokens", "900", "--malformed", "0.2"]);
+    let stub = Stub::start(&place, &["--agent", "random", "--out-tokens", "700", "--malformed", "0.2"]);
     let model = stub.model("m", "price_in=1 price_out=5");
     let line = |more: &[&str]| {
         let all = [&["evaluate", "--agent", &model, "--suite", "ways.toml", "--json"], more].concat();
