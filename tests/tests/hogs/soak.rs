@@ -68,11 +68,13 @@ impl Soak {
                 let answer = bot.call("leave", json!({"join": join})).await;
                 assert_eq!(answer["type"], "ok", "{answer}");
             }
-            if left && bot.over() == bot.matches.len() {
-                break;
-            }
-            // Nothing comes while nobody plays; the end is seen all the same.
-            let Ok(message) = tokio::time::timeout(Duration::from_secs(1), bot.next()).await else { continue };
+            // Nothing comes while nobody plays; the end is seen all the same. A match may have begun just before the join was left.
+            let Ok(message) = tokio::time::timeout(Duration::from_secs(1), bot.next()).await else {
+                if left && bot.over() == bot.matches.len() {
+                    break;
+                }
+                continue;
+            };
             let kind = message["type"].as_str().unwrap_or_default();
             assert!(!matches!(kind, "error" | "refused" | "resync"), "{message}");
             // Against an agent the next turn is waited for; in a queue that would be the other client's time.

@@ -117,8 +117,9 @@ fn tables_of_pairs() {
     }
 }
 
-/// Each pair has its seats fixed, and meets four times. Without circles, each difference of ratings follows from one pair alone:
-/// 3 of 4 are odds of 3, 400 log 3 points. A on seat 0 and C on seat 1 are equal; B is below on both seats.
+/// Each pair has its seats fixed, and meets four times. Without circles, each difference of ratings follows from one pair alone. The prior
+/// gives each player half a win and half a loss, shared out over its pairs: where one side has two pairs and the other one, these are 3/4
+/// each. So 3 of 4 are odds of (3 + 3/4) / (1 + 3/4). A on seat 0 and C on seat 1 are equal; B is below on both seats.
 #[test]
 fn ratings_by_seat() {
     let match_of = |(k, (a, b, score)): (usize, (&str, &str, u8))| format!("p,0,{k},{a},{b},{score}\n");
@@ -126,7 +127,7 @@ fn ratings_by_seat() {
     let each = met.iter().flat_map(|(a, b, scores)| scores.map(|score| (*a, *b, score)));
     let table: String = each.enumerate().map(match_of).collect();
     let table = format!("part,cycle,order,a,b,score_a\n{table}");
-    let x = 200.0 * 3f64.log10();
+    let x = 200.0 * (3.75f64 / 1.75).log10();
     for (agent, want) in
         [("A", &[("seat 0", x)][..]), ("B", &[("seat 0", -x), ("seat 1", -x)][..]), ("C", &[("seat 1", x)][..])]
     {
