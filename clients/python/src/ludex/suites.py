@@ -25,8 +25,8 @@ class SuitePart(TypedDict, total=False):
 class SuiteEntry(TypedDict, total=False):
     """A suite, as :meth:`ludex.Client.suites` lists it.
 
-    ``digest`` names its text; ``matches`` is the most that one candidate plays; ``season``, if there is one, is the
-    season in which a run that begins now is played.
+    ``digest`` names its text; ``matches`` is the most that one candidate plays; ``season``, if
+    there is one, is the season in which a run that begins now is played.
     """
 
     suite: str
