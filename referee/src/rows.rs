@@ -358,7 +358,8 @@ impl<'a> Rows<'a> {
     }
 
     /// The matches that count of the agent that is asked about, against the opponent if one is named, each with the agent's
-    /// seats; where its part says so ([`RowPart::only_a`]), only those in which it is `a`. If nobody is asked about: all matches with all seats.
+    /// seats; where its part says so ([`RowPart::only_a`]), only those in which it is `a`. If nobody is asked about: all matches
+    /// with all seats.
     pub fn own_matches(&self) -> Vec<(&Match<'a>, Vec<usize>)> {
         self.own_everything().into_iter().filter(|(game, _)| game.valid).collect()
     }

@@ -14,7 +14,7 @@ mod page;
 mod season;
 mod there;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +32,8 @@ pub(crate) struct Runs {
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
     /// Those that are over and whose season is not, by name.
     held: Mutex<BTreeMap<String, Enrolment>>,
+    /// The secrets of seasons whose deals were shown.
+    shown: Mutex<BTreeSet<String>>,
     /// Who waits for the end of a match, by its id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
     /// Nothing begins any more.

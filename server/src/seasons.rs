@@ -31,11 +31,6 @@ pub struct SuiteSeasons {
 }
 
 impl Season {
-    /// Whether it has begun and is not over.
-    pub(crate) fn is_open(&self, now_ms: i64) -> bool {
-        self.begin <= now_ms && !self.is_over(now_ms)
-    }
-
     pub(crate) fn is_over(&self, now_ms: i64) -> bool {
         self.end.is_some_and(|end| end <= now_ms)
     }
@@ -105,7 +100,13 @@ mod tests {
         let text = "suite = \"quick\"\n[[season]]\nname = \"one\"\nend = \"1970-01-01T00:00:02Z\"\n\
                     [[season]]\nname = \"two\"\nbegin = 3000";
         let read = SuiteSeasons::parse(text).unwrap();
-        let open = |now| read.seasons.iter().filter(|s| s.is_open(now)).map(|s| s.name.as_str()).collect::<String>();
+        let open = |now| {
+            read.seasons
+                .iter()
+                .filter(|s| s.begin <= now && !s.is_over(now))
+                .map(|s| s.name.as_str())
+                .collect::<String>()
+        };
         assert_eq!([0, 1_999, 2_000, 2_999, 3_000].map(open), ["one", "one", "", "", "two"]);
         for (wrong, why) in [
             ("suite = \"quick\"".to_owned(), "missing field"),

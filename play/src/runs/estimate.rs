@@ -98,7 +98,8 @@ pub struct PartEstimate {
 /// What `ludex agents check` measured of the candidates' calls, by the candidate's index.
 pub type Known = BTreeMap<usize, Measured>;
 
-/// Estimates a run. `known` and `pilot` tell what a move of a language model uses, the pilot first. `like` is the agent that plays in the place of language models. Without it, the estimate is the mean of two:
+/// Estimates a run. `known` and `pilot` tell what a move of a language model uses, the pilot first. `like` is the agent that plays
+/// in the place of language models. Without it, the estimate is the mean of two:
 /// with `random`, and with the middle of the ladder.
 ///
 /// # Errors

@@ -373,7 +373,7 @@ impl Hub {
         let Ok(open) = self.compute.wait(move || Enrolment::open(&data)).await else { return };
         for kept in open {
             if kept.over.is_some() {
-                self.runs.held.lock().insert(kept.run().to_owned(), kept);
+                self.runs.remember(kept);
                 continue;
             }
             let here = kept.entrants.iter().any(|e| self.has_ticket(&e.ticket));

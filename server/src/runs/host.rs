@@ -246,7 +246,8 @@ impl Host {
         }
     }
 
-    /// The run is over: its report is written, its seeds are released (at the end of its season, if it has one), its agents hear of it.
+    /// The run is over: its report is written, its seeds are released, its agents hear of it. In a season, report and seeds wait for
+    /// the season's end.
     async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
         let run = self.run();
         let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };
@@ -265,7 +266,7 @@ impl Host {
         // After a crash before this the tickets are void without being gone.
         hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
         if self.enrolment().is_held() {
-            hub.runs.held.lock().insert(run.clone(), self.enrolment());
+            hub.runs.remember(self.enrolment());
         }
         hub.runs.hosts.lock().remove(&run);
         tracing::info!(run, reason = <&str>::from(reason), "a run is over");

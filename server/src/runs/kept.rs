@@ -160,7 +160,8 @@ impl Enrolment {
         names.into_iter().filter_map(over).take(limit).collect()
     }
 
-    /// The enrolments of all runs that are not over, or whose season is not over. Those that cannot be read are named in the log.
+    /// The enrolments of all runs that are not over, and of all that belong to a season. Those that cannot be read are named
+    /// in the log.
     pub(super) fn open(data: &Path) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
         let files = folders.filter_map(|folder| Some(folder.ok()?.path().join(FILE))).filter(|file| file.exists());
@@ -169,6 +170,6 @@ impl Enrolment {
             let read = read.and_then(|text| Ok(serde_json::from_str::<Self>(&text)?));
             read.map_err(|error| tracing::error!(file = %file.display(), %error, "an enrolment cannot be read")).ok()
         };
-        files.filter_map(read).filter(|enrolment| enrolment.over.is_none() || enrolment.is_held()).collect()
+        files.filter_map(read).filter(|enrolment| enrolment.over.is_none() || enrolment.season.is_some()).collect()
     }
 }

@@ -16,11 +16,16 @@ use crate::seasons::Season;
 use crate::sessions::Session;
 use crate::store::{MatchFilter, Write};
 
+/// The name of the secret that the seeds of a season are made from.
+fn secret_of(suite: &str, season: &str) -> String {
+    format!("season:{suite}:{season}")
+}
+
 impl Enrolment {
-    /// What the seeds of its matches are made from: a secret of the run or of its season.
+    /// The name of the secret that its seeds are made from: of the run, or of its season.
     pub(super) fn secret(&self) -> String {
         match &self.season {
-            Some(season) => format!("season:{}:{}", self.request.suite, season.name),
+            Some(season) => secret_of(&self.request.suite, &season.name),
             None => format!("run:{}", self.run()),
         }
     }
@@ -37,6 +42,15 @@ impl Runs {
         self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
     }
 
+    /// Keeps in mind a run of a season that is over.
+    pub(super) fn remember(&self, kept: Enrolment) {
+        if kept.is_held() {
+            self.held.lock().insert(kept.run().to_owned(), kept);
+        } else {
+            self.shown.lock().insert(kept.secret());
+        }
+    }
+
     /// The runs of the same season, over or not.
     fn fellows(&self, kept: &Enrolment) -> Vec<Enrolment> {
         let mut all: Vec<Enrolment> = self.hosts.lock().values().map(|host| host.enrolment()).collect();
@@ -47,18 +61,22 @@ impl Runs {
 }
 
 impl Hub {
+    /// The seasons of a suite that are not over. One whose deals were shown stays over, whatever the operator says of it now.
+    fn seasons_of<'h>(&'h self, suite: &'h str) -> impl Iterator<Item = &'h Season> {
+        let all = self.config.seasons.iter().filter(move |of| of.suite == suite).flat_map(|of| &of.seasons);
+        let shown = |season: &Season| self.runs.shown.lock().contains(&secret_of(suite, &season.name));
+        all.filter(move |season| !season.is_over(epoch_ms()) && !shown(season))
+    }
+
     /// The season of a suite in which a run begins now.
-    pub(super) fn season_now(&self, suite: &str) -> Option<&Season> {
-        let mut seasons = self.config.seasons.iter().filter(|of| of.suite == suite).flat_map(|of| &of.seasons);
-        seasons.find(|season| season.is_open(epoch_ms()))
+    pub(super) fn season_now<'h>(&'h self, suite: &'h str) -> Option<&'h Season> {
+        self.seasons_of(suite).find(|season| season.begin <= epoch_ms())
     }
 
     /// Whether the season of a run is over. One that the operator does not name any more is over too.
     pub(super) fn season_is_over(&self, kept: &Enrolment) -> bool {
         let Some(of_run) = &kept.season else { return false };
-        let of_suite = |of: &&crate::seasons::SuiteSeasons| of.suite == kept.request.suite;
-        let mut seasons = self.config.seasons.iter().filter(of_suite).flat_map(|of| &of.seasons);
-        seasons.find(|season| season.name == of_run.name).is_none_or(|season| season.is_over(epoch_ms()))
+        !self.seasons_of(&kept.request.suite).any(|season| season.name == of_run.name)
     }
 
     /// Whether an agent may take part in the season of a run: it has an owner, and plays the season for the first time.
@@ -85,7 +103,7 @@ impl Hub {
         }
     }
 
-    /// Shows what the runs of seasons hid that are over, when no run of the season is open any more.
+    /// When a season is over and none of its runs is open, shows what its runs hid.
     pub(super) async fn release_seasons(self: &Arc<Self>) {
         let held: Vec<Enrolment> = self.runs.held.lock().values().cloned().collect();
         for mut kept in held.into_iter().filter(|kept| self.season_is_over(kept)) {
@@ -96,11 +114,14 @@ impl Hub {
             let released = async {
                 self.release(&run).await?;
                 kept.season.iter_mut().for_each(|season| season.released = true);
-                let (data, kept) = (self.config.data.clone(), kept.clone());
-                self.compute.wait(move || kept.keep(&data)).await?
+                let (data, written) = (self.config.data.clone(), kept.clone());
+                self.compute.wait(move || written.keep(&data)).await?
             };
             match released.await {
-                Ok(()) => drop(self.runs.held.lock().remove(&run)),
+                Ok(()) => {
+                    self.runs.held.lock().remove(&run);
+                    self.runs.remember(kept);
+                }
                 Err(error) => {
                     tracing::error!(run, error = %format!("{error:#}"), "a run of a season cannot be released")
                 }

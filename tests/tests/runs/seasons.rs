@@ -123,8 +123,12 @@ async fn a_season_has_the_same_deals_for_all_and_shows_nothing_before_its_end() 
     assert_eq!(get(&there, token, "/runs/first/report.html").await.0, 200);
     let page = about(&get(&there, token, "/runs/third").await.1);
     assert_eq!(page["state"], "deadline", "{page}");
-    // Runs after it have seeds of their own.
+    there.stop().stopped().await;
+
+    // Its deals are known, so it does not begin again: runs after it have seeds of their own.
+    let there = server(folder.path(), &["autumn"]).await;
     let mut ann = enter(&there, &tokens[0], "a", "later").await;
+    assert_eq!(ann.call("suites", json!({})).await["suites"][0]["season"], Value::Null);
     ann.play(MATCHES, first).await;
     ann.wait("run_end").await;
     let later = seeds(&there, token, &ann).await;

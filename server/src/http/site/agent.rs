@@ -80,9 +80,11 @@ fn ratings(made: &Made, name: &str) -> Vec<Value> {
         let points = row.course.points().into_iter().map(|(at, elo)| (at as f64, elo)).collect();
         let title = format!("Elo after each match of {}", scale.string);
         let drawn = curve(&title, "", ["match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
+        let cost = cost(row);
+        let costly = cost.as_object().is_some_and(|cost| cost.values().any(Value::is_number));
         Some(json!({
-            "game": scale.game, "string": scale.string, "people": page["people"], "row": json!(row), "cost": cost(row),
-            "costly": cost(row).as_object().is_some_and(|cost| cost.values().any(Value::is_number)), "curve": drawn,
+            "game": scale.game, "string": scale.string, "people": page["people"], "row": json!(row), "cost": cost,
+            "costly": costly, "curve": drawn,
         }))
     };
     made.scales.iter().zip(pages).filter_map(of).collect()
