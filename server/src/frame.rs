@@ -1,6 +1,6 @@
 //! Messages as they are sent.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ludex_protocol::{Encoding, ServerMessage};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
@@ -38,6 +38,9 @@ impl Frame {
         }
     }
 }
+
+/// Events that go out together.
+pub type Events = Arc<[Arc<Broadcast>]>;
 
 /// An event for many watchers. Each encoding of it is made once, by the first connection that needs it, and shared.
 #[derive(Debug)]

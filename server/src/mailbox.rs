@@ -1,13 +1,11 @@
 //! The way to one connection.
 
-use std::sync::Arc;
-
 use ludex_protocol::Id;
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::ServerMessage;
 use tokio::sync::mpsc;
 
-use crate::frame::Broadcast;
+use crate::frame::Events;
 use crate::pulse::Pulse;
 
 /// What a connection is to send, or to do, at the wish of others.
@@ -16,8 +14,8 @@ pub enum Out {
     /// A message; a reply with the `id` of its request. Boxed: the mailbox of a connection that does nothing holds room
     /// for many.
     Message(Option<Id>, Box<ServerMessage>),
-    /// An event that many get.
-    Broadcast(Arc<Broadcast>),
+    /// Events that many get.
+    Broadcast(Events),
     /// Close the connection.
     Close(Close),
 }
@@ -71,12 +69,12 @@ impl Mailbox {
         self.put(Out::Message(None, Box::new(message)))
     }
 
-    /// Puts an event in that many get, and that may be left out.
+    /// Puts events in that many get, and that may be left out.
     ///
     /// # Errors
     /// There is no room, or nobody.
-    pub fn broadcast(&self, event: Arc<Broadcast>) -> Result<(), Undelivered> {
-        self.put(Out::Broadcast(event))
+    pub fn broadcast(&self, events: Events) -> Result<(), Undelivered> {
+        self.put(Out::Broadcast(events))
     }
 
     fn put(&self, out: Out) -> Result<(), Undelivered> {

@@ -1,6 +1,7 @@
 //! The match plane: the tasks that drive matches, and the lobby that seats clients.
 
 mod actor;
+mod crowd;
 mod hub;
 mod ladder;
 pub mod lobby;

@@ -7,14 +7,14 @@ use ludex_agents::{Agent, AgentError, Answer};
 use ludex_env::Seat;
 use ludex_play::machine::terms::{Did, Input, Kept, Output};
 use ludex_play::machine::{Match, Watcher};
-use ludex_protocol::message::{MatchFrame, MatchView, ServerMessage};
+use ludex_protocol::message::ServerMessage;
 use ludex_protocol::record::{Reason, Record};
 use tokio::sync::mpsc;
 
+use super::crowd::{Crowd, Spectator};
 use super::hub::Hub;
 use crate::compute::{Panicked, caught};
-use crate::frame::Broadcast;
-use crate::mailbox::{Mailbox, Out, Undelivered};
+use crate::mailbox::{Mailbox, Out};
 use crate::opponents::Pace;
 use crate::pulse::Pulse;
 use crate::sessions::running::{Cmd, Handle};
@@ -24,8 +24,6 @@ use crate::store::{ActRow, EndRow, Unkept, Write, text};
 const MISSED: usize = 128;
 /// A tenth of an agent's time for a turn is kept back for the way of its answer, at most this.
 const WAY: Duration = Duration::from_millis(200);
-/// How often it is tried to tell spectators who fell behind where the match stands.
-const BEHIND: Duration = Duration::from_millis(100);
 /// How long rows of an unrated match are held back. If the match ends first they are never written: the record holds
 /// them. A crash sets an unrated match back by as much.
 const HELD: u64 = 1_000;
@@ -35,15 +33,6 @@ const AGAIN: Duration = Duration::from_millis(500);
 const AGAIN_AT_MOST: Duration = Duration::from_secs(8);
 /// How many answers of quick agents are asked for before others have their turn on this thread.
 const AT_ONCE: usize = 16;
-
-struct Spectator {
-    session: String,
-    mailbox: Mailbox,
-    to: Watcher,
-    views: Vec<MatchView>,
-    /// Missed events: a resync is due.
-    behind: bool,
-}
 
 #[derive(Default)]
 struct Line {
@@ -69,7 +58,7 @@ pub(super) struct Actor {
     lines: Vec<Line>,
     /// Until the match is over.
     entered: Option<Entered>,
-    spectators: Vec<Spectator>,
+    crowd: Crowd,
     /// Rows handed to the store so far.
     rows: u64,
     /// Rows of an unrated match that wait for that.
@@ -96,7 +85,7 @@ impl Actor {
             handle,
             agents,
             lines,
-            spectators: Vec::new(),
+            crowd: Crowd::default(),
             rows,
             held: Vec::new(),
             held_until: None,
@@ -133,8 +122,7 @@ impl Actor {
             }
             let wake = gone_at.or_else(|| self.machine.wake()).into_iter().chain(self.held_until).min();
             let wake = wake.map(|at| Duration::from_millis(at.saturating_sub(now)));
-            let behind = self.spectators.iter().any(|s| s.behind).then_some(BEHIND);
-            let cmd = match wake.into_iter().chain(behind).min() {
+            let cmd = match wake.into_iter().chain(self.crowd.wake()).min() {
                 Some(left) => tokio::select! {
                     biased;
                     cmd = rx.recv() => cmd,
@@ -152,9 +140,9 @@ impl Actor {
             }
             self.give_back();
             self.take(*cmd).await;
-            self.catch_up();
-            let behind = self.spectators.iter().any(|s| s.behind);
-            if self.machine.over() && (forget || acked && !behind && self.all_have_seen()) {
+            self.crowd.send_if_due();
+            self.crowd.catch_up(&self.machine);
+            if self.machine.over() && (forget || acked && !self.crowd.any_behind() && self.all_have_seen()) {
                 break;
             }
         }
@@ -163,6 +151,7 @@ impl Actor {
         while let Ok(cmd) = rx.try_recv() {
             self.take(*cmd).await;
         }
+        self.crowd.send();
         self.hub.forget(self.machine.id());
     }
 
@@ -187,29 +176,6 @@ impl Actor {
     fn all_have_seen(&self) -> bool {
         let clients = self.lines.iter().enumerate().filter(|(seat, _)| self.agents[*seat].is_none());
         clients.into_iter().all(|(seat, line)| line.seen >= Some(self.machine.held(seat).seq))
-    }
-
-    /// Tells spectators who fell behind, and read again, where the match stands.
-    fn catch_up(&mut self) {
-        let machine = &self.machine;
-        let mut made: Vec<(Watcher, Arc<Broadcast>)> = Vec::new();
-        let mut resync = |to: Watcher| match made.iter().find(|(of, _)| *of == to) {
-            Some((_, resync)) => resync.clone(),
-            None => {
-                made.push((to, Arc::new(Broadcast::new(machine.resync(to)))));
-                made[made.len() - 1].1.clone()
-            }
-        };
-        self.spectators.retain_mut(|s| {
-            if s.behind && s.mailbox.roomy() {
-                match s.mailbox.broadcast(resync(s.to)) {
-                    Ok(()) => s.behind = false,
-                    Err(Undelivered::Full) => {}
-                    Err(Undelivered::Closed) => return false,
-                }
-            }
-            true
-        });
     }
 
     async fn take(&mut self, cmd: Cmd) {
@@ -248,15 +214,15 @@ impl Actor {
                 }
             }
             Cmd::Spectate { session, mailbox, re, full, views } => {
-                self.spectators.retain(|s| s.session != session);
+                self.crowd.leave(&session);
                 let to = if full { Watcher::Full } else { Watcher::Public };
                 self.machine.listen(to);
                 mailbox.reply(re, ServerMessage::Ok(Default::default()));
                 let told =
                     self.machine.retold(to, &views).into_iter().try_for_each(|frame| mailbox.event(frame.into()));
-                self.spectators.push(Spectator { session, mailbox, to, views, behind: told.is_err() });
+                self.crowd.enter(Spectator { session, mailbox, to, views, behind: told.is_err() });
             }
-            Cmd::Unspectate { session } => self.spectators.retain(|s| s.session != session),
+            Cmd::Unspectate { session } => self.crowd.leave(&session),
             Cmd::Held(seat, answer) => drop(answer.send(self.machine.held(seat))),
             Cmd::Public(answer) => drop(answer.send(self.machine.public_events())),
             Cmd::Picture(at, answer) => drop(answer.send(self.machine.picture_after(Watcher::Public, at))),
@@ -325,7 +291,7 @@ impl Actor {
             Output::Frame { to: Watcher::Seat(seat), frame } => {
                 self.post(seat, Out::Message(None, Box::new((*frame).into())));
             }
-            Output::Frame { to, frame } => self.broadcast(to, *frame),
+            Output::Frame { to, frame } => self.crowd.tell(&self.machine, to, *frame),
             Output::Ask(seat) => self.ask(seat),
             Output::Keep(_) | Output::Over => {}
         }
@@ -340,34 +306,6 @@ impl Actor {
             line.mailbox = None;
             self.handle.send(Cmd::Detach { seat, generation: line.generation });
         }
-    }
-
-    /// Sends a frame to the spectators. It is made once for each set of views that they asked for.
-    fn broadcast(&mut self, to: Watcher, frame: MatchFrame) {
-        let machine = &self.machine;
-        let mut made: Vec<(Vec<MatchView>, Arc<Broadcast>)> = Vec::new();
-        let mut shared = |views: &[MatchView]| {
-            let views = if matches!(frame, MatchFrame::Event(_)) { views } else { &[] };
-            if let Some((_, event)) = made.iter().find(|(of, _)| of == views) {
-                return event.clone();
-            }
-            let mut frame = frame.clone();
-            if let (MatchFrame::Event(event), false) = (&mut frame, views.is_empty()) {
-                event.view = Some(machine.spectator_view(to, views));
-            }
-            let event = Arc::new(Broadcast::new(frame.into()));
-            made.push((views.to_vec(), event.clone()));
-            event
-        };
-        self.spectators.retain_mut(|s| {
-            if s.to != to || s.behind {
-                return true;
-            }
-            // A box without any room ends the connection, so it gets no more events well before.
-            let told = if s.mailbox.roomy() { s.mailbox.broadcast(shared(&s.views)) } else { Err(Undelivered::Full) };
-            s.behind = told == Err(Undelivered::Full);
-            told != Err(Undelivered::Closed)
-        });
     }
 
     /// Keeps rows; `false` if a rated match could not be kept and was ended for it.

@@ -325,10 +325,12 @@ impl<S: Io> Connection<S> {
                 self.send(frame).await
             }
             Some(Out::Message(None, message)) => self.event(*message).await,
-            Some(Out::Broadcast(event)) => match event.frame(self.wire.encoding) {
-                Some(frame) => self.send(frame).await,
-                None => Ok(()),
-            },
+            Some(Out::Broadcast(events)) => {
+                for frame in events.iter().filter_map(|event| event.frame(self.wire.encoding)) {
+                    self.send(frame).await?;
+                }
+                Ok(())
+            }
             Some(Out::Close(with)) => Err(close_with(with)),
             // The player has let go of the mailbox: it was full.
             None => Err(close_with(close::TOO_SLOW)),

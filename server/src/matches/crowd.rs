@@ -1,0 +1,153 @@
+//! Those who watch one match. What they hear is made once for all who hear the same, and goes out in few writes.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ludex_play::machine::{Match, Watcher};
+use ludex_protocol::message::{MatchFrame, MatchView};
+
+use crate::frame::{Broadcast, Events};
+use crate::mailbox::{Mailbox, Undelivered};
+
+/// With up to this many watchers every event is sent at once.
+const FEW: usize = 10;
+/// Each further one lets the events of a quick match wait this long for each other. A write takes about a tenth of it, so a crowd of
+/// any size takes about a tenth of a core.
+const EACH: Duration = Duration::from_micros(100);
+/// No event waits longer.
+const WAIT: Duration = Duration::from_millis(250);
+/// No more events wait.
+const WAITING: usize = 256;
+/// How often it is tried to tell watchers who fell behind where the match stands.
+const BEHIND: Duration = Duration::from_millis(100);
+
+/// Who watches a match, and what waits for them.
+#[derive(Default)]
+pub(super) struct Crowd {
+    spectators: Vec<Spectator>,
+    audiences: Vec<Audience>,
+    /// When events went out last.
+    sent: Option<Instant>,
+}
+
+/// Somebody who watches.
+pub(super) struct Spectator {
+    pub session: String,
+    pub mailbox: Mailbox,
+    pub to: Watcher,
+    /// What each event carries.
+    pub views: Vec<MatchView>,
+    /// Missed events: a resync is due.
+    pub behind: bool,
+}
+
+impl Spectator {
+    /// Whether it is still there to hear `events`. Where there is no room for them it falls behind: a box without any room ends the
+    /// connection, so it gets no more events well before.
+    fn hears(&mut self, events: &Events) -> bool {
+        let told = if self.mailbox.roomy() { self.mailbox.broadcast(events.clone()) } else { Err(Undelivered::Full) };
+        self.behind = told.is_err();
+        told != Err(Undelivered::Closed)
+    }
+}
+
+/// Those who hear the same, and what they have not heard yet.
+struct Audience {
+    to: Watcher,
+    views: Vec<MatchView>,
+    waiting: Vec<Arc<Broadcast>>,
+}
+
+impl Audience {
+    fn holds(&self, spectator: &Spectator) -> bool {
+        self.to == spectator.to && self.views == spectator.views
+    }
+}
+
+impl Crowd {
+    /// Somebody watches from now on, and has heard what happened so far.
+    pub fn enter(&mut self, spectator: Spectator) {
+        self.send();
+        if !self.audiences.iter().any(|audience| audience.holds(&spectator)) {
+            let (to, views) = (spectator.to, spectator.views.clone());
+            self.audiences.push(Audience { to, views, waiting: Vec::new() });
+        }
+        self.spectators.push(spectator);
+    }
+
+    /// A session stops watching.
+    pub fn leave(&mut self, session: &str) {
+        self.spectators.retain(|s| s.session != session);
+        self.empty_out();
+    }
+
+    /// Tells a frame to those who may see as much as `to`. It is made once for each set of views that they asked for.
+    pub fn tell(&mut self, machine: &Match, to: Watcher, frame: MatchFrame) {
+        for audience in self.audiences.iter_mut().filter(|audience| audience.to == to) {
+            let mut frame = frame.clone();
+            if let (MatchFrame::Event(event), false) = (&mut frame, audience.views.is_empty()) {
+                event.view = Some(machine.spectator_view(to, &audience.views));
+            }
+            audience.waiting.push(Arc::new(Broadcast::new(frame.into())));
+        }
+        self.send_if_due();
+    }
+
+    /// In what time there is something to do, if there is.
+    pub fn wake(&self) -> Option<Duration> {
+        let due = self.due().map(|at| at.saturating_duration_since(Instant::now()));
+        due.into_iter().chain(self.any_behind().then_some(BEHIND)).min()
+    }
+
+    /// Sends what has waited long enough.
+    pub fn send_if_due(&mut self) {
+        let full = self.audiences.iter().any(|audience| audience.waiting.len() >= WAITING);
+        if full || self.due().is_some_and(|at| at <= Instant::now()) {
+            self.send();
+        }
+    }
+
+    /// Sends everything that waits.
+    pub fn send(&mut self) {
+        for audience in self.audiences.iter_mut().filter(|audience| !audience.waiting.is_empty()) {
+            self.sent = Some(Instant::now());
+            let events: Events = audience.waiting.drain(..).collect();
+            self.spectators.retain_mut(|s| s.behind || !audience.holds(s) || s.hears(&events));
+        }
+    }
+
+    /// Tells those who fell behind, and read again, where the match stands.
+    pub fn catch_up(&mut self, machine: &Match) {
+        if !self.any_behind() {
+            return;
+        }
+        self.send();
+        for audience in &self.audiences {
+            let made: OnceCell<Events> = OnceCell::new();
+            let resync = || made.get_or_init(|| Arc::new([Arc::new(Broadcast::new(machine.resync(audience.to)))]));
+            let due = |s: &Spectator| s.behind && audience.holds(s) && s.mailbox.roomy();
+            self.spectators.retain_mut(|s| !due(s) || s.hears(resync()));
+        }
+        self.empty_out();
+    }
+
+    /// Whether somebody has missed events.
+    pub fn any_behind(&self) -> bool {
+        self.spectators.iter().any(|s| s.behind)
+    }
+
+    /// When what waits is to be sent.
+    fn due(&self) -> Option<Instant> {
+        let waits = self.audiences.iter().any(|audience| !audience.waiting.is_empty());
+        let further = self.spectators.len().saturating_sub(FEW);
+        let pause = EACH.saturating_mul(u32::try_from(further).unwrap_or(u32::MAX)).min(WAIT);
+        waits.then(|| self.sent.map_or_else(Instant::now, |sent| sent + pause))
+    }
+
+    /// Forgets audiences in which nobody is left.
+    fn empty_out(&mut self) {
+        let Crowd { audiences, spectators, .. } = self;
+        audiences.retain(|audience| spectators.iter().any(|s| audience.holds(s)));
+    }
+}
