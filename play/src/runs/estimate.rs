@@ -3,8 +3,8 @@
 //!
 //! A stand-in gets the questions that the model would get, so the prompts are rendered and measured as they would be sent. The
 //! length of the answers and their time are known once `ludex agents check` has asked the model. Until then they are guessed
-//! from the prompting strategy, and the estimate says so. An earlier run of the same model ([`Pilot`]) tells more: all that a move
-//! used, game by game. Agents of this program and external programs play themselves.
+//! from the prompting strategy, and the estimate says so. An earlier run of the same model ([`Pilot`]) tells more: its moves in a
+//! match and all that they used, game by game. Agents of this program and external programs play themselves.
 
 mod pilot;
 
@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
-use ludex_env::{Ask, GameRef, Games};
+use ludex_env::{Ask, GameRef, Games, Stream};
 use ludex_referee::suite;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
 use rayon::prelude::*;
@@ -98,7 +98,7 @@ pub struct PartEstimate {
 /// What `ludex agents check` measured of the candidates' calls, by the candidate's index.
 pub type Known = BTreeMap<usize, Measured>;
 
-/// Estimates a run. `known` and `pilot` tell what a move of a language model uses, the pilot first. `like` is the agent that plays
+/// Estimates a run. `pilot` tells what a match of a language model uses; where it does not, `known` tells what a call uses. `like` is the agent that plays
 /// in the place of language models. Without it, the estimate is the mean of two:
 /// with `random`, and with the middle of the ladder.
 ///
@@ -118,8 +118,10 @@ pub fn of(
     }
     let mut parts = vec![Cost::default(); plan.parts.len()];
     let mut guessed = BTreeSet::new();
+    let mut plays_for_models = false;
     for like in &likes {
         let (small, meters) = stand_ins(plan, known, &models, *like)?;
+        plays_for_models |= meters.iter().flatten().flat_map(Meters::values).any(|stand_in| stand_in.spent.is_none());
         guessed.extend(
             (0..meters.len()).filter(|&part| meters[part].iter().flat_map(Meters::values).any(StandIn::guesses)),
         );
@@ -141,7 +143,7 @@ pub fn of(
              measure them, and --pilot RUN takes them from an earlier run of the same agent in the same games"
         ));
     }
-    if !models.is_empty() && like.is_none() {
+    if plays_for_models && like.is_none() {
         guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
@@ -189,10 +191,21 @@ fn stand_ins(
     Ok((small, meters))
 }
 
+/// The blocks of a pairing that were tried: what they cost, and how their matches ended.
+#[derive(Default)]
+struct Pairing {
+    cost: Cost,
+    ends: Vec<Done>,
+}
+
+/// What was tried of each part.
+type Found = Vec<BTreeMap<Vec<usize>, Pairing>>;
+
 /// The cost of each part of a plan: the blocks of the small one that are due are played, and their cost is multiplied.
 fn tried(plan: &Plan, tables: &[RunTable], small: &Plan, meters: &[Vec<Meters>]) -> anyhow::Result<Vec<Cost>> {
     let mut done = Results::new();
-    let mut found: Vec<BTreeMap<Vec<usize>, Cost>> = vec![BTreeMap::new(); small.parts.len()];
+    let mut found: Found = Vec::new();
+    found.resize_with(small.parts.len(), BTreeMap::new);
     loop {
         let due = small.next(&done);
         if due.is_empty() {
@@ -202,20 +215,52 @@ fn tried(plan: &Plan, tables: &[RunTable], small: &Plan, meters: &[Vec<Meters>])
             due.par_iter().map(|block| try_block(small, &tables[block.part], &meters[block.part], block)).collect();
         for (block, tried) in due.iter().zip(tried) {
             let (cost, matches) = tried?;
-            found[block.part].entry(block.pairing.clone()).or_default().add(&cost, 1.0);
+            let pairing = found[block.part].entry(block.pairing.clone()).or_default();
+            pairing.cost.add(&cost, 1.0);
+            pairing.ends.extend(matches.iter().map(|(_, end)| *end));
             done.extend(matches);
         }
     }
-    let cost = |(at, pairings): (usize, BTreeMap<Vec<usize>, Cost>)| {
+    let settled = settled(plan, &found);
+    let cost = |(at, pairings): (usize, &BTreeMap<Vec<usize>, Pairing>)| {
+        let part = &plan.parts[at];
         let mut sum = Cost::default();
-        for (pairing, cost) in pairings {
+        for (pairing, Pairing { cost, .. }) in pairings {
             // Agents have the same order in the small plan and in the whole one.
-            let planned = plan.parts[at].planned(&pairing);
-            sum.add(&cost, planned as f64 / cost.matches.max(1.0));
+            let planned = match part.part.stop {
+                Some(_) => settled.get(&(at, pairing.clone())).copied().unwrap_or(0),
+                None => part.planned(pairing),
+            };
+            sum.add(cost, planned as f64 / cost.matches.max(1.0));
         }
         sum
     };
-    Ok(found.into_iter().enumerate().map(cost).collect())
+    Ok(found.iter().enumerate().map(cost).collect())
+}
+
+/// How many matches each pairing plays in parts that end when ratings have settled, if their matches end as those that were tried:
+/// each end is drawn from those of its pairing.
+fn settled(plan: &Plan, found: &Found) -> BTreeMap<(usize, Vec<usize>), u64> {
+    let mut counts = BTreeMap::new();
+    if plan.parts.iter().all(|part| part.part.stop.is_none()) {
+        return counts;
+    }
+    let (mut done, mut stream) = (Results::new(), Stream::named("ludex.v1:estimate"));
+    loop {
+        let mut due = plan.next(&done);
+        due.retain(|block| plan.parts[block.part].part.stop.is_some());
+        if due.is_empty() {
+            return counts;
+        }
+        for block in due {
+            let ends = found[block.part].get(&block.pairing).map_or(&[][..], |pairing| &pairing.ends);
+            for of in &block.matches {
+                let end = if ends.is_empty() { Done::Invalid } else { ends[stream.below(ends.len())] };
+                done.insert(key(&plan.parts[block.part].part.id, &block.pairing, block.index, of.turn), end);
+                *counts.entry((block.part, block.pairing.clone())).or_default() += 1;
+            }
+        }
+    }
 }
 
 /// The cost of a block, and what its matches count.
@@ -241,7 +286,7 @@ fn try_block(small: &Plan, table: &RunTable, meters: &[Meters], block: &Block) -
                     .with_context(|| format!("agent {who} is not at this table"))?;
                 let candidate = small.agents[*who].candidate;
                 let agent = match meters[small.parts[block.part].game_at(due.turn)].get(who) {
-                    Some(stand_in) => stand_in.metered(seen.clone()),
+                    Some(stand_in) => stand_in.metered(seen.clone())?,
                     None if candidate => counted(player.agent.clone(), seen.clone()),
                     None => return Ok(player.clone()),
                 };
@@ -270,7 +315,7 @@ struct StandIn {
     game: GameRef,
     /// What was measured of the model, if it was.
     measured: Option<Measured>,
-    /// What its moves in this game used in the pilot, if it played it there.
+    /// What its matches in this game used in the pilot, if it played it there.
     spent: Option<Spent>,
 }
 
@@ -303,36 +348,41 @@ impl StandIn {
         self.measured.is_none() && self.spent.is_none()
     }
 
-    /// The stand-in's agent. Its questions are measured as those of the model.
-    fn metered(&self, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
+    /// The stand-in's agent for a match. What the model would use is added to `seen`: what a match used in the pilot, else what is
+    /// measured of each question.
+    fn metered(&self, seen: Arc<Mutex<Cost>>) -> anyhow::Result<Arc<dyn Agent>> {
         let StandIn { agent, spec, game, measured, spent } = self.clone();
+        if let Some(spent) = spent {
+            add(&seen, spent.moves(), &spent.forecast(&spec)?, spent.seconds());
+            return Ok(agent);
+        }
         let act = move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
-            let answer = measured.as_ref().map(|m| m.tokens_out);
-            let Forecast { calls, tokens_in, tokens_out, usd, .. } = match &spent {
-                Some(spent) => spent.forecast(&spec)?,
-                None => llm::forecast(&spec, &game, ask, answer)?,
-            };
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.moves += 1.0;
-            seen.calls += calls;
-            seen.tokens_in += tokens_in;
-            seen.tokens_out += tokens_out;
-            match usd {
-                Some(usd) => seen.usd += usd,
-                None => seen.unpriced += calls,
-            }
+            let forecast = llm::forecast(&spec, &game, ask, measured.as_ref().map(|m| m.tokens_out))?;
             // If nothing was measured: half a second, and sixty tokens a second.
-            seen.waiting += match (&spent, &measured) {
-                (Some(spent), _) => spent.seconds(),
-                (None, Some(measured)) => measured.seconds * calls,
-                (None, None) => 0.5 * calls + tokens_out / 60.0,
+            let seconds = match &measured {
+                Some(measured) => measured.seconds * forecast.calls,
+                None => 0.5 * forecast.calls + forecast.tokens_out / 60.0,
             };
-            drop(seen);
+            add(&seen, 1.0, &forecast, seconds);
             agent.act(ask, deadline)
         };
         // The prompts that are measured may contain the last moves.
-        Arc::new(wrap(agent, act).reading_past())
+        Ok(Arc::new(wrap(agent, act).reading_past()))
     }
+}
+
+/// Adds what some moves of a language model use.
+fn add(seen: &Mutex<Cost>, moves: f64, forecast: &Forecast, seconds: f64) {
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.moves += moves;
+    seen.calls += forecast.calls;
+    seen.tokens_in += forecast.tokens_in;
+    seen.tokens_out += forecast.tokens_out;
+    match forecast.usd {
+        Some(usd) => seen.usd += usd,
+        None => seen.unpriced += forecast.calls,
+    }
+    seen.waiting += seconds;
 }
 
 /// A candidate that plays itself; its moves are counted.

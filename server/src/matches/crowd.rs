@@ -140,14 +140,91 @@ impl Crowd {
     /// When what waits is to be sent.
     fn due(&self) -> Option<Instant> {
         let waits = self.audiences.iter().any(|audience| !audience.waiting.is_empty());
-        let further = self.spectators.len().saturating_sub(FEW);
-        let pause = EACH.saturating_mul(u32::try_from(further).unwrap_or(u32::MAX)).min(WAIT);
-        waits.then(|| self.sent.map_or_else(Instant::now, |sent| sent + pause))
+        waits.then(|| self.sent.map_or_else(Instant::now, |sent| sent + pause(self.spectators.len())))
     }
 
     /// Forgets audiences in which nobody is left.
     fn empty_out(&mut self) {
         let Crowd { audiences, spectators, .. } = self;
         audiences.retain(|audience| spectators.iter().any(|s| audience.holds(s)));
+    }
+}
+
+/// The time between two writes to so many watchers.
+fn pause(watchers: usize) -> Duration {
+    let further = u32::try_from(watchers.saturating_sub(FEW)).unwrap_or(u32::MAX);
+    EACH.saturating_mul(further).min(WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_protocol::message::{Queued, ServerMessage};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::mailbox::Out;
+
+    fn event(n: u64) -> Arc<Broadcast> {
+        let queued = Queued { join: n.to_string(), waiting: 1, eta_ms: None };
+        Arc::new(Broadcast::new(ServerMessage::Queued(queued)))
+    }
+
+    fn enter(crowd: &mut Crowd, name: &str, views: Vec<MatchView>) -> mpsc::Receiver<Out> {
+        let (sender, heard) = mpsc::channel(8);
+        let session = name.to_owned();
+        crowd.enter(Spectator { session, mailbox: Mailbox::new(sender), to: Watcher::Public, views, behind: false });
+        heard
+    }
+
+    /// The numbers of events in what came.
+    fn all(heard: &mut mpsc::Receiver<Out>) -> Vec<Vec<String>> {
+        let mut out = Vec::new();
+        while let Ok(Out::Broadcast(events)) = heard.try_recv() {
+            let text = |event: &Arc<Broadcast>| event.frame(ludex_protocol::Encoding::Json).unwrap();
+            out.push(events.iter().map(|event| text(event).message.into_text().unwrap().to_string()).collect());
+        }
+        let number = |text: String| text.split("\"join\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        out.into_iter().map(|events: Vec<String>| events.into_iter().map(number).collect()).collect()
+    }
+
+    #[test]
+    fn the_more_watch_the_longer_events_wait_for_each_other() {
+        assert_eq!([0, 1, FEW].map(pause), [Duration::ZERO; 3]);
+        assert_eq!(pause(FEW + 1_000), Duration::from_millis(100));
+        assert_eq!([10_000, usize::MAX].map(pause), [WAIT; 2]);
+    }
+
+    #[test]
+    fn what_waited_goes_out_at_once_and_only_to_those_who_were_there() {
+        let mut crowd = Crowd::default();
+        let mut first = enter(&mut crowd, "first", Vec::new());
+        let mut other = enter(&mut crowd, "other", vec![MatchView::Picture]);
+        crowd.audiences[0].waiting.extend([event(1), event(2)]);
+        crowd.audiences[1].waiting.push(event(3));
+        let mut late = enter(&mut crowd, "late", Vec::new());
+        assert_eq!([&mut first, &mut other, &mut late].map(all), [vec![vec!["1", "2"]], vec![vec!["3"]], vec![]]);
+        crowd.leave("other");
+        assert_eq!(crowd.audiences.len(), 1);
+        crowd.audiences[0].waiting.push(event(4));
+        crowd.send();
+        crowd.send();
+        assert_eq!([&mut first, &mut late].map(all), [vec![vec!["4"]], vec![vec!["4"]]]);
+        drop(late);
+        crowd.audiences[0].waiting.push(event(5));
+        crowd.send();
+        assert_eq!(crowd.spectators.len(), 1, "who is gone is forgotten");
+    }
+
+    #[test]
+    fn who_has_no_room_falls_behind() {
+        let mut crowd = Crowd::default();
+        let mut heard = enter(&mut crowd, "slow", Vec::new());
+        for n in 0..8 {
+            crowd.audiences[0].waiting.push(event(n));
+            crowd.send();
+        }
+        assert!(crowd.any_behind());
+        assert_eq!(all(&mut heard).len(), 4, "half of the box stays free");
+        assert_eq!(crowd.wake(), Some(BEHIND));
     }
 }

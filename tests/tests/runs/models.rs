@@ -157,6 +157,13 @@ fn a_pilot_tells_what_a_move_uses() {
     line(&["--run", "pilot", "--scale", "0.5"]);
     let plain = line(&["--estimate", "--like", "random"]);
     let piloted = line(&["--estimate", "--like", "random", "--pilot", "pilot"]);
+    // What is known of whole matches does not depend on who plays in the model's place.
+    let other = line(&["--estimate", "--like", "always_defect", "--pilot", "pilot", "--only", "dilemma"]);
+    let part =
+        |estimate: &Value| estimate["parts"].as_array().unwrap().iter().find(|p| p["part"] == "dilemma").cloned();
+    for name in ["moves", "calls", "tokens_in", "tokens_out", "usd"] {
+        assert_eq!(part(&other).unwrap()[name], part(&piloted).unwrap()[name], "{name}");
+    }
     let used = line(&["--run", "whole"]);
     assert!(plain["guesses"].to_string().contains("--pilot RUN"), "{plain}");
     assert_eq!(piloted["guesses"].as_array().unwrap().len(), 0, "{piloted}");
