@@ -175,12 +175,14 @@ pub fn compare(first: &[Side], second: &[Side]) -> Comparison {
     let of =
         |game: &&str| row(game, &pairs.iter().copied().filter(|(a, _)| a.game == **game).collect::<Vec<_>>(), true);
     let one = games.len() == 1;
+    // Returns of several games have no common unit.
+    let scored: Vec<_> = pairs.iter().copied().filter(|(a, b)| one || a.score.is_some() && b.score.is_some()).collect();
     let mut games: Vec<ComparisonRow> = games.iter().map(of).collect();
     let corrected = holm(&games.iter().filter_map(|row| row.p).collect::<Vec<_>>());
     games.iter_mut().filter(|row| row.p.is_some()).zip(corrected).for_each(|(row, p)| row.holm = Some(p));
     Comparison {
         games,
-        all: row("all", &pairs, one),
+        all: row("all", &scored, one),
         unpaired: [0, 1].map(|k| left_out.values().map(|n| n[k]).sum()),
         left_out,
         fallback: if pairs.is_empty() { fallback(first, second) } else { Vec::new() },

@@ -91,7 +91,7 @@ pub struct HeadlineRow {
 pub struct DiscardRow {
     /// The agent.
     pub name: String,
-    /// How many, by reason (`no_show`, `infra_error`, `aborted`, `unrated`, or a flag such as `peek`).
+    /// How many, by reason (`no_show`, `infra_error`, `aborted`, `replayed`, `unrated`, or a flag such as `peek`).
     pub reasons: BTreeMap<String, u64>,
 }
 

@@ -29,6 +29,8 @@ pub struct GameResult {
     pub part: Option<String>,
     /// Its place in the order of the run's plan; 0 where nobody said. Ratings that depend on the order follow it.
     pub order: usize,
+    /// Whether the run's plan plays another match in its place, because an illegal move ended it. Then it does not count.
+    pub replayed: bool,
     /// Whether the match was rated.
     pub rated: bool,
     /// The first of the flags that make it special, e.g. `peek`.
@@ -217,6 +219,7 @@ impl GameResult {
             pair: footer.pair.clone(),
             part: footer.run.as_deref().and_then(|run| part_of(run, &header.episode)),
             order: 0,
+            replayed: false,
             rated: header.rated,
             flag: header.flags.first().cloned(),
             reason,

@@ -58,6 +58,9 @@ impl RatingOptions {
         if !game.reason.counts() {
             return serde_json::to_value(game.reason).ok()?.as_str().map(str::to_owned);
         }
+        if game.replayed {
+            return Some("replayed".to_owned());
+        }
         if self.unrated {
             return None;
         }

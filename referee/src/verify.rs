@@ -75,9 +75,9 @@ impl Verified {
         &self.result.digest
     }
 
-    /// Says at which place of its run's plan the match is, from 1.
-    pub fn set_order(&mut self, order: usize) {
-        self.result.order = order;
+    /// Says at which place of its run's plan the match is, from 1, and whether the plan plays another match in its place.
+    pub fn set_place(&mut self, order: usize, replayed: bool) {
+        (self.result.order, self.result.replayed) = (order, replayed);
     }
 
     /// What ratings and metrics need of it.

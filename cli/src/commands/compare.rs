@@ -1,17 +1,20 @@
 //! `ludex compare`.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use ludex_protocol::record::Outcome;
 use ludex_referee::Verified;
 use ludex_referee::compare::{Comparison, ComparisonRow, Difference, NoInterval, Side, compare};
+use ludex_referee::outcome::is_fight;
 use ludex_referee::read::Lines;
 use serde_json::json;
 
 use super::print::{self, number};
 use super::records;
 use ludex_play::runs::archive::Archive;
+use ludex_play::runs::pages;
 
 /// What `ludex compare` takes.
 #[derive(clap::Args)]
@@ -63,7 +66,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         sides.push(sides_of(run, name, other, which.as_ref()));
     }
     let [first, second] = &sides[..] else { anyhow::bail!("a comparison needs two agents") };
-    for (name, side) in names.iter().zip(&sides) {
+    for (k, (name, side)) in names.iter().zip(&sides).enumerate() {
+        let variants = variants(runs.get(k).unwrap_or(&runs[0]), name);
+        anyhow::ensure!(
+            !side.is_empty() || variants.is_empty(),
+            "{name} played as {}; name one for each side with --agent",
+            variants.join(", ")
+        );
         anyhow::ensure!(
             !side.is_empty(),
             "{name} has played no match that counts; `ludex transcript` shows what happened"
@@ -112,16 +121,26 @@ fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
     }
 }
 
+/// The names under which an agent played variants of a suite.
+fn variants(run: &Archive, name: &str) -> Vec<String> {
+    let own = format!("{name} / ");
+    let records = run.found.iter().filter_map(|found| found.parts.clone().record().ok());
+    let names = records.flat_map(|record| record.header.seats).map(|seat| seat.name);
+    let names: BTreeSet<String> = names.filter(|seat| seat.starts_with(&own)).collect();
+    names.into_iter().collect()
+}
+
 /// An agent's matches that count. Matches only against itself, or against the agent that it is compared with, have no
 /// partner and are left out.
 pub(super) fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&records::Which>) -> Vec<Side> {
     let lines = Lines { found: run.found.clone(), refused: run.refused.clone() };
-    let (good, refused) = records::verified(lines, which);
+    let (mut good, refused) = records::verified(lines, which);
     records::warn(&refused);
+    pages::put_in_order(run, &mut good);
     let side_of = |game: &Verified| {
         let record = game.record();
         let met = record.header.seats.iter().any(|seat| Some(seat.name.as_str()) == other);
-        if met || !game.reason().counts() {
+        if met || !game.reason().counts() || game.result().replayed {
             return None;
         }
         let place = run.place_of(&record.header.episode);
@@ -148,7 +167,9 @@ fn side(game: &Verified, part: String, name: &str) -> Option<Side> {
         Outcome::None => None,
     };
     let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
+    // Only where somebody wins there are scores.
     let scores: Option<Vec<f64>> = own.iter().map(score).collect();
+    let scores = scores.filter(|_| is_fight(&**game.game()));
     Some(Side {
         part,
         game: game.spec().string.clone(),
@@ -162,7 +183,7 @@ fn side(game: &Verified, part: String, name: &str) -> Option<Side> {
 fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "first:  {}\nsecond: {}\n", names[0], names[1])?;
-    if c.all.pairs == 0 {
+    if c.games.is_empty() {
         writeln!(out, "there are no pairs: the two never played the same part, game, opponents, seats and seed")?;
     } else {
         let head = [
@@ -182,7 +203,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
             "needed",
         ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
-        let all = Some(&c.all).filter(|_| c.games.len() > 1);
+        let all = Some(&c.all).filter(|all| c.games.len() > 1 && all.pairs > 0);
         let short = |row: &ComparisonRow| short(row, &c.games);
         rows.extend(c.games.iter().chain(all).map(|row| cells(&short(row), row)));
         print::table(&mut out, &rows, |k| k > 0)?;

@@ -114,8 +114,9 @@ impl From {
         file.is_file().then_some(file)
     }
 
-    /// The places of episodes in the plans of the runs whose records were named; none for records of no run.
-    fn order(&self) -> HashMap<String, usize> {
+    /// The places of episodes in the plans of the runs whose records were named, and whether they were replayed; none for records of no
+    /// run.
+    fn order(&self) -> HashMap<String, (usize, bool)> {
         let folders = self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file());
         folders.flat_map(pages::order).collect()
     }
@@ -337,7 +338,9 @@ impl Rated {
         let refused = from.verify(which.as_ref(), marks, |result| good.push(result))?;
         warn(&refused);
         let order = from.order();
-        good.iter_mut().for_each(|game: &mut GameResult| game.order = order.get(&game.episode).copied().unwrap_or(0));
+        for game in &mut good {
+            (game.order, game.replayed) = order.get(&game.episode).copied().unwrap_or_default();
+        }
         let counting = good.iter().filter(|g| options.discards(*g).is_none()).count();
         if counting == 0 {
             let of = self.game.as_ref().map(|g| format!(" of {g}")).unwrap_or_default();

@@ -36,17 +36,25 @@ use super::summary::{PartResult, notes, rows_on, summaries};
 use super::usage::Usage;
 use super::walk::Walk;
 
-/// The place of each episode of the run in `folder` in the order of its plan, from 1; empty if the plan cannot be made. There may
-/// be very many records, so they are read one by one, and only what a plan asks about is kept of them.
-pub fn order(folder: &Path) -> HashMap<String, usize> {
+/// The place of each episode of the run in `folder` in the order of its plan, from 1, and whether another match is played in its place;
+/// empty if the plan cannot be made. There may be very many records, so they are read one by one, and only what a plan asks about is
+/// kept of them.
+pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
     let Ok(run) = Archive::without_lines(folder) else { return HashMap::new() };
     let (Ok(ground), Ok(file)) = (Ground::of(&run), File::open(folder.join(EPISODES))) else { return HashMap::new() };
     let lines = raw_lines(EPISODES, BufReader::with_capacity(1 << 20, file));
     let records: Vec<Record> = lines.filter_map(|line| without_events(&line.ok()?.text)).collect();
     let walk = ground.walk(&run, &records);
-    let place = |name: &str| walk.place(key_of(&run.about.run, name)?.0);
-    let episodes = records.into_iter().map(|record| record.header.episode);
-    episodes.filter_map(|name| place(&name).map(|at| (name, at + 1))).collect()
+    let planned = |name: &String| walk.of_episode(&run.about.run, name).is_some();
+    let episodes = records.into_iter().map(|record| record.header.episode).filter(planned);
+    episodes.map(|name| (name.clone(), walk.order_of(&run.about.run, &name))).collect()
+}
+
+/// Gives verified games of a run their places in its plan; nothing if the plan cannot be made.
+pub fn put_in_order(run: &Archive, games: &mut [Verified]) {
+    let Ok(ground) = Ground::of(run) else { return };
+    let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
+    ground.walk(run, &records).put_in_order(&run.about.run, games);
 }
 
 /// A record without its events.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use ludex_protocol::record::Record;
 use ludex_referee::Verified;
-use ludex_referee::suite::plan::{Block, Results, key};
+use ludex_referee::suite::plan::{Block, Done, Results, key};
 
 use super::Schedule;
 use super::episode::key_of;
@@ -23,6 +23,8 @@ pub struct PlannedMatch {
     pub turn: usize,
     /// The agent on each seat, as an index of the run's agents.
     pub seats: Vec<usize>,
+    /// Whether another match is played in its place, because an illegal move ended it.
+    pub replayed: bool,
 }
 
 /// What the plan of a run asks for.
@@ -60,7 +62,8 @@ impl Walk {
                     walk.gaps.append(&mut open);
                     known.insert(key.clone(), *result);
                     walk.places.insert(key.clone(), walk.done.len());
-                    walk.done.push(PlannedMatch { key, part: block.part, turn: due.turn, seats: due.seats.clone() });
+                    let (turn, seats, replayed) = (due.turn, due.seats.clone(), *result == Done::Invalid);
+                    walk.done.push(PlannedMatch { key, part: block.part, turn, seats, replayed });
                     false
                 });
                 if !block.matches.is_empty() {
@@ -86,12 +89,18 @@ impl Walk {
         Some(&self.done[self.place(key_of(run, episode)?.0)?])
     }
 
+    /// The place of an episode of `run` in the order of the plan, from 1, and whether another match is played in its place. What the
+    /// plan does not ask for comes last.
+    pub fn order_of(&self, run: &str, episode: &str) -> (usize, bool) {
+        let place = key_of(run, episode).and_then(|(key, _)| self.place(key));
+        place.map_or((usize::MAX, false), |at| (at + 1, self.done[at].replayed))
+    }
+
     /// Gives each of a run's games its place in the plan, which ratings by order follow.
     pub fn put_in_order(&self, run: &str, games: &mut [Verified]) {
         for game in games {
-            let place = key_of(run, &game.record().header.episode).and_then(|(key, _)| self.place(key));
-            // What the plan does not ask for comes last; 0 is for games without a plan.
-            game.set_order(place.map_or(usize::MAX, |place| place + 1));
+            let (order, replayed) = self.order_of(run, &game.record().header.episode);
+            game.set_place(order, replayed);
         }
     }
 }

@@ -99,11 +99,11 @@ fn the_order_of_the_plan_comes_before_the_clock() {
     };
     // By the clock `a` wins first; by the plan it loses first, and its win then is worth more.
     let mut games = verified([won(0, 1, "x"), won(1, 2, "y")]);
-    games[0].set_order(2);
-    games[1].set_order(1);
+    games[0].set_place(2, false);
+    games[1].set_place(1, false);
     let a = |games: &[Verified]| rate(games, &quick())[0].agents.iter().find(|r| r.name == "a").unwrap().clone();
     assert!((a(&games).elo.unwrap() - (1484.0 + 32.0 * (1.0 - 0.454_078))).abs() < 1e-3);
-    games.iter_mut().for_each(|game| game.set_order(0));
+    games.iter_mut().for_each(|game| game.set_place(0, false));
     assert!((a(&games).elo.unwrap() - (1516.0 - 32.0 * (1.0 - 0.454_078))).abs() < 1e-3);
 }
 

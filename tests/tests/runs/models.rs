@@ -61,6 +61,54 @@ fn strong_and_weak_stand_ins_are_rated_in_the_right_order() {
     assert!(ratings.windows(2).all(|r| r[0] + 100.0 < r[1]), "{ratings:?}");
 }
 
+/// A match that an illegal move ended, and in whose place another is played, counts in no table: not in the verdict, not in the report,
+/// not in ratings of the run's file, and not in a comparison.
+#[test]
+fn a_match_that_is_replayed_counts_nowhere() {
+    let place = Place::new();
+    let suite = "name = \"again\"\nversion = 1\ntitle = \"Again\"\n\
+        [policy]\ninvalid = \"replay\"\nreplay_factor = 3\nillegal = { tries = 1, then = \"forfeit\" }\n\
+        [[variant]]\nname = \"cot\"\nllm = { prompting = \"cot\" }\n\
+        [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 6\n\
+        [[part]]\nid = \"auction\"\ngame = \"first_sealed_auction\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 6\n";
+    fs::write(place.path("again.toml"), suite).unwrap();
+    let stub = Stub::start(&place, &["--agent", "random", "--malformed", "0.2"]);
+    let model = stub.model("m", "");
+    let evaluate = |run: &str| {
+        place.ludex(&["evaluate", "--agent", &model, "--suite", "again.toml", "--run", run, "--json"]).json()
+    };
+    let verdict = evaluate("r");
+    let own = part(&verdict, "nim");
+    assert!(own["invalid"].as_u64().unwrap() > 0, "{own}");
+    let name = own["agent"].as_str().unwrap().to_owned();
+    let tally = |row: &Value| ["wins", "draws", "losses"].map(|key| row[key].as_u64().unwrap());
+    let report: Value = serde_json::from_str(&fs::read_to_string(place.of_run("r", "report.json")).unwrap()).unwrap();
+    let file = place.of_run("r", "episodes.jsonl");
+    let rated = place.ludex(&["rate", "--unrated", "--json", file.to_str().unwrap()]).json();
+    for table in [&report["scales"], &rated["scales"]] {
+        let scale = table.as_array().unwrap().iter().find(|scale| scale["part"] == "nim").unwrap();
+        let row = scale["agents"].as_array().unwrap().iter().find(|row| row["name"] == name.as_str()).unwrap();
+        assert_eq!(tally(row), tally(own));
+    }
+    let discards = report["discards"].as_array().unwrap().iter().find(|row| row["name"] == name.as_str()).unwrap();
+    let lost: u64 = verdict["parts"].as_array().unwrap().iter().map(|part| part["invalid"].as_u64().unwrap()).sum();
+    assert_eq!(discards["reasons"]["replayed"], lost);
+    // Two runs of one secret play the same; every match that counts has its partner.
+    evaluate("s");
+    let plain = place.ludex(&["compare", "r", "s"]);
+    assert!(plain.fails().contains(&name), "{}", plain.err);
+    let same = place.ludex(&["compare", "r", "s", "--agent", &name, "--json"]).json();
+    assert_eq!(same["unpaired"], serde_json::json!([0, 0]), "{same}");
+    let row = |game: &str| {
+        let rows = same["games"].as_array().unwrap();
+        rows.iter().find(|row| row["game"].as_str().unwrap().starts_with(game)).unwrap().clone()
+    };
+    assert_eq!(row("nim")["pairs"], tally(own).iter().sum::<u64>());
+    // Nobody wins an auction alone: its returns are compared, and the row of all games leaves it out.
+    assert_eq!(row("first_sealed_auction")["scores"], Value::Null);
+    assert_eq!(same["all"]["pairs"], row("nim")["pairs"]);
+}
+
 /// The report says how a model was prompted, which the suite may decide.
 #[test]
 fn a_report_says_how_a_model_was_prompted() {
