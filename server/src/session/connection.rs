@@ -326,7 +326,8 @@ impl<S: Io> Connection<S> {
             }
             Some(Out::Message(None, message)) => self.event(*message).await,
             Some(Out::Broadcast(events)) => {
-                for frame in events.iter().filter_map(|event| event.frame(self.wire.encoding)) {
+                let encoding = self.wire.encoding;
+                for frame in events.iter().filter_map(|event| event.frame(encoding)) {
                     self.send(frame).await?;
                 }
                 Ok(())
