@@ -48,7 +48,9 @@ pub struct Cost {
     pub usd: f64,
     /// Calls without a known price.
     pub unpriced: f64,
-    /// Seconds of waiting for endpoints, all calls one after the other.
+    /// Those of the calls that are asked in batches.
+    pub batched: f64,
+    /// Seconds of waiting for endpoints, all calls one after the other. Nobody knows how long batches take, so their calls are left out.
     pub waiting: f64,
     /// Seconds of computing, of all agents on this machine.
     pub computing: f64,
@@ -63,6 +65,7 @@ impl Cost {
         self.tokens_out += other.tokens_out * times;
         self.usd += other.usd * times;
         self.unpriced += other.unpriced * times;
+        self.batched += other.batched * times;
         self.waiting += other.waiting * times;
         self.computing += other.computing * times;
     }
@@ -143,6 +146,13 @@ pub fn of(
     }
     if !models.is_empty() && like.is_none() {
         guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
+    }
+    if total.batched > 0.0 {
+        // A batch has one question of each match that is under way.
+        let rows = (total.batched / (jobs.max(1) as f64).min(total.matches.max(1.0))).ceil();
+        guesses.push(format!(
+            "hours: without the time of batches, at least {rows} of them one after the other, which take minutes to 24 hours each"
+        ));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
     let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
@@ -321,8 +331,11 @@ impl StandIn {
                 Some(usd) => seen.usd += usd,
                 None => seen.unpriced += calls,
             }
+            let batched = llm::batches(&spec);
+            seen.batched += if batched { calls } else { 0.0 };
             // If nothing was measured: half a second, and sixty tokens a second.
             seen.waiting += match (&spent, &measured) {
+                _ if batched => 0.0,
                 (Some(spent), _) => spent.seconds(),
                 (None, Some(measured)) => measured.seconds * calls,
                 (None, None) => 0.5 * calls + tokens_out / 60.0,
