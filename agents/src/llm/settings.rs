@@ -93,7 +93,7 @@ pub(super) const ARGS: &[ArgDef] = &[
         "seconds without a new question before a batch is sent",
     )
     .default("5"),
-    ArgDef::new("batch_size", ArgKind::Int { min: 1, max: 50_000 }, "at most so many questions in a batch")
+    ArgDef::new("batch_size", ArgKind::Int { min: 1, max: 50_000 }, "the most questions in a batch")
         .default("10000"),
     ArgDef::new(
         "batch_poll",
@@ -203,7 +203,7 @@ pub(super) struct Price {
 pub(super) struct Batching {
     /// Without a new question for so long, what has gathered is sent.
     pub(super) wait: Duration,
-    /// At most so many questions are in a batch.
+    /// The most questions in a batch.
     pub(super) size: usize,
     /// How long after a look the next one is taken whether a batch is done.
     pub(super) poll: Duration,

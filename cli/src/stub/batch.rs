@@ -175,7 +175,7 @@ impl Stub {
         Ok(self.begun(Api::Anthropic, String::new(), questions, Course::Waiting, headers))
     }
 
-    /// Why so many questions more are too many.
+    /// Why this number of further questions is too large, if it is.
     fn too_many(&self, more: usize) -> Option<String> {
         let most = self.options.batches.most?;
         let batches = self.desk.batches();

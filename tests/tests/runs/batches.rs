@@ -68,7 +68,7 @@ fn a_run_in_batches_is_the_same_run() {
         let (calls, batches) = (calls(&place, &gathered).len(), batches(&stub, api));
         assert_eq!(questions(&batches), calls as u64, "{api}: each call was in one batch");
         assert!(!batches.is_empty() && batches.len() * 4 < calls, "{api}: {} batches, {calls} calls", batches.len());
-        // Whoever goes on may ask one by one, and is the same player.
+        // The same player may ask one by one when the run is continued.
         assert_eq!(place.evaluate(&model("prompting=cot"), &gathered, &[]).json()["played"], 0);
         assert!(place.ludex(&["verify", &gathered]).ok);
     }
@@ -78,7 +78,7 @@ fn a_run_in_batches_is_the_same_run() {
 #[test]
 fn what_a_batch_does_not_answer_is_asked_again() {
     let place = Place::new();
-    let scale = ["--scale", "0.5"];
+    let scale = ["--only", "nim"];
     for api in APIS {
         let good = Stub::start(&place, &["--agent", "random"]);
         let whole = good.model("m", &format!("api={api} format=text"));
@@ -126,9 +126,9 @@ fn a_schema_that_a_batch_refuses_is_left_out() {
 fn a_killed_run_finds_its_batches_again() {
     for api in APIS {
         let place = Place::new();
-        let stub = Stub::start(&place, &["--agent", "mcts sims=10", "--batch-latency", "500"]);
+        let stub = Stub::start(&place, &["--agent", "mcts sims=10", "--batch-latency", "400"]);
         let model = stub.model("m", &format!("api={api} price_in=1 price_out=2 {SOON}"));
-        let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--scale", "0.5"];
+        let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--only", "nim"];
         let noted = || fs::read_to_string(place.of_run("cut", "batches.jsonl")).map_or(0, |text| text.lines().count());
         for kills in 1..=4 {
             let (before, begun) = (noted(), Instant::now());
@@ -145,7 +145,7 @@ fn a_killed_run_finds_its_batches_again() {
         let all = calls(&place, "cut");
         assert_eq!(questions(&batches(&stub, api)), all.len() as u64, "{api}: nothing was asked twice");
         let single = stub.model("m", &format!("api={api} price_in=1 price_out=2"));
-        assert_eq!(table(&cut), table(&place.evaluate(&single, "whole", &["--scale", "0.5"])), "{api}");
+        assert_eq!(table(&cut), table(&place.evaluate(&single, "whole", &["--only", "nim"])), "{api}");
     }
 }
 

@@ -90,7 +90,7 @@ impl Wire {
         serde_json::from_str(&answered.text).map_err(|e| Word::Later(why(e), None))
     }
 
-    /// What an answer that is none means for the questions of a batch.
+    /// Whether an answer is good; if not, what that means for the questions of a batch.
     fn good(&self, path: &str, answered: &Answered) -> Result<(), Word> {
         if answered.is_ok() {
             return Ok(());
