@@ -87,6 +87,12 @@ pub trait Agent: Send + Sync {
         false
     }
 
+    /// Whether it gathers the questions of many episodes and answers them together, maybe hours later. A host asks it about as
+    /// many episodes at a time as it can, and sets no limit for a move; where there must be one, it refuses the agent.
+    fn gathers(&self) -> bool {
+        false
+    }
+
     /// Whether it reads [`Ask::past`]. A host need not keep the moves of an episode for agents that do not.
     fn reads_past(&self) -> bool {
         false
@@ -184,6 +190,10 @@ where
 
     fn waits(&self) -> bool {
         self.agent.waits()
+    }
+
+    fn gathers(&self) -> bool {
+        self.agent.gathers()
     }
 
     fn reads_past(&self) -> bool {

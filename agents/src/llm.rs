@@ -7,11 +7,13 @@
 mod after;
 mod answer;
 mod api;
+mod batch;
 mod call;
 mod chat;
 mod endpoint;
 mod forecast;
 mod gate;
+mod http;
 mod model;
 mod page;
 mod position;
@@ -114,6 +116,10 @@ impl Agent for Llm {
     fn reads_past(&self) -> bool {
         self.prompts.wording.history > 0 || self.endpoint.settings.stub
     }
+
+    fn gathers(&self) -> bool {
+        self.endpoint.settings.batch.is_some()
+    }
 }
 
 /// The messages of the first call that `spec` would make on `ask`, for estimates that call nothing. JSON is asked for
@@ -171,7 +177,8 @@ pub fn unpriced(spec: &AgentSpec) -> AgentSpec {
 }
 
 /// Arguments that say how calls are made, and not what is asked.
-const WAYS: [&str; 5] = ["rpm", "concurrency", "timeout", "retries", "key_env"];
+const WAYS: [&str; 9] =
+    ["rpm", "concurrency", "timeout", "retries", "key_env", "batch", "batch_wait", "batch_size", "batch_poll"];
 
 /// The spec without the arguments that say how calls are made: they may change, and it is the same player. Any other agent's spec
 /// as it is.
@@ -180,6 +187,19 @@ pub fn essence(spec: &AgentSpec) -> AgentSpec {
         return spec.clone();
     }
     WAYS.iter().fold(spec.clone(), |spec, way| spec.without(way))
+}
+
+/// Whether the model of a spec is asked through the provider's batch interface.
+pub fn batches(spec: &AgentSpec) -> bool {
+    read(spec).is_ok_and(|settings| settings.batch.is_some())
+}
+
+/// The spec with each question as a call of its own, for trials that cannot wait for batches. Any other agent's spec as it is.
+pub fn unbatched(spec: &AgentSpec) -> AgentSpec {
+    if !batches(spec) {
+        return spec.clone();
+    }
+    settings::BATCH.iter().chain(&["batch"]).fold(spec.clone(), |spec, name| spec.without(name))
 }
 
 /// The environment variable that holds the key of a spec's endpoint, if it needs one.

@@ -1,11 +1,12 @@
-//! A stand-in for the endpoints of language models: OpenAI's chat completions and Anthropic's messages, answered by an
-//! agent of this program, with faults on demand. Tests and rehearsals of an evaluation need no network and no money.
+//! A stand-in for the endpoints of language models: OpenAI's chat completions and Anthropic's messages, by themselves or in
+//! batches, answered by an agent of this program, with faults on demand. Tests and rehearsals of an evaluation need no network and no money.
 //!
 //! Everything random is a function of the request's body and the seed, so a run gets the same answers in any order of its
 //! questions. Faults of transport (429, 500, damaged bodies) also depend on how often the same body came, so that a retry
 //! succeeds at some point.
 
 mod answer;
+mod batch;
 mod player;
 mod problem;
 mod reply;
@@ -25,7 +26,7 @@ use axum::response::{IntoResponse as _, Json, Response};
 use axum::routing::{get, post};
 use ludex_agents::AgentSpec;
 use ludex_env::Stream;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -63,6 +64,21 @@ pub struct Options {
     pub context: Option<u64>,
     /// The API key that every request must have.
     pub key: Option<String>,
+    /// How batches behave.
+    pub batches: Batches,
+}
+
+/// How batches behave.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Batches {
+    /// How long a batch takes.
+    pub latency: Duration,
+    /// Probability that a question of a batch fails with 500.
+    pub fail: f64,
+    /// Probability that a question of a batch is not answered before the batch expires.
+    pub expire: f64,
+    /// Most questions that wait in batches; a batch with more fails at once.
+    pub most: Option<usize>,
 }
 
 impl Default for Options {
@@ -79,6 +95,7 @@ impl Default for Options {
             schema: true,
             context: None,
             key: None,
+            batches: Batches::default(),
         }
     }
 }
@@ -120,6 +137,7 @@ pub async fn serve(
         asked: AtomicU64::new(0),
         down: Notify::new(),
         seen: Mutex::default(),
+        desk: batch::Desk::default(),
         options,
     });
     let down = stub.clone();
@@ -137,6 +155,7 @@ fn routes(stub: Arc<Stub>) -> Router {
         .route("/v1/chat/completions", post(|app, headers, body| asked(Api::OpenAi, app, headers, body)))
         .route("/v1/messages", post(|app, headers, body| asked(Api::Anthropic, app, headers, body)))
         .route("/v1/models", get(models))
+        .merge(batch::routes())
         .fallback(|| async { Problem::no_such_page().response(Api::OpenAi) })
         .method_not_allowed_fallback(|| async { Problem::wrong_method().response(Api::OpenAi) })
         .layer(DefaultBodyLimit::max(BODY))
@@ -171,6 +190,8 @@ struct Stub {
     down: Notify,
     /// How often each body came, by its hash; kept only if faults of transport may happen.
     seen: Mutex<HashMap<[u8; 32], u32>>,
+    /// Files and batches.
+    desk: batch::Desk,
 }
 
 type App = State<Arc<Stub>>;
@@ -216,7 +237,17 @@ impl Stub {
 
     async fn answer(&self, api: Api, headers: &HeaderMap, body: &[u8]) -> Result<Response, Problem> {
         self.admit(headers)?;
+        let hash: [u8; 32] = Sha256::digest(body).into();
         let request = Request::read(api, body)?;
+        self.fits(api, &request)?;
+        let damaged = self.way(&hash)?;
+        tokio::time::sleep(self.options.latency).await;
+        let document = self.document(api, request, hash).await?;
+        Ok(if damaged { reply::broken(&document) } else { Json(document).into_response() })
+    }
+
+    /// Refuses what the stand-in does not take.
+    fn fits(&self, api: Api, request: &Request) -> Result<(), Problem> {
         let tokens = request.tokens();
         if let Some(most) = self.options.context.filter(|&most| tokens > most) {
             return Err(Problem::context(api, tokens, most));
@@ -224,17 +255,18 @@ impl Stub {
         if !self.options.schema && request.form.is_some() {
             return Err(Problem::schema());
         }
-        let hash: [u8; 32] = Sha256::digest(body).into();
-        let damaged = self.way(&hash)?;
-        tokio::time::sleep(self.options.latency).await;
+        Ok(())
+    }
+
+    /// The document that answers a request whose body has this hash.
+    async fn document(&self, api: Api, request: Request, hash: [u8; 32]) -> Result<Value, Problem> {
         let (player, options) = (self.player.clone(), self.options.clone());
         let id = hex::encode(&hash[..12]);
         let said = self.compute.run(&self.owner, move || {
             let answers = (0..request.n).map(|k| answer::answer(&player, &options, &request, &hash, k));
             answers.collect::<Result<Vec<_>, _>>().map(|answers| reply::document(api, &request, &answers, &id))
         });
-        let document = said.await.map_err(|_| Problem::internal("the agent panicked; see the log"))??;
-        Ok(if damaged { reply::broken(&document) } else { Json(document).into_response() })
+        said.await.map_err(|_| Problem::internal("the agent panicked; see the log"))?
     }
 
     /// Draws the faults of transport for a body. The result says whether the answer's body is damaged.
@@ -243,13 +275,7 @@ impl Stub {
         if rate_limit + fail + malformed == 0.0 {
             return Ok(false);
         }
-        let times = {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let times = seen.entry(*hash).or_default();
-            *times += 1;
-            *times
-        };
-        let mut luck = Stream::named(&format!("ludex.v1:stub:way:{}:{}:{times}", self.options.seed, hex::encode(hash)));
+        let mut luck = self.luck("way", hash);
         if luck.unit() < rate_limit {
             return Err(Problem::rate_limit(self.options.retry_after));
         }
@@ -257,5 +283,15 @@ impl Stub {
             return Err(Problem::internal("the stand-in fails on purpose (--fail)"));
         }
         Ok(luck.unit() < malformed)
+    }
+    /// What is random in how a body is treated: another time it is something else.
+    fn luck(&self, what: &str, hash: &[u8; 32]) -> Stream {
+        let times = {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let times = seen.entry(*hash).or_default();
+            *times += 1;
+            *times
+        };
+        Stream::named(&format!("ludex.v1:stub:{what}:{}:{}:{times}", self.options.seed, hex::encode(hash)))
     }
 }

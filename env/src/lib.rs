@@ -73,5 +73,5 @@ pub use ludex_protocol::error::Issue;
 pub use ludex_protocol::{Move, Refusal};
 pub use params::ParamError;
 pub use picture::{Gesture, Picture};
-pub use policy::{AgentKey, Ask, Attempt, Journal, Past, Policy};
+pub use policy::{AgentKey, Ask, Attempt, Journal, Past, Policy, Shelf};
 pub use registry::{Entry, Games, games, load, load_with};

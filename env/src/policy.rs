@@ -1,5 +1,7 @@
 //! Players as the rules see them: something that chooses a legal action when asked.
 
+use std::path::Path;
+
 use ludex_protocol::Move;
 use ludex_protocol::error::Issue;
 use serde_json::Value;
@@ -76,6 +78,18 @@ pub trait Journal: Send + Sync {
     /// # Errors
     /// Why it cannot be kept. The agent should stop then.
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String>;
+    /// The folder that it belongs to, where an agent may keep a file about questions of several journals.
+    fn shelf(&self) -> Option<Shelf<'_>> {
+        None
+    }
+}
+
+/// A folder that lasts as long as the journals in it.
+pub struct Shelf<'a> {
+    /// Where it is.
+    pub folder: &'a Path,
+    /// The name of the journal, which no other in the folder has.
+    pub journal: String,
 }
 
 /// A question to an agent: one seat, its own turn counter, its legal actions and its view.

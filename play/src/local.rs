@@ -8,6 +8,7 @@ mod check;
 mod seated;
 mod series;
 mod single;
+mod turns;
 
 use std::sync::Arc;
 
@@ -22,7 +23,11 @@ pub use self::series::Series;
 pub use self::single::{
     Asking, Journals, Played, blameless, block_key, play_aloud, play_match, setup, skipping_forced,
 };
+pub use self::turns::Turns;
 use crate::machine::Match;
+
+/// Matches at a time with an agent that gathers questions, if nobody says how many: the more there are, the fewer batches.
+pub const GATHERED_JOBS: usize = 1024;
 
 /// An agent for [`play`].
 #[derive(Clone)]

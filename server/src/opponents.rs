@@ -122,6 +122,10 @@ impl Opponents {
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(shortened(text))));
         }
         let agent = self.agents.build_spec(&spec, game).map_err(|e| self.refused(written, e))?;
+        if agent.gathers() {
+            let message = "a server does not seat an agent that is asked in batches: its answers take hours";
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(shortened(text))));
+        }
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::batch::Origin;
 use super::settings::{Api, Cached, Settings, thinking_budget};
 
 /// Who says a message.
@@ -54,6 +55,8 @@ pub(super) struct Request<'a> {
     /// Data that only the stand-in for models reads.
     pub(super) metadata: Option<String>,
     pub(super) seed: Option<u64>,
+    /// Whose question it is, if it may wait for a batch.
+    pub(super) origin: Option<Origin>,
 }
 
 /// What the endpoint answered.
@@ -271,7 +274,7 @@ mod tests {
         let said = [(Role::System, "rules"), (Role::User, "one"), (Role::Assistant, "a"), (Role::User, "two")];
         let messages = said.map(|(role, text)| Message::new(role, text));
         let body = |args: &str, messages: &[Message]| {
-            let request = Request { messages, schema: None, metadata: None, seed: None };
+            let request = Request { messages, schema: None, metadata: None, seed: None, origin: None };
             let settings = settings(args);
             settings.api.body(&settings, &request)
         };

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ludex_env::erased::DynView;
 use ludex_env::history::canonical;
-use ludex_env::{Ask, Stream};
+use ludex_env::{Ask, Journal, Stream};
 use ludex_protocol::record::Tokens;
 use minijinja::context;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::answer::{self, Reading};
 use super::api::{CUT, Message, REFUSED, Request, Role, estimate};
+use super::batch::Origin;
 use super::endpoint::{Failure, Sent};
 use super::model::Llm;
 use super::position;
@@ -174,7 +175,7 @@ impl<'a> Asking<'a> {
         task: &Task,
         judge: impl FnOnce(&Call) -> (&'static str, Option<String>, T),
     ) -> Result<(Call, T), AgentError> {
-        let key = format!("{}.{}.{}", self.ask.turn, self.ask.attempts().len(), self.calls);
+        let key = self.key();
         let kept = self.ask.journal().and_then(|journal| journal.find(&key));
         let kept: Option<Call> = kept
             .map(serde_json::from_value)
@@ -223,6 +224,11 @@ impl<'a> Asking<'a> {
         Ok((call, meaning))
     }
 
+    /// The key of the next call.
+    fn key(&self) -> String {
+        format!("{}.{}.{}", self.ask.turn, self.ask.attempts().len(), self.calls)
+    }
+
     /// Whether a kept call was made for this very question, in one form or the other.
     fn asks_the_same(&self, call: &Call, task: &Task) -> Result<bool, AgentError> {
         for schema in [true, false] {
@@ -265,6 +271,7 @@ impl<'a> Asking<'a> {
             metadata: settings.stub.then(|| position::metadata(self.ask, self.view, purpose)),
             // Samples of one question must differ.
             seed: settings.seed.map(|seed| seed.wrapping_add(self.calls)),
+            origin: Some(Origin::new(self.ask.journal().and_then(Journal::shelf), &self.key())),
         };
         let sent = llm.endpoint.send(&request, self.deadline, &mut self.rng)?;
         Ok(llm.entry(purpose, messages, sent))

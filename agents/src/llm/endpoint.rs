@@ -1,29 +1,18 @@
 //! A call and its retries. Blocking, as [`Agent::act`](crate::Agent::act) is: a host that plays several matches has a thread
-//! for each, so no runtime is needed here. `ureq` does TLS with rustls and ring, as the server does.
+//! for each, so no runtime is needed here.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
 use ludex_protocol::Refusal;
-use serde_json::Value;
-use ureq::http::Response;
-use ureq::{Body, Timeout};
 
 use super::api::{Reply, Request};
+use super::batch::{Batches, Word};
 use super::gate::Gate;
-use super::settings::{Format, Settings, is_local};
+use super::http::{Answered, Lost, ONE, Outgoing, excerpt};
+use super::settings::{Format, Settings};
 use crate::error::AgentError;
-
-/// Connections are kept and shared by all agents.
-static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
-    ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_idle_connections_per_host(16)
-        .build()
-        .new_agent()
-});
 
 /// The longest `Retry-After` that is honoured. An endpoint that asks for more is treated as unavailable.
 const MOST_WAIT: Duration = Duration::from_secs(120);
@@ -40,8 +29,6 @@ const TOO_LONG: &[&str] = &[
     "maximum number of tokens",
     "exceeds the maximum",
 ];
-/// How many characters of an endpoint's words a message quotes.
-const EXCERPT: usize = 300;
 
 /// An endpoint that is ready to be called.
 pub(super) struct Endpoint {
@@ -49,6 +36,8 @@ pub(super) struct Endpoint {
     pub(super) gate: Arc<Gate>,
     url: String,
     key: Option<String>,
+    /// Where questions are gathered, if they are.
+    pub(super) batches: Option<Batches>,
     /// Whether it is never called: kept calls take the place of new ones.
     pub(super) offline: bool,
     /// Whether kept calls must ask what would be asked now.
@@ -97,13 +86,14 @@ impl Endpoint {
         let key = settings.key()?;
         let gate = Gate::of(&settings.base_url, &settings.model);
         let url = settings.api.url(&settings.base_url);
-        Ok(Endpoint { settings, gate, url, key, offline: false, compares: true })
+        let batches = settings.batch.map(|batching| Batches::new(&settings, batching, key.clone()));
+        Ok(Endpoint { settings, gate, url, key, batches, offline: false, compares: true })
     }
 
     /// An endpoint that is never called, and so needs no key.
     pub(super) fn offline(settings: Settings, compares: bool) -> Self {
         let gate = Gate::of(&settings.base_url, &settings.model);
-        Endpoint { gate, url: String::new(), key: None, offline: true, compares, settings }
+        Endpoint { gate, url: String::new(), key: None, batches: None, offline: true, compares, settings }
     }
 
     /// Asks until there is an answer, a failure that will not pass, or no tries or time left. `rng` spreads the waits, so
@@ -117,18 +107,26 @@ impl Endpoint {
         let settings = &self.settings;
         let body = settings.api.body(settings, request).to_string();
         let late = || Failure::Agent(AgentError::late(format!("{} did not answer in time", settings.model)));
+        let gathered = self.batches.as_ref().zip(request.origin.as_ref());
+        let gathered = gathered.map(|(batches, origin)| (batches, batches.question(origin, &body)));
         let mut retries = 0;
         loop {
             // Earlier calls of the same move may have used the time up. That is lateness, not a lack of free calls.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(late());
             }
-            let Some(pass) = self.gate.enter(settings.concurrency, settings.rpm, deadline) else {
-                return Err(self.infra("no call was free before the time was up: raise rpm, concurrency or the limit"));
+            let (begun, outcome) = match &gathered {
+                Some((batches, question)) => {
+                    (Instant::now(), self.hear(batches.ask(question, &body, deadline), request.schema.is_some()))
+                }
+                None => {
+                    let Some(_pass) = self.gate.enter(settings.concurrency, settings.rpm, deadline) else {
+                        let why = "no call was free before the time was up: raise rpm, concurrency or the limit";
+                        return Err(self.infra(why));
+                    };
+                    (Instant::now(), self.call(&body, request.schema.is_some(), deadline))
+                }
             };
-            let begun = Instant::now();
-            let outcome = self.call(&body, request.schema.is_some(), deadline);
-            drop(pass);
             let (why, asked) = match outcome {
                 Outcome::Answered(reply) => {
                     return Ok(Sent { reply, ms: begun.elapsed().as_millis() as u64, retries });
@@ -161,41 +159,36 @@ impl Endpoint {
             return Outcome::Late;
         }
         let limit = left.map_or(self.settings.timeout, |left| left.min(self.settings.timeout));
-        let mut request = CLIENT.post(&self.url);
-        for (name, value) in self.settings.api.headers(self.key.as_deref()) {
-            request = request.header(name, value);
-        }
-        let mut config = request.config().timeout_global(Some(limit));
-        if is_local(&self.url) {
-            config = config.proxy(None);
-        }
-        let answered = config.build().send(body).and_then(|mut response| {
-            let text = response.body_mut().read_to_string()?;
-            Ok((response, mended(text)))
-        });
-        match answered {
-            Ok((response, text)) => self.judge(&response, &text, schema),
-            Err(ureq::Error::Timeout(Timeout::Global)) if left.is_some_and(|left| left <= limit) => Outcome::Late,
-            Err(ureq::Error::Timeout(_)) => {
+        let headers = self.settings.api.headers(self.key.as_deref());
+        let call = Outgoing { url: &self.url, headers: &headers, body: Some(body.as_bytes()), limit, most: ONE };
+        match call.send() {
+            Ok(answered) => self.judge(&answered, schema),
+            Err(Lost::Slow) if left.is_some_and(|left| left <= limit) => Outcome::Late,
+            Err(Lost::Slow) => {
                 Outcome::Later(format!("it did not answer within {} s (timeout)", limit.as_secs_f64()), None)
             }
-            Err(e @ (ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl)) => {
-                Outcome::Never(format!("it cannot be called: {e}"))
-            }
-            Err(ureq::Error::BodyExceedsLimit(most)) => {
-                Outcome::Never(format!("its answer is longer than {most} bytes; is it a model's endpoint?"))
-            }
-            Err(e) => Outcome::Later(format!("it cannot be reached: {e}; is it running, and is base_url right?"), None),
+            Err(Lost::Later(why)) => Outcome::Later(why, None),
+            Err(Lost::Never(why)) => Outcome::Never(why),
+        }
+    }
+
+    /// What the word of a batch means.
+    fn hear(&self, word: Word, schema: bool) -> Outcome {
+        match word {
+            Word::Answer(answered) => self.judge(&answered, schema),
+            Word::Later(why, wait) => Outcome::Later(why, wait),
+            Word::Never(why) => Outcome::Never(why),
+            Word::Late => Outcome::Late,
         }
     }
 
     /// What an answer of the endpoint means.
-    fn judge(&self, response: &Response<Body>, text: &str, schema: bool) -> Outcome {
-        let status = response.status().as_u16();
-        let said = self.excerpt(text);
+    fn judge(&self, answered: &Answered, schema: bool) -> Outcome {
+        let Answered { status, wait, to, text } = answered;
+        let said = excerpt(text, self.key.as_deref());
         let lower = text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|w| lower.contains(w));
-        match status {
+        match *status {
             200..=299 => {
                 let read = serde_json::from_str(text).map_err(|e| e.to_string());
                 match read.and_then(|body| self.settings.api.read(&body)) {
@@ -240,31 +233,15 @@ impl Endpoint {
             429 if says(&["insufficient_quota"]) => Outcome::Never(format!("the account has no quota left: {said}")),
             429 => Outcome::Later(
                 format!("the rate limit is reached (429; rpm and concurrency keep below it): {said}"),
-                wait_asked(response),
+                *wait,
             ),
-            408 | 409 | 500..=599 => Outcome::Later(format!("it answers {status}: {said}"), wait_asked(response)),
+            408 | 409 | 500..=599 => Outcome::Later(format!("it answers {status}: {said}"), *wait),
             300..=399 => {
-                let to =
-                    response.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or("another address");
+                let to = to.as_deref().unwrap_or("another address");
                 Outcome::Never(format!("it redirects ({status}) to {to}: give that address as base_url"))
             }
             _ => Outcome::Never(format!("it refuses the request ({status}): {said}")),
         }
-    }
-
-    /// The beginning of what the endpoint said, in one line and without the key.
-    fn excerpt(&self, text: &str) -> String {
-        let message = serde_json::from_str::<Value>(text).ok().and_then(|body| {
-            // Some endpoints put their error into a list.
-            let body = body.get(0).unwrap_or(&body);
-            let error = &body["error"];
-            error["message"].as_str().or(error.as_str()).map(str::to_owned)
-        });
-        let text = message.unwrap_or_else(|| text.to_owned());
-        let text = self.key.as_ref().map_or(text.clone(), |key| text.replace(key.as_str(), "***"));
-        let line: Vec<&str> = text.split_whitespace().collect();
-        let line: String = line.join(" ").chars().take(EXCERPT).collect();
-        if line.is_empty() { "nothing more".to_owned() } else { line }
     }
 
     fn error(&self, why: &str) -> AgentError {
@@ -284,48 +261,6 @@ impl From<Failure> for AgentError {
     }
 }
 
-/// JSON text with each half of a surrogate pair that stands alone replaced, as models that are cut off inside a character
-/// write it. JSON readers refuse such text.
-fn mended(text: String) -> String {
-    const ESCAPE: usize = 6;
-    if !text.contains("\\ud") && !text.contains("\\uD") {
-        return text;
-    }
-    let half = |at: usize, kinds: &[u8]| {
-        let bytes = text.as_bytes().get(at..at + ESCAPE)?;
-        let hex = bytes[2..].iter().all(u8::is_ascii_hexdigit);
-        (bytes.starts_with(b"\\u")
-            && hex
-            && bytes[2].eq_ignore_ascii_case(&b'd')
-            && kinds.contains(&bytes[3].to_ascii_lowercase()))
-        .then_some(())
-    };
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    while let Some(c) = text[at..].chars().next() {
-        // An escaped backslash begins no escape.
-        let step = if text[at..].starts_with("\\\\") {
-            2
-        } else if half(at, b"89ab").is_some() && half(at + ESCAPE, b"cdef").is_some() {
-            2 * ESCAPE
-        } else if half(at, b"89abcdef").is_some() {
-            out.push_str("\\ufffd");
-            at += ESCAPE;
-            continue;
-        } else {
-            c.len_utf8()
-        };
-        out.push_str(&text[at..at + step]);
-        at += step;
-    }
-    out
-}
-
-/// How long the endpoint asks to wait, in seconds; dates are not read.
-fn wait_asked(response: &Response<Body>) -> Option<Duration> {
-    let text = response.headers().get("retry-after")?.to_str().ok()?;
-    text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-}
-
 /// Half a second, doubled with every retry up to half a minute, of which `unit` (0 to 1) decides the second half.
 fn backoff(retries: u64, unit: f64) -> Duration {
     let most = (0.5 * 2f64.powi(retries.min(6) as i32)).min(30.0);
@@ -339,21 +274,6 @@ fn times(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn halves_of_characters_are_replaced() {
-        for (text, mended_text) in [
-            (r#"{"a":"x"}"#, r#"{"a":"x"}"#),
-            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
-            (r#""\ud800 x""#, r#""\ufffd x""#),
-            (r#""\uDC00""#, r#""\ufffd""#),
-            (r#""\\ud800""#, r#""\\ud800""#),
-            (r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
-        ] {
-            assert_eq!(mended(text.to_owned()), mended_text);
-            assert!(serde_json::from_str::<Value>(&mended(text.to_owned())).is_ok(), "{text}");
-        }
-    }
 
     #[test]
     fn waits_grow_and_are_spread() {

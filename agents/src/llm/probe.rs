@@ -179,6 +179,8 @@ impl Llm {
             metadata: (self.endpoint.settings.stub && what != "endpoint")
                 .then(|| position::metadata(&ask, &*view, "probe")),
             seed: self.endpoint.settings.seed,
+            // A trial does not wait for hours.
+            origin: None,
         };
         let begun = Instant::now();
         let mut rng = Stream::named("ludex.v1:probe");

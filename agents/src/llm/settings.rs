@@ -81,6 +81,27 @@ pub(super) const ARGS: &[ArgDef] = &[
     )
     .default("8"),
     ArgDef::new(
+        "batch",
+        ArgKind::Flag,
+        "ask through the provider's batch interface, the questions of many matches together: answers come within a day, for the \
+         provider's price of batches",
+    )
+    .default("false"),
+    ArgDef::new(
+        "batch_wait",
+        ArgKind::Number { min: 0.0, max: 3600.0 },
+        "seconds without a new question before a batch is sent",
+    )
+    .default("5"),
+    ArgDef::new("batch_size", ArgKind::Int { min: 1, max: 50_000 }, "the most questions in a batch")
+        .default("10000"),
+    ArgDef::new(
+        "batch_poll",
+        ArgKind::Number { min: 0.01, max: 3600.0 },
+        "seconds between two looks whether a batch is done",
+    )
+    .default("30"),
+    ArgDef::new(
         "format",
         ArgKind::Text,
         "how moves are answered: schema (JSON), text (a labelled line), or auto: JSON where the endpoint takes a schema",
@@ -114,7 +135,7 @@ pub(super) const ARGS: &[ArgDef] = &[
 ];
 
 /// Which endpoint is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Api {
     OpenAi,
     Anthropic,
@@ -177,6 +198,17 @@ pub(super) struct Price {
     pub(super) out: f64,
 }
 
+/// How questions are gathered for the provider's batch interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Batching {
+    /// Without a new question for so long, what has gathered is sent.
+    pub(super) wait: Duration,
+    /// The most questions in a batch.
+    pub(super) size: usize,
+    /// How long after a look the next one is taken whether a batch is done.
+    pub(super) poll: Duration,
+}
+
 /// A spec's arguments, read.
 pub(super) struct Settings {
     pub(super) model: String,
@@ -196,6 +228,8 @@ pub(super) struct Settings {
     pub(super) retries: u32,
     pub(super) rpm: u64,
     pub(super) concurrency: usize,
+    /// Absent where each question is a call of its own.
+    pub(super) batch: Option<Batching>,
     pub(super) format: Format,
     pub(super) stub: bool,
     pub(super) price: Option<Price>,
@@ -248,6 +282,7 @@ impl Settings {
             retries: size(spec, "retries") as u32,
             rpm: spec.int("rpm").unwrap_or(0),
             concurrency: size(spec, "concurrency"),
+            batch: batching(spec)?,
             format,
             stub: spec.flag("stub"),
             price: price(spec)?,
@@ -340,6 +375,20 @@ fn wording(spec: &AgentSpec) -> Result<Wording, Refusal> {
 
 fn size(spec: &AgentSpec, name: &str) -> usize {
     spec.int(name).unwrap_or(0) as usize
+}
+
+/// Arguments that mean something with `batch=true` alone.
+pub(super) const BATCH: [&str; 3] = ["batch_wait", "batch_size", "batch_poll"];
+
+fn batching(spec: &AgentSpec) -> Result<Option<Batching>, Refusal> {
+    if !spec.flag("batch") {
+        return match BATCH.iter().find(|name| spec.gives(name)) {
+            Some(name) => Err(refused(format!("{name} needs batch=true")).path("batch")),
+            None => Ok(None),
+        };
+    }
+    let seconds = |name: &str| Duration::from_secs_f64(spec.number(name).unwrap_or_default());
+    Ok(Some(Batching { wait: seconds("batch_wait"), size: size(spec, "batch_size"), poll: seconds("batch_poll") }))
 }
 
 /// A text argument that takes one of these words.
@@ -457,6 +506,7 @@ mod tests {
             ("extra={", "extra"),
             ("price_in=1", "price_out"),
             ("price_cached=1", "price_in"),
+            ("batch_size=10", "batch"),
             ("cache=true", "cache"),
             ("prompting=chat template=user", "template"),
             ("api=anthropic effort=huge", "effort"),

@@ -77,7 +77,7 @@ pub(super) struct Args {
     /// For --estimate: an earlier run of the same agent, small is enough: tells, game by game, what a move uses, in the place of guesses
     #[arg(long, value_name = "RUN", requires = "estimate")]
     pilot: Option<String>,
-    /// Matches at a time [default: 8 with a language model, else one for each core]
+    /// Matches at a time [default: 8 with a language model, 1024 if it is asked in batches, else one for each core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Print one JSON document

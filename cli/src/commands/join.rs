@@ -5,7 +5,7 @@ mod run;
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use ludex_agents::{AgentClass, AgentSpec};
+use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_client::{Client, Options, Played, Player};
 use ludex_protocol::message::{AgentId, Enrol, Join};
 use ludex_protocol::record::{Clock, Outcome};
@@ -101,6 +101,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(
         !(args.json && spec.class() == AgentClass::Person),
         "a person plays at the terminal, so leave out --json"
+    );
+    anyhow::ensure!(
+        !llm::batches(&spec),
+        "matches on a server have clocks, and the answers of batches take hours: leave out batch=true"
     );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(join(&args, spec));

@@ -9,7 +9,7 @@ use ludex_agents::AgentSpec;
 use tokio::net::TcpListener;
 
 use super::serve::stop_signal;
-use crate::stub::{self, Faults, Options};
+use crate::stub::{self, Batches, Faults, Options};
 
 /// What `ludex llm-stub` takes.
 #[derive(clap::Args)]
@@ -65,6 +65,18 @@ pub(super) struct Args {
     /// Refuse questions with more tokens than this
     #[arg(long, value_name = "N")]
     context: Option<u64>,
+    /// How long a batch takes, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
+    batch_latency: u64,
+    /// Probability that a question of a batch fails with the error 500
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
+    batch_fail: f64,
+    /// Probability that a question of a batch is not answered before the batch expires
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
+    batch_expire: f64,
+    /// Most questions that wait in batches; a batch that brings more fails at once
+    #[arg(long, value_name = "N")]
+    batch_most: Option<usize>,
     /// The API key that requests must have
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
@@ -110,6 +122,12 @@ fn options(args: Args) -> Options {
         schema: !args.no_schema,
         context: args.context,
         key: args.key,
+        batches: Batches {
+            latency: Duration::from_millis(args.batch_latency),
+            fail: args.batch_fail,
+            expire: args.batch_expire,
+            most: args.batch_most,
+        },
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Args {
     /// Print one JSON document: {game, pairs, seats: [{agent, wins, draws, losses, score, mean_return}], sprt?}
     #[arg(long)]
     json: bool,
-    /// Matches at a time [default: one for each core]
+    /// Matches at a time [default: one for each core; 1024 with a language model that is asked in batches]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }

@@ -59,7 +59,7 @@ pub(super) struct Args {
     /// Folder that holds the runs
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Matches at a time; within a match, only one program computes at a time [default: one for each core]
+    /// Matches at a time; within a match, only one program computes at a time [default: one for each core; 1024 with a language model that is asked in batches]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Seed of the draws and of the games

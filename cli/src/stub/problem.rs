@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Json, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Api;
 
@@ -33,6 +33,11 @@ impl Problem {
     pub(super) fn model(model: &str) -> Self {
         let message = format!("the model {model:?} does not exist");
         Self::new(StatusCode::NOT_FOUND, Some("model_not_found"), message)
+    }
+
+    /// Something that was asked for by its id.
+    pub(super) fn missing(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, None, message)
     }
 
     pub(super) fn no_such_page() -> Self {
@@ -75,7 +80,17 @@ impl Problem {
 
     /// As the API writes it.
     pub(super) fn response(self, api: Api) -> Response {
-        let Problem { status, code, message, retry_after } = self;
+        let (status, body) = self.document(api);
+        let mut response = (status, Json(body)).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+
+    /// The status and the document of the error.
+    pub(super) fn document(&self, api: Api) -> (StatusCode, Value) {
+        let Problem { status, code, message, .. } = self;
         let body = match api {
             Api::OpenAi => {
                 let kind = match status.as_u16() {
@@ -96,10 +111,6 @@ impl Problem {
                 json!({ "type": "error", "error": { "type": kind, "message": message } })
             }
         };
-        let mut response = (status, Json(body)).into_response();
-        if let Some(seconds) = retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        response
+        (*status, body)
     }
 }

@@ -9,8 +9,10 @@ use ludex_env::history::hex_text;
 use ludex_referee::schedule::{Planned, Seeds};
 use rayon::prelude::*;
 
+use super::GATHERED_JOBS;
 use super::seated::Seated;
 use super::single::{Asking, Played, block_key, play_match, setup};
+use super::turns::Turns;
 
 /// Matches to be played by a plan.
 pub struct Series {
@@ -43,7 +45,7 @@ impl Series {
         play_match(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, asking)
     }
 
-    /// Plays the whole plan on `jobs` threads (0: one for each core). `done` gets every match with its place in the plan,
+    /// Plays the whole plan on `jobs` threads (0: one for each core, or for each match if a player gathers questions). `done` gets every match with its place in the plan,
     /// in the order of the plan, as soon as those before it are done. Where it breaks, the rest of the plan is left out.
     ///
     /// # Errors
@@ -53,10 +55,14 @@ impl Series {
         jobs: usize,
         mut done: impl FnMut(usize, Played) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<()> {
+        let gathers = self.players.iter().any(|player| player.agent.gathers());
+        let jobs = if jobs == 0 && gathers { GATHERED_JOBS.min(self.plan.len()) } else { jobs };
+        let turns = gathers.then(Turns::of_cores);
+        let play = |k| self.play_asking(k, Asking { turns: turns.as_ref(), ..Asking::default() });
         if jobs == 1 {
             // One thread need not hand its matches to another.
             for k in 0..self.plan.len() {
-                if done(k, self.play(k))?.is_break() {
+                if done(k, play(k))?.is_break() {
                     break;
                 }
             }
@@ -66,11 +72,8 @@ impl Series {
         let (tx, rx) = mpsc::channel();
         std::thread::scope(|scope| {
             // One after the other, not in halves, so that little waits for its turn. Nobody listens after an error.
-            let all = || {
-                (0..self.plan.len())
-                    .par_bridge()
-                    .try_for_each_with(tx, |tx, k| tx.send((k, self.play(k))).map_err(drop))
-            };
+            let all =
+                || (0..self.plan.len()).par_bridge().try_for_each_with(tx, |tx, k| tx.send((k, play(k))).map_err(drop));
             scope.spawn(|| pool.install(all));
             let mut early = BTreeMap::new();
             let mut next = 0;

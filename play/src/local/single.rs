@@ -17,6 +17,7 @@ use ludex_referee::suite::starts::Excerpt;
 use serde_json::Value;
 
 use super::seated::Seated;
+use super::turns::Turns;
 use crate::machine::terms::{Did, Input, Output, SeatSetup, Setup};
 use crate::machine::{Match, Watcher};
 use crate::time::now_text;
@@ -94,8 +95,11 @@ pub(super) fn block_of(game: &GameRef, mut names: Vec<String>, seed: u64) -> Key
 /// What a host decides about the asking of agents.
 #[derive(Clone, Copy, Default)]
 pub struct Asking<'a> {
-    /// How long an agent may think about one move. Those that cannot be hurried take the time they need.
+    /// How long an agent may think about one move. Those that cannot be hurried take the time they need, and those that gather
+    /// questions ([`Agent::gathers`]) have no limit.
     pub limit: Option<Duration>,
+    /// Where agents that compute wait for their turn, if many matches are played at a time.
+    pub turns: Option<&'a Turns>,
     /// A seat with one legal action is not asked, even where the game hides something: nobody here could tell by the time.
     pub skip_forced: bool,
     /// Being late is a fault of the infrastructure.
@@ -181,15 +185,18 @@ pub(super) fn run(
             machine.asked(now, seat);
         }
         let Some(ask) = machine.ask(seat, agent) else { continue };
+        let place = asking.turns.filter(|_| !agent.waits()).map(Turns::take);
         let (turn, begun) = (ask.turn, Instant::now());
         let answer = match ask.legal[..] {
             [only] if asking.skip_forced => Ok(Answer::id(only)),
             _ => {
                 let journal: &dyn Journal = asking.journals.map_or(&memory[seat], |journals| journals.of(seat));
                 let ask = ask.with_journal(journal);
-                agent.act(&ask, asking.limit.map(|limit| begun + limit))
+                let limit = asking.limit.filter(|_| !agent.gathers());
+                agent.act(&ask, limit.map(|limit| begun + limit))
             }
         };
+        drop(place);
         if !agent.reproducible() {
             now += begun.elapsed().as_millis() as u64 + asking.journals.map_or(0, |journals| journals.spared(seat));
         }

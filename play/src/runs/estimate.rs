@@ -48,7 +48,9 @@ pub struct Cost {
     pub usd: f64,
     /// Calls without a known price.
     pub unpriced: f64,
-    /// Seconds of waiting for endpoints, all calls one after the other.
+    /// Those of the calls that are asked in batches.
+    pub batched: f64,
+    /// Seconds of waiting for endpoints, all calls one after the other. Nobody knows how long batches take, so their calls are left out.
     pub waiting: f64,
     /// Seconds of computing, of all agents on this machine.
     pub computing: f64,
@@ -63,6 +65,7 @@ impl Cost {
         self.tokens_out += other.tokens_out * times;
         self.usd += other.usd * times;
         self.unpriced += other.unpriced * times;
+        self.batched += other.batched * times;
         self.waiting += other.waiting * times;
         self.computing += other.computing * times;
     }
@@ -145,6 +148,13 @@ pub fn of(
     }
     if plays_for_models && like.is_none() {
         guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
+    }
+    if total.batched > 0.0 {
+        // A batch has one question of each match that is under way.
+        let rows = (total.batched / (jobs.max(1) as f64).min(total.matches.max(1.0))).ceil();
+        guesses.push(format!(
+            "hours: without the time of batches, at least {rows} of them one after the other, which take minutes to 24 hours each"
+        ));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
     let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
@@ -353,7 +363,7 @@ impl StandIn {
     fn metered(&self, seen: Arc<Mutex<Cost>>) -> anyhow::Result<Arc<dyn Agent>> {
         let StandIn { agent, spec, game, measured, spent } = self.clone();
         if let Some(spent) = spent {
-            add(&seen, spent.moves(), &spent.forecast(&spec)?, spent.seconds());
+            add(&seen, &spec, spent.moves(), &spent.forecast(&spec)?, spent.seconds());
             return Ok(agent);
         }
         let act = move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
@@ -363,7 +373,7 @@ impl StandIn {
                 Some(measured) => measured.seconds * forecast.calls,
                 None => 0.5 * forecast.calls + forecast.tokens_out / 60.0,
             };
-            add(&seen, 1.0, &forecast, seconds);
+            add(&seen, &spec, 1.0, &forecast, seconds);
             agent.act(ask, deadline)
         };
         // The prompts that are measured may contain the last moves.
@@ -371,8 +381,9 @@ impl StandIn {
     }
 }
 
-/// Adds what some moves of a language model use.
-fn add(seen: &Mutex<Cost>, moves: f64, forecast: &Forecast, seconds: f64) {
+/// Adds what some moves of a language model use. Nobody knows how long batches take.
+fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, seconds: f64) {
+    let batched = llm::batches(spec);
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     seen.moves += moves;
     seen.calls += forecast.calls;
@@ -382,7 +393,8 @@ fn add(seen: &Mutex<Cost>, moves: f64, forecast: &Forecast, seconds: f64) {
         Some(usd) => seen.usd += usd,
         None => seen.unpriced += forecast.calls,
     }
-    seen.waiting += seconds;
+    seen.batched += if batched { forecast.calls } else { 0.0 };
+    seen.waiting += if batched { 0.0 } else { seconds };
 }
 
 /// A candidate that plays itself; its moves are counted.

@@ -14,7 +14,7 @@ use ludex_referee::suite::plan::{Block, Entrant, Plan};
 use ludex_referee::suite::roles::{Cast, RoleAgent};
 use ludex_referee::suite::shard::Shard;
 use ludex_referee::suite::summary::SummaryScore;
-use ludex_referee::suite::{Suite, starts};
+use ludex_referee::suite::{OnTimeout, Suite, starts};
 use ludex_referee::verify::Verified;
 
 use super::estimate::{self, Known, Pilot, RunEstimate};
@@ -57,7 +57,7 @@ pub struct EvaluationRequest {
     pub deals: Option<Deals>,
     /// The share of the plan that is played; without it, the whole. The run's folder is that of the shard.
     pub shard: Option<Shard>,
-    /// Matches at a time; by default 8 with a language model, otherwise one for each core.
+    /// Matches at a time; by default 8 with a language model, 1,024 with one that is asked in batches, otherwise one for each core.
     pub jobs: Option<usize>,
 }
 
@@ -185,7 +185,21 @@ impl Evaluation {
         let of_people = |e: &Entrant| AgentSpec::parse(&e.spec).is_ok_and(|spec| spec.class() == AgentClass::Person);
         let person = plan.agents.iter().any(of_people);
         // A person plays one match at a time.
-        let usual = || if model { MODEL_JOBS } else { cores() };
+        let gathers = gathering(&tables).next().is_some();
+        let usual = || match (gathers, model) {
+            (true, _) => local::GATHERED_JOBS,
+            (false, true) => MODEL_JOBS,
+            (false, false) => cores(),
+        };
+        let strict = |table: &&RunTable| table.policy.on_timeout == OnTimeout::Forfeit;
+        if let Some((table, player)) = gathering(&tables).find(|(table, _)| strict(table)) {
+            bail!(
+                "{} is asked in batches, whose answers take hours, and who is late in part {} loses there (on_timeout = \"forfeit\"): \
+                 leave out batch=true",
+                player.name,
+                table.id
+            );
+        }
         let jobs = if person { 1 } else { request.jobs.unwrap_or_else(usual) };
         Ok(Evaluation { request, plan, tables, jobs, seeds })
     }
@@ -239,6 +253,13 @@ impl Evaluation {
         if budget.usd.is_some() && no_price {
             bail!(
                 "a budget in dollars needs prices: give the agent price_in and price_out (dollars per million tokens)"
+            );
+        }
+        let bounded = budget.usd.is_some() || budget.tokens.is_some();
+        if bounded && past.records.is_empty() && gathering(&self.tables).next().is_some() {
+            bail!(
+                "a budget in dollars or tokens begins with one match alone, to know what a match costs, and its batches would have one \
+                 question each. Play a few matches first with --budget games=20; then the same line with this budget continues"
             );
         }
         let (done, _) = results(name, plan, &past.records);
@@ -341,6 +362,8 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
 fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
     for (table, room) in tables.iter().flat_map(|table| table.rooms.iter().map(move |room| (table, room))) {
         let own = room.players.iter().filter(|(who, _)| table.own_opponents.contains(who));
+        // A language model was asked for a word already, and a batch would take hours.
+        let own = own.filter(|(_, player)| !player.agent.gathers());
         for (_, player) in own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.waits())
         {
             let answer = first_answer(player, room, plan.suite.seed)?;
@@ -348,6 +371,14 @@ fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The players that are asked in batches, and their parts.
+fn gathering(tables: &[RunTable]) -> impl Iterator<Item = (&RunTable, &Seated)> {
+    tables.iter().flat_map(|table| {
+        let players = table.rooms.iter().flat_map(|room| room.players.values());
+        players.filter(|player| player.agent.gathers()).map(move |player| (table, player))
+    })
 }
 
 /// Whether an agent answers the first question of a match against itself, in which it gives up then.

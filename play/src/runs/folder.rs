@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
-use ludex_env::Journal;
+use ludex_env::{Journal, Shelf};
 use ludex_protocol::record::Record;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -274,6 +274,10 @@ impl Journal for SeatJournal<'_> {
         self.folder.call(&line).map_err(|e| format!("{e:#}"))?;
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), entry.clone());
         Ok(())
+    }
+
+    fn shelf(&self) -> Option<Shelf<'_>> {
+        Some(Shelf { folder: &self.folder.path, journal: format!("{}/{}", self.episode, self.seat) })
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use ludex_protocol::record::{Reason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
@@ -21,7 +22,7 @@ use super::folder::{Calls, Folder, Past};
 use super::once::Book;
 use super::usage::Usage;
 use super::{Room, RunTable, Schedule};
-use crate::local::{self, Asking, Played, Seated};
+use crate::local::{self, Asking, Played, Seated, Turns};
 use crate::machine::terms::Setup;
 
 /// In the log: parts stop when the intervals of their ratings have this width.
@@ -142,6 +143,8 @@ struct Wave<'a> {
     open: &'a Mutex<HashMap<String, Calls>>,
     /// Matches that failed once.
     failed: &'a HashMap<String, u32>,
+    /// Where agents that compute wait for their turn, if another agent gathers questions.
+    turns: Option<&'a Turns>,
 }
 
 /// The blocks that are due, and what is under way.
@@ -167,6 +170,9 @@ impl Driver<'_> {
         }
         let open = Mutex::new(past.open);
         let book = Book::new(self.folder.path(), past.once);
+        let gathers =
+            |table: &RunTable| table.rooms.iter().any(|room| room.players.values().any(|p| p.agent.gathers()));
+        let turns = self.tables.iter().any(gathers).then(Turns::of_cores);
         let begun = Instant::now();
         let mut keeper =
             Keeper { driver: self, begun, records: past.records, spoiled: Vec::new(), end: None, news: &mut news };
@@ -188,7 +194,8 @@ impl Driver<'_> {
             let queue = Queue { blocks: due.into(), flying: 0, kept: keeper.records.len() };
             let (queue, kept) = (Mutex::new(queue), Condvar::new());
             let (stop, waits) = (AtomicBool::new(false), AtomicBool::new(false));
-            let wave = Wave { queue, kept, stop, waits, book: &book, open: &open, failed: &failed };
+            let wave =
+                Wave { queue, kept, stop, waits, book: &book, open: &open, failed: &failed, turns: turns.as_ref() };
             self.play_wave(&wave, &mut keeper)?;
             keeper.end_wave()?;
             if wave.waits.load(Relaxed) && keeper.end.is_none() {
@@ -201,9 +208,16 @@ impl Driver<'_> {
     fn play_wave(&self, wave: &Wave, keeper: &mut Keeper) -> anyhow::Result<()> {
         let (matches, finished) = mpsc::channel::<Handover>();
         std::thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
+            let blocks = wave.queue.lock().unwrap_or_else(PoisonError::into_inner).blocks.len();
+            for k in 0..self.jobs.min(blocks).max(1) {
                 let matches = matches.clone();
-                scope.spawn(move || self.play_blocks(wave, &matches));
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || self.play_blocks(wave, &matches));
+                match thread {
+                    Ok(_) => {}
+                    Err(e) if k == 0 => return Err(e).context("the system gives no thread to play on"),
+                    // Those that there are play everything.
+                    Err(_) => break,
+                }
             }
             drop(matches);
             let kept = finished.into_iter().try_for_each(|(finished, kept)| {
@@ -291,6 +305,7 @@ impl Driver<'_> {
         let policy = &table.policy;
         let asking = Asking {
             limit: Some(Duration::from_secs(policy.limit_s)),
+            turns: wave.turns,
             skip_forced: policy.skip_forced,
             late_is_infra: policy.on_timeout == OnTimeout::Error,
             journals: Some(&journals),

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ludex_agents::AgentClass;
+use ludex_agents::{AgentClass, llm};
 use ludex_env::{GameRef, load};
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::Utility;
@@ -31,7 +31,7 @@ use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
 use super::summary::verified;
 use super::walk::Walk;
 use super::{Room, RunTable};
-use crate::local::{Seated, Unfit, check};
+use crate::local::{self, Seated, Unfit, check};
 use crate::named::{AgentSource, Agents, NamedAgent};
 use crate::words;
 use schedule::{NAME, PART, Terms, TournamentSchedule};
@@ -59,7 +59,7 @@ pub struct TournamentRequest {
     pub strikes: u64,
     /// Seconds for a move; by default 30, or 300 if an entrant is a language model.
     pub move_seconds: Option<u64>,
-    /// Matches at a time; by default one for each core.
+    /// Matches at a time; by default one for each core, and 1,024 if an entrant is asked in batches.
     pub jobs: Option<usize>,
     /// Bytes in hex that the seeds of the games are made from; without them they follow from `seed`.
     pub secret: Option<String>,
@@ -139,7 +139,8 @@ impl Contest {
         };
         let names: Vec<String> = agents.iter().map(|entry| entry.name.clone()).collect();
         let path = std::path::absolute(path_of(&request.data, &request.run))?;
-        let jobs = request.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let gathers = request.agents.entries.iter().any(gathers);
+        let jobs = request.jobs.unwrap_or_else(|| if gathers { local::GATHERED_JOBS } else { cores() });
         let contest = Contest { request, game, names, jobs, path, terms, specs: BTreeMap::new() };
         contest.schedule()?;
         Ok(contest)
@@ -201,7 +202,13 @@ impl Contest {
                 tried();
                 return Ok(Trial { name: entry.name.clone(), player: Ok(player), seconds: 0.0 });
             }
-            let player = match player.map(|player| (check(player.clone(), &self.game, Some(limit)), player)) {
+            let tried_as = |player: &Seated| -> Seated {
+                // Trials do not wait for batches.
+                let plain =
+                    player.agent.gathers().then(|| llm::unbatched(&player.spec).build(&self.game).ok()).flatten();
+                Seated { agent: plain.unwrap_or_else(|| player.agent.clone()), ..player.clone() }
+            };
+            let player = match player.map(|player| (check(tried_as(&player), &self.game, Some(limit)), player)) {
                 Ok((Ok(()), player)) => Ok(player),
                 Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
                 // If an endpoint is down, the trial shows nothing about the agent that needs it.
@@ -212,7 +219,8 @@ impl Contest {
             let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
             Ok(Trial { name: entry.name.clone(), player, seconds })
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build()?;
+        let jobs = self.request.jobs.unwrap_or_else(cores);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         // `par_bridge` hands out one entrant after the other, so that slow entrants at the end do not share one thread.
         let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
             let entries = self.request.agents.entries.iter();
@@ -241,6 +249,7 @@ impl Contest {
             seconds_per_match: each,
             jobs: self.jobs,
             seconds,
+            batches: self.request.agents.entries.iter().any(gathers),
         })
     }
 
@@ -262,7 +271,7 @@ impl Contest {
             only: Vec::new(),
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
             calls_bound: true,
-            wording: ludex_agents::llm::WORDING,
+            wording: llm::WORDING,
             begun: crate::time::now_text(),
             ..RunSettings::default()
         }
@@ -386,6 +395,14 @@ fn is_model(entry: &NamedAgent) -> bool {
     matches!(&entry.source, AgentSource::Spec(spec) if spec.class() == AgentClass::Model)
 }
 
+fn gathers(entry: &NamedAgent) -> bool {
+    matches!(&entry.source, AgentSource::Spec(spec) if llm::batches(spec))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// How long a tournament will take, by the time of the trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct TournamentEstimate {
@@ -397,13 +414,15 @@ pub struct TournamentEstimate {
     pub seconds_per_match: f64,
     /// Matches at a time.
     pub jobs: usize,
-    /// Seconds of the whole.
+    /// Seconds of the whole, without the time of batches.
     pub seconds: f64,
+    /// Whether an entrant is asked in batches.
+    pub batches: bool,
 }
 
 impl fmt::Display for TournamentEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TournamentEstimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds } = self;
+        let TournamentEstimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds, batches } = self;
         let each = words::number(*seconds_per_match, 3);
         write!(f, "{entrants} entrants, at most {matches} matches of about {each} s, {jobs} at a time: about ")?;
         let seconds = seconds.round() as u64;
@@ -411,6 +430,7 @@ impl fmt::Display for TournamentEstimate {
             (0, 0, s) => write!(f, "{s} s"),
             (0, m, s) => write!(f, "{m} min {s} s"),
             (h, m, _) => write!(f, "{h} h {m} min"),
-        }
+        }?;
+        if *batches { f.write_str(", and the time of the batches, up to 24 hours for each") } else { Ok(()) }
     }
 }

@@ -448,3 +448,103 @@ fn its_options_are_checked() {
         assert!(ran.err.contains(said), "{}", ran.err);
     }
 }
+
+/// Waits until a batch is over, and gives its page.
+fn over(stub: &Stub, page: &str) -> Value {
+    for _ in 0..500 {
+        let batch = stub.send("GET", page, "", "").well();
+        if batch["status"] != "in_progress" && batch["processing_status"] != "in_progress" {
+            return batch;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{page} does not end")
+}
+
+/// The lines of a page, by question.
+fn by_question(stub: &Stub, page: &str) -> Vec<(String, Value)> {
+    let page = stub.send("GET", page, "", "");
+    assert_eq!(page.status, 200, "{}", page.body);
+    let lines = page.body.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| (line["custom_id"].as_str().unwrap().to_owned(), line)).collect()
+}
+
+#[test]
+fn batches_of_openai_are_files() {
+    let stub = Stub::start(&[]);
+    let upload = |lines: &[Value]| {
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let form = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n\
+             --x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n{lines}\r\n--x--\r\n"
+        );
+        let kind = "Content-Type: multipart/form-data; boundary=x\r\n";
+        stub.send("POST", "/v1/files", kind, &form).well()["id"].as_str().unwrap().to_owned()
+    };
+    let create = |file: &str| {
+        let asked = json!({ "input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h" });
+        stub.send("POST", "/v1/batches", "", &asked.to_string())
+    };
+    let line = |id: &str, body: Value| json!({ "custom_id": id, "method": "POST", "url": "/v1/chat/completions", "body": body });
+    let lines = [line("a", body(LISTED, json!({}))), line("b", body(LISTED, json!({ "stream": true })))];
+    let batch = create(&upload(&lines)).well();
+    assert_eq!((&batch["object"], &batch["request_counts"]["total"]), (&json!("batch"), &json!(2)));
+    let batch = over(&stub, &format!("/v1/batches/{}", batch["id"].as_str().unwrap()));
+    assert_eq!(batch["status"], "completed");
+    assert_eq!(batch["request_counts"], json!({ "total": 2, "completed": 1, "failed": 1 }));
+    let file = |name: &str| by_question(&stub, &format!("/v1/files/{}/content", batch[name].as_str().unwrap()));
+    let (good, bad) = (file("output_file_id"), file("error_file_id"));
+    // The answer is that of a question by itself.
+    let single = stub.chat(&body(LISTED, json!({}))).well();
+    assert_eq!((good.len(), good[0].0.as_str(), &good[0].1["response"]["body"]), (1, "a", &single));
+    assert_eq!((bad.len(), bad[0].0.as_str(), &bad[0].1["response"]["status_code"]), (1, "b", &json!(400)));
+
+    let twice = over(
+        &stub,
+        &format!("/v1/batches/{}", {
+            let batch = create(&upload(&[lines[0].clone(), lines[0].clone()])).well();
+            batch["id"].as_str().unwrap().to_owned()
+        }),
+    );
+    assert_eq!(twice["status"], "failed");
+    assert!(twice["errors"]["data"][0]["message"].as_str().unwrap().contains("twice"), "{twice}");
+    assert_eq!(create("file-nowhere").status, 404);
+    assert_eq!(stub.send("GET", "/v1/batches/nowhere", "", "").status, 404);
+}
+
+#[test]
+fn batches_of_anthropic_are_one_request() {
+    let stub = Stub::start(&["--batch-expire", "0.5", "--seed", "3"]);
+    let create = |requests: Vec<Value>| {
+        stub.send("POST", "/v1/messages/batches", "", &json!({ "requests": requests }).to_string())
+    };
+    let request = |id: &str, body: Value| json!({ "custom_id": id, "params": body });
+    let asked = |k: usize| body(&format!("{LISTED}{k}"), json!({}));
+    let mut requests: Vec<Value> = (0..20).map(|k| request(&format!("q{k}"), asked(k))).collect();
+    requests.push(request("bad", json!({ "model": "m", "messages": [] })));
+    let batch = create(requests).well();
+    assert_eq!(batch["type"], "message_batch");
+    let page = format!("/v1/messages/batches/{}", batch["id"].as_str().unwrap());
+    let batch = over(&stub, &page);
+    let counts = |name: &str| batch["request_counts"][name].as_u64().unwrap();
+    assert!(counts("succeeded") > 0 && counts("expired") > 0, "{batch}");
+    assert_eq!(counts("succeeded") + counts("expired") + counts("errored"), 21);
+    assert!(batch["results_url"].as_str().unwrap().ends_with(&format!("{page}/results")));
+    for (id, line) in by_question(&stub, &format!("{page}/results")) {
+        let result = &line["result"];
+        match result["type"].as_str().unwrap() {
+            "succeeded" => {
+                let single = stub.messages(&asked(id[1..].parse().unwrap())).well();
+                assert_eq!(result["message"], single);
+            }
+            "errored" => {
+                assert_eq!((id.as_str(), &result["error"]["error"]["type"]), ("bad", &json!("invalid_request_error")))
+            }
+            other => assert_eq!(other, "expired"),
+        }
+    }
+    for bad in [json!("x y"), json!(""), json!(7)] {
+        assert_eq!(create(vec![json!({ "custom_id": bad, "params": asked(0) })]).status, 400, "{bad}");
+    }
+    assert_eq!(create(Vec::new()).status, 400);
+}

@@ -1,5 +1,6 @@
 //! Runs as an evaluator meets them: killed at any moment, continued, stopped by budgets, refused if something has changed.
 
+mod batches;
 mod deals;
 mod excerpts;
 mod faults;

@@ -13,7 +13,7 @@ use super::{Place, Ran, killed, table};
 /// A stand-in in a process of its own; ends with this.
 pub(super) struct Stub {
     child: Child,
-    url: String,
+    pub(super) url: String,
 }
 
 impl Stub {

@@ -1,0 +1,92 @@
+//! Anthropic's batch interface: one call holds all requests, and the answers are lines.
+
+use serde_json::Value;
+
+use super::wire::{Look, Wire};
+use super::{Asked, Word};
+use crate::llm::http::Answered;
+
+const PATH: &str = "/v1/messages/batches";
+
+/// Sends questions; gives the batch's id.
+pub(super) fn create(wire: &Wire, questions: &[Asked]) -> Result<String, Word> {
+    // What a question's body says is JSON already.
+    let request = |asked: &Asked| format!("{{\"custom_id\":\"{}\",\"params\":{}}}", asked.question.id, asked.body);
+    let requests: Vec<String> = questions.iter().map(request).collect();
+    wire.made(PATH, "application/json", format!("{{\"requests\":[{}]}}", requests.join(",")).as_bytes())
+}
+
+/// What became of a batch.
+pub(super) fn look(wire: &Wire, id: &str) -> Look {
+    looked(wire, id).unwrap_or_else(Look::Unknown)
+}
+
+fn looked(wire: &Wire, id: &str) -> Result<Look, Word> {
+    let Some(batch) = wire.page(&format!("{PATH}/{id}"))? else { return Ok(Look::Gone) };
+    if batch["processing_status"] != "ended" {
+        return Ok(Look::Running);
+    }
+    // Results are kept for some weeks.
+    if batch["results_url"].is_null() {
+        return Ok(Look::Gone);
+    }
+    let lines = wire.lines(&format!("{PATH}/{id}/results"))?;
+    Ok(lines.map_or(Look::Gone, |lines| Look::Ended(lines.into_iter().filter_map(word).collect())))
+}
+
+/// What a line of the results says.
+fn word(line: Value) -> Option<(String, Word)> {
+    let id = line["custom_id"].as_str()?.to_owned();
+    let result = &line["result"];
+    let word = match result["type"].as_str()? {
+        "succeeded" => Word::Answer(Answered::new(200, result["message"].to_string())),
+        "errored" => {
+            let error = &result["error"];
+            let kind = error["error"]["type"].as_str().or(error["type"].as_str()).unwrap_or_default();
+            Word::Answer(Answered::new(status(kind), error.to_string()))
+        }
+        other => Word::Later(format!("its batch does not answer this question: it is {other}"), None),
+    };
+    Some((id, word))
+}
+
+/// The status that a call of its own would have got with an error of this kind.
+fn status(kind: &str) -> u16 {
+    match kind {
+        "invalid_request_error" => 400,
+        "authentication_error" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "timeout_error" => 504,
+        "overloaded_error" => 529,
+        _ => 500,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_results_are_read() {
+        let of = |text: &str| word(serde_json::from_str(text).unwrap());
+        let good = r#"{"custom_id":"a","result":{"type":"succeeded","message":{"content":[]}}}"#;
+        let (id, Word::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
+        assert_eq!((id.as_str(), answered.status, answered.text.as_str()), ("a", 200, r#"{"content":[]}"#));
+        for (kind, wanted) in [("invalid_request_error", 400), ("overloaded_error", 529), ("new_error", 500)] {
+            let line = format!(
+                r#"{{"custom_id":"b","result":{{"type":"errored","error":{{"type":"error","error":{{"type":"{kind}","message":"no"}}}}}}}}"#
+            );
+            let (_, Word::Answer(answered)) = of(&line).unwrap() else { panic!("no answer") };
+            assert_eq!(answered.status, wanted, "{kind}");
+            assert!(answered.text.contains("\"message\":\"no\""));
+        }
+        for gone in ["expired", "canceled"] {
+            let line = format!(r#"{{"custom_id":"c","result":{{"type":"{gone}"}}}}"#);
+            assert!(matches!(of(&line), Some((_, Word::Later(why, None))) if why.contains(gone)));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! OpenAI's batch interface: a file of requests is uploaded, a batch is made of it, and its answers are a file again.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::wire::{Look, Wire};
+use super::{Asked, Word};
+use crate::llm::http::Answered;
+
+/// Sends questions; gives the batch's id.
+pub(super) fn create(wire: &Wire, questions: &[Asked]) -> Result<String, Word> {
+    // What a question's body says is JSON already.
+    let line = |asked: &Asked| {
+        format!(
+            "{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{}}}\n",
+            asked.question.id, asked.body
+        )
+    };
+    let (kind, form) = form(&questions.iter().map(line).collect::<String>());
+    let file = wire.made("/files", &kind, form.as_bytes())?;
+    let batch = json!({ "input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h" });
+    wire.made("/batches", "application/json", batch.to_string().as_bytes())
+}
+
+/// A form with the file of requests, and its content type.
+fn form(lines: &str) -> (String, String) {
+    // No text holds its own digest.
+    let mark = format!("ludex-{}", hex::encode(&Sha256::digest(lines)[..16]));
+    let part =
+        |head: &str, content: &str| format!("--{mark}\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n");
+    let purpose = part("name=\"purpose\"", "batch");
+    let file = part("name=\"file\"; filename=\"batch.jsonl\"\r\nContent-Type: application/jsonl", lines);
+    (format!("multipart/form-data; boundary={mark}"), format!("{purpose}{file}--{mark}--\r\n"))
+}
+
+/// What became of a batch.
+pub(super) fn look(wire: &Wire, id: &str) -> Look {
+    looked(wire, id).unwrap_or_else(Look::Unknown)
+}
+
+fn looked(wire: &Wire, id: &str) -> Result<Look, Word> {
+    let Some(batch) = wire.page(&format!("/batches/{id}"))? else { return Ok(Look::Gone) };
+    match batch["status"].as_str().unwrap_or_default() {
+        "failed" => return Ok(failed(&batch["errors"]["data"][0])),
+        "completed" | "expired" | "cancelled" => {}
+        _ => return Ok(Look::Running),
+    }
+    let mut words = Vec::new();
+    for name in ["output_file_id", "error_file_id"] {
+        let Some(file) = batch[name].as_str().filter(|file| !file.is_empty()) else { continue };
+        let Some(lines) = wire.lines(&format!("/files/{file}/content"))? else { return Ok(Look::Gone) };
+        words.extend(lines.into_iter().filter_map(word));
+    }
+    Ok(Look::Ended(words))
+}
+
+fn failed(error: &Value) -> Look {
+    let said = error["message"].as_str().unwrap_or("no reason is given");
+    match error["code"].as_str() {
+        Some("token_limit_exceeded") => Look::Full(format!("too many tokens wait in batches: {said}")),
+        _ => Look::Failed(Word::Never(format!("it refuses the batch: {said}"))),
+    }
+}
+
+/// What a line of a file of answers or errors says.
+fn word(line: Value) -> Option<(String, Word)> {
+    let id = line["custom_id"].as_str()?.to_owned();
+    let response = &line["response"];
+    let word = match response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok()) {
+        Some(status) => Word::Answer(Answered::new(status, response["body"].to_string())),
+        None => {
+            let error = &line["error"];
+            let why = error["message"].as_str().or(error["code"].as_str()).unwrap_or("no reason is given");
+            Word::Later(format!("its batch does not answer this question: {why}"), None)
+        }
+    };
+    Some((id, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_results_are_read() {
+        let of = |text: &str| word(serde_json::from_str(text).unwrap());
+        let good = r#"{"id":"r","custom_id":"a","response":{"status_code":200,"request_id":"q","body":{"choices":[]}},"error":null}"#;
+        let (id, Word::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
+        assert_eq!((id.as_str(), answered.status, answered.text.as_str()), ("a", 200, r#"{"choices":[]}"#));
+        let refused =
+            r#"{"custom_id":"b","response":{"status_code":429,"body":{"error":{"message":"slow"}}},"error":null}"#;
+        assert!(matches!(of(refused), Some((_, Word::Answer(Answered { status: 429, .. })))));
+        let expired = r#"{"custom_id":"c","response":null,"error":{"code":"batch_expired","message":"too late"}}"#;
+        assert!(matches!(of(expired), Some((_, Word::Later(why, None))) if why.contains("too late")));
+        assert!(of(r#"{"response":null}"#).is_none());
+    }
+
+    #[test]
+    fn a_form_holds_the_lines() {
+        let (kind, text) = form("{\"a\":1}\n");
+        let mark = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
+        let parts: Vec<&str> = text.split(&format!("--{mark}")).collect();
+        assert_eq!((parts.len(), parts[0], parts[3]), (4, "", "--\r\n"));
+        assert!(parts[1].ends_with("name=\"purpose\"\r\n\r\nbatch\r\n"));
+        assert!(parts[2].contains("filename=\"batch.jsonl\"") && parts[2].ends_with("\r\n\r\n{\"a\":1}\n\r\n"));
+    }
+}

@@ -1,0 +1,189 @@
+//! One HTTP call to an endpoint, whatever it is about. `ureq` does TLS with rustls and ring, as the server does.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::http::Response;
+use ureq::{Body, RequestBuilder, Timeout};
+
+use super::settings::is_local;
+
+/// Connections are kept and shared by all agents.
+static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_idle_connections_per_host(16)
+        .build()
+        .new_agent()
+});
+
+/// The longest answer of one question, in bytes.
+pub(super) const ONE: u64 = 10 << 20;
+/// How many characters of an endpoint's words a message quotes.
+const EXCERPT: usize = 300;
+
+/// What an endpoint answered.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    pub(super) status: u16,
+    /// How long it asks to wait.
+    pub(super) wait: Option<Duration>,
+    /// Where it redirects to.
+    pub(super) to: Option<String>,
+    pub(super) text: String,
+}
+
+impl Answered {
+    /// A status and a text that did not come by themselves.
+    pub(super) fn new(status: u16, text: String) -> Self {
+        Answered { status, wait: None, to: None, text: mended(text) }
+    }
+
+    pub(super) fn is_ok(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub(super) enum Lost {
+    /// It took longer than it may.
+    Slow,
+    /// A later call may succeed.
+    Later(String),
+    Never(String),
+}
+
+/// A call that is to be made.
+pub(super) struct Outgoing<'a> {
+    pub(super) url: &'a str,
+    pub(super) headers: &'a [(&'static str, String)],
+    /// What is posted; without, the page is got.
+    pub(super) body: Option<&'a [u8]>,
+    /// The longest that it may take.
+    pub(super) limit: Duration,
+    /// The longest answer that is read, in bytes.
+    pub(super) most: u64,
+}
+
+impl Outgoing<'_> {
+    /// Makes the call.
+    pub(super) fn send(self) -> Result<Answered, Lost> {
+        let answered = match self.body {
+            Some(body) => self.prepared(CLIENT.post(self.url)).send(body),
+            None => self.prepared(CLIENT.get(self.url)).call(),
+        };
+        let read = answered.and_then(|mut response| {
+            let text = response.body_mut().with_config().limit(self.most).read_to_string()?;
+            Ok(Answered {
+                status: response.status().as_u16(),
+                wait: wait_asked(&response),
+                to: response.headers().get("location").and_then(|to| to.to_str().ok()).map(str::to_owned),
+                text: mended(text),
+            })
+        });
+        read.map_err(|e| match e {
+            ureq::Error::Timeout(Timeout::Global) => Lost::Slow,
+            ureq::Error::Timeout(_) => {
+                Lost::Later(format!("it did not answer within {} s (timeout)", self.limit.as_secs_f64()))
+            }
+            ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
+                Lost::Never(format!("it cannot be called: {e}"))
+            }
+            ureq::Error::BodyExceedsLimit(most) => {
+                Lost::Never(format!("its answer is longer than {most} bytes; is it a model's endpoint?"))
+            }
+            e => Lost::Later(format!("it cannot be reached: {e}; is it running, and is base_url right?")),
+        })
+    }
+
+    fn prepared<B>(&self, mut request: RequestBuilder<B>) -> RequestBuilder<B> {
+        for (name, value) in self.headers {
+            request = request.header(*name, value);
+        }
+        let mut config = request.config().timeout_global(Some(self.limit));
+        if is_local(self.url) {
+            config = config.proxy(None);
+        }
+        config.build()
+    }
+}
+
+/// The beginning of what an endpoint said, in one line and without the key.
+pub(super) fn excerpt(text: &str, key: Option<&str>) -> String {
+    let message = serde_json::from_str::<Value>(text).ok().and_then(|body| {
+        // Some endpoints put their error into a list.
+        let body = body.get(0).unwrap_or(&body);
+        let error = &body["error"];
+        error["message"].as_str().or(error.as_str()).map(str::to_owned)
+    });
+    let text = message.unwrap_or_else(|| text.to_owned());
+    let text = key.map_or(text.clone(), |key| text.replace(key, "***"));
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let line: String = line.join(" ").chars().take(EXCERPT).collect();
+    if line.is_empty() { "nothing more".to_owned() } else { line }
+}
+
+/// JSON text with each half of a surrogate pair that stands alone replaced, as models that are cut off inside a character
+/// write it. JSON readers refuse such text.
+fn mended(text: String) -> String {
+    const ESCAPE: usize = 6;
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return text;
+    }
+    let half = |at: usize, kinds: &[u8]| {
+        let bytes = text.as_bytes().get(at..at + ESCAPE)?;
+        let hex = bytes[2..].iter().all(u8::is_ascii_hexdigit);
+        (bytes.starts_with(b"\\u")
+            && hex
+            && bytes[2].eq_ignore_ascii_case(&b'd')
+            && kinds.contains(&bytes[3].to_ascii_lowercase()))
+        .then_some(())
+    };
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    while let Some(c) = text[at..].chars().next() {
+        // An escaped backslash begins no escape.
+        let step = if text[at..].starts_with("\\\\") {
+            2
+        } else if half(at, b"89ab").is_some() && half(at + ESCAPE, b"cdef").is_some() {
+            2 * ESCAPE
+        } else if half(at, b"89abcdef").is_some() {
+            out.push_str("\\ufffd");
+            at += ESCAPE;
+            continue;
+        } else {
+            c.len_utf8()
+        };
+        out.push_str(&text[at..at + step]);
+        at += step;
+    }
+    out
+}
+
+/// How long the endpoint asks to wait, in seconds; dates are not read.
+fn wait_asked(response: &Response<Body>) -> Option<Duration> {
+    let text = response.headers().get("retry-after")?.to_str().ok()?;
+    text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_of_characters_are_replaced() {
+        for (text, mended_text) in [
+            (r#"{"a":"x"}"#, r#"{"a":"x"}"#),
+            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
+            (r#""\ud800 x""#, r#""\ufffd x""#),
+            (r#""\uDC00""#, r#""\ufffd""#),
+            (r#""\\ud800""#, r#""\\ud800""#),
+            (r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
+        ] {
+            assert_eq!(mended(text.to_owned()), mended_text);
+            assert!(serde_json::from_str::<Value>(&mended(text.to_owned())).is_ok(), "{text}");
+        }
+    }
+}
