@@ -19,6 +19,8 @@ pub(super) struct Page {
     pub(super) actions: String,
     /// How a position is written, where that is told.
     pub(super) encoding: String,
+    /// What else than one of the legal moves may be answered; empty for nothing.
+    pub(super) otherwise: String,
     /// The parameters, name and value, where no manual tells what they mean.
     pub(super) parameters: Vec<String>,
 }
@@ -29,21 +31,23 @@ impl Page {
     /// # Errors
     /// A manual that cannot be filled in: an error in it, or a parameter that the game does not have.
     pub(super) fn new(game: &GameRef, shown: RulesShown, asked: &str) -> Result<Self, Refusal> {
-        let (rules, actions, encoding, parameters) = if game.manual().is_empty() {
+        let (rules, actions, encoding, otherwise, parameters) = if game.manual().is_empty() {
             let page = game.page();
-            (section(page, "# ").to_owned(), section(page, "## Actions").to_owned(), String::new(), parameters(game))
+            let otherwise = if game.spec().proposals.is_some() { "a JSON object" } else { "" };
+            let (rules, actions) = (section(page, "# ").to_owned(), section(page, "## Actions").to_owned());
+            (rules, actions, String::new(), otherwise.to_owned(), parameters(game))
         } else {
             let manual = manual(game, asked)?;
             let part = |name: &str| section(&manual, name).to_owned();
             let rules = manual.split("\n## ").next().unwrap_or_default().trim().to_owned();
-            (rules, part("## Moves"), part("## Position"), Vec::new())
+            (rules, part("## Moves"), part("## Position"), part("## Otherwise"), Vec::new())
         };
         let (rules, actions) = match shown {
             RulesShown::Long => (rules, actions),
             RulesShown::Short => (first_paragraph(&rules), actions),
             RulesShown::None => (String::new(), String::new()),
         };
-        Ok(Page { rules, actions, encoding, parameters })
+        Ok(Page { rules, actions, encoding, otherwise, parameters })
     }
 }
 

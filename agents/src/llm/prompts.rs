@@ -99,8 +99,9 @@ impl Prompts {
         schema: bool,
     ) -> Result<Vec<Message>, AgentError> {
         let wants_move = task.wants != Wants::Words;
-        let form = if wants_move { self.form(task.wants, schema)? } else { String::new() };
-        let system = self.system(self.page_of(ask, view), &form)?;
+        let page = self.page_of(ask, view);
+        let form = if wants_move { self.form(page, task.wants, schema)? } else { String::new() };
+        let system = self.system(page, &form)?;
         let question = self.question(ask, view)?;
         let last = render(task.template, &task.more)?;
         let user = format!("{question}\n\n{last}");
@@ -138,26 +139,25 @@ impl Prompts {
 
     /// Everything that prompts are made from but the question, for a digest.
     pub(super) fn sources(&self) -> String {
-        let Page { rules, actions, encoding, .. } = &self.page;
+        let Page { rules, actions, encoding, otherwise, .. } = &self.page;
         let templates: Vec<&str> = TEMPLATES.iter().map(|(_, source)| *source).collect();
         let parameters = self.page.parameters.join("\n");
         let first = position::text(&*self.game.start().view(ludex_env::Viewer::Seat(0)), self.wording.swap);
-        let mut parts: Vec<&str> = vec![rules, actions, encoding, &parameters, self.hints, &first];
+        let mut parts: Vec<&str> = vec![rules, actions, encoding, otherwise, &parameters, self.hints, &first];
         parts.extend(
-            self.pages.values().flat_map(|page| [&page.rules, &page.actions, &page.encoding]).map(String::as_str),
+            self.pages
+                .values()
+                .flat_map(|page| [&page.rules, &page.actions, &page.encoding, &page.otherwise])
+                .map(String::as_str),
         );
         format!("{:?}\n{}\n{}", self.wording, parts.join("\n"), templates.join("\n"))
     }
 
-    fn documents(&self) -> bool {
-        self.game.spec().proposals.is_some()
-    }
-
-    fn form(&self, wants: Wants, schema: bool) -> Result<String, AgentError> {
+    fn form(&self, page: &Page, wants: Wants, schema: bool) -> Result<String, AgentError> {
         let Wording { emotion, legal, .. } = self.wording;
         let (explain, parts) = (wants == Wants::Reasoned, wants == Wants::Parts);
-        let documents = self.documents();
-        render("form.j2", &context! { explain, parts, schema, emotion, legal, documents })
+        let (otherwise, described) = (page.otherwise.as_str(), !page.actions.is_empty());
+        render("form.j2", &context! { explain, parts, schema, emotion, legal, otherwise, described })
     }
 
     /// The page of a question: of the kind of document that it asks for.

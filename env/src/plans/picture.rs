@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::craft::Craft;
 use super::state::Phase;
 use super::view::View;
+use super::words::{asked, why};
 use crate::picture::labels::{panel, seat_panel, short};
 use crate::picture::{Anchor, Paint, Picture, Sketch, fill, line};
 
@@ -113,8 +114,8 @@ pub(super) fn picture<C: Craft>(view: &View, budgets: [u32; 2]) -> Picture {
     for (k, (n, round)) in view.history.iter().enumerate().rev().take(ROUNDS).enumerate() {
         let at = [22, y + 40 + 24 * k as i32];
         let end = match round.winner {
-            Some(p) => format!("{} won ({})", round.sides[usize::from(p & 1)], round.reason),
-            None => format!("nobody won ({})", round.reason),
+            Some(p) => format!("{} won ({})", round.sides[usize::from(p & 1)], why(&round.reason)),
+            None => format!("nobody won ({})", why(&round.reason)),
         };
         let ink = round.winner.map_or(Paint::Faint, |p| PAINTS[side_named::<C>(&round.sides[usize::from(p & 1)])]);
         sketch.circle(fill(ink), [at[0] + 6, at[1]], 6);
@@ -124,7 +125,7 @@ pub(super) fn picture<C: Craft>(view: &View, budgets: [u32; 2]) -> Picture {
     }
     let status = match view.phase {
         Phase::Over => "over".to_owned(),
-        phase => format!("round {} of {}, phase {}", view.round, view.rounds, phase.name()),
+        phase => format!("round {} of {}: {}", view.round, view.rounds, asked(phase)),
     };
     let [_, height] = sketch.size();
     sketch.caption(height - 20, &status);

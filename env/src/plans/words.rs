@@ -7,6 +7,30 @@ use super::craft::{Craft, Side};
 use super::state::Phase;
 use super::view::{Played, View};
 
+/// Why a round ended as it did, for people; the words of games that are not known here stay as they are.
+pub(super) fn why(reason: &str) -> &str {
+    match reason {
+        "wiped_out" => "nothing was left of the other side",
+        "both_empty" | "both_out" => "nothing was left of either side",
+        "breach" => "a demon reached the left edge",
+        "cleared" => "no demon was left",
+        "cap" => "the battle came to its limit",
+        "forfeit" => "the other plan broke a rule",
+        "both_forfeit" => "both plans broke a rule",
+        other => other,
+    }
+}
+
+/// What is asked for in a phase.
+pub(super) fn asked(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Initial => "the first plans",
+        Phase::InitialOther => "the first plans for the other side",
+        Phase::Revision | Phase::RevisionOther => "a revision",
+        Phase::Over => "over",
+    }
+}
+
 /// All texts in a document.
 fn texts<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
     match value {
@@ -22,8 +46,8 @@ impl<C: Craft> Plans<C> {
     pub(super) fn result(&self, n: usize, played: &Played) -> String {
         let sides = &played.sides;
         let end = match played.winner {
-            Some(seat) => format!("{} won ({})", sides[usize::from(seat & 1)], played.reason),
-            None => format!("nobody won, which both lose ({})", played.reason),
+            Some(seat) => format!("{} won ({})", sides[usize::from(seat & 1)], why(&played.reason)),
+            None => format!("nobody won, so both lose ({})", why(&played.reason)),
         };
         let mut text = format!("Round {n}: {end}. Costs: ");
         let cost = |seat: usize| format!("{} {}", sides[seat], played.costs[seat]);
@@ -46,13 +70,14 @@ impl<C: Craft> Plans<C> {
         let waiting: Vec<String> = view.waiting.iter().map(|&p| self.seats()[usize::from(p & 1)].clone()).collect();
         let mut parts = vec![match view.phase {
             Phase::Over => format!("All {} rounds are played.", view.rounds),
-            phase => format!(
-                "Round {} of {}, phase {}. Not settled yet: {}.",
-                view.round,
-                view.rounds,
-                phase.name(),
-                waiting.join(", ")
-            ),
+            phase => {
+                let round = if view.rounds == 1 {
+                    "The only round".to_owned()
+                } else {
+                    format!("Round {} of {}", view.round, view.rounds)
+                };
+                format!("{round}: {}. Still to give a plan: {}.", asked(phase), waiting.join(", "))
+            }
         }];
         let seat = view.seat.map(|p| usize::from(p & 1));
         let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));
@@ -62,6 +87,9 @@ impl<C: Craft> Plans<C> {
         };
         parts.insert(0, format!("You play the {} side of {}.", C::SIDES[side], C::TITLE));
         parts.extend(last.map(|played| self.result(view.history.len(), played)));
+        if last.is_some() && view.rounds > 1 {
+            parts.push(format!("Rounds so far: you won {} and lost {}.", view.won, view.lost));
+        }
         let budget = self.budgets[side];
         let own = view.strategy.get(C::SIDES[side]);
         parts.push(match own {

@@ -259,7 +259,11 @@ fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
         let metric = Metric::named(summary.metric_id()).ok();
         let of = scores.iter().filter(|score| score.summary == summary.id);
         let mean = |of: &SummaryScore| HeadMean { agent: of.agent.clone(), parts: of.parts, value: of.value };
+        let alike = plan.suite.summaries.iter().filter(|other| other.metric_id() == summary.metric_id()).count();
+        let title = metric.map_or(summary.id.as_str(), |metric| metric.title);
+        let own = alike > 1 && summary.id != summary.metric_id();
         HeadSummary {
+            title: if own { format!("{title} ({})", summary.id.replace('_', " ")) } else { title.to_owned() },
             summary: summary.id.clone(),
             digits: metric.map_or(SCORE_RATE.digits, |metric| metric.digits),
             scores: of.map(mean).collect(),

@@ -60,6 +60,8 @@ pub struct HeadAgent {
 pub struct HeadSummary {
     /// Its name in the suite.
     pub summary: String,
+    /// What it is called for people.
+    pub title: String,
     /// Decimals worth showing to people.
     pub digits: usize,
     /// The mean of each agent.

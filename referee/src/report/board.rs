@@ -82,11 +82,12 @@ fn mean_rating(report: &Report, name: &str) -> Option<Measure> {
     Some(Measure { value: agent.rating?, low: agent.low, high: agent.high, n: 1 })
 }
 
-/// The parts in which somebody has a share of the points, in the order of the suites: the suite and the part.
-fn scored(report: &Report) -> Vec<(&str, &str)> {
+/// The parts in which one of the agents has a share of the points, in the order of the suites: the suite and the part.
+fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     let mut out = Vec::new();
     for run in &report.runs {
-        for result in run.agents.iter().flat_map(|agent| &agent.results).filter(|result| result.score.is_some()) {
+        let own = run.agents.iter().filter(|agent| agents.contains(&agent.name.as_str()));
+        for result in own.flat_map(|agent| &agent.results).filter(|result| result.score.is_some()) {
             let part = (run.suite.as_str(), result.part.as_str());
             if !out.contains(&part) {
                 out.push(part);
@@ -108,7 +109,7 @@ fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Mea
 
 fn overall(report: &Report, agents: &[&str], rows: &[String]) -> Drawn {
     let axis = Axis { title: "Score".into(), unit: SCORE_RATE.unit.into(), digits: 2 };
-    let parts = scored(report);
+    let parts = scored(report, agents);
     let title = |&(suite, part): &(&str, &str)| {
         let twice = parts.iter().any(|other| other.1 == part && other.0 != suite);
         if twice { format!("{suite}: {part}") } else { part.to_owned() }
@@ -155,10 +156,10 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Draw
     for run in &report.runs {
         for summary in &run.summaries {
             let under = if several { run.suite.clone() } else { String::new() };
-            let at = columns.iter().position(|known| known.name == summary.summary && known.under == under);
+            let at = columns.iter().position(|known| known.name == summary.title && known.under == under);
             let at = at.unwrap_or_else(|| {
-                let axis = Axis { title: summary.summary.clone(), unit: String::new(), digits: summary.digits };
-                columns.push(Column { under, name: summary.summary.clone(), axis });
+                let axis = Axis { title: summary.title.clone(), unit: String::new(), digits: summary.digits };
+                columns.push(Column { under, name: summary.title.clone(), axis, ..Column::default() });
                 cells.iter_mut().for_each(|cells| cells.push(None));
                 columns.len() - 1
             });
@@ -191,6 +192,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> Drawn {
         under: under.to_owned(),
         name: name.to_owned(),
         axis: Axis { title: name.to_owned(), unit: String::new(), digits },
+        plain: !["Rating", "Score", "Level"].contains(&name),
     };
     let whole = |n: u64| Some(Measure::plain(n as f64, n));
     let mut columns = vec![

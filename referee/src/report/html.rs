@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Report;
 use super::board::{LEADERBOARD, OVERALL, SUMMARIES, names};
 use super::figure::{Drawn, STYLE};
-use super::text::{clean, number};
+use super::text::{clean, count, number, waited};
 use crate::metric::USUAL;
 use crate::rating::table::Tally;
 use crate::scale::Scale;
@@ -19,15 +19,22 @@ pub(super) fn page(report: &Report) -> String {
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
     env.add_filter("num", number);
+    env.add_filter("count", count);
+    env.add_filter("hours", waited);
     // Nothing that came from records turns the line around or hides.
     env.set_formatter(|out, state, value| match value.as_str() {
         Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
         _ => escape_formatter(out, state, value),
     });
-    let metrics: Vec<_> = USUAL
-        .iter()
-        .map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
-        .collect();
+    let metrics = |own: &dyn Fn(&str) -> bool| -> Vec<Value> {
+        let own = USUAL.iter().filter(|m| own(m.id));
+        own.map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
+            .collect()
+    };
+    // A metric that nobody has is no column.
+    let has = |scale: &Scale, id: &str| scale.agents.iter().any(|agent| agent.metrics.contains_key(id));
+    let measured: Vec<Vec<Value>> = report.scales.iter().map(|scale| metrics(&|id| has(scale, id))).collect();
+    let fights: Vec<bool> = report.scales.iter().map(fight).collect();
     let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
     let cells: Vec<Vec<Vec<Cell>>> =
         report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
@@ -48,11 +55,18 @@ pub(super) fn page(report: &Report) -> String {
         report => Value::from(Serde(report)),
         pictures => Value::from(Serde(pictures)),
         cells => Value::from(Serde(cells)),
-        metrics,
+        metrics => metrics(&|_| true),
+        measured,
+        fights,
     };
     // The template is part of the program and a test renders it. If it fails all the same, the error is shown instead
     // of the page.
     env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
+}
+
+/// Whether somebody won, drew or lost against somebody.
+fn fight(scale: &Scale) -> bool {
+    scale.crosstable.iter().flatten().any(|tally| tally.games() > 0)
 }
 
 /// A figure of the page.
@@ -189,9 +203,12 @@ fn round(x: f64) -> f64 {
     (x * 10.0).round() / 10.0
 }
 
+/// A name that fits beside a picture. The middle is left out, because names of variants differ at their ends.
 fn shorten(name: &str) -> String {
-    match name.char_indices().nth(24) {
-        Some((cut, _)) => format!("{}\u{2026}", &name[..cut]),
-        None => name.to_owned(),
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= 25 {
+        return name.to_owned();
     }
+    let (begin, end) = (&letters[..12], &letters[letters.len() - 12..]);
+    format!("{}\u{2026}{}", begin.iter().collect::<String>(), end.iter().collect::<String>())
 }

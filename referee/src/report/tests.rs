@@ -198,6 +198,7 @@ fn with_runs() -> Report {
         agents: vec![agent("<b>&co"), agent("mcts, 100")],
         summaries: vec![HeadSummary {
             summary: "nra".into(),
+            title: "NRA".into(),
             digits: 3,
             scores: vec![mean("<b>&co", 0.25), mean("mcts, 100", -0.5)],
         }],
@@ -241,8 +242,8 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
         "Run first",
         "version 3, digest <code>d1ge57</code>",
         "llm model=m\u{fffd}&lt;i&gt;",
-        "7, with 4321 tokens read and 99 written",
-        "0.1250 US dollars; 1.50 hours of waiting",
+        "7, with 4,321 tokens read and 99 written",
+        "0.1250 US dollars; 1.5 hours of waiting",
         "id=\"figure-leaderboard\"",
         "<a href=\"#figure-leaderboard\">Leaderboard</a>",
         "<a href=\"transcripts-first.html#first.ttt.0-1.0.0\">a 1 \u{2013} b 0</a>",
@@ -280,7 +281,7 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
     assert_eq!(grid.rows, ["<b>&co"]);
     let csv_of = |id: &str| report.figures.iter().find(|figure| figure.id == id).unwrap().pages[0].data.to_csv();
     assert!(csv_of("overall").contains("ttt,,\"mcts, 100\",0.75,"), "{}", csv_of("overall"));
-    assert!(csv_of("summaries").contains("\"mcts, 100\",,nra,-0.5,,,2"), "{}", csv_of("summaries"));
+    assert!(csv_of("summaries").contains("\"mcts, 100\",,NRA,-0.5,,,2"), "{}", csv_of("summaries"));
     assert!(html.contains("<a href=\"#figure-summaries\">Means over parts</a>"));
     let names: Vec<String> = report.files().into_iter().map(|(name, _)| name).collect();
     for name in
@@ -289,4 +290,60 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
         assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
     }
     assert_eq!(html, with_runs().to_html(), "the same input, the same page");
+}
+
+/// What nobody has takes no room: neither metrics without a number, nor ratings of a game that nobody wins against somebody.
+#[test]
+fn what_is_empty_is_left_out() {
+    let mut report = sample();
+    let html = report.to_html();
+    assert!(html.contains("Crosstable of") && html.contains("<th scope=\"col\">Score<br>"), "{html}");
+    let none: Vec<_> = crate::metric::USUAL
+        .iter()
+        .filter(|m| !report.scales.iter().flat_map(|s| &s.agents).any(|agent| agent.metrics.contains_key(m.id)))
+        .collect();
+    assert!(!none.is_empty(), "the sample lacks some metric");
+    for metric in none {
+        assert!(!html.contains(&format!("<th scope=\"col\">{}<br>", metric.title)), "{}", metric.title);
+    }
+    for scale in &mut report.scales {
+        scale.crosstable.iter_mut().flatten().for_each(|tally| *tally = Default::default());
+    }
+    let html = report.to_html();
+    for text in ["Crosstable of", "Ratings of", "By seat:"] {
+        assert!(!html.contains(text), "{text}");
+    }
+    assert!(html.contains("Nobody wins this game against somebody"));
+}
+
+/// Contents come first, and more blocks than another agent needs are not better.
+#[test]
+fn the_contents_come_first_and_counts_are_not_judged() {
+    let report = with_runs();
+    let html = report.to_html();
+    assert!(html.find("id=\"contents\"").unwrap() < html.find("id=\"run-1\"").unwrap());
+    assert!(html.contains("<a href=\"#run-1\">Run first</a>"));
+    let figure::data::Data::Grid(grid) =
+        &report.figures.iter().find(|figure| figure.id == "leaderboard").unwrap().pages[0].data
+    else {
+        panic!("no table")
+    };
+    let mut grid = grid.clone();
+    let at = grid.columns.iter().position(|column| column.name.starts_with("Blocks")).unwrap();
+    let rating = grid.columns.iter().position(|column| column.name == "Rating").unwrap();
+    for (row, value) in grid.cells.iter_mut().zip([10.0, 20.0]) {
+        (row[at], row[rating]) =
+            (Some(crate::metric::Measure::plain(value, 1)), Some(crate::metric::Measure::plain(value, 1)));
+    }
+    assert_eq!((grid.places(at), grid.places(rating)), ([None; 2], [Some(20.0), Some(10.0)]));
+}
+
+/// Agents of a study have names that differ at their ends.
+#[test]
+fn long_names_keep_their_ends() {
+    let mut report = sample();
+    let name = |variant: &str| format!("anchor level=1 (cot_wordings: {variant})");
+    report.scales[0].agents[0].name = name("cot0");
+    let html = report.to_html();
+    assert!(html.contains(">anchor level\u{2026}dings: cot0)</text>"), "{html}");
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::cards::{CARDS, KINDS, of_side};
+use super::cards::{Ability, CARDS, KINDS, SKELETON, of_side};
 use super::simulate::simulate;
 use super::team::{self, MOST, Piece, Team};
-use super::{Params, Tables};
+use super::{Params, Rules, Tables};
 use crate::draw::Stream;
 use crate::game::{Action, PresetText, Sink};
 use crate::params::ParamError;
@@ -258,7 +258,11 @@ impl Craft for Tables {
                 KINDS => format!("summoned only, cannot be chosen; {figures}"),
                 _ => format!("cost {}, {figures}", card.cost),
             };
-            (card.name, format!("{}: {figures}; {}", card.name, card.ability))
+            let ability = match (self.rules, card.is) {
+                (Rules::Repo, Ability::Leaves(SKELETON)) => "death: Skeletons 3/1 fill its side",
+                _ => card.ability,
+            };
+            (card.name, format!("{}: {figures}; {ability}", card.name))
         };
         (0..=KINDS as u8).map(line).collect()
     }

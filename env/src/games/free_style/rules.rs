@@ -209,6 +209,12 @@ impl Rules {
         &ALL[k.min(2)]
     }
 
+    /// The name of the built-in rules with this hash.
+    pub(super) fn named(hash: &str) -> Option<&'static str> {
+        let at = (0..super::NAMES.len()).find(|&k| Rules::built_in(k).hash == hash)?;
+        Some(super::NAMES[at])
+    }
+
     /// Whether seats move together.
     pub(super) fn together(&self) -> bool {
         self.document.mode == Mode::Simultaneous

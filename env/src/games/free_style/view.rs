@@ -279,7 +279,10 @@ impl FreeStyle {
                 Act::Accept => "accepts",
                 Act::Reject => "rejects",
             };
-            let hash = m.hash.as_ref().map_or(String::new(), |h| format!(" the rules {h}"));
+            let hash = m.hash.as_ref().map_or(String::new(), |h| match Rules::named(h) {
+                Some(name) => format!(" {name} (the rules {h})"),
+                None => format!(" the rules {h}"),
+            });
             let say = m.say.as_ref().map_or(String::new(), |s| format!(", saying: {}", quoted(s)));
             out.push(format!("- {} {what}{hash}{say}", name(m.seat)));
         }

@@ -327,8 +327,12 @@ impl Undercover {
             ),
             (Phase::Vote, Some(p), _) => {
                 let others: Vec<String> = view.alive.iter().filter(|o| **o != p).map(name).collect();
-                let guess = "To name words of others too, answer a document: {\"vote\": \"player_1\", \"guesses\": {\"player_0\": \"a word\"}}.";
-                let guess = if self.params.guesses { format!(" {guess}") } else { String::new() };
+                let guess = match (others.first(), others.last()) {
+                    (Some(first), Some(last)) if self.params.guesses => format!(
+                        " To name words of others too, answer a JSON object: {{\"vote\": \"{first}\", \"guesses\": {{\"{last}\": \"a word\"}}}}."
+                    ),
+                    _ => String::new(),
+                };
                 format!("Vote: answer `vote: player_K`, one of {}.{guess}", others.join(", "))
             }
             (_, _, Some(t)) => {

@@ -23,8 +23,9 @@ impl Scale {
             (low, high) = (0.0, 1.0);
         }
         if high - low <= low.abs().max(high.abs()) * 1e-9 {
-            let half = if low == 0.0 { 0.5 } else { low.abs() / 2.0 };
-            (low, high) = (low - half, high + half);
+            // Most measures have no numbers below zero.
+            let half = low.abs() / 2.0;
+            (low, high) = if low == 0.0 { (0.0, 1.0) } else { (low - half, high + half) };
         }
         let raw = (high - low) / ticks.max(1) as f64;
         let power = 10f64.powi(raw.log10().floor() as i32);
@@ -82,10 +83,18 @@ pub(crate) fn said(measure: &Measure, axis: &Axis) -> String {
 
 /// Vertical lines with texts below, and the words of the axis under them. Returns where the drawing ends.
 pub(crate) fn below(svg: &mut Svg, scale: &Scale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
-    for (value, text) in scale.ticks() {
-        let x = scale.at(value);
+    let ticks = scale.ticks();
+    // Where texts would touch, only every second one or fewer are written.
+    let widest = ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
+    let apart = (scale.paper[1] - scale.paper[0]) / ticks.len().saturating_sub(1).max(1) as f64;
+    let every = ((widest + 5.0) / apart).ceil().max(1.0) as usize;
+    for (k, (value, text)) in ticks.iter().enumerate() {
+        let x = scale.at(*value);
         svg.line("grid", [x, top], [x, bottom]);
-        svg.text(Hold::Middle, "soft", [x, bottom + 14.0], &text);
+        if k.is_multiple_of(every) {
+            let half = width(text) / 2.0 + 1.0;
+            svg.text(Hold::Middle, "soft", [x.clamp(half, WIDTH - half), bottom + 14.0], text);
+        }
     }
     let words = words(axis);
     if words.is_empty() {
@@ -172,5 +181,41 @@ impl Rows {
         }
         svg.text(Hold::End, "", [self.left - 7.0, y + height / 2.0 + 4.0], name);
         y
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_alone_are_on_a_scale_from_zero() {
+        let scale = Scale::of([0.0, 0.0], [0.0, 100.0], 5);
+        let ticks = scale.ticks();
+        assert_eq!((ticks[0].0, ticks[ticks.len() - 1].0), (0.0, 1.0));
+    }
+
+    /// Where each text below a scale begins and ends.
+    fn texts(values: [f64; 2], from: f64) -> Vec<[f64; 2]> {
+        let mut svg = Svg::new();
+        let scale = Scale::of(values, [from, WIDTH - 18.0], 5);
+        below(&mut svg, &scale, [0.0, 10.0], &Axis::default());
+        let drawn = svg.end(30.0, "t", "d");
+        let places = drawn.split("<text ").skip(1).map(|part| {
+            let x: f64 = part.split("x=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+            let half = width(part.split('>').nth(1).unwrap().split('<').next().unwrap()) / 2.0;
+            [x - half, x + half]
+        });
+        places.collect()
+    }
+
+    #[test]
+    fn texts_below_are_whole_and_apart() {
+        for (values, from) in [([-1.0, 1.0], 8.0), ([1504.0, 1505.5], 40.0), ([-0.123, 0.456], 8.0)] {
+            let texts = texts(values, from);
+            assert!(texts.len() > 1, "{values:?}");
+            assert!(texts.iter().all(|[low, high]| *low >= 0.0 && *high <= WIDTH), "{values:?}: {texts:?}");
+            assert!(texts.windows(2).all(|two| two[0][1] <= two[1][0]), "{values:?}: {texts:?}");
+        }
     }
 }

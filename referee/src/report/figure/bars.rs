@@ -14,7 +14,10 @@ fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
     let top = if series.len() > 1 { legend(&mut svg, &series, Sign::Patch, 2.0) + 2.0 } else { 4.0 };
-    let axis = grid.columns.first().map(|c| c.axis.clone()).unwrap_or_default();
+    let first = grid.columns.first().map(|c| c.axis.clone()).unwrap_or_default();
+    // The legend names what differs.
+    let alike = grid.columns.iter().all(|c| c.axis.title == first.title && c.axis.unit == first.unit);
+    let axis = if alike { first } else { Axis { digits: first.digits, ..Axis::default() } };
     let rows = Rows::of(grid.rows.iter().map(String::as_str));
     let all = || grid.cells.iter().flatten().flatten();
     let texts = all().map(|m| width(&number(Some(m.value), axis.digits))).fold(0.0, f64::max);
@@ -39,7 +42,8 @@ fn draw(grid: &Grid, title: &str) -> String {
     }
     // Zero, where the bars begin.
     svg.line("axis", [scale.at(0.0), top], [scale.at(0.0), bottom]);
-    svg.end(end, title, &format!("Bars of {}; the numbers are in the table below.", super::axes::words(&axis)))
+    let of = if alike { super::axes::words(&axis) } else { series.join(", ") };
+    svg.end(end, title, &format!("Bars of {of}; the numbers are in the table below."))
 }
 
 fn bar(svg: &mut Svg, scale: &Scale, m: &crate::metric::Measure, at: [f64; 2], colour: &str, tip: &str, axis: &Axis) {

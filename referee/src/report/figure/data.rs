@@ -74,6 +74,9 @@ pub struct Column {
     pub name: String,
     /// What its numbers are.
     pub axis: Axis,
+    /// Whether no number of it is better than another.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub plain: bool,
 }
 
 impl Column {
@@ -97,7 +100,8 @@ impl Grid {
 
     /// The best and the second-best value of a column, by the grid's highlight; equal values share a place.
     pub(crate) fn places(&self, column: usize) -> [Option<f64>; 2] {
-        let Some(highlight) = self.highlight else { return [None; 2] };
+        let judged = self.columns.get(column).is_some_and(|column| !column.plain);
+        let Some(highlight) = self.highlight.filter(|_| judged) else { return [None; 2] };
         let mut values: Vec<f64> = self.column(column).map(|(_, m)| m.value).collect();
         values.sort_by(|a, b| if highlight == Highlight::Best { b.total_cmp(a) } else { a.total_cmp(b) });
         values.dedup();

@@ -432,7 +432,7 @@ fn head(column: &str, known: &Known, several: bool, name: &str) -> Column {
     let heads: Vec<&str> = [column, metric, name].into_iter().filter(|head| !head.is_empty()).collect();
     let (own, under) =
         heads.split_last().map_or((title.as_str(), String::new()), |(own, under)| (*own, under.join(", ")));
-    Column { under, name: own.to_owned(), axis: known.axis() }
+    Column { under, name: own.to_owned(), axis: known.axis(), ..Column::default() }
 }
 
 /// Leaves out rows and columns without a number, unless there is no number at all.

@@ -69,7 +69,17 @@ fn place(p: &Point, [x, y]: [f64; 2], frame: [f64; 4], taken: &mut Vec<[f64; 4]>
     let [left, right, top, bottom] = frame;
     let text = fit(&clean(&p.label), 130.0);
     let wide = width(&text) * 0.87;
-    let tries = [[7.0, 3.5], [-7.0 - wide, 3.5], [-wide / 2.0, -8.0], [-wide / 2.0, 15.0], [6.0, -6.0], [6.0, 13.0]];
+    let [before, middle] = [-6.0 - wide, -wide / 2.0];
+    let tries = [
+        [7.0, 3.5],
+        [before - 1.0, 3.5],
+        [middle, -8.0],
+        [middle, 15.0],
+        [6.0, -8.0],
+        [6.0, 15.0],
+        [before, -8.0],
+        [before, 15.0],
+    ];
     for [dx, dy] in tries {
         let (at, low) = (x + dx, y + dy);
         let own = [at, low - 9.0, at + wide, low + 2.0];

@@ -25,10 +25,14 @@ fn draw(grid: &Grid, title: &str) -> String {
 /// What stands in a cell: attributes of the cell and its text.
 pub(super) type CellText<'a> = &'a dyn Fn(usize, usize, &Measure, usize) -> (String, String);
 
+/// Columns that a printed page holds in usual letters; more are printed small.
+const MANY: usize = 9;
+
 /// A grid as a table of HTML, in a region that can be scrolled.
 pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
+    let many = if grid.columns.len() > MANY { " many" } else { "" };
     let mut out = format!(
-        "<div class=\"wide\" role=\"region\" aria-label=\"{}\" tabindex=\"0\">\n<table>\n<thead>\n",
+        "<div class=\"wide{many}\" role=\"region\" aria-label=\"{}\" tabindex=\"0\">\n<table>\n<thead>\n",
         escape(title)
     );
     let two = grid.columns.iter().any(|c| !c.under.is_empty());

@@ -299,6 +299,37 @@ fn points_of_one_agent_are_not_named_again_and_equal_ones_have_one_mark() {
     assert!(svg.contains("you") && table.contains("<td>you</td>"));
 }
 
+/// Two points in one corner, and a point in another.
+#[test]
+fn names_of_points_in_corners_have_room() {
+    let point = |x: f64, y: f64, label: &str| Point { x, y, label: label.into() };
+    let points = vec![
+        point(0.0, 1.0, "strong"),
+        point(0.0, 1.0, "anchor level=1"),
+        point(1.0, 0.0, "weak"),
+        point(1.0, 1.0, "old"),
+    ];
+    let groups = vec![PointGroup { name: String::new(), points }];
+    let svg = Kind::named("scatter").unwrap().draw(&Data::Points(Points { groups, ..Points::default() }), "T");
+    for name in ["strong", "anchor level=1", "weak", "old"] {
+        assert!(svg.contains(&format!(">{name}</text>")), "{name}: {svg}");
+    }
+}
+
+/// Bars that measure different things are named by the legend alone.
+#[test]
+fn bars_of_several_measures_have_no_common_words() {
+    let column = |name: &str| Column { name: name.into(), axis: axis(name, "", 2), ..Column::default() };
+    let draw = |columns: Vec<Column>| {
+        let cells = vec![vec![m(0.5); columns.len()]];
+        let grid = Grid { rows: names(&["me"]), columns, cells, ..Grid::default() };
+        Kind::named("bars").unwrap().draw(&Data::Grid(grid), "T")
+    };
+    let drawn = draw(vec![column("WR"), column("ORR")]);
+    assert_eq!(drawn.matches(">WR</text>").count(), 1, "{drawn}");
+    assert_eq!(draw(vec![column("WR")]).matches(">WR</text>").count(), 1);
+}
+
 #[test]
 fn latex_is_a_table_that_says_what_the_page_says() {
     let text = Data::Grid(with_margins()).to_latex();
