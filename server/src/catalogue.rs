@@ -1,5 +1,7 @@
 //! The games that the server offers, in the protocol's words.
 
+use std::collections::BTreeMap;
+
 use ludex_env::{Entry, GameRef, Games};
 use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, SpecReply};
 use ludex_protocol::spec::Params;
@@ -10,6 +12,8 @@ use ludex_protocol::{Refusal, ServerMessage};
 pub struct Catalogue {
     games: Games,
     entries: Vec<GameEntry>,
+    /// The canonical string of each game with its default parameters, by its id.
+    usual: BTreeMap<&'static str, String>,
 }
 
 impl Catalogue {
@@ -29,7 +33,12 @@ impl Catalogue {
                 rules: e.rules,
             })
         };
-        Catalogue { entries: games.iter().filter_map(entry).collect(), games }
+        let usual = |e: &Entry| Some((e.id, e.load(&Params::new()).ok()?.spec().string.clone()));
+        Catalogue {
+            entries: games.iter().filter_map(entry).collect(),
+            usual: games.iter().filter_map(usual).collect(),
+            games,
+        }
     }
 
     /// A game from its id or game string and parameters.
@@ -47,6 +56,17 @@ impl Catalogue {
     /// Every game with its default parameters.
     pub fn entries(&self) -> &[GameEntry] {
         &self.entries
+    }
+
+    /// A canonical game string as people are told it: the title, and the parameters that are not the usual ones.
+    pub(crate) fn called(&self, string: &str) -> String {
+        let id = id_of(string);
+        let Some(title) = self.entries.iter().find(|e| e.game == id).map(|e| &e.title) else {
+            return string.to_owned();
+        };
+        let usual = self.usual.get(id).map(|usual| params_of(usual)).unwrap_or_default();
+        let other: Vec<&str> = params_of(string).into_iter().filter(|param| !usual.contains(param)).collect();
+        if other.is_empty() { title.clone() } else { format!("{title} ({})", other.join(", ")) }
     }
 
     /// The answer of `list_games`.
@@ -74,6 +94,32 @@ impl Default for Catalogue {
     }
 }
 
+/// The id in a game string.
+fn id_of(string: &str) -> &str {
+    string.split('(').next().unwrap_or_default()
+}
+
+/// The parameters in a game string, each as `name=value`.
+fn params_of(string: &str) -> Vec<&str> {
+    let Some((_, inside)) = string.strip_suffix(')').and_then(|string| string.split_once('(')) else {
+        return Vec::new();
+    };
+    let (mut depth, mut from, mut all) = (0, 0, Vec::new());
+    for (at, c) in inside.char_indices() {
+        match c {
+            '[' | '(' | '{' => depth += 1,
+            ']' | ')' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                all.push(&inside[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    all.push(&inside[from..]);
+    all
+}
+
 fn matches(f: &GameFilter, e: &GameEntry) -> bool {
     let text = f.text.as_ref().map(|t| t.to_lowercase());
     f.information.is_none_or(|i| i == e.information)
@@ -81,4 +127,19 @@ fn matches(f: &GameFilter, e: &GameEntry) -> bool {
         && f.dynamics.is_none_or(|d| d == e.dynamics)
         && f.players.is_none_or(|p| (e.players[0]..=e.players[1]).contains(&p))
         && text.is_none_or(|t| e.game.contains(&t) || e.title.to_lowercase().contains(&t))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_game_is_called_by_its_title_and_what_is_not_usual() {
+        let catalogue = Catalogue::default();
+        let of = |game: &str| catalogue.called(&catalogue.load(game, &Params::new()).unwrap().spec().string);
+        assert_eq!(of("connect_four"), "Connect Four");
+        assert_eq!(of("connect_four(rows=7)"), "Connect Four (rows=7)");
+        assert_eq!(of("nim(pile_sizes=1;2)"), "Nim (pile_sizes=[1,2])");
+        assert_eq!(catalogue.called("gone(a=1)"), "gone(a=1)");
+    }
 }

@@ -102,6 +102,24 @@ test('a piece is dragged', async ({ page, server, faults }) => {
   expect(faults).toEqual([]);
 });
 
+test('who resigned and who won is told with names', async ({ page, server, faults }) => {
+  await sit(new Person(page, mouse, mate), server, 'chess', 'anchor level=0', '1');
+  await turn(page);
+  const name = (await page.locator('#seats [data-seat="1"] bdi').textContent())!;
+  await page.locator('#board [data-cell=e2]').click();
+  await page.locator('#board [data-cell=e4]').click();
+  await turn(page);
+  await expect(page.locator('#moves [data-at="1"]')).toContainText(`${name} (white): e4`);
+  await page.locator('#resign').click();
+  await expect(page.locator('#status')).toHaveText('You lose: you resigned.');
+  await page.locator('#watch').click();
+  await expect(page.locator('#status')).toContainText(`anchor level=0 (black) wins: ${name} (white) resigned.`);
+  await page.locator('[data-step=first]').click();
+  await page.locator('[data-step=on]').click();
+  await expect(page.locator('#said')).toHaveText(`step 1: ${name} (white): e4`);
+  expect(faults).toEqual([]);
+});
+
 // ---- what happens to a tab
 
 test('a reload in the middle keeps the seat', async ({ page, server, faults }) => {

@@ -11,6 +11,10 @@ export function match(): void {
   new Page().begin();
 }
 
+/** What a line of the list says, without its number and its time. */
+const told = (item: Element): string =>
+  [...item.querySelectorAll(':scope > .who, :scope > bdi')].map((part) => part.textContent?.trim() ?? '').join(' ');
+
 class Page {
   readonly #data = find('#match').dataset;
   readonly #board = find('#board');
@@ -96,7 +100,7 @@ class Page {
     this.#mark();
     history.replaceState(null, '', `#${to}`);
     const item = this.#list.querySelector(`[data-at="${to}"]`);
-    say(item ? `step ${to}: ${item.querySelector('bdi')?.textContent ?? ''}` : 'the first position');
+    say(item ? `step ${to}: ${told(item)}` : 'the first position');
     void this.#draw(to);
   }
 
@@ -161,7 +165,7 @@ class Page {
     const end = message.type === 'resync' ? message.end : message;
     if (end?.type === 'match_end') {
       const told = verdict(end, this.#names);
-      find('#status').textContent = `Over: ${told}`;
+      find('#status').textContent = told;
       say(told);
       // The record, its digest and the views of seats come with the page.
       setTimeout(() => location.reload(), 1_500);

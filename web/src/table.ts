@@ -202,7 +202,7 @@ export class Table {
     this.#list.replaceChildren();
     const seats = start.seats.map(({ name, kind }, seat) => {
       const item = make('li', undefined, {
-        'data-seat': String(seat), 'data-role': this.#roles[seat] || String(seat),
+        'data-seat': String(seat), 'data-role': this.#roles[seat] || `seat ${seat}`,
       });
       item.append(make('bdi', name), ' ', make('small', seat === start.seat ? 'you' : kind), ' ', make('span', '', { class: 'clock' }));
       return item;
@@ -306,9 +306,7 @@ export class Table {
     this.#turn = undefined;
     this.#touch.rest();
     const seat = this.#start?.seat ?? 0;
-    const own = end.outcome[seat];
-    const mine = own === 'win' ? 'You win. ' : own === 'loss' ? 'You lose. ' : own === 'draw' ? 'A draw. ' : '';
-    const told = mine + verdict(end, this.#names);
+    const told = verdict(end, this.#names, seat);
     this.#tell(told);
     say(told);
     find('#resign').hidden = true;

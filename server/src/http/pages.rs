@@ -166,7 +166,7 @@ async fn runs(State(app): App, headers: HeaderMap) -> Answer {
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
     }
-    Json(serde_json::json!({ "suites": app.0.config.suites.entries(), "runs": app.0.hub.open_runs() })).into_response()
+    Json(serde_json::json!({ "suites": app.0.hub.offered(), "runs": app.0.hub.open_runs() })).into_response()
 }
 
 async fn run(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {

@@ -15,6 +15,7 @@ mod runs;
 mod svg;
 mod templates;
 mod text;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_protocol::error::{ErrorCode, Refusal, close, nearest, shortened};
-use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, Suites as SuiteList};
+use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, SuiteEntry, Suites as SuiteList};
 use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::roles::{Cast, RoleAgent};
@@ -36,9 +36,14 @@ enum Place {
 impl Hub {
     /// Answers `suites`.
     pub(crate) fn suites(&self) -> ServerMessage {
+        ServerMessage::Suites(SuiteList { suites: self.offered() })
+    }
+
+    /// The suites that agents may enrol for, each with its season.
+    pub(crate) fn offered(&self) -> Vec<SuiteEntry> {
         let mut suites = self.config.suites.entries();
         suites.iter_mut().for_each(|e| e.season = self.season_now(&e.suite).map(|season| season.name.clone()));
-        ServerMessage::Suites(SuiteList { suites })
+        suites
     }
 
     /// Answers `enrol`, then begins or continues the run.

@@ -150,13 +150,19 @@ impl Enrolment {
         Ok(Some(serde_json::from_str(&text).with_context(|| format!("{FILE} of {run} is damaged"))?))
     }
 
-    /// The enrolments of runs that are over, by name, at most `limit` after the name `after`.
-    pub(super) fn over_after(data: &Path, after: &str, limit: usize) -> Vec<Self> {
+    /// Whether it belongs to this season of a suite.
+    pub(super) fn is_of(&self, [suite, season]: [&str; 2]) -> bool {
+        self.request.suite == suite && self.season.as_ref().is_some_and(|own| own.name == season)
+    }
+
+    /// The enrolments of runs that are over, by name, at most `limit` after the name `after`; with a season of a suite, only its.
+    pub(super) fn over_after(data: &Path, after: &str, season: Option<[&str; 2]>, limit: usize) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
         let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
         let mut names: Vec<String> = names.filter(|name| name.as_str() > after).collect();
         names.sort();
         let over = |name: String| Self::read(data, &name).ok().flatten().filter(|kept| kept.over.is_some());
+        let over = |name| over(name).filter(|kept| season.is_none_or(|season| kept.is_of(season)));
         names.into_iter().filter_map(over).take(limit).collect()
     }
 

@@ -8,18 +8,41 @@ use serde_json::{Value, json};
 use super::host::Host;
 use super::kept::Enrolment;
 use crate::matches::Hub;
+use crate::seasons::Season;
 
 impl Hub {
+    /// The seasons of suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`, `open` or `over`.
+    pub(crate) fn seasons(&self) -> Vec<Value> {
+        let all = self.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
+        let told = |(suite, season): (&str, &Season)| {
+            let state = self.state_of(suite, season);
+            let (begin, name) = (Some(season.begin).filter(|begin| *begin > 0), &season.name);
+            json!({ "suite": suite, "season": name, "begin_ms": begin, "end_ms": season.end, "state": state })
+        };
+        all.map(told).collect()
+    }
+
     /// The runs that are not over, by name.
     pub(crate) fn open_runs(&self) -> Vec<Value> {
         let hosts = self.runs.hosts.lock();
         hosts.values().map(|host| about(&host.enrolment(), Some(host))).collect()
     }
 
-    /// Runs that are over, by name, at most `limit` after the name `after`; and what the page after them is asked with.
-    pub(crate) async fn runs_over(&self, after: &str, limit: usize) -> (Vec<Value>, Option<String>) {
+    /// Runs that are over, by name, at most `limit` after the name `after`; and what the page after them is asked with. With a
+    /// season of a suite, only its runs.
+    pub(crate) async fn runs_over(
+        &self,
+        after: &str,
+        season: Option<[&str; 2]>,
+        limit: usize,
+    ) -> (Vec<Value>, Option<String>) {
         let (data, after) = (self.config.data.clone(), after.to_owned());
-        let read = self.compute.wait(move || Enrolment::over_after(&data, &after, limit)).await.unwrap_or_default();
+        let season = season.map(|words| words.map(str::to_owned));
+        let read = move || {
+            let season = season.as_ref().map(|words| words.each_ref().map(String::as_str));
+            Enrolment::over_after(&data, &after, season, limit)
+        };
+        let read = self.compute.wait(read).await.unwrap_or_default();
         let next = read.last().filter(|_| read.len() == limit).map(|kept| kept.run().to_owned());
         (read.iter().map(|kept| about(kept, None)).collect(), next)
     }

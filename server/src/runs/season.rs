@@ -68,6 +68,15 @@ impl Hub {
         all.filter(move |season| !season.is_over(epoch_ms()) && !shown(season))
     }
 
+    /// Whether a season of a suite is `coming`, `open` or `over`.
+    pub(super) fn state_of(&self, suite: &str, season: &Season) -> &'static str {
+        match self.seasons_of(suite).find(|other| other.name == season.name) {
+            None => "over",
+            Some(_) if season.begin > epoch_ms() => "coming",
+            Some(_) => "open",
+        }
+    }
+
     /// The season of a suite in which a run begins now.
     pub(super) fn season_now<'h>(&'h self, suite: &'h str) -> Option<&'h Season> {
         self.seasons_of(suite).find(|season| season.begin <= epoch_ms())

@@ -43,7 +43,7 @@ async fn an_agent_has_a_course_of_its_rating_and_what_its_moves_cost() {
     let body = until(&server, "/agents/dear", "rating over time").await;
     for said in [
         "<svg class=\"figure\"",
-        "Elo after each match of tic_tac_toe",
+        "Elo after each match of Tic-tac-toe",
         "What a move takes",
         "<td class=\"n\">120</td><td class=\"n\">0.25</td>",
         "is its own word",
@@ -75,7 +75,7 @@ async fn people_are_rated_with_all_others_or_apart() {
         assert_eq!((of("bot").len(), of("ada").len(), of("random").len()), (1, 1, scales), "{table}");
         assert_eq!(of("ada")[0]["people"] == true, humans == Humans::Apart, "{table}");
         assert!(of("bot")[0]["people"].is_null(), "{table}");
-        let body = until(&server, "/agents/ada", "tic_tac_toe</a>").await;
+        let body = until(&server, "/agents/ada", "/games/tic_tac_toe\">Tic-tac-toe</a>").await;
         assert_eq!(body.contains("with people"), humans == Humans::Apart, "{body}");
     }
 }

@@ -3,6 +3,7 @@
 mod agents;
 mod matches;
 mod runs;
+mod words;
 mod worlds;
 
 use std::path::Path;

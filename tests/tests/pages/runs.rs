@@ -43,7 +43,7 @@ async fn a_verdict_is_told_to_people() {
     assert_eq!(bot.call("enrol", request).await["due"], 8);
     bot.play(2, first).await;
     let body = page(&server, "/runs/mine").await;
-    for said in ["under way", "<progress max=", "/runs/mine/play", "No match of this run may be shown yet"] {
+    for said in ["under way", "<progress max=", "/runs/mine/play", "No match of this run is shown yet"] {
         assert!(body.contains(said), "{said}: {body}");
     }
     assert!(page(&server, "/runs").await.contains("<a href=\"/runs/mine\">"));
@@ -68,7 +68,7 @@ async fn a_verdict_is_told_to_people() {
         assert!(body.contains(&format!("href=\"/matches/{id}\"")), "{id}: {body}");
     }
     let body = page(&server, "/runs").await;
-    assert!(body.contains("<td>done</td>") && body.contains("No run is under way"), "{body}");
+    assert!(body.contains("<td>over: all played</td>") && body.contains("No run is under way"), "{body}");
     assert!(page(&server, "/runs?after=mine").await.contains("No run is over"));
     assert!(page(&server, &format!("/matches/{}", bot.matches.keys().next().unwrap())).await.contains("human"));
     // Its seat is gone.

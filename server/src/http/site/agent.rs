@@ -9,7 +9,8 @@ use ludex_referee::scale::{AgentRow, Scale};
 use serde_json::{Value, json};
 
 use super::curve::curve;
-use super::{Answer, App, admitted, errors, scales, show, text};
+use super::{Answer, App, admitted, errors, matches, scales, show, text};
+use crate::catalogue::Catalogue;
 use crate::ratings::Made;
 use crate::store::MatchFilter;
 
@@ -34,7 +35,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     }
     let filter = MatchFilter { agent: Some(name.clone()), ..MatchFilter::default() };
     let Ok(page) = shared.hub.page_of_matches(&filter, COUNTED).await else { return errors::failure() };
-    let matches = page["matches"].as_array().cloned().unwrap_or_default();
+    let matches = matches::told(shared, &page["matches"]);
     if matches.is_empty() {
         return errors::missing("agent", &name, "/matches", None);
     }
@@ -62,7 +63,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         .collect();
     let all = scales(shared, None).await;
     let late = all.is_none();
-    let ratings = all.map(|made| ratings(&made, &name)).unwrap_or_default();
+    let ratings = all.map(|made| ratings(&made, &name, &shared.catalogue)).unwrap_or_default();
     let more = matches.len() > LISTED;
     let matches: Vec<Value> = matches.iter().take(LISTED).cloned().collect();
     show(
@@ -73,17 +74,18 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
 }
 
 /// Where an agent stands on each scale, with a curve and with what its moves took.
-fn ratings(made: &Made, name: &str) -> Vec<Value> {
+fn ratings(made: &Made, name: &str, catalogue: &Catalogue) -> Vec<Value> {
     let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
     let of = |(scale, page): (&Scale, &Value)| {
         let row = scale.agents.iter().find(|row| row.name == name)?;
         let points = row.course.points().into_iter().map(|(at, elo)| (at as f64, elo)).collect();
-        let title = format!("Elo after each match of {}", scale.string);
+        let called = catalogue.called(&scale.string);
+        let title = format!("Elo after each match of {called}");
         let drawn = curve(&title, "", ["match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
         let cost = cost(row);
         let costly = cost.as_object().is_some_and(|cost| cost.values().any(Value::is_number));
         Some(json!({
-            "game": scale.game, "string": scale.string, "people": page["people"], "row": json!(row), "cost": cost,
+            "game": scale.game, "title": called, "people": page["people"], "row": json!(row), "cost": cost,
             "costly": costly, "curve": drawn,
         }))
     };

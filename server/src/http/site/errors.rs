@@ -23,6 +23,12 @@ pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -
     )
 }
 
+/// For a person: a match that is shown when its season is over.
+pub(super) fn hidden(id: &str) -> Answer {
+    let id = text::clean(id, text::NAME);
+    page(StatusCode::NOT_FOUND, "error.html", false, json!({ "hidden": true, "id": id, "list": "/matches" }))
+}
+
 /// For a person: the server failed.
 pub(super) fn failure() -> Answer {
     page(StatusCode::INTERNAL_SERVER_ERROR, "error.html", false, json!({ "failed": true }))

@@ -8,7 +8,7 @@ use ludex_env::{Turn, Viewer};
 use ludex_protocol::message::MatchView;
 use ludex_protocol::spec::Params;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::svg::svg;
 use super::{Answer, App, admitted, errors, matches, scales, show, text};
@@ -36,12 +36,15 @@ pub(super) async fn page(
     };
     let spec = game.spec();
     let guest = admitted(&app, &headers, "/").await.ok();
-    let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), None);
+    let (mut live, mut recent, mut ratings) = (Vec::new(), Vec::new(), None::<Value>);
     if guest.is_some() {
         let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
         live = matches::lines(shared, &filter(true), LISTED).await.0;
         recent = matches::lines(shared, &filter(false), LISTED).await.0;
         ratings = scales(shared, Some(&spec.game)).await.map(|made| made.page["ratings"].clone());
+        for scale in ratings.iter_mut().filter_map(Value::as_array_mut).flatten() {
+            scale["title"] = shared.catalogue.called(scale["string"].as_str().unwrap_or_default()).into();
+        }
     }
     let rules = text::rules(game.page());
     let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });

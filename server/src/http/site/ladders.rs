@@ -6,7 +6,7 @@ use axum::http::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, App, admitted, errors, show, text};
+use super::{Answer, App, admitted, errors, matches, show, text};
 
 /// Lines of a page of the table.
 const LINES: usize = 100;
@@ -21,7 +21,11 @@ pub(super) async fn list(State(app): App, headers: HeaderMap) -> Answer {
     if let Err(shut) = admitted(&app, &headers, "/ladders").await {
         return *shut;
     }
-    show("ladders.html", &headers, json!({ "ladders": app.0.hub.ladders() }))
+    let mut ladders = app.0.hub.ladders();
+    for ladder in &mut ladders {
+        ladder["title"] = app.0.catalogue.called(ladder["game"].as_str().unwrap_or_default()).into();
+    }
+    show("ladders.html", &headers, json!({ "ladders": ladders }))
 }
 
 pub(super) async fn page(
@@ -35,8 +39,10 @@ pub(super) async fn page(
         return *shut;
     }
     let Query(From { offset }) = from;
-    let Some(table) = app.0.hub.ladder_page(&name, None, offset, LINES).await else {
+    let Some(mut table) = app.0.hub.ladder_page(&name, None, offset, LINES).await else {
         return errors::missing("ladder", &name, "/ladders", None);
     };
+    table["live"] = matches::told(&app.0, &table["live"]).into();
+    table["title"] = app.0.catalogue.called(table["game"].as_str().unwrap_or_default()).into();
     show("ladder.html", &headers, json!({ "name": name, "table": table, "offset": offset, "lines": LINES }))
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::super::failed;
 use super::curve::{Series, curve};
 use super::svg::svg;
-use super::{Answer, App, admitted, errors, show, text};
+use super::{Answer, App, admitted, errors, show, text, words};
 use crate::shared::Shared;
 use crate::store::MatchFilter;
 
@@ -67,8 +67,23 @@ pub(super) async fn lines(shared: &Shared, filter: &MatchFilter, limit: u32) -> 
         tracing::error!(%error, "matches could not be listed");
         Value::Null
     });
-    let lines = page["matches"].as_array().cloned();
-    (lines.unwrap_or_default(), page["next"].as_u64())
+    (told(shared, &page["matches"]), page["next"].as_u64())
+}
+
+/// Matches of a list, with what people read: the `title` of the game, whether it was a `draw`, `why` it ended where the rules did
+/// not end it, and whether its moves are `hidden` until its season is over.
+pub(super) fn told(shared: &Shared, matches: &Value) -> Vec<Value> {
+    let mut lines = matches.as_array().cloned().unwrap_or_default();
+    for line in &mut lines {
+        let seats = line["seats"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<String> =
+            seats.iter().map(|seat| text::clean(seat["name"].as_str().unwrap_or_default(), text::NAME)).collect();
+        let draw = line["outcome"].as_array().is_some_and(|all| all.iter().any(|outcome| outcome == "draw"));
+        (line["draw"], line["why"]) = (draw.into(), words::reason(line, &names).into());
+        line["hidden"] = shared.hub.hides(line["match"].as_str().unwrap_or_default()).into();
+        line["title"] = shared.catalogue.called(line["game"].as_str().unwrap_or_default()).into();
+    }
+    lines
 }
 
 #[derive(Default, Deserialize)]
@@ -95,31 +110,40 @@ pub(super) async fn page(
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let (seat, at) = step.numbers();
     let Some(look) = shared.hub.look(&id, seat).await else {
+        // Who may see the list of matches knows from it that there is such a match.
+        let knows = admitted(&app, &headers, "/").await.is_ok();
+        if knows && shared.hub.has_hidden(&id).await {
+            return errors::hidden(&id);
+        }
         return errors::missing("match", &id, "/matches", None);
     };
     let header = &look.header;
     let notes = look.record.as_deref().map(|record| thoughts(record, &look.events)).unwrap_or_default();
-    let steps = steps(&look.events, notes);
+    let game = shared.catalogue.load(&header.game, &header.params).ok();
+    let spec = game.as_ref().map(|game| game.spec());
+    let title = spec.map_or_else(|| header.game.clone(), |spec| shared.catalogue.called(&spec.string));
+    let roles = spec.map(|spec| spec.seats.clone()).unwrap_or_default();
+    let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
+    let called = words::called(&names, &roles);
+    let steps = steps(&look.events, notes, &called);
     let last = steps.1;
     let at = at.unwrap_or(last).min(last);
     let picture = shared.hub.picture(&id, seat, at).await.map(|picture| picture.svg);
-    let game = shared.catalogue.load(&header.game, &header.params).ok();
-    let title = game.as_ref().map_or_else(|| header.game.clone(), |game| game.spec().title.clone());
     let seats: Vec<Value> = header
         .seats
         .iter()
         .enumerate()
         .map(|(k, seat)| {
             let of = |key: &str| look.footer.as_ref().map(|footer| footer[key][k].clone());
-            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns") })
+            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns").filter(|points| says_more(points)).map(|value| words::points(&value)), "role": roles.get(k) })
         })
         .collect();
     let released = look.record.is_some();
     let notation = game.as_ref().filter(|_| released).and_then(|game| game.notation());
     let notation = notation.map(|n| json!({ "name": n.name, "extension": n.extension }));
-    let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
-    let curve = if released { values(&steps.0, &names, game.as_deref()) } else { None };
-    let context = json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "started": header.started, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": look.record.is_some(), "reason": look.footer.as_ref().map(|footer| footer["reason"].clone()), "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
+    let curve = if released { values(&steps.0, &called, game.as_deref()) } else { None };
+    let verdict = look.footer.as_ref().map(|footer| words::verdict(footer, &called));
+    let context = json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "began": text::minute(&header.started), "called": called, "roles": roles, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": released, "verdict": verdict, "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
     show("match.html", &headers, context)
 }
 
@@ -162,7 +186,7 @@ fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveR
 /// How the agents judged the positions, by the number of the step: `value` in the notes of a move is what the agent expects as its
 /// return, `cp` what an engine gives in hundredths of a pawn. Where two play for what the other loses, both lines are told from the
 /// first seat's side.
-fn values(steps: &[Value], names: &[&str], game: Option<&dyn DynGame>) -> Option<Value> {
+fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Option<Value> {
     let against = game.is_some_and(|game| game.spec().players == 2 && game.spec().utility == Utility::ZeroSum);
     let of = |seat: usize, key: &str, scale: f64| -> Vec<(f64, f64)> {
         let lines = steps.iter().filter(|line| line["seat"] == seat && line["at"].is_number());
@@ -171,10 +195,10 @@ fn values(steps: &[Value], names: &[&str], game: Option<&dyn DynGame>) -> Option
         lines.filter_map(point).filter(|(_, value)| value.abs() <= GREATEST).collect()
     };
     let all = |key: &str, scale: f64| -> Series {
-        let line = |(seat, name): (usize, &&str)| (format!("{name} (seat {seat})"), of(seat, key, scale));
+        let line = |(seat, name): (usize, &String)| (name.clone(), of(seat, key, scale));
         names.iter().enumerate().map(line).filter(|(_, points)| !points.is_empty()).collect()
     };
-    let first = names.first().copied().unwrap_or_default();
+    let first = names.first().map(String::as_str).unwrap_or_default();
     let (good, own) = (format!("What is good for {first} is above."), "Each agent tells what it expects for itself.");
     let note = if against { good.as_str() } else { own };
     let axes = |y| ["step", y];
@@ -185,8 +209,13 @@ fn values(steps: &[Value], names: &[&str], game: Option<&dyn DynGame>) -> Option
 /// The greatest value that is drawn: what an agent notes beyond it is a slip.
 const GREATEST: f64 = 1e6;
 
+/// Whether a return tells more than who won.
+fn says_more(points: &Value) -> bool {
+    points.as_f64().is_some_and(|points| ![-1.0, 0.0, 1.0].contains(&points))
+}
+
 /// What happened, each with the number of the step that it led to; and the number of the last step.
-fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>) -> (Vec<Value>, usize) {
+fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[String]) -> (Vec<Value>, usize) {
     let mut at = 0;
     let mut lines = Vec::with_capacity(events.len());
     for frame in events {
@@ -205,7 +234,8 @@ fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>) -> (Vec<Value>
             EventKind::Say { seat, text } => json!({ "word": "says", "seat": seat, "text": text }),
             EventKind::Phase { phase } => json!({ "word": "phase", "text": phase }),
             EventKind::Reward { rewards } => {
-                let points: Vec<String> = rewards.iter().map(f64::to_string).collect();
+                let points: Vec<String> =
+                    names.iter().zip(rewards).map(|(name, points)| format!("{name} {points}")).collect();
                 json!({ "word": "points", "text": points.join(", ") })
             }
             EventKind::Presence { .. } => continue,

@@ -25,6 +25,8 @@ const OVER: usize = 50;
 pub(super) struct Listed {
     /// The name of the last run on the page before.
     after: String,
+    /// A season whose runs are wanted, as `SUITE/SEASON`.
+    season: String,
     /// A run that a person wants to begin, with its suite (`suite`, or `suite/part`) and the share of its matches.
     play: String,
     suite: String,
@@ -42,9 +44,23 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Liste
         let to = format!("/runs/{run}/play?suite={suite}&only={only}&scale={scale}");
         return (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response();
     }
-    let (over, next) = app.0.hub.runs_over(&listed.after, OVER).await;
-    let (suites, runs) = (app.0.config.suites.entries(), app.0.hub.open_runs());
-    show("runs.html", &headers, json!({ "suites": suites, "runs": runs, "over": over, "next": next }))
+    let season = listed.season.split_once('/').map(<[&str; 2]>::from);
+    let (mut over, next) = app.0.hub.runs_over(&listed.after, season, OVER).await;
+    let mut runs = app.0.hub.open_runs();
+    if let Some([suite, name]) = season {
+        runs.retain(|run| run["suite"] == suite && run["season"]["name"] == name);
+    }
+    for run in runs.iter_mut().chain(&mut over) {
+        run["told"] = state(run).into();
+        run["title"] = app.0.catalogue.called(run["game"].as_str().unwrap_or_default()).into();
+    }
+    let (suites, seasons) = (app.0.hub.offered(), app.0.hub.seasons());
+    let season = season.map(|[suite, name]| json!({ "suite": suite, "name": name }));
+    show(
+        "runs.html",
+        &headers,
+        json!({ "suites": suites, "seasons": seasons, "season": season, "runs": runs, "over": over, "next": next }),
+    )
 }
 
 #[derive(Default, Deserialize)]
@@ -68,12 +84,8 @@ pub(super) async fn page(
     let released = !grant.may(Scopes::ADMIN);
     let filter = MatchFilter { run: Some(run.clone()), released, before: older.before, ..MatchFilter::default() };
     let (matches, next) = matches::lines(&app.0, &filter, LISTED).await;
-    let state = match about["state"].as_str().unwrap_or_default() {
-        "open" => "under way",
-        "withdrawn" => "over: an agent withdrew",
-        "deadline" => "over: its time was up",
-        _ => "over",
-    };
+    let state = state(&about);
+    let title = app.0.catalogue.called(about["game"].as_str().unwrap_or_default());
     let format = about["format"].as_str().map(|format| format.replace('_', " "));
     let (overall, figures) = (overall(&about["verdict"]), figures(&about["verdict"]));
     show(
@@ -81,6 +93,7 @@ pub(super) async fn page(
         &headers,
         json!({
             "run": run, "about": about, "matches": matches, "next": next, "state": state, "format": format,
+            "title": title,
             "overall": overall, "figures": figures,
         }),
     )
@@ -119,6 +132,16 @@ pub(super) async fn play(
     let scale = scale.parse::<f64>().ok().filter(|scale| *scale != 1.0);
     let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "agent": grant.default_name() });
     show("enrolled.html", &headers, context)
+}
+
+/// How a run stands, in words.
+fn state(about: &Value) -> &'static str {
+    match about["state"].as_str().unwrap_or_default() {
+        "open" => "under way",
+        "withdrawn" => "over: an agent withdrew",
+        "deadline" => "over: its time was up",
+        _ => "over: all played",
+    }
 }
 
 /// What each candidate of a suite did over all parts.

@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 use serde_json::Value as Json;
 
-use super::{assets, text};
+use super::{assets, text, words};
 
 const SOURCES: [(&str, &str); 15] = [
     ("agent.html", include_str!("../../../../web/templates/agent.html")),
@@ -51,7 +51,8 @@ fn words_of(value: &Value) -> String {
 pub(super) fn render(template: &str, has_cookie: bool, context: Json) -> Result<String, Error> {
     let context = Value::from(Serde(context));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());
-    TEMPLATES.get_template(template)?.render(context! { script, style, curves, has_cookie, ..context })
+    let whys = words::WHYS.as_str();
+    TEMPLATES.get_template(template)?.render(context! { script, style, curves, has_cookie, whys, ..context })
 }
 
 #[cfg(test)]

@@ -27,6 +27,11 @@ pub(super) fn when(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
+/// A moment in RFC 3339 as `2026-11-23 06:04` in UTC.
+pub(super) fn minute(moment: &str) -> String {
+    moment.parse::<jiff::Timestamp>().map_or_else(|_| clean(moment, NAME), |t| when(t.as_millisecond()))
+}
+
 /// A part of a path or a query, percent-encoded.
 pub(super) fn path(part: &str) -> String {
     let mut out = String::with_capacity(part.len());
@@ -110,5 +115,6 @@ mod tests {
     #[test]
     fn times_are_plain() {
         assert_eq!(when(1_764_000_000_000), "2025-11-24 16:00");
+        assert_eq!([minute("2026-11-23T13:59:33.584Z"), minute("soon")], ["2026-11-23 13:59", "soon"]);
     }
 }

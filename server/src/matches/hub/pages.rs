@@ -122,6 +122,9 @@ fn shown(line: &MatchLine) -> Value {
     if let Some((ended_ms, reason)) = &line.ended {
         (entry["ended_ms"], entry["reason"]) = ((*ended_ms).into(), reason.as_str().into());
         (entry["returns"], entry["outcome"]) = (footer["returns"].clone(), footer["outcome"].clone());
+        if footer["at_fault"].is_u64() {
+            entry["at_fault"] = footer["at_fault"].clone();
+        }
     }
     if let Some(run) = line.run.as_ref().filter(|_| line.released) {
         entry["run"] = run.as_str().into();

@@ -94,6 +94,16 @@ impl Hub {
         })
     }
 
+    /// Whether a match is hidden until its season is over. The list of matches has it all the same.
+    pub(crate) fn hides(&self, id: &str) -> bool {
+        self.runs.holds(id)
+    }
+
+    /// Whether there is such a hidden match.
+    pub(crate) async fn has_hidden(&self, id: &str) -> bool {
+        self.hides(id) && self.store.episode(id).await.is_ok_and(|kept| kept.is_some())
+    }
+
     /// A match of the store, played again. `None` if its rules have changed since.
     fn replayed(&self, kept: &KeptMatch) -> Option<Match> {
         let (setup, _) = self.setup_of(kept, 0).ok()?;
