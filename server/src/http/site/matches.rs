@@ -135,7 +135,7 @@ pub(super) async fn page(
         .enumerate()
         .map(|(k, seat)| {
             let of = |key: &str| look.footer.as_ref().map(|footer| footer[key][k].clone());
-            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns").filter(|points| says_more(points)).map(|value| words::points(&value)), "role": roles.get(k) })
+            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns").filter(says_more).map(|value| words::points(&value)), "role": roles.get(k) })
         })
         .collect();
     let released = look.record.is_some();
