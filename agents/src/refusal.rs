@@ -18,7 +18,8 @@ pub fn does_not_play(agent: &str, game: &str, why: &str, fits: &str) -> Refusal 
 pub(crate) fn unknown(what: &str, got: &str, known: Vec<&str>) -> Refusal {
     let near = nearest(got, known.iter().copied());
     let hint = near.map_or(".".to_owned(), |n| format!("; did you mean {n}?"));
-    let refusal = refused(format!("there is no {what} {got:?}{hint} There are: {}", known.join(", ")));
+    let there = if known.is_empty() { "There are none".to_owned() } else { format!("There are: {}", known.join(", ")) };
+    let refusal = refused(format!("there is no {what} {got:?}{hint} {there}"));
     let refusal = refusal.got(shortened(got)).allowed(known.as_slice());
     match near {
         Some(near) => refusal.nearest(near),

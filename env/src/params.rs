@@ -72,11 +72,13 @@ impl ParamError {
     pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
         let nearest = nearest(got, known.iter().map(String::as_str)).map(str::to_owned);
         let hint = nearest.as_ref().map(|n| format!("; did you mean {n}?")).unwrap_or(".".to_owned());
+        let there =
+            if known.is_empty() { "There are none".to_owned() } else { format!("There are: {}", known.join(", ")) };
         ParamError {
             unknown_game: what == "game",
             name: (what != "game").then(|| got.to_owned()),
             got: got.into(),
-            message: format!("there is no {what} {got:?}{hint} There are: {}", known.join(", ")),
+            message: format!("there is no {what} {got:?}{hint} {there}"),
             allowed: known.into(),
             nearest,
         }

@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod audit;
 pub mod bundle;
+pub mod check;
 pub mod describe;
 pub mod episode;
 pub mod estimate;
@@ -111,8 +112,9 @@ impl RunTable {
 /// found before the first match.
 ///
 /// # Errors
-/// An agent that cannot play its part, by name and part.
+/// An agent that cannot play its part, by name and part, or an argument of the suite for language models that they do not take.
 pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable>> {
+    check::arguments(plan)?;
     let mut out = Vec::new();
     for (at, planned) in plan.parts.iter().enumerate() {
         let mut own_opponents = BTreeSet::new();
@@ -169,14 +171,13 @@ pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec
         return Ok(spec);
     }
     let (Suite { llm: all, .. }, Part { llm: own, .. }) = (&plan.suite, &plan.parts[part].part);
-    let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for (name, value) in own.iter().chain(all.iter().filter(|(name, _)| !own.contains_key(*name))) {
         if !spec.gives(name) {
-            spec = spec.set(name, &text(value))?;
+            spec = spec.set(name, &check::text(value))?;
         }
     }
     if let Some(variant) = &entrant.variant {
-        let set = |spec: AgentSpec, (name, value): (&String, &toml::Value)| spec.set(name, &text(value));
+        let set = |spec: AgentSpec, (name, value): (&String, &toml::Value)| spec.set(name, &check::text(value));
         spec = variant.llm.iter().try_fold(spec, set).map_err(|e: Refusal| e)?;
     }
     Ok(spec)

@@ -299,7 +299,8 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// The candidate most like `word`, if one is like it at all: by what both have in common (Jaro-Winkler), or because one slip
-/// separates them (two neighbouring letters swapped are one slip). In a short word a slip lowers that score too much.
+/// separates them (two neighbouring letters swapped are one slip). In a short word a slip lowers that score too much. A word is
+/// not like another of half its length whose letters it happens to hold, unless one begins the other.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
@@ -308,6 +309,10 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let word = word.to_lowercase();
     let likeness = |candidate: &str| {
         let candidate = candidate.to_lowercase();
+        let [short, long] = [word.len().min(candidate.len()), word.len().max(candidate.len())];
+        if short * 2 < long && !word.starts_with(&candidate) && !candidate.starts_with(&word) {
+            return 0.0;
+        }
         let slip = if strsim::osa_distance(&word, &candidate) == 1 { 0.9 } else { 0.0 };
         strsim::jaro_winkler(&word, &candidate).max(slip)
     };
@@ -421,6 +426,9 @@ mod tests {
         assert_eq!(nearest("conect4", games), Some("connect_four"));
         assert_eq!(nearest("gqo", ["ataxx", "go"]), Some("go"));
         assert_eq!(nearest("zzz", games), None);
+        // A short word whose letters stand somewhere in a long one is not meant.
+        assert_eq!(nearest("win_rate", ["nra", "wdl"]), None);
+        assert_eq!(nearest("connect", ["connect_four_by_four"]), Some("connect_four_by_four"));
         assert_eq!(nearest("backgammon", games), None);
         assert_eq!(nearest("", games), None);
         assert_eq!(nearest(&"x".repeat(100_000), games), None);

@@ -212,7 +212,7 @@ impl Metric {
         METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
             let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
             let near = ludex_protocol::error::nearest(id, ids.iter().copied());
-            let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let hint = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
             format!("there is no metric {id:?}{hint} There are: {}", ids.join(", "))
         })
     }
@@ -257,8 +257,9 @@ impl Asked {
             let Some(value) = self.args.given(param.name) else { continue };
             match param.takes {
                 Takes::Mark if !known.contains(&value) && !COLUMNS.contains(&value) => {
+                    let known = [&known[..], COLUMNS].concat();
                     let near = ludex_protocol::error::nearest(value, known.iter().copied());
-                    let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+                    let hint = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
                     let (id, game) = (self.metric.id, &game.spec().game);
                     return Err(format!(
                         "metric {id}: {} = {value:?}: {game} has no such mark{hint} There are: {}",

@@ -481,6 +481,11 @@ impl Part {
             return Err(format!("{} has no ladder", game.spec().string));
         }
         self.check_stop()?;
+        if self.cycles != 1 && self.schedule != Schedule::RoundRobin {
+            return Err(
+                "cycles is for schedule = \"round_robin\" only; elsewhere blocks says how much is played".into()
+            );
+        }
         let counts = [
             if self.stop.is_some() { 1 } else { self.blocks },
             self.blocks_of_random.unwrap_or(1),

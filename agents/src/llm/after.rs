@@ -74,6 +74,9 @@ pub struct Way {
     pub seed: u64,
 }
 
+/// How many legal moves are named beside one that is not legal.
+const SHOWN: usize = 20;
+
 /// The moves of a [`Question`] for the position at the end of a way, where a seat is to move. Chance draws as in the episode
 /// 0 of the seed.
 ///
@@ -113,7 +116,9 @@ pub fn reached(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refusal> 
                         text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok()).flatten();
                     let mv = document.map_or_else(|| Move::Text(text.clone()), Move::Document);
                     let at = way.moves.len() - given.len();
-                    state.read(seat, &mv).map_err(|e| wrong(format!("move {at}, {text:?}: {}", e.message)))?
+                    let known =
+                        |e: Refusal| wrong(format!("move {at}, {text:?}: {}{}", e.message, some(&*state, seat)));
+                    state.read(seat, &mv).map_err(known)?
                 }
                 None if random > 0 => Heard::Action(state.random_action(seat, &mut rng)),
                 None => return Err(wrong(format!("{} seats move at the same time: each needs a move", seats.len()))),
@@ -140,6 +145,17 @@ pub fn reached(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refusal> 
             Turn::Chance | Turn::Over => Ok(()),
         }
         .map_err(|e| wrong(e.message))?;
+    }
+}
+
+/// Some of the legal moves of a seat, in the game's words.
+fn some(state: &dyn DynState, seat: Seat) -> String {
+    let (legal, view) = (state.legal_list(seat), state.view(Viewer::Seat(seat)));
+    let names: Vec<String> = legal.iter().take(SHOWN).map(|&a| view.action_text(seat, a)).collect();
+    match legal.len() - names.len() {
+        _ if names.is_empty() => String::new(),
+        0 => format!("; legal moves: {}", names.join(", ")),
+        more => format!("; legal moves: {} and {more} more", names.join(", ")),
     }
 }
 

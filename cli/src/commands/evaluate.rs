@@ -18,6 +18,7 @@ use serde_json::json;
 use super::print::{self, number};
 use super::report;
 use ludex_play::runs::archive::Archive;
+use ludex_play::runs::check;
 use ludex_play::runs::estimate::{Cost, PartEstimate, Pilot, RunEstimate};
 use ludex_play::runs::evaluation::{
     Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, cast, suite_text,
@@ -34,7 +35,7 @@ pub(super) struct Args {
     /// The agent to evaluate, or a name given with `ludex agents add`; may be repeated
     #[arg(long = "agent", value_name = "AGENT", required = true)]
     agents: Vec<String>,
-    /// A built-in suite (quick, absolute, reference), or a TOML file
+    /// A built-in suite (`ludex suites` lists them), or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
     suite: String,
     /// Name of the run, required but for --estimate: small letters, digits, _ and -; the same command again continues it
@@ -116,6 +117,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let name = args.run.clone().unwrap_or_default();
     anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
     let person = args.agents.iter().any(|agent| agent.split_whitespace().next() == Some("human"));
+    check::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
     if person {
         // The terminal is the board.
@@ -349,11 +351,13 @@ fn show_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()>
         let numbers = [matches, moves, calls, tokens_in, tokens_out].map(|x| print::number(x, 0));
         [vec![id.to_owned()], numbers.to_vec(), vec![width]].concat()
     };
-    for PartEstimate { part, cost, points } in &estimate.parts {
-        rows.push(cells(part, cost, print::number(*points, 0)));
+    for PartEstimate { part, cost, points, .. } in &estimate.parts {
+        rows.push(cells(part, cost, points.map_or_else(|| "-".to_owned(), |points| print::number(points, 0))));
     }
     rows.push(cells("all", &estimate.total, String::new()));
     print::table(out, &rows, |k| k > 0)?;
+    let notes = estimate.parts.iter().filter_map(|part| Some((&part.part, part.note.as_ref()?)));
+    notes.into_iter().try_for_each(|(part, note)| writeln!(out, "{part}: {note}"))?;
     let usd = estimate.usd.map_or_else(|| "no price known".to_owned(), |usd| format!("{usd:.2} dollars"));
     writeln!(out, "about {usd}, {} hours", print::number(estimate.hours, 2))?;
     estimate.guesses.iter().try_for_each(|guess| writeln!(out, "guessed: {guess}"))

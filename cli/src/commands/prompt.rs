@@ -1,10 +1,16 @@
 //! `ludex prompt`.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
 use ludex_env::GameRef;
+use ludex_play::named;
 use serde_json::json;
 
 /// What `ludex prompt` takes.
@@ -15,7 +21,7 @@ pub(super) struct Args {
     /// Parameters of the game as JSON, beside those of its string
     #[arg(long, default_value = "{}")]
     params: String,
-    /// The agent whose prompts are wanted; its arguments choose the method and the wording
+    /// The agent whose prompts are wanted, or a name given with `ludex agents add`; its arguments choose the method and the wording
     #[arg(long, alias = "spec", default_value = "llm model=none")]
     agent: String,
     /// Prints the prompt for this seat; absent: the first seat that acts
@@ -30,17 +36,23 @@ pub(super) struct Args {
     /// Prints the prompt with what chance draws for this seed [default: 0]
     #[arg(long)]
     seed: Option<u64>,
+    /// Folder of the named agents
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
+    data: PathBuf,
 }
 
+/// How long nothing may come on standard input before the command says that it reads there.
+const QUIET: Duration = Duration::from_secs(2);
+
 /// Prints the prompt of one position. With none of the flags for it and something on standard input, it answers every line there,
-/// `{"h": [[0, 3], ...], "seat": 1}`, with one line: the prompt, or `{"error": ...}`.
+/// `{"h": [[0, 3], ...], "seat": 1}`, with one line: the prompt, or `{"error": ...}`. With nothing there it prints the prompt at the start.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let params = serde_json::from_str(&args.params).context("--params is not a JSON object")?;
     let game = ludex_env::load_with(&args.game, &params)?;
-    let spec = AgentSpec::parse(&args.agent)?;
+    let (_, spec) = named::of_data(&args.data)?.resolve(&args.agent, &args.data.join("programs"))?;
     let chosen = args.seat.is_some() || !args.after.is_empty() || args.random.is_some() || args.seed.is_some();
-    if !chosen && !io::stdin().is_terminal() {
-        return answer(&spec, &game);
+    if !chosen && !io::stdin().is_terminal() && answer(&spec, &game)? > 0 {
+        return Ok(());
     }
     let way = llm::Way { moves: args.after, random: args.random.unwrap_or(0), seed: args.seed.unwrap_or(0) };
     let h = llm::reached(&game, &way)?;
@@ -50,11 +62,22 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers the lines of standard input.
-fn answer(spec: &AgentSpec, game: &GameRef) -> anyhow::Result<()> {
+/// Answers the lines of standard input; how many there were.
+fn answer(spec: &AgentSpec, game: &GameRef) -> anyhow::Result<u64> {
     let mut out = io::LineWriter::new(io::stdout().lock());
     let (mut asked, mut refused) = (0u64, 0u64);
+    let heard = Arc::new(AtomicBool::new(false));
+    let waiting = heard.clone();
+    thread::spawn(move || {
+        thread::sleep(QUIET);
+        if !waiting.load(Ordering::Relaxed) {
+            eprintln!(
+                "ludex: reads positions from standard input, one a line; --seed 0 prints the prompt at the start of the game"
+            );
+        }
+    });
     for line in io::stdin().lock().lines() {
+        heard.store(true, Ordering::Relaxed);
         let line = line?;
         if line.trim().is_empty() {
             continue;
@@ -70,7 +93,7 @@ fn answer(spec: &AgentSpec, game: &GameRef) -> anyhow::Result<()> {
         writeln!(out, "{answer}")?;
     }
     match refused {
-        0 => Ok(()),
+        0 => Ok(asked),
         _ => anyhow::bail!("{refused} of {asked} lines were not answered"),
     }
 }

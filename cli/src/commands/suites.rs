@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use ludex_env::Games;
+use ludex_play::runs::check;
 use ludex_play::runs::evaluation::{cast, suite_text};
 use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::roles::{Cast, RoleAgent};
@@ -45,11 +47,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         rows.extend(all.iter().map(|suite| {
             let plan = &suite.plan;
             let Suite { name, version, title, .. } = &plan.suite;
-            let (parts, matches) = (plan.parts.len().to_string(), plan.matches_at_most().to_string());
+            let matches = plan.matches_at_most();
+            // A suite in which candidates meet each other has no matches for one.
+            let matches = if matches > 0 { matches.to_string() } else { "-".to_owned() };
+            let parts = plan.parts.len().to_string();
             vec![name.clone(), version.to_string(), parts, matches, title.clone()]
         }));
         print::table(&mut out, &rows, |k| (1..=3).contains(&k))?;
-        return Ok(writeln!(out, "matches: at most, of one candidate; `ludex suites NAME` explains a suite")?);
+        return Ok(writeln!(
+            out,
+            "matches: at most, of one candidate, - where candidates play each other only; `ludex suites NAME` explains a suite, \
+             `--candidates N` plans it for more"
+        )?);
     };
     let suite = explained(name, &suite_text(name)?)?;
     if args.json { Ok(print::json(&suite.document())?) } else { Ok(suite.show(&mut out)?) }
@@ -82,6 +91,7 @@ impl Explained {
         let candidates: Vec<(String, String)> =
             (1..=args.candidates).map(|k| (format!("candidate {k}"), format!("candidate {k}"))).collect();
         let plan = Plan::new(suite, &candidates, 1.0, &games)?;
+        check::check(&plan).with_context(|| format!("the suite {name} cannot be used"))?;
         let open = open.into_iter().map(|(name, _)| name).collect();
         Ok(Explained { text: text.to_owned(), plan, open, candidates: args.candidates })
     }

@@ -17,7 +17,7 @@ use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
 use ludex_env::{Ask, GameRef, Games, Stream};
 use ludex_referee::suite;
-use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
+use ludex_referee::suite::plan::{Block, Done, Plan, PlannedPart, Results, key};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -94,8 +94,13 @@ pub struct PartEstimate {
     /// What it costs.
     #[serde(flatten)]
     pub cost: Cost,
-    /// Half the width of the 95 % interval of a rating, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`.
-    pub points: f64,
+    /// Half the width of the 95 % interval of a rating, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`;
+    /// absent where nothing is played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<f64>,
+    /// Why nothing is played, if the part needs more candidates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// What `ludex agents check` measured of the candidates' calls, by the candidate's index.
@@ -159,8 +164,11 @@ pub fn of(
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
     let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
     let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
-    let ids = plan.parts.iter().map(|p| p.part.id.clone());
-    let parts = ids.zip(parts).map(|(part, cost)| PartEstimate { part, points: width(&cost), cost }).collect();
+    let part = |(of, cost): (&PlannedPart, Cost)| {
+        let points = (cost.matches > 0.0).then(|| width(&cost));
+        PartEstimate { part: of.part.id.clone(), points, note: of.short_of(), cost }
+    };
+    let parts = plan.parts.iter().zip(parts).map(part).collect();
     Ok(RunEstimate { parts, total, usd, hours, guesses })
 }
 

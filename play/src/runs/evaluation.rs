@@ -17,6 +17,7 @@ use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{OnTimeout, Suite, starts};
 use ludex_referee::verify::Verified;
 
+use super::check;
 use super::estimate::{self, Known, Pilot, RunEstimate};
 use super::executor::Executor;
 use super::folder::{Folder, Look, path_of};
@@ -238,7 +239,7 @@ impl Evaluation {
     /// is at most this many points wide to each side.
     ///
     /// # Errors
-    /// A run of this name with other settings, an endpoint that does not answer, or a file that cannot be written.
+    /// A suite in which nothing is played, a run of this name with other settings, an endpoint that does not answer, or a file that cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,
@@ -248,6 +249,7 @@ impl Evaluation {
         news: impl FnMut(RunNews),
     ) -> anyhow::Result<PlayedEvaluation> {
         let plan = &self.plan;
+        check::something_is_played(plan)?;
         let (folder, past) = Folder::open(&self.request.data, &self.settings(name)?, &self.request.suite)?;
         let no_price = past.usage.unpriced == past.usage.calls && models(plan).any(|spec| !is_priced(spec));
         if budget.usd.is_some() && no_price {

@@ -74,6 +74,11 @@ const FEEDS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The metrics that the table of a name feeds.
+pub(super) fn of(table: &str) -> &'static [&'static str] {
+    FEEDS.iter().find(|(name, _)| *name == table).map_or(&[], |(_, metrics)| metrics)
+}
+
 /// The optional columns that a metric needs.
 fn optional(asked: &Asked) -> &'static [&'static str] {
     let args = &asked.args;

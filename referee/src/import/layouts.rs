@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ludex_env::MarkValue;
 
 use super::cells::{Cells, MOST, Row};
-use super::{Import, ImportError, ImportedMatch};
+use super::{Import, ImportError, ImportedMatch, feeds};
 use crate::result::SeatMark;
 use crate::rows::RowValue;
 
@@ -20,7 +20,16 @@ pub struct Layout {
     pub optional: &'static [&'static str],
     /// What a row is.
     pub about: &'static str,
+    /// What stands in columns whose names do not say it all.
+    pub cells: &'static [(&'static str, &'static str)],
     pub(super) read: fn(&mut Import, &Cells, bool) -> Result<(), ImportError>,
+}
+
+impl Layout {
+    /// The ids of the metrics that it feeds; some need an optional column.
+    pub fn metrics(&self) -> &'static [&'static str] {
+        feeds::of(self.name)
+    }
 }
 
 impl PartialEq for Layout {
@@ -36,6 +45,19 @@ pub static LAYOUTS: [Layout; 5] = [
         columns: &["part", "agent", "opponent", "wins", "draws", "losses"],
         optional: &["level", "planned", "bots"],
         about: "wins, draws and losses of an agent against an opponent",
+        cells: &[
+            (
+                "agent",
+                "who is measured; an agent that stands in `opponent` only has no row of its own in what is measured of agents",
+            ),
+            ("wins, draws, losses", "how many matches, of the agent"),
+            ("level", "the level of the opponent on a ladder, a whole number; 0 is the lowest"),
+            (
+                "planned",
+                "how many matches there were to be, not fewer than were played; without it, those that were played",
+            ),
+            ("bots", "how many bots the level has, at least 1; it is checked, and no metric uses it"),
+        ],
         read: results,
     },
     Layout {
@@ -43,6 +65,13 @@ pub static LAYOUTS: [Layout; 5] = [
         columns: &["part", "cycle", "order", "a", "b", "score_a"],
         optional: &["return_a", "return_b", "first"],
         about: "a match; score_a is 1, 0.5 or 0, and order its place in the plan",
+        cells: &[
+            ("cycle, order", "whole numbers; a part has each pair of them once"),
+            ("a, b", "the two agents; both are measured"),
+            ("score_a", "1, 0.5 or 0: what a got"),
+            ("return_a, return_b", "what each got in the game's own terms, a number"),
+            ("first", "`a` or `b`: who moves first; without it, a"),
+        ],
         read: matches,
     },
     Layout {
@@ -50,6 +79,7 @@ pub static LAYOUTS: [Layout; 5] = [
         columns: &["agent", "part", "value"],
         optional: &[],
         about: "a number of an agent in a part",
+        cells: &[("value", "a number")],
         read: scores,
     },
     Layout {
@@ -57,6 +87,12 @@ pub static LAYOUTS: [Layout; 5] = [
         columns: &["agent", "part", "cycle", "match", "ply", "result", "name", "value"],
         optional: &[],
         about: "something that is known of an agent's own move number ply, from 1; result is win, draw or loss",
+        cells: &[
+            ("cycle", "a whole number"),
+            ("match", "a name of the match, any text, its own within part and cycle"),
+            ("name", "what is known of the move: the name of a mark, such as `emotion`"),
+            ("value", "a number or a text"),
+        ],
         read: decisions,
     },
     Layout {
@@ -80,6 +116,16 @@ pub static LAYOUTS: [Layout; 5] = [
         optional: &[],
         about: "a round of a game of plans; first says whether the agent revises first, changed and kept what it did before the \
                 round",
+        cells: &[
+            ("side", "the side that the agent plays, any text, such as `human`"),
+            ("first, won, changed, kept", "1 or 0, also yes or no, true or false"),
+            ("match", "a name of the match, any text"),
+            ("round", "from 1"),
+            ("cost, budget", "numbers"),
+            ("violations", "a whole number"),
+            ("kept", "whether the agent was asked for a revision and left what stood as it was"),
+            ("value", "a number, or empty"),
+        ],
         read: rounds,
     },
 ];
@@ -194,6 +240,10 @@ fn matches(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportErro
             Some("b") => 1,
             Some(other) => return Err(ImportError::at(row.number, "first", format!("{other:?} is not a or b"))),
         };
+        if cells.text(row, "a")? == cells.text(row, "b")? {
+            let message = format!("{} is a too: a match is of two agents", cells.text(row, "b")?);
+            return Err(ImportError::at(row.number, "b", message));
+        }
         let (a, b) = (import.agent(cells.text(row, "a")?, true), import.agent(cells.text(row, "b")?, true));
         let mut of = ImportedMatch::new(import.part(part), vec![a, b], vec![score, 1.0 - score]);
         for (seat, column) in of.seats.iter_mut().zip(["return_a", "return_b"]) {

@@ -72,6 +72,7 @@ fn wrong_cells_are_named_by_row_and_column() {
         ("p,0,1,A,B,0.7,a", "row 2, column score_a: 0.7 is not 1, 0.5 or 0"),
         ("p,0,1,A,B,x,a", "row 2, column score_a: \"x\" is not a number"),
         ("p,0,1,A,B,1,c", "row 2, column first: \"c\" is not a or b"),
+        ("p,0,1,A,B,1,a\np,0,2,A,A,1,a", "row 3, column b: A is a too: a match is of two agents"),
         ("p,0,1,A,B,1,a\np,0,1,B,C,1,a", "row 3, column order: p, 0, 1 is in row 2 too"),
         ("p,first,1,A,B,1,a", "row 2, column cycle: \"first\" is not a whole number"),
     ] {

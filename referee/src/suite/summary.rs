@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Part, Suite, is_word};
+use crate::metric::Ask;
 
 /// The measure that every part has in which candidates win and lose: a candidate's share of the points.
 pub const SCORE: &str = "score";
@@ -15,7 +16,9 @@ pub const SCORE: &str = "score";
 pub struct Summary {
     /// Its name in results: a word of small letters, digits, `_` and `-`.
     pub id: String,
-    /// What is averaged: [`SCORE`] or a metric that parts ask for, as results name it, or its id alone.
+    /// What is averaged: [`SCORE`] or a metric that parts ask for, as results name it, or its id alone. A suite may write it as a part
+    /// does.
+    #[serde(deserialize_with = "as_named")]
     pub metric: String,
     /// Over what.
     #[serde(default)]
@@ -65,6 +68,11 @@ pub struct SummaryScore {
     pub parts: usize,
     /// The mean.
     pub value: f64,
+}
+
+/// A metric as results name it, from a text or a table.
+fn as_named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(Ask::deserialize(from)?.to_string())
 }
 
 impl Summary {

@@ -76,7 +76,7 @@ fn what_is_wrong_is_named() {
         (
             "\"illegal_rate\"]",
             "{ id = \"mean\", of = \"regret\" }]",
-            "part \"nim\": metric mean: of = \"regret\": nim has no such mark",
+            "part \"nim\": metric mean: of = \"regret\": nim has no such mark. There are: ",
         ),
         ("\"illegal_rate\"]", "{ id = \"mean\", off = \"pile\" }]", "off"),
         ("cell = \"score_rate\"", "cell = \"score_rat\"", "figure \"scores\": there is no metric \"score_rat\""),
@@ -121,6 +121,11 @@ fn what_is_wrong_is_named() {
         ("except = [\"ablation\"", "except = [\"ablations\"", "there is no part \"ablations\" to leave out"),
         ("metric = \"score\"", "metric = \"time_per_move\"", "none of its parts asks for the metric \"time_per_move\""),
         ("groups = []", "groups = [\"maths\"]", "no part is in the group \"maths\""),
+        (
+            "metric = \"score\"",
+            "metric = { id = \"mean\", of = \"length\" }",
+            "none of its parts asks for the metric \"mean of=length\"",
+        ),
         ("form = \"mean\"", "form = \"median\"", "unknown variant"),
         ("most = 400 }", "most = 40 }", "games at most most"),
         ("over = 10,", "over = 60,", "over is at most games"),
@@ -128,6 +133,7 @@ fn what_is_wrong_is_named() {
         ("metric = \"trueskill\"", "metric = \"elo\"", "elo"),
         ("stop = {", "blocks = 2\nstop = {", "without blocks"),
         ("stop = {", "cycles = 2\nstop = {", "without blocks, cycles"),
+        ("blocks = 2                              # for", "cycles = 4\nblocks = 2 # for", "cycles is for schedule"),
         ("schedule = \"converge\"", "schedule = \"round_robin\"", "stop is for schedule = \"converge\" only"),
         ("schedule = \"round_robin\"\nblocks = 1", "schedule = \"converge\"", "needs stop"),
         ("once = [\"initial\"]", "once = [\"inital\"]", "it has initial, revision"),

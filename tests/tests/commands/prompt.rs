@@ -1,6 +1,9 @@
 //! `ludex prompt`, as people use it: one prompt, whole.
 
-use super::{folder, ludex};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use super::{feed, folder, ludex};
 
 #[test]
 fn a_prompt_is_printed_whole() {
@@ -29,6 +32,8 @@ fn a_prompt_is_printed_whole() {
 
     for (args, said) in [
         (&["chess", "--after", "e4", "e4"][..], "move 2, \"e4\""),
+        (&["chess", "--after", "x5"], "; legal moves: a3, a4, Na3"),
+        (&["tic_tac_toe", "--after", "b2", "b2"], "; legal moves: a1, b1, c1, a2, c2, a3, b3, c3"),
         (&["chess", "--after", "e4", "--seat", "1"], "seat 1 does not act here"),
         (&["iterated_prisoners_dilemma", "--after", "COOPERATE"], "each needs a move"),
         (&["tic_tac_toe", "--random", "99"], "the game is over"),
@@ -36,4 +41,46 @@ fn a_prompt_is_printed_whole() {
         let ran = ludex(at.path(), &[&["prompt"][..], args].concat());
         assert!(ran.code == 1 && ran.err.contains(said), "{args:?}: {}", ran.err);
     }
+}
+
+#[test]
+fn without_options_the_prompt_at_the_start_is_printed() {
+    let at = folder();
+    let plain = ludex(at.path(), &["prompt", "tic_tac_toe"]).well();
+    assert!(plain.starts_with("[system]\n\n"), "{plain}");
+    assert_eq!(plain, ludex(at.path(), &["prompt", "tic_tac_toe", "--seed", "0"]).well());
+    // What stands on standard input is still answered line by line.
+    let answer = feed(at.path(), &["prompt", "tic_tac_toe"], "{}\n").json();
+    assert_eq!((&answer["seat"], answer["legal"].as_array().unwrap().len()), (&0.into(), 9));
+}
+
+#[test]
+fn who_waits_for_questions_says_so() {
+    let at = folder();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
+        .args(["prompt", "tic_tac_toe"])
+        .current_dir(at.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("reads positions from standard input") && said.contains("--seed 0"), "{said}");
+    // It ends with its input.
+    drop(child.stdin.take());
+    assert!(child.wait_with_output().unwrap().stdout.starts_with(b"[system]"));
+}
+
+#[test]
+fn a_named_agent_chooses_the_wording() {
+    let at = folder();
+    let spec = "llm model=m base_url=http://127.0.0.1:9/v1 prompting=parts format=text";
+    ludex(at.path(), &["agents", "add", "mine", "--spec", spec]).well();
+    let printed = |agent: &str| ludex(at.path(), &["prompt", "nim", "--seed", "0", "--agent", agent]).well();
+    assert_eq!(printed("mine"), printed(spec));
+    assert_ne!(printed("mine"), printed("llm model=m"));
+    let wrong = ludex(at.path(), &["prompt", "nim", "--seed", "0", "--agent", "mind"]).fails();
+    assert!(wrong.contains("did you mean mine?"), "{wrong}");
 }

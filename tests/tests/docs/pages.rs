@@ -97,7 +97,9 @@ fn metrics() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Metrics\n\nA suite asks for metrics by id, `metrics = [\"score_rate\", {{ id = \"nra\", form = \"reward\" }}]`. \
          `ludex rate --from-table FILE --metric ID --arg NAME=VALUE` computes them of a [table](#tables). A formula exists once and \
-         serves both.\n\nThe scope says what a metric is of: an agent, all agents of a part (pool), or all parts (suite). A parameter \
+         serves both.\n\nA metric with arguments is `{{ id = \"mean\", of = \"missed_block\" }}` in `metrics` and in `[[summary]]`, or as \
+         results name it, `\"mean of=missed_block\"`. In figures it is `{{ metric = \"mean\", of = \"missed_block\" }}`.\n\nThe scope \
+         says what a metric is of: an agent, all agents of a part (pool), or all parts (suite). A parameter \
          that takes a mark also takes the columns {}.\n",
         COLUMNS.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     );
@@ -126,8 +128,8 @@ fn metrics() -> String {
     }
     page += "\n## Tables\n\nA table is CSV with one header row, or a JSON list of objects (`.csv`, `.json`). Its columns say what it \
              holds; other columns are errors.\n\n| table | columns | optional | a row is |\n|---|---|---|---|\n";
+    let names = |all: &[&str]| all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     for layout in &LAYOUTS {
-        let names = |all: &[&str]| all.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} |",
@@ -136,6 +138,13 @@ fn metrics() -> String {
             names(layout.optional),
             layout.about
         );
+    }
+    for layout in &LAYOUTS {
+        let _ = writeln!(page, "\n### A table of {}\n\n| column | holds |\n|---|---|", layout.name);
+        for (columns, holds) in layout.cells {
+            let _ = writeln!(page, "| {} | {holds} |", names(&columns.split(", ").collect::<Vec<_>>()));
+        }
+        let _ = writeln!(page, "\nFeeds {}.", names(layout.metrics()));
     }
     page
 }

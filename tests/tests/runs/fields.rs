@@ -188,16 +188,71 @@ fn what_is_played_is_what_the_fields_say() {
 #[test]
 fn a_part_that_needs_two_candidates_says_so() {
     let place = place();
-    let line =
+    let plain =
         ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--only", "cup"];
-    let ran = place.ludex(&[&line[..], &["--run", "one"]].concat());
+    let line = [&plain[..], &["--only", "itself"]].concat();
     let why = "cup: needs 2 candidates, and the run has 1: nothing is played";
+    let estimate = place.ludex(&[&line[..], &["--estimate"]].concat());
+    assert!(estimate.well().contains(why) && !estimate.out.contains("681"), "{}", estimate.out);
+    let parts = place.ludex(&[&line[..], &["--estimate", "--json"]].concat()).json()["parts"].clone();
+    assert_eq!((&parts[1]["points"], parts[0]["points"].is_number()), (&Value::Null, true), "{parts}");
+    let ran = place.ludex(&[&line[..], &["--run", "one"]].concat());
     assert!(ran.well().contains(why) && !ran.out.contains("0-0-0"), "{}", ran.out);
+    assert!(ran.err.contains(&format!("ludex: {why}")), "it is said before the run: {}", ran.err);
     assert!(fs::read_to_string(place.of_run("one", "report.html")).unwrap().contains(why));
     let status = place.ludex(&["status", "one"]);
     assert!(status.well().contains(why), "{}", status.out);
     let json = place.ludex(&[&line[..], &["--run", "one", "--json"]].concat()).json();
-    assert_eq!(json["parts"][0]["note"], "needs 2 candidates, and the run has 1: nothing is played");
+    let parts = json["parts"].as_array().unwrap();
+    let cup = parts.iter().find(|part| part["part"] == "cup").unwrap();
+    assert_eq!(cup["note"], "needs 2 candidates, and the run has 1: nothing is played");
+    // Where nothing at all is played, there is no run.
+    let none = place.ludex(&[&plain[..], &["--run", "none"]].concat());
+    assert!(none.fails().contains("fields plays nothing here. cup: needs 2 candidates"), "{}", none.err);
+    assert!(!place.of_run("none", "").exists());
+}
+
+#[test]
+fn what_a_suite_says_of_agents_is_checked_whoever_plays() {
+    let place = place();
+    for (from, to, why) in [
+        (
+            "rules = \"short\"",
+            "rules = \"shorts\"",
+            "llm of variant \"brief\": rules=shorts is not accepted: long, short",
+        ),
+        (
+            "blocks = 3\n",
+            "blocks = 3\nllm = { promting = \"cot\" }\n",
+            "llm of part \"itself\": there is no argument of llm",
+        ),
+        (
+            "seed = 5\n",
+            "seed = 5\nllm = { prompting = \"coot\" }\n",
+            "llm of the suite: prompting=coot is not accepted: ",
+        ),
+        (
+            "order = \"shuffled\"\n",
+            "order = \"shuffled\"\n[[part.variant]]\nname = \"v\"\nllm = { rulez = 1 }\n",
+            "llm of variant \"v\" in part \"cup\": ",
+        ),
+        ("\"random\", \"@ref", "\"stockfsh\", \"@ref", "stockfsh in part nim: "),
+        ("\"random\", \"@ref", "\"anchor level=9\", \"@ref", "anchor level=9 in part nim: "),
+    ] {
+        assert!(SUITE.contains(from), "{from}");
+        fs::write(place.path("wrong.toml"), SUITE.replacen(from, to, 1)).unwrap();
+        let told = place.ludex(&["suites", "wrong.toml", "--candidates", "2"]);
+        assert!(told.fails().contains(why), "{to}: {}", told.err);
+        let agents = ["--agent", "random", "--agent", "solver", "--role", "reference=anchor level=1", "--run", "r"];
+        let told = place.ludex(&[&["evaluate", "--suite", "wrong.toml"], &agents[..]].concat());
+        assert!(told.fails().contains(why), "{to}: {}", told.err);
+    }
+    // What only some language models take, or what goes with other arguments of theirs, may stand there.
+    for llm in ["cache = true", "price_cached = 1", "template = \"user\"", "effort = \"high\"", "api = \"anthropic\""] {
+        fs::write(place.path("good.toml"), SUITE.replacen("seed = 5\n", &format!("seed = 5\nllm = {{ {llm} }}\n"), 1))
+            .unwrap();
+        place.ludex(&["suites", "good.toml"]).well();
+    }
 }
 
 #[test]
@@ -205,6 +260,8 @@ fn suites_are_listed_and_explained() {
     let place = place();
     let list = place.ludex(&["suites"]);
     assert!(["quick", "absolute", "reference"].iter().all(|name| list.well().contains(name)), "{}", list.out);
+    let qitown = list.out.lines().find(|line| line.contains("qitown")).unwrap();
+    assert_eq!(qitown.split_whitespace().nth(3), Some("-"), "its candidates meet each other: {qitown}");
     let json = place.ludex(&["suites", "--json"]).json();
     assert_eq!((&json["suites"][0]["suite"], &json["suites"][0]["matches"]), (&"quick".into(), &144.into()));
     let one = place.ludex(&["suites", "fields.toml", "--candidates", "2"]);

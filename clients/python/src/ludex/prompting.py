@@ -94,6 +94,8 @@ def prompts(
         else:
             moves = [list(move) for move in position]
         questions.append(json.dumps({"h": moves, "seat": seat}))
+    if not questions:
+        return []  # without a question the program prints the prompt at the start, for people
     command = [find_program(), "prompt", game, "--params", json.dumps(rules), "--agent", agent]
     done = subprocess.run(
         command, input="\n".join(questions), capture_output=True, text=True, check=False

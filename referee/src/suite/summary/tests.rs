@@ -44,3 +44,16 @@ fn parts_are_covered_by_groups_and_exceptions() {
     assert_eq!(covers("groups = [\"board\"]"), [true, false]);
     assert_eq!(covers("groups = [\"board\"]\nexcept = [\"x\"]"), [false, false]);
 }
+
+#[test]
+fn a_metric_is_written_as_parts_write_it_or_as_results_name_it() {
+    let metric = |text: &str| -> String {
+        let summary: Summary = toml::from_str(&format!("id = \"s\"\nmetric = {text}\n")).unwrap();
+        let again: Summary = toml::from_str(&toml::to_string(&summary).unwrap()).unwrap();
+        assert_eq!(again, summary);
+        summary.metric
+    };
+    assert_eq!(metric("\"mean of=missed_block\""), "mean of=missed_block");
+    assert_eq!(metric("{ id = \"mean\", of = \"missed_block\" }"), "mean of=missed_block");
+    assert_eq!(metric("\"score\""), SCORE);
+}
