@@ -5,7 +5,7 @@ use ludex_agents::{AgentSpec, llm};
 use ludex_protocol::Refusal;
 use ludex_referee::suite::plan::Plan;
 
-/// Checks the arguments for language models of a suite, of its parts and of variants, whoever plays. Each is looked at by itself:
+/// Checks the arguments for language models of a suite, of its parts and of variants, even if no model plays. Each is looked at by itself:
 /// an agent's own arguments may go with it or not, which is seen when it is built.
 ///
 /// # Errors

@@ -74,9 +74,11 @@ const FEEDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The metrics that the table of a name feeds.
-pub(super) fn of(table: &str) -> &'static [&'static str] {
-    FEEDS.iter().find(|(name, _)| *name == table).map_or(&[], |(_, metrics)| metrics)
+impl Layout {
+    /// The ids of the metrics that it feeds; some need an optional column.
+    pub fn metrics(&self) -> &'static [&'static str] {
+        FEEDS.iter().find(|(name, _)| *name == self.name).map_or(&[], |(_, metrics)| metrics)
+    }
 }
 
 /// The optional columns that a metric needs.

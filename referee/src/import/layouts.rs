@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ludex_env::MarkValue;
 
 use super::cells::{Cells, MOST, Row};
-use super::{Import, ImportError, ImportedMatch, feeds};
+use super::{Import, ImportError, ImportedMatch};
 use crate::result::SeatMark;
 use crate::rows::RowValue;
 
@@ -23,13 +23,6 @@ pub struct Layout {
     /// What stands in columns whose names do not say it all.
     pub cells: &'static [(&'static str, &'static str)],
     pub(super) read: fn(&mut Import, &Cells, bool) -> Result<(), ImportError>,
-}
-
-impl Layout {
-    /// The ids of the metrics that it feeds; some need an optional column.
-    pub fn metrics(&self) -> &'static [&'static str] {
-        feeds::of(self.name)
-    }
 }
 
 impl PartialEq for Layout {
