@@ -150,7 +150,7 @@ impl Crowd {
     }
 }
 
-/// The time between two writes to so many watchers.
+/// The time between two writes to this number of watchers.
 fn pause(watchers: usize) -> Duration {
     let further = u32::try_from(watchers.saturating_sub(FEW)).unwrap_or(u32::MAX);
     EACH.saturating_mul(further).min(WAIT)
