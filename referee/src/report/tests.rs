@@ -342,8 +342,7 @@ fn the_contents_come_first_and_counts_are_not_judged() {
 #[test]
 fn long_names_keep_their_ends() {
     let mut report = sample();
-    let name = |variant: &str| format!("anchor level=1 (cot_wordings: {variant})");
-    report.scales[0].agents[0].name = name("cot0");
+    report.scales[0].agents[0].name = "anchor level=1 (cot_wordings: cot0)".to_owned();
     let html = report.to_html();
     assert!(html.contains(">anchor level\u{2026}dings: cot0)</text>"), "{html}");
 }
