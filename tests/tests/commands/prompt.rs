@@ -33,7 +33,7 @@ fn a_prompt_is_printed_whole() {
     for (args, said) in [
         (&["chess", "--after", "e4", "e4"][..], "move 2, \"e4\""),
         (&["chess", "--after", "x5"], "; legal moves: a3, a4, Na3"),
-        (&["tic_tac_toe", "--after", "b2", "b2"], "; legal moves: a1, b1, c1, a2, c2, a3, b3, c3"),
+        (&["tic_tac_toe", "--after", "b2", "b2"], "; legal moves: o(0,0), o(0,1), o(0,2), o(1,0), o(1,2)"),
         (&["chess", "--after", "e4", "--seat", "1"], "seat 1 does not act here"),
         (&["iterated_prisoners_dilemma", "--after", "COOPERATE"], "each needs a move"),
         (&["tic_tac_toe", "--random", "99"], "the game is over"),
