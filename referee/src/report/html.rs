@@ -31,7 +31,7 @@ pub(super) fn page(report: &Report) -> String {
         own.map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
             .collect()
     };
-    // A metric that nobody has is no column.
+    // A metric that nobody has gets no column.
     let has = |scale: &Scale, id: &str| scale.agents.iter().any(|agent| agent.metrics.contains_key(id));
     let measured: Vec<Vec<Value>> = report.scales.iter().map(|scale| metrics(&|id| has(scale, id))).collect();
     let fights: Vec<bool> = report.scales.iter().map(fight).collect();
