@@ -72,7 +72,7 @@ fn a_match_that_is_replayed_counts_nowhere() {
         [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 6\n\
         [[part]]\nid = \"auction\"\ngame = \"first_sealed_auction\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 6\n";
     fs::write(place.path("again.toml"), suite).unwrap();
-    let stub = Stub::start(&place, &["--agent", "random", "--malformed", "0.2"]);
+    let stub = Stub::start(&place, &["--agent", "random", "--prose", "0.2"]);
     let model = stub.model("m", "");
     let evaluate = |run: &str| {
         place.ludex(&["evaluate", "--agent", &model, "--suite", "again.toml", "--run", run, "--json"]).json()
@@ -85,7 +85,7 @@ fn a_match_that_is_replayed_counts_nowhere() {
     let report: Value = serde_json::from_str(&fs::read_to_string(place.of_run("r", "report.json")).unwrap()).unwrap();
     let file = place.of_run("r", "episodes.jsonl");
     let rated = place.ludex(&["rate", "--unrated", "--json", file.to_str().unwrap()]).json();
-    for table in [&report["scales"], &rated["scales"]] {
+    for table in [&report["scales"], &rated["ratings"]] {
         let scale = table.as_array().unwrap().iter().find(|scale| scale["part"] == "nim").unwrap();
         let row = scale["agents"].as_array().unwrap().iter().find(|row| row["name"] == name.as_str()).unwrap();
         assert_eq!(tally(row), tally(own));
