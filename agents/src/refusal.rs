@@ -1,6 +1,6 @@
 //! What is said about specs that are wrong, and about agents that do not play a game.
 
-use ludex_protocol::error::{nearest, shortened};
+use ludex_protocol::error::{instead, nearest, shortened};
 use ludex_protocol::{ErrorCode, Refusal};
 
 /// A refusal of a spec that needs no more than its sentence.
@@ -16,12 +16,9 @@ pub fn does_not_play(agent: &str, game: &str, why: &str, fits: &str) -> Refusal 
 
 /// A name that is not among `known`. `what` says of what kind it is: `agent`, or `argument of mcts`.
 pub(crate) fn unknown(what: &str, got: &str, known: Vec<&str>) -> Refusal {
-    let near = nearest(got, known.iter().copied());
-    let hint = near.map_or(".".to_owned(), |n| format!("; did you mean {n}?"));
-    let there = if known.is_empty() { "There are none".to_owned() } else { format!("There are: {}", known.join(", ")) };
-    let refusal = refused(format!("there is no {what} {got:?}{hint} {there}"));
+    let refusal = refused(format!("there is no {what} {got:?}{}", instead(got, &known)));
     let refusal = refusal.got(shortened(got)).allowed(known.as_slice());
-    match near {
+    match nearest(got, known.iter().copied()) {
         Some(near) => refusal.nearest(near),
         None => refusal,
     }

@@ -1,5 +1,6 @@
 //! A stand-in for the endpoints of language models: OpenAI's chat completions and Anthropic's messages, by themselves or in
-//! batches, answered by an agent of this program, with faults on demand. Tests and rehearsals of an evaluation need no network and no money.
+//! batches, answered by an agent of this program, with faults on demand. Tests and rehearsals of an evaluation need no network
+//! and no money.
 //!
 //! Everything random is a function of the request's body and the seed, so a run gets the same answers in any order of its
 //! questions. Faults of transport (429, 500, damaged bodies) also depend on how often the same body came, so that a retry
@@ -284,6 +285,7 @@ impl Stub {
         }
         Ok(luck.unit() < malformed)
     }
+
     /// What is random in how a body is treated: another time it is something else.
     fn luck(&self, what: &str, hash: &[u8; 32]) -> Stream {
         let times = {

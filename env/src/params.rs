@@ -3,7 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use ludex_protocol::error::{nearest, shortened};
+use ludex_protocol::error::{instead, nearest, shortened};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{ErrorCode, Refusal};
 
@@ -70,17 +70,13 @@ impl ParamError {
 
     /// A name that does not exist among `known`.
     pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
-        let nearest = nearest(got, known.iter().map(String::as_str)).map(str::to_owned);
-        let hint = nearest.as_ref().map(|n| format!("; did you mean {n}?")).unwrap_or(".".to_owned());
-        let there =
-            if known.is_empty() { "There are none".to_owned() } else { format!("There are: {}", known.join(", ")) };
         ParamError {
             unknown_game: what == "game",
             name: (what != "game").then(|| got.to_owned()),
             got: got.into(),
-            message: format!("there is no {what} {got:?}{hint} {there}"),
+            message: format!("there is no {what} {got:?}{}", instead(got, &known)),
+            nearest: nearest(got, known.iter().map(String::as_str)).map(str::to_owned),
             allowed: known.into(),
-            nearest,
         }
     }
 

@@ -26,6 +26,11 @@ pub use self::single::{
 pub use self::turns::Turns;
 use crate::machine::Match;
 
+/// The cores that this machine has for us.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Matches at a time with an agent that gathers questions, if nobody says how many: the more there are, the fewer batches.
 pub const GATHERED_JOBS: usize = 1024;
 

@@ -320,6 +320,17 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     likely.filter(|&(like, _)| like > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
+/// What follows "there is no X": the nearest of the names that there are, and all of them. Empty where there are none.
+pub fn instead(got: &str, known: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let hint =
+        nearest(got, names.iter().copied()).map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
+    format!("{hint} There are: {}", names.join(", "))
+}
+
 /// The beginning of a text that came from outside, so that an answer never echoes a megabyte.
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 120;
@@ -432,6 +443,13 @@ mod tests {
         assert_eq!(nearest("backgammon", games), None);
         assert_eq!(nearest("", games), None);
         assert_eq!(nearest(&"x".repeat(100_000), games), None);
+    }
+
+    #[test]
+    fn instead_of_an_unknown_name_there_are_others() {
+        assert_eq!(instead("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
+        assert_eq!(instead("zzz", &["chess".to_owned()]), ". There are: chess");
+        assert_eq!(instead("ches", &[] as &[&str]), "");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ludex_env::DynGame;
+use ludex_protocol::error::instead;
 use serde::Serialize;
 
 use crate::moments::Moments;
@@ -211,9 +212,7 @@ impl Metric {
     pub fn named(id: &str) -> Result<&'static Metric, String> {
         METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
             let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
-            let near = ludex_protocol::error::nearest(id, ids.iter().copied());
-            let hint = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
-            format!("there is no metric {id:?}{hint} There are: {}", ids.join(", "))
+            format!("there is no metric {id:?}{}", instead(id, &ids))
         })
     }
 
@@ -258,14 +257,8 @@ impl Asked {
             match param.takes {
                 Takes::Mark if !known.contains(&value) && !COLUMNS.contains(&value) => {
                     let known = [&known[..], COLUMNS].concat();
-                    let near = ludex_protocol::error::nearest(value, known.iter().copied());
-                    let hint = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
-                    let (id, game) = (self.metric.id, &game.spec().game);
-                    return Err(format!(
-                        "metric {id}: {} = {value:?}: {game} has no such mark{hint} There are: {}",
-                        param.name,
-                        known.join(", ")
-                    ));
+                    let (id, game, others) = (self.metric.id, &game.spec().game, instead(value, &known));
+                    return Err(format!("metric {id}: {} = {value:?}: {game} has no such mark{others}", param.name));
                 }
                 Takes::Metric => Asked::parse(value)?.check_marks(game)?,
                 _ => {}

@@ -17,6 +17,7 @@ pub mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ludex_env::{GameRef, Games};
+use ludex_protocol::error::instead;
 use ludex_protocol::record::{Illegal, IllegalPolicy, Refusals};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -347,12 +348,7 @@ impl Suite {
         let found = SUITES.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| {
             let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
-            let near = ludex_protocol::error::nearest(name, names.iter().copied());
-            let hint = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
-            SuiteError(format!(
-                "there is no suite {name:?}{hint} There are: {}, or a file of your own",
-                names.join(", ")
-            ))
+            SuiteError(format!("there is no suite {name:?}{}, or a file of your own", instead(name, &names)))
         })
     }
 

@@ -133,7 +133,7 @@ impl Batches {
         match self.gatherer() {
             Ok(gatherer) if gatherer.send(asked).is_ok() => {}
             Ok(_) => return ended(),
-            Err(e) => return Word::Never(format!("there is no thread that could gather questions: {e}")),
+            Err(e) => return Word::Never(format!("the thread for batches could not be started: {e}")),
         }
         let Some(deadline) = deadline else { return told.recv().unwrap_or_else(|_| ended()) };
         match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

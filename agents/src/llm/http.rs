@@ -46,7 +46,7 @@ impl Answered {
     }
 }
 
-/// Why there is no answer.
+/// How a call failed.
 #[derive(Clone, Debug)]
 pub(super) enum Lost {
     /// It took longer than it may.

@@ -67,16 +67,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let [first, second] = &sides[..] else { anyhow::bail!("a comparison needs two agents") };
     for (k, (name, side)) in names.iter().zip(&sides).enumerate() {
+        if !side.is_empty() {
+            continue;
+        }
         let variants = variants(runs.get(k).unwrap_or(&runs[0]), name);
         anyhow::ensure!(
-            !side.is_empty() || variants.is_empty(),
+            variants.is_empty(),
             "{name} played as {}; name one for each side with --agent",
             variants.join(", ")
         );
-        anyhow::ensure!(
-            !side.is_empty(),
-            "{name} has played no match that counts; `ludex transcript` shows what happened"
-        );
+        anyhow::bail!("{name} has played no match that counts; `ludex transcript` shows what happened");
     }
     let labels: Vec<String> = names.iter().enumerate().map(|(k, name)| label(&runs, name, k)).collect();
     let comparison = compare(first, second);

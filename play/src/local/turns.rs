@@ -17,7 +17,7 @@ pub(super) struct Place<'a>(&'a Turns);
 impl Turns {
     /// A place for each core.
     pub fn of_cores() -> Self {
-        Turns::new(std::thread::available_parallelism().map_or(1, usize::from))
+        Turns::new(super::cores())
     }
 
     fn new(places: usize) -> Self {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use ludex_agents::AgentSpec;
 use ludex_agents::programs::{self, Bot};
-use ludex_protocol::error::nearest;
+use ludex_protocol::error::{instead, nearest};
 use toml_edit::{Document, Item, TableLike};
 
 use super::{AgentSource, Measured, NamedAgent, fault_of_name, priced};
@@ -98,18 +98,17 @@ impl File<'_> {
     /// Refuses unknown fields.
     fn known(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
         let Some((name, item)) = table.iter().find(|(name, _)| !fields.contains(name)) else { return Ok(()) };
-        let near = nearest(name, fields.iter().copied());
-        let mut hint = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
-        if item.is_table_like() && near.is_none() {
+        let mut hint = instead(name, fields);
+        if item.is_table_like() && nearest(name, fields.iter().copied()).is_none() {
             hint = match of.strip_prefix("agents.") {
                 Some(of) => {
-                    format!("; a name with a dot needs quotes: [agents.\"{}.{name}\"]?", of.trim_end_matches(": "))
+                    format!("; a name with a dot needs quotes: [agents.\"{}.{name}\"]", of.trim_end_matches(": "))
                 }
                 None => format!("; did you mean [agents.{name}]?"),
             };
         }
         let span = table.key(name).and_then(|key| key.span()).or_else(|| item.span());
-        Err(self.wrong(span, &format!("{of}there is no field {name:?}{hint} There are: {}", fields.join(", "))))
+        Err(self.wrong(span, &format!("{of}there is no field {name:?}{hint}")))
     }
 
     fn entry(&self, name: &str, fields: &dyn TableLike, span: Option<Range<usize>>) -> anyhow::Result<NamedAgent> {

@@ -106,9 +106,9 @@ pub struct PartEstimate {
 /// What `ludex agents check` measured of the candidates' calls, by the candidate's index.
 pub type Known = BTreeMap<usize, Measured>;
 
-/// Estimates a run. `pilot` tells what a match of a language model uses; where it does not, `known` tells what a call uses. `like` is the agent that plays
-/// in the place of language models. Without it, the estimate is the mean of two:
-/// with `random`, and with the middle of the ladder.
+/// Estimates a run. `pilot` tells what a match of a language model uses; where it does not, `known` tells what a call uses.
+/// `like` is the agent that plays in the place of language models. Without it, the estimate is the mean of two: with `random`,
+/// and with the middle of the ladder.
 ///
 /// # Errors
 /// A stand-in that does not play a game of the suite, or a failure of an agent that is tried.
@@ -161,7 +161,7 @@ pub fn of(
             "hours: without the time of batches, at least {rows} of them one after the other, which take minutes to 24 hours each"
         ));
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
+    let cores = local::cores().min(jobs.max(1));
     let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
     let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
     let part = |(of, cost): (&PlannedPart, Cost)| {

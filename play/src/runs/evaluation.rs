@@ -181,7 +181,6 @@ impl Evaluation {
         }
         let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let model = models(&plan).next().is_some();
         let of_people = |e: &Entrant| AgentSpec::parse(&e.spec).is_ok_and(|spec| spec.class() == AgentClass::Person);
         let person = plan.agents.iter().any(of_people);
@@ -190,7 +189,7 @@ impl Evaluation {
         let usual = || match (gathers, model) {
             (true, _) => local::GATHERED_JOBS,
             (false, true) => MODEL_JOBS,
-            (false, false) => cores(),
+            (false, false) => local::cores(),
         };
         let strict = |table: &&RunTable| table.policy.on_timeout == OnTimeout::Forfeit;
         if let Some((table, player)) = gathering(&tables).find(|(table, _)| strict(table)) {
@@ -239,7 +238,8 @@ impl Evaluation {
     /// is at most this many points wide to each side.
     ///
     /// # Errors
-    /// A suite in which nothing is played, a run of this name with other settings, an endpoint that does not answer, or a file that cannot be written.
+    /// A suite in which nothing is played, a run of this name with other settings, an endpoint that does not answer, or a file
+    /// that cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,

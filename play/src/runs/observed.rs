@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use ludex_referee::Verified;
 use ludex_referee::rows::{Match, RowAgent, RowPart, Rows, Table};
-use ludex_referee::suite::plan::{Done, Place, Plan, PlannedPart, Results};
+use ludex_referee::suite::plan::{Place, Plan, PlannedPart};
 
 use super::walk::Walk;
 
 /// The matches of a run that the plan asks for, in its order. Invalid ones are there and do not count.
-pub fn observed<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, games: &'g [Verified]) -> Rows<'g> {
-    Rows::new(table(run, plan, done, walk, games))
+pub fn observed<'g>(run: &str, plan: &Plan, walk: &Walk, games: &'g [Verified]) -> Rows<'g> {
+    Rows::new(table(run, plan, walk, games))
 }
 
 /// The same as a table, to which other runs can be added ([`join`]).
-pub(super) fn table<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, games: &'g [Verified]) -> Table<'g> {
+pub(super) fn table<'g>(run: &str, plan: &Plan, walk: &Walk, games: &'g [Verified]) -> Table<'g> {
     let agents = plan.agents.iter().map(|agent| RowAgent { name: agent.name.clone(), candidate: agent.candidate });
     let parts = plan.parts.iter().map(|PlannedPart { part, game, .. }| RowPart {
         drawn: part.drawn,
@@ -34,7 +34,7 @@ pub(super) fn table<'g>(run: &str, plan: &Plan, done: &Results, walk: &Walk, gam
             cycle: cycles[planned.part].get(&planned.key).copied().unwrap_or(0),
             level: levels[planned.part].get(&place.pairing).copied().flatten(),
             sides: part.sides(place.turn).to_vec(),
-            valid: !matches!(done.get(&planned.key), Some(Done::Invalid)),
+            valid: !planned.replayed,
             ..Match::of(game.result(), planned.part, planned.seats.clone())
         });
     }

@@ -45,9 +45,8 @@ pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
     let lines = raw_lines(EPISODES, BufReader::with_capacity(1 << 20, file));
     let records: Vec<Record> = lines.filter_map(|line| without_events(&line.ok()?.text)).collect();
     let walk = ground.walk(&run, &records);
-    let planned = |name: &String| walk.of_episode(&run.about.run, name).is_some();
-    let episodes = records.into_iter().map(|record| record.header.episode).filter(planned);
-    episodes.map(|name| (name.clone(), walk.order_of(&run.about.run, &name))).collect()
+    let episodes = records.into_iter().map(|record| record.header.episode);
+    episodes.filter_map(|name| walk.order_of(&run.about.run, &name).map(|place| (name, place))).collect()
 }
 
 /// Gives verified games of a run their places in its plan; nothing if the plan cannot be made.
@@ -288,7 +287,7 @@ fn figures(read: &[Read]) -> Vec<Drawn> {
         let same = read.iter().filter(|other| other.run.about.suite.digest == *digest);
         let tables = same.filter_map(|other| {
             let plan = other.plan.as_ref()?;
-            Some(table(&other.run.about.run, plan, &other.done, &other.walk, &other.planned))
+            Some(table(&other.run.about.run, plan, &other.walk, &other.planned))
         });
         let (rows, groups) = (Rows::new(join(tables)), plan.suite.groups());
         let strips = |part: &str| strips(first, plan, part);

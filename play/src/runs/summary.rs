@@ -166,7 +166,7 @@ pub(super) fn rows_on(
     games: &[Verified],
 ) -> Vec<PartResult> {
     let counted = counted(run, done, games);
-    let all = observed(run, plan, done, walk, games);
+    let all = observed(run, plan, walk, games);
     let mut out = Vec::new();
     for (at, part) in plan.parts.iter().enumerate() {
         let string = &part.game.spec().string;

@@ -140,7 +140,7 @@ impl Contest {
         let names: Vec<String> = agents.iter().map(|entry| entry.name.clone()).collect();
         let path = std::path::absolute(path_of(&request.data, &request.run))?;
         let gathers = request.agents.entries.iter().any(gathers);
-        let jobs = request.jobs.unwrap_or_else(|| if gathers { local::GATHERED_JOBS } else { cores() });
+        let jobs = request.jobs.unwrap_or_else(|| if gathers { local::GATHERED_JOBS } else { local::cores() });
         let contest = Contest { request, game, names, jobs, path, terms, specs: BTreeMap::new() };
         contest.schedule()?;
         Ok(contest)
@@ -219,7 +219,7 @@ impl Contest {
             let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
             Ok(Trial { name: entry.name.clone(), player, seconds })
         };
-        let jobs = self.request.jobs.unwrap_or_else(cores);
+        let jobs = self.request.jobs.unwrap_or_else(local::cores);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         // `par_bridge` hands out one entrant after the other, so that slow entrants at the end do not share one thread.
         let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
@@ -397,10 +397,6 @@ fn is_model(entry: &NamedAgent) -> bool {
 
 fn gathers(entry: &NamedAgent) -> bool {
     matches!(&entry.source, AgentSource::Spec(spec) if llm::batches(spec))
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// How long a tournament will take, by the time of the trials.

@@ -89,17 +89,18 @@ impl Walk {
         Some(&self.done[self.place(key_of(run, episode)?.0)?])
     }
 
-    /// The place of an episode of `run` in the order of the plan, from 1, and whether another match is played in its place. What the
-    /// plan does not ask for comes last.
-    pub fn order_of(&self, run: &str, episode: &str) -> (usize, bool) {
-        let place = key_of(run, episode).and_then(|(key, _)| self.place(key));
-        place.map_or((usize::MAX, false), |at| (at + 1, self.done[at].replayed))
+    /// The place of an episode of `run` in the order of the plan, from 1, and whether another match is played in its place. `None`
+    /// if the plan does not ask for it.
+    pub fn order_of(&self, run: &str, episode: &str) -> Option<(usize, bool)> {
+        let at = self.place(key_of(run, episode)?.0)?;
+        Some((at + 1, self.done[at].replayed))
     }
 
-    /// Gives each of a run's games its place in the plan, which ratings by order follow.
+    /// Gives each of a run's games its place in the plan, which ratings by order follow. What the plan does not ask for comes last.
     pub fn put_in_order(&self, run: &str, games: &mut [Verified]) {
         for game in games {
-            let (order, replayed) = self.order_of(run, &game.record().header.episode);
+            let place = self.order_of(run, &game.record().header.episode);
+            let (order, replayed) = place.unwrap_or((usize::MAX, false));
             game.set_place(order, replayed);
         }
     }

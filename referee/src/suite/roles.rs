@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ludex_protocol::error::instead;
 use serde::{Deserialize, Serialize};
 
 use super::{Part, Suite, SuiteError, is_word};
@@ -135,9 +136,7 @@ impl Suite {
         let found = self.roles.iter().find(|role| role.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.roles.iter().map(|role| role.name.as_str()).collect();
-            let near = ludex_protocol::error::nearest(name, names.iter().copied());
-            let hint = near.map_or_else(String::new, |near| format!("; did you mean @{near}?"));
-            format!("there is no role {name:?}{hint}")
+            format!("there is no role {name:?}{}", instead(name, &names))
         })
     }
 }

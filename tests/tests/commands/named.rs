@@ -247,7 +247,7 @@ fn what_is_wrong_in_the_file_is_told_with_its_line() {
         ("[agents.two]\nspec = \"random\"\nprice_out = -1", "line 5: agents.two: price_out: a number of at least 0"),
         ("[agents.random]\nspec = \"mcts\"", "line 3: agents.random: random is an agent of this program already"),
         ("[agents.\"a b\"]\nspec = \"mcts\"", "line 3: agents.a b: \"a b\" is not a valid agent name"),
-        ("[agents.gpt.4]\nspec = \"mcts\"", "a name with a dot needs quotes: [agents.\"gpt.4\"]?"),
+        ("[agents.gpt.4]\nspec = \"mcts\"", "a name with a dot needs quotes: [agents.\"gpt.4\"]"),
         ("[two]\nspec = \"random\"", "line 3: there is no field \"two\"; did you mean [agents.two]?"),
         (
             "[agents.two]\nspec = \"random\"\n[agents.two.measured]\nseconds = 1",

@@ -37,7 +37,7 @@ impl Wire {
         Wire { terms, key }
     }
 
-    /// A page of the endpoint as JSON; `None` if there is no such page.
+    /// A page of the endpoint as JSON; `None` for status 404.
     pub(super) fn page(&self, path: &str) -> Result<Option<Value>, Word> {
         let answered = self.call(path, None, PAGE)?;
         if answered.status == 404 {
@@ -46,7 +46,7 @@ impl Wire {
         self.json(path, &answered).map(Some)
     }
 
-    /// The lines of a file as JSON, without those that cannot be read; `None` if there is no such file.
+    /// The lines of a file as JSON, without those that cannot be read; `None` for status 404.
     pub(super) fn lines(&self, path: &str) -> Result<Option<Vec<Value>>, Word> {
         let answered = self.call(path, None, ANSWERS)?;
         if answered.status == 404 {

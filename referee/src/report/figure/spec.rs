@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ludex_protocol::error::instead;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -262,9 +263,7 @@ impl Figure {
     pub fn check(&self, parts: &[KnownPart]) -> Result<(), String> {
         let Some(kind) = Kind::named(&self.kind) else {
             let ids: Vec<&str> = KINDS.iter().map(|kind| kind.id).collect();
-            let near = ludex_protocol::error::nearest(&self.kind, ids.iter().copied());
-            let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            return Err(format!("there is no kind {:?}{hint} There are: {}", self.kind, ids.join(", ")));
+            return Err(format!("there is no kind {:?}{}", self.kind, instead(&self.kind, &ids)));
         };
         if self.title.trim().is_empty() {
             return Err("it needs a title".into());
@@ -276,7 +275,7 @@ impl Figure {
         for id in self.parts.iter().chain(&self.part).chain(of_cells) {
             if parts.iter().all(|part| part.id != id) {
                 let ids: Vec<&str> = parts.iter().map(|part| part.id).collect();
-                return Err(format!("there is no part {id:?}; there are: {}", ids.join(", ")));
+                return Err(format!("there is no part {id:?}{}", instead(id, &ids)));
             }
         }
         self.check_fields(kind)?;

@@ -32,7 +32,7 @@ fn every_mistake_is_named() {
     let cases = [
         (GOOD.replace("table", "tabel"), "there is no kind \"tabel\"; did you mean table?"),
         (GOOD.replace("score_rate", "score_rat"), "there is no metric \"score_rat\"; did you mean score_rate?"),
-        (format!("{GOOD}part = \"c\"\n"), "there is no part \"c\"; there are: a, b"),
+        (format!("{GOOD}part = \"c\"\n"), "there is no part \"c\". There are: a, b"),
         (format!("{GOOD}part = \"a\"\nparts = [\"b\"]\n"), "part and parts exclude each other"),
         (format!("{GOOD}rows = \"mark:fold\"\n"), "have no mark \"fold\"; there are: action, equity"),
         (format!("{GOOD}rows = \"agents\"\n"), "\"agents\" is not one of agent, part, opponent"),
