@@ -235,6 +235,9 @@ pub(super) fn costs(usage: &Usage) -> String {
     format!("{} calls, {read} tokens in{cached}, {written} out{thoughts}, {money}", usage.calls)
 }
 
+/// Metrics of parts that are printed; more would hide the table.
+const PRINTED: usize = 30;
+
 /// What stands below the table: parts that could not be played, metrics that parts ask for, and means over groups and parts.
 pub(super) fn show_more(
     out: &mut impl Write,
@@ -245,7 +248,11 @@ pub(super) fn show_more(
     let notes: BTreeSet<String> =
         rows.iter().filter_map(|row| Some(format!("{}: {}", row.part, row.note.as_ref()?))).collect();
     notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
-    for row in rows {
+    let measured: usize = rows.iter().map(|row| row.metrics.len()).sum();
+    if measured > PRINTED {
+        writeln!(out, "{measured} measurements of parts: the report and --json have them")?;
+    }
+    for row in rows.iter().filter(|_| measured <= PRINTED) {
         for (metric, measure) in &row.metrics {
             let range = measure
                 .low

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::selection::{BY, OF, Picked, WHEN, WHERE, group_of, grouped, pick, value_of};
-use super::{ANY, Args, Metric, ParamDef, Scope, Takes, Value, mean as mean_of, number};
+use super::{ANY, Args, Metric, ParamDef, Scope, Takes, Value, mean as mean_of, number, share_of};
 use crate::rows::Rows;
 
 /// The mean of the values of a mark or column; in groups by another mark of the same move, if asked for.
@@ -16,7 +16,7 @@ pub const MEAN: Metric = Metric {
     title: "Mean",
     unit: "",
     digits: 3,
-    formula: "sum of the values / values; per = match: the sum of the values of each match, / matches that have some; +- 1.96 s / sqrt(n); by: the same for each group",
+    formula: "sum of the values / values; per = match: the sum of the values of each match, / matches that have some; +- 1.96 s / sqrt(n), of values that are all 0 or 1 the Wilson interval; by: the same for each group",
     source: "arithmetic mean",
     scope: Scope::Agent,
     params: &[
@@ -39,7 +39,11 @@ fn mean(rows: &Rows, args: &Args) -> Option<Value> {
             values.for_each(|(game, value)| *sums.entry(game).or_default() += value);
             return mean_of(&sums.into_values().collect(), ANY);
         }
-        mean_of(&values.map(|(_, value)| value).collect(), ANY)
+        let values: Vec<f64> = values.map(|(_, value)| value).collect();
+        if values.iter().all(|value| [0.0, 1.0].contains(value)) {
+            return share_of(values.iter().filter(|value| **value == 1.0).count() as u64, values.len() as u64);
+        }
+        mean_of(&values.into_iter().collect(), ANY)
     };
     if group_of(args).is_none() {
         return number(all(&picked.iter().collect::<Vec<_>>()));

@@ -169,14 +169,8 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Draw
             }
         }
     }
-    let data = Data::Grid(Grid {
-        corner: "Agent".into(),
-        rows,
-        columns,
-        cells,
-        highlight: Some(Highlight::Best),
-        ..Grid::default()
-    });
+    add_parts(&mut columns, &mut cells);
+    let data = Data::Grid(Grid { corner: "Agent".into(), rows, columns, cells, ..Grid::default() });
     (!data.is_empty()).then(|| Drawn {
         id: SUMMARIES.into(),
         title: "Means over parts".into(),
@@ -185,6 +179,22 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Draw
         pages: vec![Page { name: String::new(), data }],
         measures: Vec::new(),
     })
+}
+
+/// Says beside a mean over how many parts it is, where agents differ in that.
+fn add_parts(columns: &mut Vec<Column>, cells: &mut [Vec<Option<Measure>>]) {
+    for at in (0..columns.len()).rev() {
+        let numbers: BTreeSet<u64> = cells.iter().filter_map(|row| Some(row[at]?.n)).collect();
+        if numbers.len() < 2 {
+            continue;
+        }
+        let under = columns[at].under.clone();
+        let axis = Axis { title: "Parts".into(), ..Axis::default() };
+        columns.insert(at + 1, Column { under, name: "Parts".into(), axis, plain: true });
+        for row in cells.iter_mut() {
+            row.insert(at + 1, row[at].map(|m| Measure::plain(m.n as f64, m.n)));
+        }
+    }
 }
 
 fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> Drawn {
@@ -231,7 +241,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> Drawn {
     }
     Drawn {
         id: LEADERBOARD.into(),
-        title: "Leaderboard".into(),
+        title: "Leaderboard of all games".into(),
         kind: "table".into(),
         caption: "Ratings in Elo points with 95 % intervals; over all games it is the mean of the games. Blocks for \u{b1}30: how many \
                   blocks the game that needs most would need for an interval of 30 points to either side."

@@ -245,7 +245,7 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
         "7, with 4,321 tokens read and 99 written",
         "0.1250 US dollars; 1.5 hours of waiting",
         "id=\"figure-leaderboard\"",
-        "<a href=\"#figure-leaderboard\">Leaderboard</a>",
+        "<a href=\"#figure-leaderboard\">Leaderboard of all games</a>",
         "<a href=\"transcripts-first.html#first.ttt.0-1.0.0\">a 1 \u{2013} b 0</a>",
     ] {
         assert!(html.contains(text), "{text}\n{html}");

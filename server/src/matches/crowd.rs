@@ -12,11 +12,11 @@ use crate::mailbox::{Mailbox, Undelivered};
 
 /// With up to this many watchers every event is sent at once.
 const FEW: usize = 10;
-/// Each further one lets the events of a quick match wait this long for each other. A write takes about a tenth of it, so a crowd of
-/// any size takes about a tenth of a core.
-const EACH: Duration = Duration::from_micros(100);
-/// No event waits longer.
-const WAIT: Duration = Duration::from_millis(250);
+/// Each further one lets the events of a quick match wait this long for each other. A write takes about a hundredth of it, so a crowd
+/// of up to a thousand takes about a hundredth of a core.
+const EACH: Duration = Duration::from_millis(1);
+/// No event waits longer. After a silence of this length an event goes out at once, whoever watches.
+const WAIT: Duration = Duration::from_secs(1);
 /// No more events wait.
 const WAITING: usize = 256;
 /// How often it is tried to tell watchers who fell behind where the match stands.
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_more_watch_the_longer_events_wait_for_each_other() {
         assert_eq!([0, 1, FEW].map(pause), [Duration::ZERO; 3]);
-        assert_eq!(pause(FEW + 1_000), Duration::from_millis(100));
+        assert_eq!(pause(FEW + 100), Duration::from_millis(100));
         assert_eq!([10_000, usize::MAX].map(pause), [WAIT; 2]);
     }
 

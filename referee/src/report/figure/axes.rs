@@ -133,10 +133,18 @@ pub(crate) enum Sign {
     Mark,
 }
 
-/// The names of series in lines that break, from `top`. Returns where the legend ends.
-pub(crate) fn legend(svg: &mut Svg, names: &[String], sign: Sign, top: f64) -> f64 {
+/// The names of series, with their places, in lines that break, from `top`. A series without a name is left out. Returns where the
+/// legend ends.
+pub(crate) fn legend<'a>(
+    svg: &mut Svg,
+    series: impl IntoIterator<Item = (usize, &'a str)>,
+    sign: Sign,
+    top: f64,
+) -> f64 {
     let (mut x, mut y) = (4.0, top + 8.0);
-    for (k, name) in names.iter().enumerate() {
+    let mut any = false;
+    for (k, name) in series.into_iter().filter(|(_, name)| !name.is_empty()) {
+        any = true;
         let name = fit(name, WIDTH - 26.0);
         let wide = width(&name) + 30.0;
         if x > 4.0 && x + wide > WIDTH {
@@ -149,7 +157,12 @@ pub(crate) fn legend(svg: &mut Svg, names: &[String], sign: Sign, top: f64) -> f
         svg.text(Hold::Start, "", [x + 15.0, y + 4.0], &name);
         x += wide;
     }
-    if names.is_empty() { top } else { y + 14.0 }
+    if any { y + 14.0 } else { top }
+}
+
+/// Series for a legend: their places are those of their names.
+pub(crate) fn named(names: &[String]) -> impl Iterator<Item = (usize, &str)> {
+    names.iter().map(String::as_str).enumerate()
 }
 
 /// Rows with names at the left, or above where the names are long.

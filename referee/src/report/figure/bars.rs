@@ -1,6 +1,6 @@
 //! Bars: a group for each row, a bar for each column, with whiskers for intervals.
 
-use super::axes::{Rows, Scale, Sign, below, ends, legend, said};
+use super::axes::{Rows, Scale, Sign, below, ends, legend, named, said};
 use super::data::{Axis, Grid};
 use super::svg::{Hold, Svg, WIDTH, colour, width};
 use super::{Draw, Kind};
@@ -13,8 +13,10 @@ pub(super) const BARS: Kind =
 fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
-    let top = if series.len() > 1 { legend(&mut svg, &series, Sign::Patch, 2.0) + 2.0 } else { 4.0 };
     let first = grid.columns.first().map(|c| c.axis.clone()).unwrap_or_default();
+    // The axis names a series that stands alone and is called as it.
+    let alone = series.len() == 1 && series[0] == first.title;
+    let top = if alone { 4.0 } else { legend(&mut svg, named(&series), Sign::Patch, 2.0) + 2.0 };
     // The legend names what differs.
     let alike = grid.columns.iter().all(|c| c.axis.title == first.title && c.axis.unit == first.unit);
     let axis = if alike { first } else { Axis { digits: first.digits, ..Axis::default() } };

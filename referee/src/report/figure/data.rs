@@ -131,6 +131,9 @@ pub struct Line {
     pub name: String,
     /// Place and number.
     pub points: Vec<(f64, Measure)>,
+    /// Its place among the series of all pages of the figure, from 0. Colour and mark follow it.
+    #[serde(skip)]
+    pub series: usize,
 }
 
 /// Spreads, one below the other.
@@ -172,6 +175,9 @@ pub struct PointGroup {
     pub name: String,
     /// Its points.
     pub points: Vec<Point>,
+    /// As of a [`Line`].
+    #[serde(skip)]
+    pub series: usize,
 }
 
 /// How two numbers go together, over all points.

@@ -24,29 +24,27 @@ fn draw(data: &Lines, title: &str) -> String {
     let y = Scale::of(values(), [bottom, top], 5);
     left(&mut svg, &y, [from, WIDTH - 18.0], &data.y);
     let end = below(&mut svg, &x, [top, bottom], &data.x);
-    for (k, line) in data.lines.iter().enumerate().filter(|_| data.lines.len() <= BANDS) {
+    for line in data.lines.iter().filter(|_| data.lines.len() <= BANDS) {
         let band = line.points.iter().filter_map(|(at, m)| Some((x.at(*at), y.at(m.low?), y.at(m.high?))));
         let band: Vec<(f64, f64, f64)> = band.collect();
         if band.len() > 1 {
             let there = band.iter().map(|(x, low, _)| format!("{} {}", n(*x), n(*low)));
             let back = band.iter().rev().map(|(x, _, high)| format!("{} {}", n(*x), n(*high)));
             let d = there.chain(back).collect::<Vec<_>>().join("L");
-            svg.path(&format!("band {}", colour(k)), "", &format!("M{d}Z"), "");
+            svg.path(&format!("band {}", colour(line.series)), "", &format!("M{d}Z"), "");
         }
     }
-    for (k, line) in data.lines.iter().enumerate() {
+    for line in &data.lines {
         let d: Vec<String> =
             line.points.iter().map(|(at, m)| format!("{} {}", n(x.at(*at)), n(y.at(m.value)))).collect();
         if d.len() > 1 {
-            svg.path(&format!("line {}", colour(k)), "", &format!("M{}", d.join("L")), &line.name);
+            svg.path(&format!("line {}", colour(line.series)), "", &format!("M{}", d.join("L")), &line.name);
         }
         for (at, m) in line.points.iter().filter(|_| line.points.len() <= MARKS) {
             let tip = format!("{}, {}: {}", line.name, number(Some(*at), data.x.digits), said(m, &data.y));
-            svg.mark(k, [x.at(*at), y.at(m.value)], &tip);
+            svg.mark(line.series, [x.at(*at), y.at(m.value)], &tip);
         }
     }
-    let names: Vec<String> = data.lines.iter().map(|line| line.name.clone()).collect();
-    let named = names.len() > 1 || names.iter().any(|name| !name.is_empty());
-    let end = if named { legend(&mut svg, &names, Sign::Mark, end + 2.0) } else { end };
+    let end = legend(&mut svg, data.lines.iter().map(|line| (line.series, &*line.name)), Sign::Mark, end + 2.0);
     svg.end(end, title, &format!("{} by {}; the numbers are in the table below.", data.y.title, data.x.title))
 }

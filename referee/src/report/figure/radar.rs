@@ -1,6 +1,6 @@
 //! A radar: several numbers of each row around a centre.
 
-use super::axes::{Sign, legend, said};
+use super::axes::{Sign, legend, named, said};
 use super::data::Grid;
 use super::svg::{Hold, Svg, WIDTH, colour, fit, n, nothing};
 use super::{Draw, Kind};
@@ -59,7 +59,7 @@ fn draw(grid: &Grid, title: &str) -> String {
             svg.mark(r, at(c, share), &format!("{name}, {}: {}", column.full(), said(&m, &column.axis)));
         }
     }
-    let end = legend(&mut svg, &grid.rows, Sign::Mark, CENTRE[1] + RADIUS + 36.0);
+    let end = legend(&mut svg, named(&grid.rows), Sign::Mark, CENTRE[1] + RADIUS + 36.0);
     svg.end(end, title, "Each spoke has a scale of its own, from the centre out; the numbers are in the table below.")
 }
 

@@ -118,6 +118,7 @@ impl Figure {
         } else {
             pages.truncate(1);
         }
+        number_series(&mut pages);
         pages
     }
 
@@ -313,7 +314,7 @@ impl Figure {
             Value::Series(points) => Some(points),
             _ => None,
         });
-        let lines = found.into_iter().filter_map(|(name, points)| Some(Line { name, points: points? }));
+        let lines = found.into_iter().filter_map(|(name, points)| Some(Line { name, points: points?, series: 0 }));
         Lines { x: self.along_axis(), y: self.axis(), lines: lines.collect() }
     }
 
@@ -344,7 +345,7 @@ impl Figure {
                 None => self.cloud(ground, &spot),
             };
             if !points.is_empty() {
-                out.groups.push(PointGroup { name: colour.title, points });
+                out.groups.push(PointGroup { name: colour.title, points, series: 0 });
             }
         }
         if pair.is_some() {
@@ -405,6 +406,25 @@ impl Figure {
             (None, None) => None,
         };
         Arrows { graph, highlight }
+    }
+}
+
+/// Gives a series that several pages have the same place, and so the same colour, on all of them.
+fn number_series(pages: &mut [Page]) {
+    let mut known: Vec<String> = Vec::new();
+    let mut place = |name: &str| match known.iter().position(|own| own == name) {
+        Some(at) => at,
+        None => {
+            known.push(name.to_owned());
+            known.len() - 1
+        }
+    };
+    for page in pages {
+        match &mut page.data {
+            Data::Lines(data) => data.lines.iter_mut().for_each(|line| line.series = place(&line.name)),
+            Data::Points(data) => data.groups.iter_mut().for_each(|group| group.series = place(&group.name)),
+            _ => {}
+        }
     }
 }
 

@@ -32,7 +32,7 @@ fn draw(data: &Points, title: &str) -> String {
         points().map(|p| [x.at(p.x) - 5.0, y.at(p.y) - 5.0, x.at(p.x) + 5.0, y.at(p.y) + 5.0]).collect();
     // Where all points are of one agent, the heading names it.
     let named = data.labels_differ();
-    for (k, group) in data.groups.iter().enumerate() {
+    for group in &data.groups {
         // Equal points have one mark.
         let mut seen = BTreeSet::new();
         for p in &group.points {
@@ -42,7 +42,7 @@ fn draw(data: &Points, title: &str) -> String {
             let name = if name.is_empty() { name } else { format!("{name}: ") };
             let tip = format!("{name}{}, {}", said(p.x, data.x.digits), said(p.y, data.y.digits));
             if seen.insert(tip.clone()) {
-                svg.mark(k, [x.at(p.x), y.at(p.y)], &tip);
+                svg.mark(group.series, [x.at(p.x), y.at(p.y)], &tip);
             }
         }
     }
@@ -59,8 +59,7 @@ fn draw(data: &Points, title: &str) -> String {
         svg.text(Hold::End, "", [right, end + 8.0], &text);
         end += 18.0;
     }
-    let names: Vec<String> = data.groups.iter().map(|group| group.name.clone()).collect();
-    let end = if names.len() > 1 { legend(&mut svg, &names, Sign::Mark, end + 2.0) } else { end };
+    let end = legend(&mut svg, data.groups.iter().map(|group| (group.series, &*group.name)), Sign::Mark, end + 2.0);
     svg.end(end, title, &format!("{} against {}; the numbers are in the table below.", data.y.title, data.x.title))
 }
 

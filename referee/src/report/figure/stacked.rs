@@ -1,6 +1,6 @@
 //! Stacked bars: how a whole is shared out.
 
-use super::axes::{Rows, Scale, Sign, below, legend, words};
+use super::axes::{Rows, Scale, Sign, below, legend, named, words};
 use super::data::{Axis, Grid};
 use super::svg::{Hold, Svg, WIDTH, colour};
 use super::{Draw, Kind};
@@ -16,7 +16,7 @@ const THICK: f64 = 18.0;
 fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
-    let top = legend(&mut svg, &series, Sign::Patch, 2.0) + 2.0;
+    let top = legend(&mut svg, named(&series), Sign::Patch, 2.0) + 2.0;
     let rows = Rows::of(grid.rows.iter().map(String::as_str));
     let scale = Scale::of([0.0, 100.0], [rows.left, WIDTH - 14.0], 4);
     let one = rows.name(&mut Svg::new(), "", 0.0, THICK) + THICK + 8.0;

@@ -88,6 +88,7 @@ fn signed() -> Grid {
 
 fn rounds(lines: usize, points: usize) -> Lines {
     let line = |k: usize| Line {
+        series: k,
         name: agents(lines)[k].clone(),
         points: (0..points).map(|x| (x as f64 + 1.0, m(some(k * 31 + x) * 0.5 + 0.2).unwrap())).collect(),
     };
@@ -108,6 +109,7 @@ fn points(count: usize, groups: usize) -> Points {
     let names = agents(count);
     let point = |k: usize| Point { x: 900.0 + some(k) * 700.0, y: some(k + 3) * 3.0 - 1.5, label: names[k].clone() };
     let group = |g: usize| PointGroup {
+        series: g,
         name: if groups == 1 { String::new() } else { format!("group {g}") },
         points: (0..count).filter(|k| k % groups == g).map(point).collect(),
     };
@@ -129,7 +131,7 @@ fn moods() -> Points {
     Points {
         x: axis("Round", "", 0),
         y: axis("Sentiment", "", 0),
-        groups: vec![PointGroup { name: String::new(), points }],
+        groups: vec![PointGroup { name: String::new(), points, series: 0 }],
         fit: None,
     }
 }
@@ -287,8 +289,10 @@ fn csv_and_json_have_the_same_numbers_whole() {
 fn points_of_one_agent_are_not_named_again_and_equal_ones_have_one_mark() {
     let point = |x: f64, label: &str| Point { x, y: 2.0, label: label.into() };
     let drawn = |points: Vec<Point>| {
-        let data =
-            Data::Points(Points { groups: vec![PointGroup { name: String::new(), points }], ..Points::default() });
+        let data = Data::Points(Points {
+            groups: vec![PointGroup { name: String::new(), points, series: 0 }],
+            ..Points::default()
+        });
         (Kind::named("scatter").unwrap().draw(&data, "T"), data.to_table(), data.to_csv())
     };
     let (svg, table, csv) = drawn(vec![point(1.0, "me"), point(3.0, "me"), point(1.0, "me")]);
@@ -309,7 +313,7 @@ fn names_of_points_in_corners_have_room() {
         point(1.0, 0.0, "weak"),
         point(1.0, 1.0, "old"),
     ];
-    let groups = vec![PointGroup { name: String::new(), points }];
+    let groups = vec![PointGroup { name: String::new(), points, series: 0 }];
     let svg = Kind::named("scatter").unwrap().draw(&Data::Points(Points { groups, ..Points::default() }), "T");
     for name in ["strong", "anchor level=1", "weak", "old"] {
         assert!(svg.contains(&format!(">{name}</text>")), "{name}: {svg}");

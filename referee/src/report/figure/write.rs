@@ -184,10 +184,15 @@ fn of_grid(grid: &Grid) -> String {
     for (r, name) in grid.rows.iter().enumerate() {
         let cell = |(c, column): (usize, &super::data::Column)| {
             let Some(m) = grid.at(r, c) else { return "--".to_owned() };
-            let text = latex(&number(Some(m.value), column.axis.digits));
-            match places[c] {
+            let short = |value: f64| latex(&number(Some(value), column.axis.digits));
+            let text = short(m.value);
+            let text = match places[c] {
                 [Some(best), _] if r < own && best == m.value => format!("\\textbf{{{text}}}"),
                 [_, Some(second)] if r < own && second == m.value => format!("\\underline{{{text}}}"),
+                _ => text,
+            };
+            match (m.low, m.high) {
+                (Some(low), Some(high)) => format!("{text} {{\\scriptsize [{}, {}]}}", short(low), short(high)),
                 _ => text,
             }
         };
