@@ -219,13 +219,17 @@ mod tests {
     fn what_starts_programs_is_the_operators_to_offer() {
         let game = ludex_env::load("tic_tac_toe").unwrap();
         let opponents = Opponents {
-            named: BTreeMap::from([("house".into(), "random".into())]),
+            named: BTreeMap::from([
+                ("house".into(), "random".into()),
+                ("late".into(), "llm model=x base_url=http://127.0.0.1:1/v1 batch=true".into()),
+            ]),
             search: SearchLimits { sims: 100, ..SearchLimits::default() },
             ..Opponents::default()
         };
         let code = |text: &str, rated| opponents.seat(text, &game, rated).map(|o| o.name).map_err(|e| e.code);
         assert_eq!(code("house", true), Ok("house".into()));
         assert_eq!(code("random", true), Ok("random".into()));
+        assert_eq!(code("late", false), Err(ErrorCode::Forbidden), "its answers take hours");
         for text in ["uci cmd=stockfish", "botzone cmd=./bot", "llm model=x base_url=http://localhost", "human"] {
             assert_eq!(code(text, false), Err(ErrorCode::Forbidden), "{text}");
         }

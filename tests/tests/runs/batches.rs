@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -122,6 +123,19 @@ fn a_schema_that_a_batch_refuses_is_left_out() {
     }
 }
 
+/// Starts a command line that plays `run`; it is under way when one more batch is sent.
+fn until_a_batch_is_sent(place: &Place, run: &str, line: &[&str]) -> Child {
+    let noted = || fs::read_to_string(place.of_run(run, "batches.jsonl")).map_or(0, |text| text.lines().count());
+    let (before, begun) = (noted(), Instant::now());
+    let mut child = place.start(line);
+    while noted() == before {
+        assert!(child.try_wait().unwrap().is_none(), "{line:?}: it came to its end before a batch was sent");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{line:?}: no batch was sent");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
 #[test]
 fn a_killed_run_finds_its_batches_again() {
     for api in APIS {
@@ -129,15 +143,8 @@ fn a_killed_run_finds_its_batches_again() {
         let stub = Stub::start(&place, &["--agent", "mcts sims=10", "--batch-latency", "400"]);
         let model = stub.model("m", &format!("api={api} price_in=1 price_out=2 {SOON}"));
         let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--only", "nim"];
-        let noted = || fs::read_to_string(place.of_run("cut", "batches.jsonl")).map_or(0, |text| text.lines().count());
-        for kills in 1..=4 {
-            let (before, begun) = (noted(), Instant::now());
-            let mut child = place.start(&line);
-            while noted() == before {
-                assert!(child.try_wait().unwrap().is_none(), "{api}: it came to its end before kill {kills}");
-                assert!(begun.elapsed() < Duration::from_secs(60), "{api}: no batch was sent");
-                std::thread::sleep(Duration::from_millis(1));
-            }
+        for _ in 0..4 {
+            let mut child = until_a_batch_is_sent(&place, "cut", &line);
             child.kill().unwrap();
             child.wait().unwrap();
         }
@@ -146,6 +153,33 @@ fn a_killed_run_finds_its_batches_again() {
         assert_eq!(questions(&batches(&stub, api)), all.len() as u64, "{api}: nothing was asked twice");
         let single = stub.model("m", &format!("api={api} price_in=1 price_out=2"));
         assert_eq!(table(&cut), table(&place.evaluate(&single, "whole", &["--only", "nim"])), "{api}");
+    }
+}
+
+/// The provider forgets the batches of a process that ended, and those of one that waits for them.
+#[test]
+fn batches_that_the_provider_forgot_are_sent_again() {
+    for api in APIS {
+        let place = Place::new();
+        let args = ["--agent", "random", "--batch-latency", "400"];
+        let first = Stub::start(&place, &args);
+        let model = first.model("m", &format!("api={api} retries=20 {SOON}"));
+        let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json", "--only", "nim"];
+        let address = first.url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+        let again = || Stub::start(&place, &[&args[..], &["--listen", &address]].concat());
+        let mut child = until_a_batch_is_sent(&place, "cut", &line);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(first);
+        let second = again();
+        let child = until_a_batch_is_sent(&place, "cut", &line);
+        drop(second);
+        let third = again();
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{api}: {}", String::from_utf8_lossy(&ended.stderr));
+        let all: Value = serde_json::from_slice(&ended.stdout).unwrap();
+        assert_eq!((&all["end"], &all["parts"][0]["discarded"]), (&"done".into(), &0.into()), "{api}: {all}");
+        assert!(questions(&batches(&third, api)) > 0, "{api}");
     }
 }
 
