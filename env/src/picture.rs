@@ -55,11 +55,16 @@ impl Picture {
 
     /// Marks `cells` as those of the last move. Names of cells that the picture lacks are ignored.
     pub fn mark_last<S: AsRef<str>>(&mut self, cells: &[S]) {
-        for name in cells {
-            let name = escape(name.as_ref());
-            let plain = format!("class=\"cell\" data-cell=\"{name}\"");
-            self.svg = self.svg.replacen(&plain, &format!("class=\"cell last\" data-cell=\"{name}\""), 1);
-        }
+        mark_last(&mut self.svg, cells);
+    }
+}
+
+/// The same for a picture that is text already.
+pub fn mark_last<S: AsRef<str>>(svg: &mut String, cells: &[S]) {
+    for name in cells {
+        let name = escape(name.as_ref());
+        let plain = format!("class=\"cell\" data-cell=\"{name}\"");
+        *svg = svg.replacen(&plain, &format!("class=\"cell last\" data-cell=\"{name}\""), 1);
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ludex_protocol::message::{Legal, MatchView, PictureView, SeatView};
-use ludex_protocol::spec::{Dtype, LegalForm, TensorSpec};
+use ludex_protocol::spec::{Dtype, Information, LegalForm, TensorSpec};
 use ludex_protocol::tensor::{Tensor, Tensors};
 
 use crate::batch::Layout;
 use crate::erased::{DynState, DynView};
-use crate::{Seat, Turn, Viewer};
+use crate::{Action, Seat, Turn, Viewer};
 
 /// The views that were asked for. What the game lacks is left out: joins that name it are refused before.
 pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: Layout) -> SeatView {
@@ -46,6 +46,15 @@ pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: 
         view.info = named(name, bytes(t, &|b| state.info(who, b)));
     }
     view
+}
+
+/// The cells that moves in the position `before` touch; none where something is hidden, because a cell may tell it.
+pub fn touched(before: &dyn DynState, moves: impl IntoIterator<Item = (Seat, Option<Action>)>) -> Vec<String> {
+    if before.spec().information != Information::Perfect {
+        return Vec::new();
+    }
+    let gesture = |(seat, action): (Seat, Option<Action>)| before.view(Viewer::Seat(seat)).gesture(seat, action?);
+    moves.into_iter().filter_map(gesture).flat_map(|gesture| gesture.0).collect()
 }
 
 /// The picture of a view, with the gestures of a viewer who is to move.

@@ -25,12 +25,14 @@ mod watcher;
 use ludex_agents::Agent;
 use ludex_env::batch::Layout;
 use ludex_env::draw::Key;
+use ludex_env::picture::mark_last;
 use ludex_env::present::view_of;
 use ludex_env::{Action, AgentKey, Ask, Attempt, Draw, DynState, Outcomes, Seat};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::MatchView;
 use ludex_protocol::message::{HeldMatch, MatchFrame, PictureView, Resync, SeatView, ServerMessage, Turn as TurnFrame};
-use ludex_protocol::record::{Header, Reason, Record, Try};
+use ludex_protocol::record::{Header, Reason, Record, RecordEvent, Try};
+use ludex_protocol::spec::Information;
 
 use self::clock::Clocks;
 use self::follow::Follower;
@@ -317,25 +319,51 @@ impl Match {
     /// fewer.
     pub fn picture_after(&self, to: Watcher, heard: usize) -> Option<PictureView> {
         let mut left = heard;
-        let mut view = None;
+        let mut drawn = None;
         self.with_story(|story| {
             let mut position = Follower::new(&*self.setup.game);
+            let mut last = 0;
             while let Some(transition) = position.next(story.events()) {
                 let heard = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
                 if heard > 0 && left == 0 {
                     break;
                 }
                 left = left.saturating_sub(heard);
+                last = position.at;
                 position.play(transition);
             }
-            view = view_of(&*position.state, to.viewer(), &[MatchView::Picture], Layout::Ludex).picture;
+            let view = view_of(&*position.state, to.viewer(), &[MatchView::Picture], Layout::Ludex);
+            drawn = view.picture.map(|mut picture| {
+                mark_last(&mut picture.svg, &self.touched_at(story.events(), last));
+                picture
+            });
         });
-        view
+        drawn
+    }
+
+    /// The cells that the transition touches which begins with event `at`.
+    fn touched_at(&self, events: &[RecordEvent], at: usize) -> Vec<String> {
+        let mut position = Follower::new(&*self.setup.game);
+        if position.state.spec().information != Information::Perfect {
+            return Vec::new();
+        }
+        while let Some(transition) = position.next(events) {
+            if position.at == at {
+                return position.touched(transition);
+            }
+            position.play(transition);
+        }
+        Vec::new()
     }
 
     /// The views of the position now, for a spectator.
     pub fn spectator_view(&self, to: Watcher, views: &[MatchView]) -> SeatView {
-        view_of(&*self.state, to.viewer(), views, Layout::Ludex)
+        let others: Vec<MatchView> = views.iter().copied().filter(|view| *view != MatchView::Picture).collect();
+        let mut view = view_of(&*self.state, to.viewer(), &others, Layout::Ludex);
+        if views.contains(&MatchView::Picture) {
+            view.picture = self.picture_after(to, usize::MAX);
+        }
+        view
     }
 
     /// The position as `to` sees it, for people.

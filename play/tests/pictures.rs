@@ -67,6 +67,11 @@ fn picture(frame: &MatchFrame) -> Option<&PictureView> {
     }
 }
 
+/// The cells that a picture marks as those of the last move.
+fn last_cells(svg: &str) -> Vec<&str> {
+    svg.split("class=\"cell last\" data-cell=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
 #[test]
 fn a_seat_gets_a_picture_with_each_turn_and_event() {
     let (mut m, out) = start("connect_four");
@@ -75,6 +80,8 @@ fn a_seat_gets_a_picture_with_each_turn_and_event() {
     let own = act(&mut m, 0, 0, 3);
     let after = frames(&own, Watcher::Seat(0)).into_iter().find_map(picture).expect("a picture");
     assert!(after.svg != turn.svg && after.gestures.is_empty(), "the other seat is to move");
+    assert_eq!(last_cells(&after.svg), ["3"]);
+    assert_eq!(last_cells(&m.spectator_view(Watcher::Public, &[MatchView::Picture]).picture.unwrap().svg), ["3"]);
     for to in [Watcher::Seat(1), Watcher::Public] {
         assert!(frames(&own, to).into_iter().all(|frame| picture(frame).is_none()), "{to:?} asked for none");
     }

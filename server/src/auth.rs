@@ -106,6 +106,11 @@ impl Grant {
         self.names.iter().map(String::as_str).find(|name| !name.ends_with('*'))
     }
 
+    /// How an agent name may begin: the first pattern of the token. Empty where any name will do.
+    pub fn prefix(&self) -> &str {
+        self.names.iter().find_map(|name| name.strip_suffix('*')).unwrap_or_default()
+    }
+
     /// Checks an agent name.
     ///
     /// # Errors

@@ -112,6 +112,11 @@ test('who resigned and who won is told with names', async ({ page, server, fault
   await page.locator('#board [data-cell=e4]').click();
   await turn(page);
   await expect(page.locator('#moves [data-at="1"]')).toContainText(`${name} (white): e4`);
+  // Who does not mean it plays on.
+  page.once('dialog', (dialog) => dialog.dismiss());
+  await page.locator('#resign').click();
+  await turn(page);
+  page.once('dialog', (dialog) => dialog.accept());
   await page.locator('#resign').click();
   await expect(page.locator('#status')).toHaveText('You lose: you resigned.');
   await page.locator('#watch').click();
@@ -120,6 +125,34 @@ test('who resigned and who won is told with names', async ({ page, server, fault
   await page.locator('[data-step=on]').click();
   await expect(page.locator('#said')).toHaveText(`step 1: ${name} (white): e4`);
   expect(faults).toEqual([]);
+});
+
+test('two people always see whose turn it is, and what time both have', async ({ browser, server }) => {
+  const people = [await Person.arrive(browser, mouse, four), await Person.arrive(browser, mouse, four)] as const;
+  const [{ page }, { page: other }] = people;
+  await page.goto(`${server.url}/play/connect_four`);
+  await page.selectOption('[name=against]', 'queue:friend');
+  await page.selectOption('[name=seat]', '0');
+  await page.selectOption('[name=clock]', 'blitz');
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
+  await expect(page.locator('#resign')).toHaveText('Cancel');
+  await other.goto((await page.locator('#link').getAttribute('href'))!);
+  const waits = (page: Page) => expect(page.locator('#status')).toHaveText(/^guest-\w+ \([xo]\) is to move\.$/);
+  await turn(page);
+  await waits(other);
+  // The keyboard begins on the board.
+  expect(await page.evaluate(() => document.activeElement?.closest('#board') !== null)).toBe(true);
+  for (const seat of [0, 1]) await expect(other.locator(`#seats [data-seat="${seat}"] .clock`)).toHaveText(/^[23]:\d\d$/);
+  // Who leaves and comes back changes nothing in that.
+  await other.reload();
+  await waits(other);
+  await turn(page);
+  await other.goto('about:blank');
+  await expect(page.locator('#seats [data-seat="1"] .away')).toBeVisible();
+  await turn(page);
+  await page.locator('#board [data-cell="3"]').click();
+  await waits(page);
+  await expect(page.locator('#board .last')).toHaveAttribute('data-cell', '3');
 });
 
 // ---- what happens to a tab
@@ -147,6 +180,7 @@ test('a server that is killed and started again continues the match', async ({ p
   // Rows of an unrated match are written behind, within a second.
   await page.waitForTimeout(1_500);
   await server.kill();
+  await expect(page.locator('#status')).toHaveText('The connection is lost. Trying again …');
   await server.begin();
   await expect.poll(async () => (await (await fetch(`${server.url}/health`)).json()).sessions).toBe(1);
   await turn(page);

@@ -17,14 +17,15 @@ export function show(board: HTMLElement, svg: string): void {
 
 /** Lets a person choose among actions. */
 export class Touch {
-  /** More cells than this that may be touched are not framed: nearly all of a board's would be. */
+  /** More cells than this that may be touched are not framed, and not where nearly all may be touched. */
   static readonly MANY = 40;
+  static readonly NEARLY_ALL = 0.8;
   #choices: Choice[] = [];
   #prefix: string[] = [];
   #chosen: (action: number) => void = () => {};
   #pressed?: string;
-  /** The cell that had the keyboard when a move was made: it gets it back with the next question. */
-  #kept?: string;
+  /** The cell that had the keyboard when a move was made, or '' for the first one: it gets it with the next question. */
+  #kept?: string = '';
 
   constructor(readonly board: HTMLElement, readonly list: HTMLElement, readonly hint: HTMLElement) {
     board.addEventListener('click', (event) => this.#touch(cellOf(event.target)));
@@ -51,7 +52,8 @@ export class Touch {
     this.#mark();
     this.#buttons(choices.filter(({ cells }) => cells.length === 0));
     if (choices.length > 0 && this.#kept !== undefined) {
-      if (document.activeElement === document.body) (this.#cell(this.#kept) ?? this.#first())?.focus();
+      const next = this.#cell(this.#kept) ?? this.#first() ?? this.list.querySelector('button');
+      if (document.activeElement === document.body) next?.focus({ preventScroll: true });
       this.#kept = undefined;
     }
   }
@@ -85,7 +87,7 @@ export class Touch {
 
   #choose(action: number): void {
     const chosen = this.#chosen;
-    this.#kept = cellOf(document.activeElement);
+    this.#kept = cellOf(document.activeElement) ?? '';
     this.rest();
     chosen(action);
   }
@@ -97,6 +99,8 @@ export class Touch {
       return button;
     });
     this.list.replaceChildren(...buttons);
+    // From then on the place of the buttons stays, so that nothing else comes under the finger.
+    if (buttons.length > 0) this.list.classList.add('used');
   }
 
   /** Marks the cells that may be touched next, and makes them reachable by keyboard. */
@@ -125,7 +129,8 @@ export class Touch {
         for (const key of ['role', 'tabindex', 'aria-label', 'aria-pressed']) cell.removeAttribute(key);
       }
     }
-    const many = next.size > Touch.MANY;
+    const all = this.board.querySelectorAll('[data-cell]').length;
+    const many = next.size > Touch.MANY || this.#prefix.length === 0 && next.size >= all * Touch.NEARLY_ALL;
     this.board.classList.toggle('many', many);
     this.hint.textContent = this.#words(next.size, many);
     const svg = this.board.querySelector('svg');

@@ -16,6 +16,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 }
 
 const LONG = 2_000;
+const TOGETHER_MS = 200;
 
 /** Without what changes the direction of the words around it, and not too long. */
 export function clean(words: string): string {
@@ -23,9 +24,16 @@ export function clean(words: string): string {
   return plain.length > LONG ? `${plain.slice(0, LONG)}…` : plain;
 }
 
-/** Says something in the live region of the page. */
+let said: string[] = [];
+
+/** Says something in the live region of the page. What comes together is said together, so that nothing is lost. */
 export function say(words: string): void {
-  find('#said').textContent = clean(words);
+  said.push(clean(words));
+  if (said.length > 1) return;
+  setTimeout(() => {
+    find('#said').textContent = said.join('. ');
+    said = [];
+  }, TOGETHER_MS);
 }
 
 /** The address of the WebSocket of this server. */

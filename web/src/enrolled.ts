@@ -3,12 +3,13 @@
 import type { Enrol } from '../../clients/typescript/src/messages.js';
 import { find } from './dom.js';
 import { Table } from './table.js';
+import { guest } from './wish.js';
 
 export function enrolled(): void {
-  const { run, suite, only, scale, agent } = find('#enrolled').dataset;
+  const { run, suite, only, scale, agent, prefix } = find('#enrolled').dataset;
   // A guest comes back to the run under the same name.
   const kept = `ludex:run:${run}`;
-  const name = agent ?? (localStorage.getItem(kept) || `guest-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}`);
+  const name = agent ?? guest(prefix, localStorage.getItem(kept));
   if (!agent) localStorage.setItem(kept, name);
   const enrol: Enrol = { run: run! };
   if (suite) enrol.suite = suite;

@@ -55,6 +55,7 @@ class Page {
       this.#press(step);
     });
     addEventListener('hashchange', () => this.#hash());
+    this.#mark();
     this.#hash();
     if (this.#data.live === '1') this.#watch();
     void this.#check();
@@ -109,6 +110,7 @@ class Page {
     this.#list.querySelector('[aria-current]')?.removeAttribute('aria-current');
     const item = this.#list.querySelector<HTMLElement>(`[data-at="${this.#at}"]`);
     item?.setAttribute('aria-current', 'step');
+    if (this.#at === 0) this.#list.scrollTop = 0;
     if (item) this.#list.scrollTop = item.offsetTop - this.#list.offsetTop - this.#list.clientHeight / 2;
   }
 
@@ -143,9 +145,11 @@ class Page {
 
   #watch(): void {
     const session: Session = new Session(address(), { patience_ms: 24 * 3_600_000 }, {
+      lost: () => { find('#status').textContent = 'The connection is lost. Trying again …'; },
       welcomed: () => session.post('spectate', { match: this.#data.match!, views: ['picture'] }, (reply) => {
         // The match ended before it could be watched: the page has its end now.
         if (reply.type === 'error') setTimeout(() => location.reload(), 5_000);
+        else find('#status').replaceChildren(make('span', 'live', { class: 'live' }));
       }),
       event: (message) => this.#heard(message),
       failed: (error) => { find('#status').textContent = error.message; },

@@ -2,14 +2,14 @@
 
 import { find } from './dom.js';
 import { Table } from './table.js';
-import { CLOCKS, invited, type Wish } from './wish.js';
+import { CLOCKS, guest, invited, type Wish } from './wish.js';
 
 export function play(): void {
-  const { game, agent, players } = find('#play').dataset;
+  const { game, agent, prefix, players } = find('#play').dataset;
   const setup = find<HTMLFormElement>('#setup');
   // This tab's name and what it plays: a reload finds its seat again.
   const kept = `ludex:${game}`;
-  const name = agent ?? (sessionStorage.getItem('ludex:name') || `guest-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}`);
+  const name = agent ?? guest(prefix, sessionStorage.getItem('ludex:name'));
   sessionStorage.setItem('ludex:name', name);
 
   const sit = (wish: Wish, again: boolean) => {

@@ -1,7 +1,7 @@
 // One match of a person. What is asked and said is the protocol's; a lost network is resumed by the client's session.
 
 import type {
-  Enrol, ErrorMessage, EventMessage, MatchEnd, MatchEvent as Event, MatchStart, Refused, TurnMessage as Turn, Welcome,
+  Accepted, Enrol, ErrorMessage, EventMessage, MatchEnd, MatchEvent as Event, MatchStart, Refused, TurnMessage as Turn, Welcome,
 } from '../../clients/typescript/src/messages.js';
 import { Session } from '../../clients/typescript/src/session.js';
 import { type Choice, show, Touch } from './board.js';
@@ -13,11 +13,20 @@ type MatchMessage = Extract<EventMessage, { match: string }>;
 
 const VIEWS = ['picture', 'texts'] as const;
 
+/** How long the only possible move is shown before the page makes it. */
+const FORCED_MS = 600;
+/** An answer within this time is not announced as under way. */
+const SOON_MS = 300;
+
 export class Table {
   readonly #session: Session;
   readonly #touch = new Touch(find('#board'), find('#choices'), find('#hint'));
   readonly #list = find<HTMLOListElement>('#moves');
   readonly #status = find('#status');
+  /** What the status says while the connection holds. */
+  #told: (string | Node)[] = [];
+  #lost = false;
+  #over = false;
   /** What the game calls its seats, where the page is of one game. */
   readonly #roles = (document.querySelector<HTMLElement>('[data-seats]')?.dataset.seats ?? '').split(' ');
   #match?: string;
@@ -26,6 +35,9 @@ export class Table {
   #turn?: Turn;
   #steps = 0;
   #clock?: ReturnType<typeof setInterval>;
+  /** What is left of each seat's bank, in ms, and since when the seat to move uses it. */
+  #banks: number[] = [];
+  #since = 0;
   readonly #off = new AbortController();
   /** What was heard of the next match of a run, while the end of the last one is shown. */
   #next?: MatchMessage[];
@@ -34,11 +46,7 @@ export class Table {
     find('#table').hidden = false;
     find('#problem').textContent = '';
     for (const id of ['#again', '#other', '#watch']) find(id).hidden = true;
-    find('#resign').hidden = false;
-    find('#board').replaceChildren();
-    this.#list.replaceChildren();
-    find('#seats').replaceChildren();
-    this.#tell('Connecting …');
+    this.#clear('Connecting …');
     const agent = { name, kind: 'human' as const };
     // The seats of an earlier page of this tab come back by the name.
     this.#session = new Session(address(), { patience_ms: 24 * 3_600_000 }, {
@@ -46,10 +54,14 @@ export class Table {
       reclaim: again,
       welcomed: (welcome) => this.#welcomed(welcome),
       event: (message) => this.#heard(message),
+      lost: () => this.#holds(false),
       failed: (error) => this.#problem(error.message),
     });
     this.#session.open().catch(() => {});
     const on = (id: string, what: () => void) => find(id).addEventListener('click', what, { signal: this.#off.signal });
+    // The session learns only later that a network is gone.
+    addEventListener('offline', () => this.#holds(false), { signal: this.#off.signal });
+    addEventListener('online', () => this.#holds(true), { signal: this.#off.signal });
     on('#resign', () => this.#resign());
     on('#again', () => {
       if (wish.enrol) return this.#goOn();
@@ -80,8 +92,33 @@ export class Table {
     this.#session.close();
   }
 
-  #tell(words: string): void {
-    this.#status.textContent = words;
+  /** The table before a match. */
+  #clear(words: string): void {
+    find('#resign').hidden = false;
+    find('#resign').textContent = this.wish.enrol ? 'Resign' : 'Cancel';
+    find('#type').hidden = true;
+    find('#board').replaceChildren();
+    find('#seats').replaceChildren();
+    this.#list.replaceChildren();
+    this.#tell(words);
+  }
+
+  #tell(...words: (string | Node)[]): void {
+    this.#told = words;
+    if (!this.#lost) this.#status.replaceChildren(...words);
+  }
+
+  /** The connection holds, or it is lost and the session tries to get another. */
+  #holds(holds: boolean): void {
+    this.#lost = !holds;
+    this.#status.replaceChildren(...(holds ? this.#told : ['The connection is lost. Trying again …']));
+  }
+
+  /** Says who is to move. */
+  #tellTurn(): void {
+    if (this.#turn) return this.#tell('Your turn.');
+    const other = this.#names.length === 2 ? this.#names[1 - (this.#start?.seat ?? 0)] : undefined;
+    this.#tell(other === undefined ? 'The others are to move.' : `${other} is to move.`);
   }
 
   #problem(words: string): void {
@@ -94,6 +131,7 @@ export class Table {
   // ---- sessions
 
   #welcomed(welcome: Welcome): void {
+    this.#holds(true);
     if (this.wish.enrol) return welcome.resumed ? undefined : this.#enrol(this.wish.enrol);
     if (welcome.resumed || (welcome.matches ?? []).length > 0) return;
     if ((welcome.joins ?? []).length > 0) return this.#wait();
@@ -116,10 +154,15 @@ export class Table {
 
   #wait(): void {
     if (this.#match !== undefined) return;
-    this.#tell('Waiting for somebody else …');
-    if (!this.wish.queue?.startsWith('f-')) return;
+    if (!this.wish.queue?.startsWith('f-')) return this.#tell('Waiting for somebody else …');
+    if (this.wish.invited) return this.#tell('Waiting for your friend …');
     const link = invitation(this.wish);
-    this.#status.replaceChildren('Send this link to your friend, and wait here: ', make('a', link, { href: link, id: 'link' }));
+    const copy = make('button', 'Copy', { type: 'button' });
+    copy.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(link);
+      copy.textContent = 'Copied';
+    });
+    this.#tell('Send this link to your friend, and wait here: ', make('a', link, { href: link, id: 'link' }), ' ', copy);
   }
 
   #heard(message: EventMessage): void {
@@ -138,11 +181,11 @@ export class Table {
     if (message.match !== this.#match && message.type !== 'resync') return;
     if (message.type === 'event') this.#event(message);
     if (message.type === 'turn') this.#asked(message);
-    if (message.type === 'match_end') this.#over(message);
+    if (message.type === 'match_end') this.#ended(message);
     if (message.type === 'resync') {
       this.#begin(message.start);
       for (const event of message.events ?? []) if (event.type === 'event') this.#event(event as Event);
-      if (message.end) this.#over(message.end);
+      if (message.end) this.#ended(message.end);
       else if (message.turn) this.#asked(message.turn);
     }
   }
@@ -176,12 +219,8 @@ export class Table {
     const heard = this.#next ?? [];
     this.#next = undefined;
     for (const id of ['#again', '#watch']) find(id).hidden = true;
-    find('#resign').hidden = false;
-    find('#board').replaceChildren();
-    find('#seats').replaceChildren();
-    this.#list.replaceChildren();
     this.#match = undefined;
-    this.#tell('Waiting for the next match …');
+    this.#clear('Waiting for the next match …');
     for (const message of heard) this.#take(message);
   }
 
@@ -195,33 +234,54 @@ export class Table {
   // ---- the match
 
   #begin(start: MatchStart): void {
+    if (this.wish.enrol && start.match !== this.#match) find('[data-seats]').dataset.seats = '';
     this.#match = start.match;
     this.#start = start;
     this.#names = namesOf(start);
     this.#steps = 0;
+    this.#over = false;
+    this.#turn = undefined;
     this.#list.replaceChildren();
     const seats = start.seats.map(({ name, kind }, seat) => {
       const item = make('li', undefined, {
         'data-seat': String(seat), 'data-role': this.#roles[seat] || `seat ${seat}`,
       });
-      item.append(make('bdi', name), ' ', make('small', seat === start.seat ? 'you' : kind), ' ', make('span', '', { class: 'clock' }));
+      const away = make('small', 'away', { class: 'away' });
+      away.hidden = true;
+      item.append(make('bdi', name), ' ', make('small', seat === start.seat ? 'you' : kind), ' ', away, ' ', make('span', '', { class: 'clock' }));
       return item;
     });
     find('#seats').replaceChildren(...seats);
     const watch = find<HTMLAnchorElement>('#watch');
     watch.href = `/matches/${start.match}`;
-    this.#tell('The match begins.');
+    find('#resign').textContent = 'Resign';
+    find('#type').hidden = false;
+    this.#banks = start.seats.map(() => start.clock.bank_ms ?? 0);
+    this.#tellTurn();
+    this.#runClocks();
     void this.#first();
+    if (this.wish.enrol) void this.#seatNames(start);
+  }
+
+  /** A run has several games: what this one calls its seats. */
+  async #seatNames(start: MatchStart): Promise<void> {
+    const answer = await fetch(`/games/${start.game}`, { headers: { accept: 'application/json' } }).catch(() => undefined);
+    if (!answer?.ok || this.#match !== start.match) return;
+    const { seats } = await answer.json() as { seats?: string[] };
+    if (!seats) return;
+    find('[data-seats]').dataset.seats = seats.join(' ');
+    this.#names = namesOf(start);
+    seats.forEach((role, seat) => document.querySelector(`#seats [data-seat="${seat}"]`)?.setAttribute('data-role', role));
   }
 
   #event(event: Event): void {
     if (isStep(event)) this.#steps++;
     this.#list.append(line(event, this.#names, isStep(event) ? this.#steps : undefined));
     this.#list.scrollTop = this.#list.scrollHeight;
-    if (event.kind === 'presence') return this.#tell(words(event, this.#names));
+    if (event.kind === 'presence') find(`#seats [data-seat="${event.seat}"] .away`).hidden = event.online;
     const svg = event.view?.picture?.svg;
     if (svg !== undefined) show(find('#board'), svg);
-    say(words(event, this.#names));
+    if (event.kind !== 'phase') say(words(event, this.#names));
   }
 
   /** The position as everybody sees it, until this seat is shown its own. */
@@ -237,9 +297,10 @@ export class Table {
     this.#turn = turn;
     const picture = turn.view?.picture;
     if (picture) show(find('#board'), picture.svg);
+    if (turn.bank_ms) this.#banks = [...turn.bank_ms];
     this.#offer(turn);
-    this.#tell('Your turn.');
-    this.#run(turn);
+    this.#tellTurn();
+    this.#runClocks();
   }
 
   #offer(turn: Turn): void {
@@ -252,16 +313,31 @@ export class Table {
     const names = choices.slice(0, 500).map(({ name }) => make('option', undefined, { value: name }));
     find('#names').replaceChildren(...names);
     this.#touch.ask(choices, (action) => this.#act({ action }));
+    const [only] = choices;
+    if (choices.length > 1 || !only || only.cells.length > 0 || turn.schema !== undefined) return;
+    // Nobody wants to click through every "pass".
+    setTimeout(() => {
+      if (this.#turn !== turn) return;
+      this.#touch.rest();
+      this.#act({ action: only.action });
+    }, FORCED_MS);
   }
 
   #act(move: { action: number } | { text: string }): void {
     const turn = this.#turn!;
     const given = { match: turn.match, turn: turn.turn, try: turn.try ?? 0, ...move };
-    this.#tell('…');
-    this.#session.post('act', given, (reply: Refused | ErrorMessage | { type: 'accepted' }) => {
+    const sending = setTimeout(() => this.#tell('Sending your move …'), SOON_MS);
+    this.#session.post('act', given, (reply: Accepted | Refused | ErrorMessage) => {
+      clearTimeout(sending);
       if (reply.type === 'accepted') {
-        if (this.#turn === turn) this.#turn = undefined;
-        if (this.#status.textContent === '…') this.#tell('The others are to move.');
+        const own = this.#start?.seat ?? 0;
+        if (this.#turn === turn) {
+          this.#turn = undefined;
+          this.#banks[own] = reply.bank_ms ?? this.#banks[own] ?? 0;
+          this.#runClocks();
+        }
+        // The end may have come before.
+        if (!this.#over) this.#tellTurn();
       } else if (reply.type === 'refused') {
         this.#tell(reply.message);
         say(reply.message);
@@ -278,6 +354,7 @@ export class Table {
 
   #resign(): void {
     if (this.#match !== undefined) {
+      if (!confirm('Resign this match? You lose it.')) return;
       this.#session.post('resign', { match: this.#match }, (reply) => {
         if (reply.type === 'error') this.#tell(reply.message);
       });
@@ -288,30 +365,54 @@ export class Table {
   }
 
   /** Shows the clocks, which the server alone judges. */
-  #run(turn: Turn): void {
+  #runClocks(): void {
     clearInterval(this.#clock);
-    if (turn.budget_ms == null) return;
-    const end = performance.now() + turn.budget_ms;
-    const own = find(`#seats [data-seat="${this.#start?.seat ?? 0}"] .clock`);
+    this.#since = performance.now();
+    const { seat: own, clock } = this.#start!;
+    const budget = this.#turn?.budget_ms;
     const show = () => {
-      const left = Math.max(0, Math.ceil((end - performance.now()) / 1_000));
-      own.textContent = this.#turn === turn ? `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}` : '';
+      const used = performance.now() - this.#since;
+      for (const [seat, bank] of this.#banks.entries()) {
+        const left = this.#left(seat, own ?? 0, bank, used);
+        find(`#seats [data-seat="${seat}"] .clock`).textContent = left === undefined ? '' : written(left);
+      }
     };
     show();
-    this.#clock = setInterval(show, 500);
+    if (budget != null || clock.bank_ms) this.#clock = setInterval(show, 500);
   }
 
-  #over(end: MatchEnd): void {
+  /** What a seat has left in ms; nothing where that is not known. Only of two players it is known who is to move. */
+  #left(seat: number, own: number, bank: number, used: number): number | undefined {
+    const free = this.#start?.clock.move_ms ?? 0;
+    if (seat === own && this.#turn) return this.#turn.budget_ms == null ? undefined : this.#turn.budget_ms - used;
+    if (!this.#start?.clock.bank_ms) return undefined;
+    const moves = seat !== own && !this.#turn && this.#names.length === 2;
+    return moves ? bank - Math.max(0, used - free) : bank;
+  }
+
+  #ended(end: MatchEnd): void {
     clearInterval(this.#clock);
     this.#turn = undefined;
+    this.#over = true;
     this.#touch.rest();
     const seat = this.#start?.seat ?? 0;
     const told = verdict(end, this.#names, seat);
-    this.#tell(told);
+    const friend = this.wish.queue?.startsWith('f-') ? ' For a rematch, both of you press Rematch.' : '';
+    this.#tell(told + friend);
     say(told);
+    find('#type').hidden = true;
     find('#resign').hidden = true;
     for (const id of this.wish.enrol ? ['#again', '#watch'] : ['#again', '#other', '#watch']) find(id).hidden = false;
     if (this.wish.enrol) this.#next = [];
+    // Who plays by keyboard goes on from here.
+    const focused = document.activeElement;
+    if (focused === document.body || focused?.closest('#board, #choices')) find('#again').focus({ preventScroll: true });
     sessionStorage.removeItem(`ludex:${this.wish.game}`);
   }
+}
+
+/** A time in minutes and seconds. */
+function written(ms: number): string {
+  const left = Math.max(0, Math.ceil(ms / 1_000));
+  return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
 }

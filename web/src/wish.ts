@@ -8,11 +8,19 @@ export interface Wish {
   against?: string[];
   queue?: string;
   seat?: number;
+  /** The link of a friend led here. */
+  invited?: boolean;
   /** A rematch is played in the next seat. */
   turns?: boolean;
   clock: Clock;
   /** The run whose matches are played, one after the other; what stands above is then the run's. */
   enrol?: Enrol;
+}
+
+/** A name for somebody whose token has none: it begins as the token wants it. `kept` is the name that was used before. */
+export function guest(prefix: string | undefined, kept: string | null): string {
+  const begin = prefix || 'guest-';
+  return kept?.startsWith(begin) ? kept : `${begin}${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}`;
 }
 
 export const CLOCKS: Record<string, Wish['clock']> = {
@@ -25,7 +33,7 @@ export const CLOCKS: Record<string, Wish['clock']> = {
 /** What the link of a friend says: the queue, the clock, and which seat is left. */
 export function invited(game: string, link: string): Wish {
   const [queue, clock, seat] = link.split('~');
-  const wish: Wish = { game, queue: queue!, clock: CLOCKS[clock ?? 'none'] ?? CLOCKS['none']! };
+  const wish: Wish = { game, queue: queue!, invited: true, clock: CLOCKS[clock ?? 'none'] ?? CLOCKS['none']! };
   if (seat) wish.seat = Number(seat);
   return wish;
 }

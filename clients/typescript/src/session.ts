@@ -48,6 +48,8 @@ export interface Owner {
   /** Called after a connection was made; without `welcome.resumed` it begins a new session. */
   welcomed?(welcome: Welcome): void;
   event?(message: EventMessage): void;
+  /** Called when a connection was lost. The session connects again, which `welcomed` tells. */
+  lost?(): void;
   /** Called when the session has ended for good. */
   failed?(error: LudexError): void;
 }
@@ -203,6 +205,7 @@ export class Session {
           if (this.#line !== line) return fail(why);
           this.#line = undefined;
           if (fatal) return this.#end(why);
+          this.owner.lost?.();
           this.#again(code === RATE ? this.#restMs || 1_000 : 0);
         },
       }, this.options.ca);
@@ -267,6 +270,7 @@ export class Session {
     if (this.#quiet < 2 * QUIET_TICKS) return;
     this.#line.cut();
     this.#line = undefined;
+    this.owner.lost?.();
     this.#again(0);
   }
 

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use ludex_protocol::record::{ChanceRecord, MoveRecord, Record, RecordEvent, Try};
-use ludex_protocol::spec::Information;
 
 use crate::erased::DynState;
 use crate::game::{Heard, Mark, Marks, Seat, SeatSet, Turn, Viewer};
 use crate::loaded::DynGame;
 use crate::picture::Picture;
+use crate::present::touched;
 use ludex_protocol::Move;
 
 /// One step: a chance outcome, a move, or all parts of a joint move.
@@ -38,12 +38,8 @@ impl Step<'_> {
     /// The position after the step as `who` sees it. Where nothing is hidden, the cells that the move touched are marked.
     pub fn picture(&self, who: Viewer) -> Picture {
         let mut picture = self.after.view(who).picture(who);
-        let open = self.before.spec().information == Information::Perfect;
-        for (_, m) in self.moves().filter(|_| open && self.played) {
-            let seat = m.seat as usize;
-            if let Some(gesture) = m.action.and_then(|a| self.before.view(Viewer::Seat(seat)).gesture(seat, a)) {
-                picture.mark_last(&gesture.0);
-            }
+        if self.played {
+            picture.mark_last(&touched(self.before, self.moves().map(|(_, m)| (m.seat as usize, m.action))));
         }
         picture
     }

@@ -1,5 +1,6 @@
 //! A position that follows the events of its match.
 
+use ludex_env::present::touched;
 use ludex_env::{DynGame, DynState, Heard, Turn};
 use ludex_protocol::record::RecordEvent;
 
@@ -28,6 +29,15 @@ impl Follower {
             }
             _ => Some(&rest[..1]),
         }
+    }
+
+    /// The cells that a transition which comes next touches.
+    pub(super) fn touched(&self, transition: &[RecordEvent]) -> Vec<String> {
+        let moves = transition.iter().filter_map(|event| match event {
+            RecordEvent::Move(m) => Some((m.seat as usize, m.action)),
+            RecordEvent::Chance(_) => None,
+        });
+        touched(&*self.state, moves)
     }
 
     /// Plays what [`Follower::next`] gave.

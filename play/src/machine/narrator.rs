@@ -6,10 +6,13 @@
 use std::collections::HashSet;
 
 use ludex_env::batch::Layout;
+use ludex_env::picture::mark_last;
 use ludex_env::present::{legal_of, view_of};
 use ludex_env::{DynState, Mover, Seat, Seen, Turn, Viewer};
 use ludex_protocol::message::MatchView;
-use ludex_protocol::message::{Event, EventKind, MatchEnd, MatchFrame, MatchStart, SeatInfo, Turn as TurnFrame};
+use ludex_protocol::message::{
+    Event, EventKind, MatchEnd, MatchFrame, MatchStart, SeatInfo, SeatView, Turn as TurnFrame,
+};
 use ludex_protocol::record::{Footer, Reason, RecordEvent};
 use ludex_protocol::spec::RewardModel;
 
@@ -46,6 +49,8 @@ pub(super) struct Narrator {
     ended: bool,
     /// Whether the events of seats that asked for pictures carry one.
     draws: bool,
+    /// What the last transition touched, where somebody sees pictures.
+    touched: Vec<String>,
     /// In the order of [`Watcher`].
     ears: Vec<Ear>,
 }
@@ -66,6 +71,7 @@ impl Narrator {
             begun: false,
             ended: false,
             draws: false,
+            touched: Vec::new(),
             ears: watchers.into_iter().map(ear).collect(),
             position,
         }
@@ -120,9 +126,18 @@ impl Narrator {
         let drawn =
             self.draws && matches!(viewer, Viewer::Seat(s) if setup.seats[s].views.contains(&MatchView::Picture));
         let views = if drawn { &[MatchView::Picture] } else { views };
-        let view = (!views.is_empty()).then(|| view_of(&*self.position.state, viewer, views, Layout::Ludex));
+        let view = (!views.is_empty()).then(|| self.view(viewer, views, Layout::Ludex));
         let event = Event { seq: 0, match_id: setup.header.episode.clone(), kind, view };
         self.send(ear, MatchFrame::Event(Box::new(event)), sink);
+    }
+
+    /// The views of the position now. A picture marks what was touched last.
+    fn view(&self, viewer: Viewer, views: &[MatchView], layout: Layout) -> SeatView {
+        let mut view = view_of(&*self.position.state, viewer, views, layout);
+        if let Some(picture) = &mut view.picture {
+            mark_last(&mut picture.svg, &self.touched);
+        }
+        view
     }
 
     fn tell_start(&mut self, setup: &Setup, sink: &mut Sink) {
@@ -192,6 +207,9 @@ impl Narrator {
             if let RecordEvent::Move(m) = event {
                 self.banks[m.seat as usize] = story.bank(n);
             }
+        }
+        if setup.seats.iter().any(|seat| seat.views.contains(&MatchView::Picture)) {
+            self.touched = self.position.touched(transition);
         }
         self.position.play(transition);
         heard.into_iter().for_each(|(k, kind)| self.event(k, kind, setup, views, sink));
@@ -270,7 +288,7 @@ impl Narrator {
             bank_ms: self.banks.clone(),
             legal: legal_of(state, seat),
             names,
-            view: view_of(state, viewer, views, layout),
+            view: self.view(viewer, views, layout),
             phase: state.phase().map(str::to_owned),
             schema: state.schema(seat).map(str::to_owned),
         };

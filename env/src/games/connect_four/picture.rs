@@ -3,7 +3,17 @@
 use super::{ConnectFour, MARKS, NAMES, View};
 use crate::board;
 use crate::game::Game as _;
-use crate::picture::{Anchor, Board, Paint, Picture, fill};
+use crate::picture::{Anchor, Board, Paint, Picture, fill, line};
+
+/// The squares of complete lines.
+fn winning(game: &ConnectFour, stones: &[([usize; 2], usize)]) -> Vec<[usize; 2]> {
+    let bit = |[column, row]: [usize; 2]| game.shape.bit(game.params.rows - 1 - row as u32, column as u32);
+    let of = |seat: usize| stones.iter().filter(move |stone| stone.1 == seat);
+    let all = [0, 1].map(|seat| of(seat).fold(0, |bits, stone| bits | bit(stone.0)));
+    let complete = game.lines.iter().filter(|line| all.iter().any(|bits| bits & *line == **line));
+    let bits = complete.fold(0, |bits, line| bits | line);
+    stones.iter().map(|stone| stone.0).filter(|square| bits & bit(*square) != 0).collect()
+}
 
 pub(super) fn picture(game: &ConnectFour, view: &View) -> Picture {
     let [columns, rows] = [game.params.columns as usize, game.params.rows as usize];
@@ -18,6 +28,9 @@ pub(super) fn picture(game: &ConnectFour, view: &View) -> Picture {
     for &(square, seat) in &stones {
         let (inside, rim) = [(Paint::Red, Paint::FaceRed), (Paint::Yellow, Paint::Wood)][seat & 1];
         grid.disc(&mut sketch, square, fill(inside).edge(rim, 3));
+    }
+    for square in winning(game, &stones) {
+        sketch.circle(line(Paint::Ink, 4), grid.middle(square), 8);
     }
     for column in 0..columns {
         let ([x, _], [middle, _]) = (grid.corner([column, 0]), grid.middle([column, 0]));

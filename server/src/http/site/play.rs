@@ -31,7 +31,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
         .collect();
     let variants = variants(&app.0.catalogue, spec);
     let named: Vec<&String> = app.0.config.opponents.named.keys().collect();
-    let context = json!({ "id": spec.game, "asked": id, "variants": variants, "string": spec.string, "title": spec.title, "seats": spec.seats, "players": spec.players, "levels": levels, "named": named, "agent": grant.default_name(), "owner": grant.owner });
+    let context = json!({ "id": spec.game, "asked": id, "variants": variants, "string": spec.string, "title": spec.title, "seats": spec.seats, "players": spec.players, "levels": levels, "named": named, "agent": grant.default_name(), "prefix": grant.prefix(), "owner": grant.owner });
     show("play.html", &headers, context)
 }
 

@@ -130,7 +130,7 @@ pub(super) async fn play(
         None => {}
     }
     let scale = scale.parse::<f64>().ok().filter(|scale| *scale != 1.0);
-    let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "agent": grant.default_name() });
+    let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "agent": grant.default_name(), "prefix": grant.prefix() });
     show("enrolled.html", &headers, context)
 }
 
