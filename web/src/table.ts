@@ -25,7 +25,8 @@ export class Table {
   readonly #status = find('#status');
   /** What the status says while the connection holds. */
   #told: (string | Node)[] = [];
-  #lost = false;
+  /** What is missing of the way to the server. */
+  readonly #missing = new Set<'line' | 'network'>();
   #over = false;
   /** What the game calls its seats, where the page is of one game. */
   readonly #roles = (document.querySelector<HTMLElement>('[data-seats]')?.dataset.seats ?? '').split(' ');
@@ -54,14 +55,14 @@ export class Table {
       reclaim: again,
       welcomed: (welcome) => this.#welcomed(welcome),
       event: (message) => this.#heard(message),
-      lost: () => this.#holds(false),
+      lost: () => this.#holds('line', false),
       failed: (error) => this.#problem(error.message),
     });
     this.#session.open().catch(() => {});
     const on = (id: string, what: () => void) => find(id).addEventListener('click', what, { signal: this.#off.signal });
     // The session learns only later that a network is gone.
-    addEventListener('offline', () => this.#holds(false), { signal: this.#off.signal });
-    addEventListener('online', () => this.#holds(true), { signal: this.#off.signal });
+    addEventListener('offline', () => this.#holds('network', false), { signal: this.#off.signal });
+    addEventListener('online', () => this.#holds('network', true), { signal: this.#off.signal });
     on('#resign', () => this.#resign());
     on('#again', () => {
       if (wish.enrol) return this.#goOn();
@@ -105,13 +106,14 @@ export class Table {
 
   #tell(...words: (string | Node)[]): void {
     this.#told = words;
-    if (!this.#lost) this.#status.replaceChildren(...words);
+    this.#status.replaceChildren(...(this.#missing.size === 0 ? words : ['The connection is lost. Trying again …']));
   }
 
-  /** The connection holds, or it is lost and the session tries to get another. */
-  #holds(holds: boolean): void {
-    this.#lost = !holds;
-    this.#status.replaceChildren(...(holds ? this.#told : ['The connection is lost. Trying again …']));
+  /** A part of the way to the server holds, or is lost; the session then tries to connect again. */
+  #holds(part: 'line' | 'network', holds: boolean): void {
+    if (holds) this.#missing.delete(part);
+    else this.#missing.add(part);
+    this.#tell(...this.#told);
   }
 
   /** Says who is to move. */
@@ -131,7 +133,7 @@ export class Table {
   // ---- sessions
 
   #welcomed(welcome: Welcome): void {
-    this.#holds(true);
+    this.#holds('line', true);
     if (this.wish.enrol) return welcome.resumed ? undefined : this.#enrol(this.wish.enrol);
     if (welcome.resumed || (welcome.matches ?? []).length > 0) return;
     if ((welcome.joins ?? []).length > 0) return this.#wait();
@@ -326,6 +328,7 @@ export class Table {
   #act(move: { action: number } | { text: string }): void {
     const turn = this.#turn!;
     const given = { match: turn.match, turn: turn.turn, try: turn.try ?? 0, ...move };
+    this.#tell('');
     const sending = setTimeout(() => this.#tell('Sending your move …'), SOON_MS);
     this.#session.post('act', given, (reply: Accepted | Refused | ErrorMessage) => {
       clearTimeout(sending);
