@@ -26,11 +26,17 @@ export function clean(words: string): string {
 
 let said: string[] = [];
 
-/** Says something in the live region of the page. What comes together is said together, so that nothing is lost. */
-export function say(words: string): void {
+let due: ReturnType<typeof setTimeout> | undefined;
+
+/**
+ * Says something in the live region of the page. What comes together is said together, so that nothing is lost; or `instead` of
+ * what was to be said.
+ */
+export function say(words: string, instead = false): void {
+  if (instead) said = [];
   said.push(clean(words));
-  if (said.length > 1) return;
-  setTimeout(() => {
+  due ??= setTimeout(() => {
+    due = undefined;
     find('#said').textContent = said.join('. ');
     said = [];
   }, TOGETHER_MS);

@@ -101,7 +101,7 @@ class Page {
     this.#mark();
     history.replaceState(null, '', `#${to}`);
     const item = this.#list.querySelector(`[data-at="${to}"]`);
-    say(item ? `step ${to}: ${told(item)}` : 'the first position');
+    say(item ? `step ${to}: ${told(item)}` : 'the first position', true);
     void this.#draw(to);
   }
 
