@@ -41,7 +41,7 @@ pub(super) struct Opened {
     pub writer: Connection,
     pub readers: Readers,
     /// Held as long as the owner lives.
-    pub lock: Option<File>,
+    pub lock: Option<Lock>,
 }
 
 pub(super) fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> {
@@ -100,8 +100,17 @@ fn make_file(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// The lock on the folder. The system lets go of it when the process ends, however it ends.
-fn lock(folder: &Path) -> Result<File, StoreError> {
+/// The lock on the folder, until it is dropped. The system lets go of it when the process ends, however it ends.
+pub struct Lock(File);
+
+impl Drop for Lock {
+    /// To close the file is not enough: a process that is being started at this moment still has it open.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+fn lock(folder: &Path) -> Result<Lock, StoreError> {
     let path = folder.join(LOCK);
     let io = |e| StoreError::io(&path, e);
     let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
@@ -115,9 +124,10 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
         }
         Err(TryLockError::Error(e)) => return Err(io(e)),
     }
-    file.set_len(0).map_err(io)?;
-    writeln!(file, "{}", std::process::id()).map_err(io)?;
-    Ok(file)
+    let mut lock = Lock(file);
+    lock.0.set_len(0).map_err(io)?;
+    writeln!(lock.0, "{}", std::process::id()).map_err(io)?;
+    Ok(lock)
 }
 
 /// Checks whose file it is before anything in it is changed, then brings it up to date (`may_migrate`). Returns the

@@ -1,7 +1,6 @@
 //! The one writer: everything that is queued, in order, in one transaction, then all acknowledgements.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::apply::{Failed, apply};
-use super::open::Opened;
+use super::open::{Lock, Opened};
 use super::{StoreError, Write};
 use crate::metrics::Commits;
 
@@ -67,7 +66,7 @@ struct Writer {
     path: PathBuf,
     queue: mpsc::Receiver<Job>,
     commits: Commits,
-    lock: Option<File>,
+    lock: Option<Lock>,
     /// Running matches of which an act was lost: their logs end there.
     broken: HashSet<String>,
     /// The first failure of a write behind that no flush has told yet.
