@@ -313,7 +313,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         if short * 2 < long && !word.starts_with(&candidate) && !candidate.starts_with(&word) {
             return 0.0;
         }
-        let slip = if strsim::osa_distance(&word, &candidate) == 1 { 0.9 } else { 0.0 };
+        // Two words of one letter have nothing in common.
+        let slip = if long > 1 && strsim::osa_distance(&word, &candidate) == 1 { 0.9 } else { 0.0 };
         strsim::jaro_winkler(&word, &candidate).max(slip)
     };
     let likely = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));
@@ -437,6 +438,7 @@ mod tests {
         assert_eq!(nearest("conect4", games), Some("connect_four"));
         assert_eq!(nearest("gqo", ["ataxx", "go"]), Some("go"));
         assert_eq!(nearest("zzz", games), None);
+        assert_eq!(nearest("c", ["a", "b"]), None);
         // A short word whose letters stand somewhere in a long one is not meant.
         assert_eq!(nearest("win_rate", ["nra", "wdl"]), None);
         assert_eq!(nearest("connect", ["connect_four_by_four"]), Some("connect_four_by_four"));

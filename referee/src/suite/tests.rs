@@ -111,7 +111,7 @@ fn what_is_wrong_is_named() {
         ("is_misere = [true, false]", "is_misere = []", "at least one value"),
         ("is_misere = [true, false]", "is_misere = [true, 7]", "sweep: "),
         ("cycles = 3\n", "cycles = 3\nself = true\n", "self = true is for schedule = \"against\""),
-        ("opponents = [\"@reference\"]", "opponents = [\"@referense\"]", "did you mean @reference?"),
+        ("opponents = [\"@reference\"]", "opponents = [\"@referense\"]", "did you mean reference?"),
         ("opponents = [\"@reference\"]", "opponents = [\"random\"]", "no part has \"@reference\" among its opponents"),
         ("count = 1 ", "count = 2 ", "role \"reference\": count = 2, but 1 agent named"),
         ("name = \"reference\"\nagents", "name = \"Ref\"\nagents", "part \"roles\": there is no role \"reference\""),
