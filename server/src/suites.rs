@@ -8,7 +8,7 @@ use ludex_env::Games;
 use ludex_protocol::message::{SuiteEntry, SuitePart};
 use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::roles::{Cast, Role, RoleAgent};
-use ludex_referee::suite::{SUITES, Schedule, Suite};
+use ludex_referee::suite::{Part, SUITES, Schedule, Suite};
 
 /// A suite that is offered.
 pub(crate) struct Offer {
@@ -16,6 +16,16 @@ pub(crate) struct Offer {
     pub(crate) text: String,
     /// As clients see it.
     pub(crate) entry: SuiteEntry,
+    /// What one agent can play that names nobody for a role.
+    pub(crate) alone: Alone,
+}
+
+/// What one agent can play of a suite.
+pub(crate) struct Alone {
+    /// Whether it can play the suite without choosing parts.
+    pub(crate) whole: bool,
+    /// The parts that it can play.
+    pub(crate) parts: Vec<SuitePart>,
 }
 
 /// The suites that agents may enrol for, by name.
@@ -43,6 +53,9 @@ impl Suites {
         let mut suite = Suite::parse(text, &Games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
         let known = suite.cast();
+        // Of the other roles nobody is known.
+        let filled = |part: &Part| suite.opponents(part).is_ok();
+        let closed: Vec<String> = suite.parts.iter().filter(|part| !filled(part)).map(|part| part.id.clone()).collect();
         // Agents that enrol may fill the other roles; how many matches there are does not depend on it.
         let open: Vec<&Role> = suite.roles.iter().filter(|role| !known.contains_key(&role.name)).collect();
         let stand_in = |role: &&Role| {
@@ -82,6 +95,9 @@ impl Suites {
             }
         };
         let parts: Vec<SuitePart> = plan.parts.iter().map(part).collect();
+        let single = parts.iter().filter(|part| part.candidates == 1 && !closed.contains(&part.part));
+        let alone: Vec<SuitePart> = single.cloned().collect();
+        let alone = Alone { whole: closed.is_empty() && !alone.is_empty(), parts: alone };
         let matches = parts.iter().filter(|part| part.candidates == 1).map(|part| part.matches).sum();
         let entry = SuiteEntry {
             suite: name.clone(),
@@ -92,12 +108,18 @@ impl Suites {
             parts,
             season: None,
         };
-        self.0.insert(name, Arc::new(Offer { text: text.to_owned(), entry }));
+        self.0.insert(name, Arc::new(Offer { text: text.to_owned(), entry, alone }));
         Ok(self)
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Offer>> {
         self.0.get(name)
+    }
+
+    /// The names of the suites with a part of this name that plays this game.
+    pub(crate) fn with_part(&self, name: &str, game: &str) -> Vec<&str> {
+        let has = |offer: &&Arc<Offer>| offer.entry.parts.iter().any(|part| part.part == name && part.game == game);
+        self.0.values().filter(has).map(|offer| offer.entry.suite.as_str()).collect()
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

@@ -28,9 +28,16 @@ export function line(event: Event, names: string[], at?: number): HTMLLIElement 
   return item;
 }
 
+/** What the game calls its seats. The page of a run knows it of several games. */
+export function rolesOf(start: MatchStart): string[] {
+  const roles = document.querySelector<HTMLElement>('[data-roles]')?.dataset.roles;
+  if (roles) return (JSON.parse(roles) as Record<string, string[]>)[start.game] ?? [];
+  return (document.querySelector<HTMLElement>('[data-seats]')?.dataset.seats ?? '').split(' ');
+}
+
 /** What the page calls each seat: the name, and in brackets what the game calls the seat, as the server's pages do. */
 export function namesOf(start: MatchStart): string[] {
-  const roles = (document.querySelector<HTMLElement>('[data-seats]')?.dataset.seats ?? '').split(' ');
+  const roles = rolesOf(start);
   const names = start.seats.map(({ name }) => clean(name));
   return names.map((name, seat) => {
     const role = roles[seat] || `seat ${seat}`;

@@ -6,7 +6,7 @@ import type {
 import { Session } from '../../clients/typescript/src/session.js';
 import { type Choice, show, Touch } from './board.js';
 import { address, find, make, say } from './dom.js';
-import { isStep, line, namesOf, verdict, words } from './story.js';
+import { isStep, line, namesOf, rolesOf, verdict, words } from './story.js';
 import { invitation, type Wish } from './wish.js';
 
 type MatchMessage = Extract<EventMessage, { match: string }>;
@@ -28,8 +28,6 @@ export class Table {
   /** What is missing of the way to the server. */
   readonly #missing = new Set<'line' | 'network'>();
   #over = false;
-  /** What the game calls its seats, where the page is of one game. */
-  readonly #roles = (document.querySelector<HTMLElement>('[data-seats]')?.dataset.seats ?? '').split(' ');
   #match?: string;
   #start?: MatchStart;
   #names: string[] = [];
@@ -236,7 +234,6 @@ export class Table {
   // ---- the match
 
   #begin(start: MatchStart): void {
-    if (this.wish.enrol && start.match !== this.#match) find('[data-seats]').dataset.seats = '';
     this.#match = start.match;
     this.#start = start;
     this.#names = namesOf(start);
@@ -244,9 +241,10 @@ export class Table {
     this.#over = false;
     this.#turn = undefined;
     this.#list.replaceChildren();
+    const roles = rolesOf(start);
     const seats = start.seats.map(({ name, kind }, seat) => {
       const item = make('li', undefined, {
-        'data-seat': String(seat), 'data-role': this.#roles[seat] || `seat ${seat}`,
+        'data-seat': String(seat), 'data-role': roles[seat] || `seat ${seat}`,
       });
       const away = make('small', 'away', { class: 'away' });
       away.hidden = true;
@@ -262,18 +260,6 @@ export class Table {
     this.#tellTurn();
     this.#runClocks();
     void this.#first();
-    if (this.wish.enrol) void this.#seatNames(start);
-  }
-
-  /** A run has several games: what this one calls its seats. */
-  async #seatNames(start: MatchStart): Promise<void> {
-    const answer = await fetch(`/games/${start.game}`, { headers: { accept: 'application/json' } }).catch(() => undefined);
-    if (!answer?.ok || this.#match !== start.match) return;
-    const { seats } = await answer.json() as { seats?: string[] };
-    if (!seats) return;
-    find('[data-seats]').dataset.seats = seats.join(' ');
-    this.#names = namesOf(start);
-    seats.forEach((role, seat) => document.querySelector(`#seats [data-seat="${seat}"]`)?.setAttribute('data-role', role));
   }
 
   #event(event: Event): void {

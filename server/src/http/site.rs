@@ -12,18 +12,19 @@ mod login;
 mod matches;
 mod play;
 mod runs;
+mod scales;
 mod svg;
 mod templates;
 mod text;
 mod words;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde_json::Value;
@@ -31,7 +32,6 @@ use serde_json::Value;
 use super::{Answer, token};
 use crate::auth::{self, Grant};
 use crate::peer::Peer;
-use crate::ratings::Made;
 use crate::shared::Shared;
 
 type App = State<(Arc<Shared>, Peer)>;
@@ -58,7 +58,7 @@ pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
         .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// The pages. What they do not have is answered by `programs`.
+/// The pages. What they do not have is answered by `programs`; what neither has is said in a page.
 pub(super) fn routes(shared: Arc<Shared>, peer: Peer, programs: Router) -> Router {
     Router::new()
         .route("/", get(home::page))
@@ -74,8 +74,9 @@ pub(super) fn routes(shared: Arc<Shared>, peer: Peer, programs: Router) -> Route
         .route("/ladders/{ladder}", get(ladders::page))
         .route("/play/{id}", get(play::page))
         .route("/login", get(login::page))
-        .with_state((shared, peer))
+        .with_state((shared.clone(), peer.clone()))
         .fallback_service(programs)
+        .layer(from_fn_with_state((shared, peer), filled))
 }
 
 /// What pages load, and what they ask for without saying `text/html`.
@@ -104,34 +105,47 @@ async fn admitted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap, at:
     }
 }
 
-/// How long a page waits for ratings.
-const PATIENCE: Duration = Duration::from_millis(400);
-/// The same where [`MANY`] records are released: to rate them all takes longer than anybody wants to wait.
-const PATIENCE_OF_MANY: Duration = Duration::from_millis(10);
-const MANY: u64 = 1_000;
-
-/// The scales of a game, or of all, if they are made soon enough; else those that were made last, while new ones are made for the
-/// next who asks.
-async fn scales(shared: &Arc<Shared>, game: Option<&str>) -> Option<Arc<Made>> {
-    let many = shared.store.last_release().await.is_ok_and(|records| records >= MANY);
-    let (maker, of) = (shared.clone(), game.map(str::to_owned));
-    let made = tokio::spawn(async move { maker.ratings.of(&maker.store, of.as_deref()).await });
-    match tokio::time::timeout(if many { PATIENCE_OF_MANY } else { PATIENCE }, made).await {
-        Ok(made) => made.ok()?.inspect_err(|error| tracing::error!("ratings: {error:#}")).ok(),
-        Err(_) => shared.ratings.last(game),
-    }
+/// What a page is made of. It travels with an answer that is empty until [`filled`] knows who asks.
+#[derive(Clone)]
+struct Blank {
+    template: &'static str,
+    context: Value,
 }
 
 /// A page with the status 200. `context` is what its template needs.
-fn show(template: &str, headers: &HeaderMap, context: Value) -> Answer {
-    page(StatusCode::OK, template, token::in_cookie(headers).is_some(), context)
+fn show(template: &'static str, context: Value) -> Answer {
+    page(StatusCode::OK, template, context)
 }
 
 /// A page.
-fn page(status: StatusCode, template: &str, has_cookie: bool, context: Value) -> Answer {
-    match templates::render(template, has_cookie, context) {
+fn page(status: StatusCode, template: &'static str, context: Value) -> Answer {
+    let mut answer = status.into_response();
+    answer.extensions_mut().insert(Blank { template, context });
+    answer
+}
+
+/// Fills the template of an answer. Where programs are told that there is nothing, people get a page that says so.
+async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Answer {
+    let path = request.uri().path().to_owned();
+    let has_cookie = token::in_cookie(request.headers()).is_some();
+    let mut answer = next.run(request).await;
+    let mut blank = answer.extensions_mut().remove::<Blank>();
+    if blank.is_none() && answer.status() == StatusCode::NOT_FOUND {
+        answer = errors::missing("page", &path, "/", None);
+        blank = answer.extensions_mut().remove();
+    }
+    let Some(Blank { template, context }) = blank else { return answer };
+    // Where the server wants no token, nobody needs to log in.
+    let is_guest = || auth::admit(&shared.store, None, peer.guests_welcome(), shared.epoch_ms());
+    let account = match has_cookie {
+        true => "known",
+        false if is_guest().await.is_ok() => "needless",
+        false => "unknown",
+    };
+    match templates::render(template, account, context) {
         Ok(html) => {
-            let mut answer = (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response();
+            let kind = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
+            let mut answer = (answer.status(), kind, html).into_response();
             harden(&mut answer);
             answer
         }

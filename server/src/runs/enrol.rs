@@ -327,7 +327,7 @@ impl Hub {
         Ok(entrant)
     }
 
-    fn games_of(&self, kept: &Enrolment) -> Result<Vec<ludex_env::GameRef>, Box<Refusal>> {
+    pub(super) fn games_of(&self, kept: &Enrolment) -> Result<Vec<ludex_env::GameRef>, Box<Refusal>> {
         if let Some(cup) = &kept.cup {
             return Ok(vec![self.config.catalogue.load(&cup.game, &Params::new())?]);
         }

@@ -1,7 +1,10 @@
 //! What the web pages tell of runs.
 
+use std::collections::BTreeMap;
+
 use ludex_play::runs::bundle::{PAGE, REPORT};
 use ludex_play::runs::folder::path_of;
+use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
 use serde_json::{Value, json};
 
@@ -61,6 +64,35 @@ impl Hub {
             return Some(page);
         }
         Some(about(&self.run_over(run).await?, None))
+    }
+
+    /// Whether an agent of this owner is in a run that is not over.
+    pub(crate) fn has_entrant_of(&self, run: &str, owner: &str) -> bool {
+        let entrants = self.runs.host(run).map(|host| host.enrolment().entrants).unwrap_or_default();
+        entrants.iter().any(|e| e.owner.as_deref() == Some(owner))
+    }
+
+    /// What the games of a run call their seats, by game id. A run that has not begun has the games of its suite, or of the one
+    /// part that is wanted.
+    pub(crate) fn seats_of(&self, run: &str, suite: &str, only: &str) -> BTreeMap<String, Vec<String>> {
+        let games = match (self.runs.host(run), self.config.suites.get(suite)) {
+            (Some(host), _) => self.games_of(&host.enrolment()).unwrap_or_default(),
+            (None, Some(offer)) => {
+                let parts = offer.entry.parts.iter().filter(|part| only.is_empty() || part.part == only);
+                parts.filter_map(|part| self.config.catalogue.load(&part.game, &Params::new()).ok()).collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        let mut seats = BTreeMap::<String, Vec<String>>::new();
+        for game in games {
+            let spec = game.spec();
+            let known = seats.entry(spec.game.clone()).or_default();
+            // A game for more players has the names of the game for fewer, and more.
+            if known.len() < spec.seats.len() {
+                known.clone_from(&spec.seats);
+            }
+        }
+        seats
     }
 
     /// A file of the report of a run that is over, with its type.

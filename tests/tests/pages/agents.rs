@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ludex_server::config::Humans;
 use ludex_server::ladders::LadderTerms;
+use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};
@@ -40,10 +41,11 @@ async fn an_agent_has_a_course_of_its_rating_and_what_its_moves_cost() {
         |turn| json!({"action": turn["legal"][0], "notes": notes.clone()}),
     )
     .await;
-    let body = until(&server, "/agents/dear", "rating over time").await;
+    let body = until(&server, "/agents/dear", "Elo match by match").await;
     for said in [
         "<svg class=\"figure\"",
         "Elo after each match of Tic-tac-toe",
+        "it begins at 1500 and moves by at most 32 points a match",
         "What a move takes",
         "<td class=\"n\">120</td><td class=\"n\">0.25</td>",
         "is its own word",
@@ -55,8 +57,36 @@ async fn an_agent_has_a_course_of_its_rating_and_what_its_moves_cost() {
     // The table under the curve has a number for each match.
     let rows = body.split("The numbers").nth(1).unwrap().split("</table>").next().unwrap().matches("<tr><td").count();
     assert_eq!(rows, 6, "{body}");
-    let body = until(&server, "/agents/random", "rating over time").await;
+    let body = until(&server, "/agents/random", "Elo match by match").await;
     assert!(!body.contains("<td class=\"n\">120</td>"), "{body}");
+}
+
+const SUITE: &str = r#"
+name = "little"
+version = 1
+title = "Little"
+[[part]]
+id = "tic"
+game = "tic_tac_toe"
+schedule = "against"
+opponents = ["random"]
+blocks = 1
+"#;
+
+#[tokio::test]
+async fn scales_of_one_game_are_told_apart() {
+    let server = Server::start(|config| config.suites = Suites::default().with(SUITE).unwrap()).await;
+    rated(&server, json!({"agent": {"name": "ada"}}), 2, first).await;
+    until(&server, "/games/tic_tac_toe", "<caption>Tic-tac-toe: 2 matches</caption>").await;
+    let mut bot = Bot::new(server.address, "ada").await;
+    bot.call("enrol", json!({"suite": "little", "run": "mine"})).await;
+    bot.play(2, first).await;
+    bot.wait("run_end").await;
+    let (part, other) = ("Tic-tac-toe, part tic of little", "Tic-tac-toe, outside of runs");
+    for path in ["/games/tic_tac_toe", "/agents/ada"] {
+        let body = until(&server, path, part).await;
+        assert!(body.contains(other), "{body}");
+    }
 }
 
 #[tokio::test]

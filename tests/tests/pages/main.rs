@@ -81,6 +81,15 @@ async fn browsers_get_pages_and_programs_what_they_always_got() {
         let (status, body) = server.get_with(path, BROWSER).await;
         assert_eq!((status, body.contains("There is no such")), (404, true), "{path}: {body}");
     }
+    for path in ["/nosuch", "/games/%3Cscript%3Ealert(1)%3C/script%3E", "/episodes/m_0", "/runs/nothing/report.json"] {
+        let (status, body) = server.get_with(path, BROWSER).await;
+        assert!(
+            status == 404 && body.contains("There is no such page") && !body.contains("<script>"),
+            "{path}: {body}"
+        );
+        let (status, body) = server.get(path).await;
+        assert!(status == 404 && serde_json::from_str::<Value>(&body).is_ok(), "{path}: {body}");
+    }
 }
 
 #[tokio::test]
@@ -149,7 +158,10 @@ async fn hidden_cards_stay_hidden_until_the_release() {
 #[tokio::test]
 async fn a_token_is_kept_in_a_cookie_that_only_pages_of_this_server_use() {
     let server = Server::start(|_| {}).await;
+    let login = "<a href=\"/login\">Log in</a>";
+    assert!(!page(&server, "/").await.contains(login), "nobody needs a token yet");
     let token = token(&server, "ada").await;
+    assert!(page(&server, "/").await.contains(login));
     let own = format!("Origin: http://{}\r\n", server.address);
     // Lists want a token now; a person is asked for it, a program is refused as before.
     let (status, body) = server.get_with("/matches", BROWSER).await;
@@ -164,6 +176,8 @@ async fn a_token_is_kept_in_a_cookie_that_only_pages_of_this_server_use() {
     assert!(!cookie.contains("Secure"), "over HTTP the browser would drop it");
     let cookie = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
     assert_eq!(server.get_with("/matches", &format!("{BROWSER}{cookie}")).await.0, 200);
+    let (status, body) = server.get_with("/nosuch", &format!("{BROWSER}{cookie}")).await;
+    assert!(status == 404 && body.contains("Log out") && !body.contains(login), "{body}");
     // Pages of others neither log in nor out, and get no WebSocket with it.
     let foreign = "Origin: http://127.0.0.1:1\r\n";
     assert!(ask(&server, "POST /login", &format!("{foreign}{bearer}")).await.starts_with("HTTP/1.1 403"));

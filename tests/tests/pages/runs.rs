@@ -5,7 +5,7 @@ use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::json;
 
-use super::{BROWSER, ask, page};
+use super::{BROWSER, ask, page, token};
 
 const SUITE: &str = r#"
 name = "little"
@@ -26,8 +26,46 @@ blocks = 2
 metrics = ["level"]
 "#;
 
+/// A part that nobody plays alone, one whose opponent has to be named, and one that is small.
+const MIXED: &str = r#"
+name = "mixed"
+version = 1
+title = "Mixed"
+[[role]]
+name = "rival"
+[[part]]
+id = "pairs"
+game = "tic_tac_toe"
+schedule = "round_robin"
+blocks = 1
+[[part]]
+id = "named"
+game = "nim"
+schedule = "against"
+opponents = ["@rival"]
+blocks = 1
+[[part]]
+id = "plain"
+game = "nim"
+schedule = "against"
+opponents = ["random"]
+blocks = 1
+"#;
+
+const PAIRS: &str = r#"
+name = "pairs"
+version = 1
+title = "Pairs"
+[[part]]
+id = "pairs"
+game = "tic_tac_toe"
+schedule = "round_robin"
+blocks = 1
+"#;
+
 async fn server() -> Server {
-    Server::start(|config| config.suites = Suites::default().with(SUITE).unwrap()).await
+    let suites = [SUITE, MIXED, PAIRS].into_iter().fold(Suites::default(), |all, text| all.with(text).unwrap());
+    Server::start(|config| config.suites = suites).await
 }
 
 /// Where an answer leads.
@@ -43,7 +81,12 @@ async fn a_verdict_is_told_to_people() {
     assert_eq!(bot.call("enrol", request).await["due"], 8);
     bot.play(2, first).await;
     let body = page(&server, "/runs/mine").await;
-    for said in ["under way", "<progress max=", "/runs/mine/play", "No match of this run is shown yet"] {
+    for said in [
+        "under way",
+        "<progress max=",
+        "/runs/mine/play",
+        "Until then they stand among <a href=\"/matches\">all matches</a>",
+    ] {
         assert!(body.contains(said), "{said}: {body}");
     }
     assert!(page(&server, "/runs").await.contains("<a href=\"/runs/mine\">"));
@@ -81,6 +124,11 @@ async fn a_person_enters_a_run_from_the_list_of_suites() {
     let server = server().await;
     let list = page(&server, "/runs").await;
     assert!(list.contains("value=\"little\"") && list.contains("value=\"little/climb\""), "{list}");
+    // The smallest suite is the first. What nobody can play alone is not offered.
+    assert!(list.find("value=\"mixed/plain\"").unwrap() < list.find("value=\"little\"").unwrap(), "{list}");
+    for other in ["\"mixed\"", "\"mixed/pairs\"", "\"mixed/named\"", "\"pairs\"", "\"pairs/pairs\""] {
+        assert!(!list.contains(&format!("value={other}")), "{other}: {list}");
+    }
     let answer = ask(&server, "GET /runs?suite=little%2Fnim&scale=0.5&play=mine", BROWSER).await;
     let to = location(&answer);
     assert_eq!(to, "/runs/mine/play?suite=little&only=nim&scale=0.5");
@@ -90,6 +138,8 @@ async fn a_person_enters_a_run_from_the_list_of_suites() {
     {
         assert!(body.contains(said), "{said}: {body}");
     }
+    let body = page(&server, "/runs/mine/play?suite=little").await;
+    assert!(body.contains("&quot;tic_tac_toe&quot;:[&quot;x&quot;,&quot;o&quot;]"), "{body}");
     // Nothing has begun: a person may look and leave.
     assert_eq!(server.get("/runs/mine").await.0, 404);
     let hostile = "%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E";
@@ -109,6 +159,55 @@ async fn a_person_enters_a_run_from_the_list_of_suites() {
     }
     let body = page(&server, &format!("/runs/mine/play?suite=little&only={hostile}&scale={hostile}")).await;
     assert!(!body.contains("\"><script>"), "{body}");
+}
+
+const SCORELESS: &str = r#"
+name = "trust"
+version = 1
+title = "Trust"
+[[part]]
+id = "nim"
+game = "nim"
+schedule = "against"
+opponents = ["random"]
+blocks = 1
+[[part]]
+id = "trust"
+game = "iterated_prisoners_dilemma(num_repetitions=2)"
+schedule = "against"
+opponents = ["random"]
+blocks = 2
+"#;
+
+#[tokio::test]
+async fn a_verdict_counts_the_parts_that_have_a_score() {
+    let server = Server::start(|config| config.suites = Suites::default().with(SCORELESS).unwrap()).await;
+    let mut bot = Bot::new(server.address, "ada").await;
+    let due = bot.call("enrol", json!({"suite": "trust", "run": "mine"})).await["due"].as_u64().unwrap();
+    let body = page(&server, "/runs/mine/play").await;
+    assert!(body.contains("&quot;nim&quot;:["), "a run that has begun knows its games: {body}");
+    bot.play(due as usize, first).await;
+    bot.wait("run_end").await;
+    let body = page(&server, "/runs/mine").await;
+    let others = format!("Not counted here: {} in parts without a score.", due - 2);
+    for said in [" of 2 matches: ", &others] {
+        assert!(body.contains(said), "{said}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn the_seat_in_a_run_is_offered_to_its_candidate() {
+    let server = server().await;
+    let (ada, bob) = (token(&server, "ada").await, token(&server, "bob").await);
+    let mut bot = Bot::with(server.address, None, json!({"token": ada, "agent": {"name": "ada"}})).await;
+    bot.call("enrol", json!({"suite": "little", "run": "mine", "only": ["nim"]})).await;
+    let button = "class=\"button main\" href=\"/runs/mine/play\"";
+    for (token, own) in [(ada, true), (bob, false)] {
+        let (_, body) = server.get_with("/runs/mine", &format!("{BROWSER}Authorization: Bearer {token}\r\n")).await;
+        assert_eq!(body.contains(button), own, "{body}");
+        assert_eq!(body.contains("Are you the candidate?"), !own, "{body}");
+        assert!(body.contains("href=\"/runs/mine/play\""), "{body}");
+    }
 }
 
 #[tokio::test]

@@ -23,7 +23,8 @@ async fn who_did_not_come_is_named() {
     let body = page(&server, &format!("/matches/{id}")).await;
     assert!(body.contains("absent (x) did not come. The match does not count."), "{body}");
     let list = page(&server, "/matches").await;
-    assert!(list.contains("absent did not come, 20") && list.contains(">Tic-tac-toe</a>"), "{list}");
+    let link = format!("<a href=\"/matches/{id}\"><span class=\"hidden\">Tic-tac-toe, absent and present: </span>20");
+    assert!(list.contains("</a>, absent did not come") && list.contains(&link), "{list}");
     let entries: Value = serde_json::from_str(&server.get("/matches?live=false").await.1).unwrap();
     assert_eq!(entries["matches"][0]["at_fault"], 0);
 }

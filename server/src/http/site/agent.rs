@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::header::HeaderMap;
+use ludex_referee::rating::elo::Elo;
 use ludex_referee::scale::{AgentRow, Scale};
 use serde_json::{Value, json};
 
 use super::curve::curve;
 use super::{Answer, App, admitted, errors, matches, scales, show, text};
-use crate::catalogue::Catalogue;
 use crate::ratings::Made;
+use crate::shared::Shared;
 use crate::store::MatchFilter;
 
 /// Matches that opponents are counted in, and of which the first are listed.
@@ -61,27 +62,27 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
             |(name, t)| json!({ "name": name, "wins": t.wins, "draws": t.draws, "losses": t.losses, "other": t.other }),
         )
         .collect();
-    let all = scales(shared, None).await;
+    let all = scales::made(shared, None).await;
     let late = all.is_none();
-    let ratings = all.map(|made| ratings(&made, &name, &shared.catalogue)).unwrap_or_default();
+    let ratings = all.map(|made| ratings(&made, &name, shared)).unwrap_or_default();
     let more = matches.len() > LISTED;
     let matches: Vec<Value> = matches.iter().take(LISTED).cloned().collect();
     show(
         "agent.html",
-        &headers,
         json!({ "name": name, "matches": matches, "more": more, "opponents": opponents, "ratings": ratings, "late": late }),
     )
 }
 
 /// Where an agent stands on each scale, with a curve and with what its moves took.
-fn ratings(made: &Made, name: &str, catalogue: &Catalogue) -> Vec<Value> {
+fn ratings(made: &Made, name: &str, shared: &Shared) -> Vec<Value> {
+    let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
     let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let of = |(scale, page): (&Scale, &Value)| {
+    let of = |((scale, page), called): ((&Scale, &Value), String)| {
         let row = scale.agents.iter().find(|row| row.name == name)?;
         let points = row.course.points().into_iter().map(|(at, elo)| (at as f64, elo)).collect();
-        let called = catalogue.called(&scale.string);
         let title = format!("Elo after each match of {called}");
-        let drawn = curve(&title, "", ["match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
+        let note = note(row);
+        let drawn = curve(&title, &note, ["match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
         let cost = cost(row);
         let costly = cost.as_object().is_some_and(|cost| cost.values().any(Value::is_number));
         Some(json!({
@@ -89,7 +90,17 @@ fn ratings(made: &Made, name: &str, catalogue: &Catalogue) -> Vec<Value> {
             "costly": costly, "curve": drawn,
         }))
     };
-    made.scales.iter().zip(pages).filter_map(of).collect()
+    made.scales.iter().zip(pages).zip(names).filter_map(of).collect()
+}
+
+/// What the curve of an agent shows, and why its last number is not the agent's rating.
+fn note(row: &AgentRow) -> String {
+    let Elo { start, k } = Elo::default();
+    let zero = if row.anchored { ", on a scale on which random has 0" } else { "" };
+    format!(
+        "Elo in the order of the matches: it begins at {start} and moves by at most {k} points a match. The rating in the table is made \
+         of all matches at once{zero}. So the two cannot be compared."
+    )
 }
 
 /// What a move of an agent took, where its records tell it: milliseconds, tokens, dollars.

@@ -19,12 +19,12 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     }
     let axis = |title: &str, digits| Axis { title: title.to_owned(), unit: String::new(), digits };
     let series: Series = series.into_iter().map(|(name, points)| (name, thinned(points))).collect();
-    let line = |(at, (name, points)): (usize, &(String, Vec<(f64, f64)>))| Line {
+    let line = |at: usize| Line {
         series: at,
-        name: name.clone(),
-        points: points.iter().map(|&(at, value)| (at, Measure::plain(value, 1))).collect(),
+        name: series[at].0.clone(),
+        points: series[at].1.iter().map(|&(at, value)| (at, Measure::plain(value, 1))).collect(),
     };
-    let lines = Lines { x: axis(x, 0), y: axis(y, digits), lines: series.iter().enumerate().map(line).collect() };
+    let lines = Lines { x: axis(x, 0), y: axis(y, digits), lines: (0..series.len()).map(line).collect() };
     let svg = Kind::named("lines")?.draw(&Data::Lines(lines), title);
     let mut places: Vec<f64> = series.iter().flat_map(|(_, points)| points.iter().map(|(at, _)| *at)).collect();
     places.sort_by(f64::total_cmp);

@@ -15,21 +15,16 @@ pub(super) fn no_page() -> Answer {
 /// For a person: what was looked for, and a word about it. `list` is where there are others.
 pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -> Answer {
     let id = text::clean(id, text::NAME);
-    page(
-        StatusCode::NOT_FOUND,
-        "error.html",
-        false,
-        json!({ "what": what, "id": id, "list": list, "nearest": nearest }),
-    )
+    page(StatusCode::NOT_FOUND, "error.html", json!({ "what": what, "id": id, "list": list, "nearest": nearest }))
 }
 
 /// For a person: a match that is shown when its season is over.
 pub(super) fn hidden(id: &str) -> Answer {
     let id = text::clean(id, text::NAME);
-    page(StatusCode::NOT_FOUND, "error.html", false, json!({ "hidden": true, "id": id, "list": "/matches" }))
+    page(StatusCode::NOT_FOUND, "error.html", json!({ "hidden": true, "id": id, "list": "/matches" }))
 }
 
 /// For a person: the server failed.
 pub(super) fn failure() -> Answer {
-    page(StatusCode::INTERNAL_SERVER_ERROR, "error.html", false, json!({ "failed": true }))
+    page(StatusCode::INTERNAL_SERVER_ERROR, "error.html", json!({ "failed": true }))
 }

@@ -41,14 +41,18 @@ pub(super) async fn page(
         let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
         live = matches::lines(shared, &filter(true), LISTED).await.0;
         recent = matches::lines(shared, &filter(false), LISTED).await.0;
-        ratings = scales(shared, Some(&spec.game)).await.map(|made| made.page["ratings"].clone());
-        for scale in ratings.iter_mut().filter_map(Value::as_array_mut).flatten() {
-            scale["title"] = shared.catalogue.called(scale["string"].as_str().unwrap_or_default()).into();
+        if let Some(made) = scales::made(shared, Some(&spec.game)).await {
+            let mut pages = made.page["ratings"].clone();
+            let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
+            for (scale, name) in pages.as_array_mut().into_iter().flatten().zip(names) {
+                scale["title"] = name.into();
+            }
+            ratings = Some(pages);
         }
     }
     let rules = text::rules(game.page());
     let context = json!({ "id": spec.game, "title": spec.title, "seats": spec.seats, "players": spec.player_range, "chance": spec.chance, "information": spec.information, "dynamics": spec.dynamics, "presets": spec.presets.keys().collect::<Vec<_>>(), "rules": rules, "anchors": spec.anchors, "live": live, "recent": recent, "ratings": ratings, "open": guest.is_some(), "all_rules": query.rules.is_some() });
-    show("game.html", &headers, context)
+    show("game.html", context)
 }
 
 /// The position in which a game begins, as the public sees it; after the first deal, where chance begins.

@@ -25,7 +25,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap) -> Answer {
     for ladder in &mut ladders {
         ladder["title"] = app.0.catalogue.called(ladder["game"].as_str().unwrap_or_default()).into();
     }
-    show("ladders.html", &headers, json!({ "ladders": ladders }))
+    show("ladders.html", json!({ "ladders": ladders }))
 }
 
 pub(super) async fn page(
@@ -44,5 +44,5 @@ pub(super) async fn page(
     };
     table["live"] = matches::told(&app.0, &table["live"]).into();
     table["title"] = app.0.catalogue.called(table["game"].as_str().unwrap_or_default()).into();
-    show("ladder.html", &headers, json!({ "name": name, "table": table, "offset": offset, "lines": LINES }))
+    show("ladder.html", json!({ "name": name, "table": table, "offset": offset, "lines": LINES }))
 }

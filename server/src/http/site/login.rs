@@ -21,13 +21,13 @@ pub(super) struct Next {
     next: String,
 }
 
-pub(super) async fn page(headers: HeaderMap, next: Query<Next>) -> Answer {
-    show("login.html", &headers, json!({ "next": local(&next.next) }))
+pub(super) async fn page(next: Query<Next>) -> Answer {
+    show("login.html", json!({ "next": local(&next.next) }))
 }
 
 /// The page of the login in the place of one that wants a token.
 pub(super) fn ask(at: &str, why: &str) -> Answer {
-    made(StatusCode::UNAUTHORIZED, "login.html", false, json!({ "next": local(at), "why": why }))
+    made(StatusCode::UNAUTHORIZED, "login.html", json!({ "next": local(at), "why": why }))
 }
 
 /// A page of this server, else the front page.

@@ -58,7 +58,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Wante
     let games: Vec<Value> =
         app.0.catalogue.entries().iter().map(|e| json!({ "id": e.game, "title": e.title })).collect();
     let asked = json!({ "game": wanted.game, "agent": wanted.agent, "live": wanted.live, "rated": wanted.rated });
-    show("matches.html", &headers, json!({ "matches": matches, "next": next, "games": games, "asked": asked }))
+    show("matches.html", json!({ "matches": matches, "next": next, "games": games, "asked": asked }))
 }
 
 /// Lines of the list, and what the page after them is asked with.
@@ -144,7 +144,7 @@ pub(super) async fn page(
     let curve = if released { values(&steps.0, &called, game.as_deref()) } else { None };
     let verdict = look.footer.as_ref().map(|footer| words::verdict(footer, &called));
     let context = json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "began": text::minute(&header.started), "called": called, "roles": roles, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": released, "verdict": verdict, "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
-    show("match.html", &headers, context)
+    show("match.html", context)
 }
 
 /// The whole match in the notation of its game, as a file.

@@ -32,7 +32,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     let variants = variants(&app.0.catalogue, spec);
     let named: Vec<&String> = app.0.config.opponents.named.keys().collect();
     let context = json!({ "id": spec.game, "asked": id, "variants": variants, "string": spec.string, "title": spec.title, "seats": spec.seats, "players": spec.players, "levels": levels, "named": named, "agent": grant.default_name(), "prefix": grant.prefix(), "owner": grant.owner });
-    show("play.html", &headers, context)
+    show("play.html", context)
 }
 
 /// The game as it is by default, and its presets: each set of rules once.

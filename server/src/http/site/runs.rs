@@ -7,12 +7,14 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap};
 use axum::response::IntoResponse;
+use ludex_protocol::message::SuiteEntry;
 use ludex_referee::suite::is_word;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, errors, matches, show, text};
 use crate::auth::Scopes;
+use crate::shared::Shared;
 use crate::store::MatchFilter;
 
 /// Matches of a page.
@@ -54,13 +56,28 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Liste
         run["told"] = state(run).into();
         run["title"] = app.0.catalogue.called(run["game"].as_str().unwrap_or_default()).into();
     }
-    let (suites, seasons) = (app.0.hub.offered(), app.0.hub.seasons());
+    let (suites, seasons) = (alone(&app.0), app.0.hub.seasons());
     let season = season.map(|[suite, name]| json!({ "suite": suite, "name": name }));
     show(
         "runs.html",
-        &headers,
         json!({ "suites": suites, "seasons": seasons, "season": season, "runs": runs, "over": over, "next": next }),
     )
+}
+
+/// What one person can play of the suites, the smallest suite first.
+fn alone(shared: &Shared) -> Vec<Value> {
+    let mut suites = shared.hub.offered();
+    suites.sort_by_key(|suite| suite.matches);
+    let told = |suite: SuiteEntry| {
+        let alone = &shared.config.suites.get(&suite.suite)?.alone;
+        (!alone.parts.is_empty()).then(|| {
+            json!({
+                "suite": suite.suite, "title": suite.title, "matches": suite.matches, "season": suite.season, "whole": alone.whole,
+                "parts": alone.parts,
+            })
+        })
+    };
+    suites.into_iter().filter_map(told).collect()
 }
 
 #[derive(Default, Deserialize)]
@@ -87,13 +104,13 @@ pub(super) async fn page(
     let state = state(&about);
     let title = app.0.catalogue.called(about["game"].as_str().unwrap_or_default());
     let format = about["format"].as_str().map(|format| format.replace('_', " "));
+    let own = grant.owner.as_deref().is_some_and(|owner| app.0.hub.has_entrant_of(&run, owner));
     let (overall, figures) = (overall(&about["verdict"]), figures(&about["verdict"]));
     show(
         "run.html",
-        &headers,
         json!({
             "run": run, "about": about, "matches": matches, "next": next, "state": state, "format": format,
-            "title": title,
+            "title": title, "own": own,
             "overall": overall, "figures": figures,
         }),
     )
@@ -130,8 +147,9 @@ pub(super) async fn play(
         None => {}
     }
     let scale = scale.parse::<f64>().ok().filter(|scale| *scale != 1.0);
-    let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "agent": grant.default_name(), "prefix": grant.prefix() });
-    show("enrolled.html", &headers, context)
+    let seats = json!(app.0.hub.seats_of(&run, &suite, &only)).to_string();
+    let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "seats": seats, "agent": grant.default_name(), "prefix": grant.prefix() });
+    show("enrolled.html", context)
 }
 
 /// How a run stands, in words.
@@ -144,19 +162,22 @@ fn state(about: &Value) -> &'static str {
     }
 }
 
-/// What each candidate of a suite did over all parts.
+/// What each candidate of a suite did over all parts that have a score, and how many matches it played in others.
 fn overall(verdict: &Value) -> Vec<Value> {
-    let mut all: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    let mut all: BTreeMap<&str, ([u64; 3], u64)> = BTreeMap::new();
     for row in verdict["parts"].as_array().into_iter().flatten() {
-        let tally = all.entry(row["agent"].as_str().unwrap_or_default()).or_default();
+        let (tally, others) = all.entry(row["agent"].as_str().unwrap_or_default()).or_default();
         for (sum, key) in tally.iter_mut().zip(["wins", "draws", "losses"]) {
+            let sum = if row["score"].is_null() { &mut *others } else { sum };
             *sum += row[key].as_u64().unwrap_or(0);
         }
     }
-    let line = |(agent, [wins, draws, losses]): (&str, [u64; 3])| {
+    let line = |(agent, ([wins, draws, losses], others)): (&str, ([u64; 3], u64))| {
         let matches = wins + draws + losses;
         let share = (matches > 0).then(|| (wins as f64 + draws as f64 / 2.0) / matches as f64);
-        json!({ "agent": agent, "wins": wins, "draws": draws, "losses": losses, "matches": matches, "share": share })
+        json!({
+            "agent": agent, "wins": wins, "draws": draws, "losses": losses, "matches": matches, "share": share, "others": others,
+        })
     };
     all.into_iter().map(line).collect()
 }
@@ -181,12 +202,14 @@ mod tests {
 
     #[test]
     fn a_verdict_is_added_up_by_agent() {
-        let part = |agent: &str, wins: u64, losses: u64| json!({ "part": "p", "agent": agent, "wins": wins, "draws": 1, "losses": losses, "metrics": { "m": { "value": 0.5 } } });
-        let verdict = json!({ "parts": [part("b", 2, 1), part("a", 0, 0), part("b", 3, 0)] });
-        let lines = overall(&verdict);
-        assert_eq!(lines[0], json!({ "agent": "a", "wins": 0, "draws": 1, "losses": 0, "matches": 1, "share": 0.5 }));
-        assert_eq!(lines[1], json!({ "agent": "b", "wins": 5, "draws": 2, "losses": 1, "matches": 8, "share": 0.75 }));
-        assert_eq!(figures(&verdict).len(), 3);
+        let part = |agent: &str, wins: u64, losses: u64, score: Value| json!({ "part": "p", "agent": agent, "wins": wins, "draws": 1, "losses": losses, "score": score, "metrics": { "m": { "value": 0.5 } } });
+        let score = || json!({ "value": 0.5 });
+        let verdict = json!({ "parts": [
+            part("b", 2, 1, score()), part("a", 0, 0, Value::Null), part("b", 3, 0, score()), part("b", 7, 7, Value::Null),
+        ] });
+        let line = |agent, wins, draws, losses, share: Option<f64>, others| json!({ "agent": agent, "wins": wins, "draws": draws, "losses": losses, "matches": wins + draws + losses, "share": share, "others": others });
+        assert_eq!(overall(&verdict), [line("a", 0, 0, 0, None, 1), line("b", 5, 2, 1, Some(0.75), 15)]);
+        assert_eq!(figures(&verdict).len(), 4);
         assert!(overall(&Value::Null).is_empty() && figures(&Value::Null).is_empty());
     }
 }

@@ -32,6 +32,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env.set_auto_escape_callback(|_| AutoEscape::Html);
     env.add_filter("clean", |words: Value| text::clean(&words_of(&words), text::LONG));
     env.add_filter("name", |words: Value| text::clean(&words_of(&words), text::NAME));
+    env.add_filter("cell", |words: Value| Value::from_safe_string(text::cell(&words_of(&words))));
     env.add_filter("when", |ms: Value| i64::try_from(ms).map(text::when).unwrap_or_default());
     env.add_filter("path", |part: Value| text::path(&words_of(&part)));
     for (name, source) in SOURCES {
@@ -47,12 +48,12 @@ fn words_of(value: &Value) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { value.to_string() }
 }
 
-/// Fills a template.
-pub(super) fn render(template: &str, has_cookie: bool, context: Json) -> Result<String, Error> {
+/// Fills a template. `account` says whether a page has a place to log in (`unknown`), to log out (`known`), or neither.
+pub(super) fn render(template: &str, account: &str, context: Json) -> Result<String, Error> {
     let context = Value::from(Serde(context));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());
     let whys = words::WHYS.as_str();
-    TEMPLATES.get_template(template)?.render(context! { script, style, curves, has_cookie, whys, ..context })
+    TEMPLATES.get_template(template)?.render(context! { script, style, curves, account, whys, ..context })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use minijinja::HtmlEscape;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 /// Characters of a name that are shown.
@@ -20,6 +21,13 @@ pub(super) fn clean(text: &str, most: usize) -> String {
         shown.push('…');
     }
     shown
+}
+
+/// A name as HTML for the cell of a table, which may break it after `_` and `=`.
+pub(super) fn cell(name: &str) -> String {
+    // What stands for an escaped character has none of these in it.
+    let escaped = HtmlEscape(&clean(name, LONG)).to_string();
+    ["_", "="].into_iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
 /// A time as `2026-11-23 06:04` in UTC.
@@ -100,6 +108,12 @@ mod tests {
         assert_eq!(clean("a\u{202e}b\u{7}\u{2066}c", 9), "abc");
         assert_eq!(clean(&"x".repeat(10_000), 5), "xxxxx…");
         assert_eq!(path("a b/<é>"), "a%20b%2F%3C%C3%A9%3E");
+    }
+
+    #[test]
+    fn names_are_broken_between_their_words() {
+        assert_eq!(cell("tic_tac_toe"), "tic_<wbr>tac_<wbr>toe");
+        assert_eq!(cell("<b>&\"'\u{202e}_"), "&lt;b&gt;&amp;&quot;&#x27;_<wbr>");
     }
 
     #[test]

@@ -1,0 +1,49 @@
+//! The rating scales that a page shows, and what they are called.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ludex_play::runs::tournament::schedule::PART;
+use ludex_referee::scale::Scale;
+
+use crate::catalogue::Catalogue;
+use crate::ratings::Made;
+use crate::shared::Shared;
+use crate::suites::Suites;
+
+/// How long a page waits for ratings.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// The same where [`MANY`] records are released: to rate them all takes longer than anybody wants to wait.
+const PATIENCE_OF_MANY: Duration = Duration::from_millis(10);
+const MANY: u64 = 1_000;
+
+/// The scales of a game, or of all, if they are made soon enough; else those that were made last, while new ones are made for the
+/// next who asks.
+pub(super) async fn made(shared: &Arc<Shared>, game: Option<&str>) -> Option<Arc<Made>> {
+    let many = shared.store.last_release().await.is_ok_and(|records| records >= MANY);
+    let (maker, of) = (shared.clone(), game.map(str::to_owned));
+    let work = tokio::spawn(async move { maker.ratings.of(&maker.store, of.as_deref()).await });
+    match tokio::time::timeout(if many { PATIENCE_OF_MANY } else { PATIENCE }, work).await {
+        Ok(made) => made.ok()?.inspect_err(|error| tracing::error!("ratings: {error:#}")).ok(),
+        Err(_) => shared.ratings.last(game),
+    }
+}
+
+/// What each scale is called: its game, and the part of a suite that its matches belong to. The scale of all other matches says so
+/// where the game has both.
+pub(super) fn names(scales: &[Scale], catalogue: &Catalogue, suites: &Suites) -> Vec<String> {
+    let name = |scale: &Scale| {
+        let game = catalogue.called(&scale.string);
+        let has_parts = || scales.iter().any(|other| other.string == scale.string && other.part.is_some());
+        match &scale.part {
+            Some(part) => match suites.with_part(part, &scale.string)[..] {
+                [] if part == PART => format!("{game} in tournaments"),
+                [] => format!("{game}, part {part} of a run"),
+                ref of => format!("{game}, part {part} of {}", of.join(" or ")),
+            },
+            None if has_parts() => format!("{game}, outside of runs"),
+            None => game,
+        }
+    };
+    scales.iter().map(name).collect()
+}
