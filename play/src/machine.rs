@@ -322,19 +322,20 @@ impl Match {
         let mut drawn = None;
         self.with_story(|story| {
             let mut position = Follower::new(&*self.setup.game);
-            let mut last = 0;
+            let mut last = None;
             while let Some(transition) = position.next(story.events()) {
                 let heard = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
                 if heard > 0 && left == 0 {
                     break;
                 }
                 left = left.saturating_sub(heard);
-                last = position.at;
+                last = Some(position.at);
                 position.play(transition);
             }
             let view = view_of(&*position.state, to.viewer(), &[MatchView::Picture], Layout::Ludex);
             drawn = view.picture.map(|mut picture| {
-                mark_last(&mut picture.svg, &self.touched_at(story.events(), last));
+                let touched = last.map(|at| self.touched_at(story.events(), at));
+                mark_last(&mut picture.svg, &touched.unwrap_or_default());
                 picture
             });
         });
