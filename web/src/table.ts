@@ -393,7 +393,7 @@ export class Table {
     find('#resign').hidden = true;
     for (const id of this.wish.enrol ? ['#again', '#watch'] : ['#again', '#other', '#watch']) find(id).hidden = false;
     if (this.wish.enrol) this.#next = [];
-    // Who plays by keyboard goes on from here.
+    // Who plays by keyboard continues here.
     const focused = document.activeElement;
     if (focused === document.body || focused?.closest('#board, #choices')) find('#again').focus({ preventScroll: true });
     sessionStorage.removeItem(`ludex:${this.wish.game}`);

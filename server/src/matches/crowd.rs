@@ -15,7 +15,7 @@ const FEW: usize = 10;
 /// Each further one lets the events of a quick match wait this long for each other. A write takes about a hundredth of it, so a crowd
 /// of up to a thousand takes about a hundredth of a core.
 const EACH: Duration = Duration::from_millis(1);
-/// No event waits longer. After a silence of this length an event goes out at once, whoever watches.
+/// No event waits longer. After a silence of this length an event goes out at once.
 const WAIT: Duration = Duration::from_secs(1);
 /// No more events wait.
 const WAITING: usize = 256;

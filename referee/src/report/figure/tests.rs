@@ -344,7 +344,8 @@ fn latex_is_a_table_that_says_what_the_page_says() {
         "{text}"
     );
     assert!(text.contains("Agent & connect\\_four & breakthrough & kuhn\\_poker \\\\\n"), "{text}");
-    assert!(text.contains("random & \\textbf{0.873} & \\underline{0.815} & -- \\\\\n"), "{text}");
+    let random = "random & \\textbf{0.873} {\\scriptsize [0.793, 0.933]} & \\underline{0.815} {\\scriptsize [0.735, 0.875]} & -- \\\\\n";
+    assert!(text.contains(random), "{text}");
     assert!(text.contains("\\textless{}script\\textgreater{}"), "{text}");
     assert!(text.contains("\\hline\nmean & 0.500 & 0.250 & 0.000 \\\\\n"), "{text}");
     assert_eq!(

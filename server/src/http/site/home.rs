@@ -12,7 +12,7 @@ use super::{Answer, App, admitted, matches, show};
 use crate::store::MatchFilter;
 
 /// What games are played with, to search for.
-const MATERIALS: [&str; 5] = ["cards", "dice", "tiles", "board", "words"];
+const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
 /// How often the rules of a game name what it is played with.
 const NAMED: usize = 3;
 
@@ -53,8 +53,11 @@ pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {
 
 /// What a game is played with, by its rules: the first that they name more than in passing.
 fn material(rules: &str) -> Option<&'static str> {
-    let words = || rules.split(|c: char| !c.is_alphabetic());
-    MATERIALS.into_iter().find(|material| words().filter(|word| word.eq_ignore_ascii_case(material)).count() >= NAMED)
+    let named = |names: &[&str]| {
+        let words = rules.split(|c: char| !c.is_alphabetic());
+        words.filter(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name))).count()
+    };
+    MATERIALS.into_iter().find(|names| named(names) >= NAMED).map(|names| names[0])
 }
 
 #[cfg(test)]
