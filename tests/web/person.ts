@@ -36,8 +36,10 @@ export const keys: Hands = {
         return page.keyboard.press('Enter');
       } else {
         const [across, along] = [dx > 0 ? 'ArrowRight' : 'ArrowLeft', dy > 0 ? 'ArrowDown' : 'ArrowUp'];
-        // Each second try goes the shorter way, should the longer one be barred.
-        await page.keyboard.press((Math.abs(dx) > Math.abs(dy)) === (n % 5 < 4) ? across : along);
+        // Each fifth try goes the shorter way, should the longer one be barred; but not where there is nothing left to go.
+        const [wide, high] = [Math.abs(dx), Math.abs(dy)];
+        const longer = n % 5 < 4 || Math.min(wide, high) < 1;
+        await page.keyboard.press((wide > high) === longer ? across : along);
       }
     }
     throw new Error(`${target} cannot be reached by keyboard`);
