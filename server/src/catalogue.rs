@@ -7,6 +7,11 @@ use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, 
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
 
+/// What games are played with, to search for.
+const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
+/// How often the rules of a game name what it is played with.
+const NAMED: usize = 3;
+
 /// The games of one server.
 #[derive(Clone)]
 pub struct Catalogue {
@@ -14,6 +19,8 @@ pub struct Catalogue {
     entries: Vec<GameEntry>,
     /// The canonical string of each game with its default parameters, by its id.
     usual: BTreeMap<&'static str, String>,
+    /// What each game is played with, by its id.
+    materials: BTreeMap<&'static str, &'static str>,
 }
 
 impl Catalogue {
@@ -34,7 +41,9 @@ impl Catalogue {
             })
         };
         let usual = |e: &Entry| Some((e.id, e.load(&Params::new()).ok()?.spec().string.clone()));
+        let played_with = |e: &Entry| Some((e.id, material(e.load(&Params::new()).ok()?.page())?));
         Catalogue {
+            materials: games.iter().filter_map(played_with).collect(),
             entries: games.iter().filter_map(entry).collect(),
             usual: games.iter().filter_map(usual).collect(),
             games,
@@ -56,6 +65,11 @@ impl Catalogue {
     /// Every game with its default parameters.
     pub fn entries(&self) -> &[GameEntry] {
         &self.entries
+    }
+
+    /// What a game is played with, where its rules name that more than in passing.
+    pub(crate) fn material(&self, id: &str) -> Option<&'static str> {
+        self.materials.get(id).copied()
     }
 
     /// A canonical game string as people are told it: the title, and the parameters that are not the usual ones.
@@ -92,6 +106,15 @@ impl Default for Catalogue {
     fn default() -> Self {
         Catalogue::new(Games::builtin())
     }
+}
+
+/// What a game is played with, by its rules: the first that they name more than in passing.
+fn material(rules: &str) -> Option<&'static str> {
+    let named = |names: &[&str]| {
+        let words = rules.split(|c: char| !c.is_alphabetic());
+        words.filter(|word| names.iter().any(|name| word.eq_ignore_ascii_case(name))).count()
+    };
+    MATERIALS.into_iter().find(|names| named(names) >= NAMED).map(|names| names[0])
 }
 
 /// The id in a game string.
@@ -132,6 +155,27 @@ fn matches(f: &GameFilter, e: &GameEntry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn games_are_found_by_what_they_are_played_with() {
+        let catalogue = Catalogue::default();
+        let of = |id: &str| catalogue.material(id);
+        for (wanted, ids) in [
+            (
+                "cards",
+                &["battle_cards", "fight_the_landlord", "hanabi", "kuhn_poker", "leduc_poker", "texas_holdem"][..],
+            ),
+            ("dice", &["liars_dice", "pig"]),
+            ("tiles", &["mcr_mahjong"]),
+            ("board", &["chess", "connect_four", "go", "reversi", "tic_tac_toe"]),
+            ("words", &["undercover"]),
+        ] {
+            for id in ids {
+                assert_eq!(of(id), Some(wanted), "{id}");
+            }
+        }
+        assert_eq!(of("nim"), None);
+    }
 
     #[test]
     fn a_game_is_called_by_its_title_and_what_is_not_usual() {

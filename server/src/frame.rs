@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use ludex_protocol::message::SeatView;
 use ludex_protocol::{Encoding, ServerMessage};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
@@ -56,6 +57,19 @@ impl Broadcast {
         Broadcast { message, packed: OnceLock::new(), json: OnceLock::new() }
     }
 
+    /// Whether it shows a picture.
+    pub(crate) fn pictured(&self) -> bool {
+        matches!(&self.message, ServerMessage::Event(event) if event.view.as_ref().is_some_and(|view| view.picture.is_some()))
+    }
+
+    /// Leaves out its picture. It was not encoded before.
+    pub(crate) fn leave_out_picture(&mut self) {
+        let ServerMessage::Event(event) = &mut self.message else { return };
+        let mut view = event.view.take().unwrap_or_default();
+        view.picture = None;
+        event.view = Some(view).filter(|view| *view != SeatView::default());
+    }
+
     /// The event in an encoding; `None` if it cannot be written.
     pub(crate) fn frame(&self, encoding: Encoding) -> Option<Frame> {
         let made = match encoding {
@@ -75,9 +89,37 @@ impl Broadcast {
 
 #[cfg(test)]
 mod tests {
-    use ludex_protocol::message::Queued;
+    use ludex_protocol::message::{Event, EventKind, PictureView, Queued};
 
     use super::*;
+
+    #[test]
+    fn an_event_is_told_without_its_picture() {
+        let view = SeatView { picture: Some(PictureView::default()), ..SeatView::default() };
+        let of = |view: SeatView| {
+            let kind = EventKind::Phase { phase: "talk".into() };
+            Broadcast::new(ServerMessage::Event(Box::new(Event {
+                seq: 1,
+                match_id: "m".into(),
+                kind,
+                view: Some(view),
+            })))
+        };
+        for (view, left) in [
+            (view.clone(), None),
+            (
+                SeatView { text: Some("t".into()), ..view },
+                Some(SeatView { text: Some("t".into()), ..SeatView::default() }),
+            ),
+        ] {
+            let mut event = of(view);
+            assert!(event.pictured());
+            event.leave_out_picture();
+            assert!(!event.pictured());
+            let ServerMessage::Event(event) = event.message else { panic!("an event") };
+            assert_eq!((event.seq, event.view), (1, left));
+        }
+    }
 
     #[test]
     fn a_broadcast_is_encoded_once() {

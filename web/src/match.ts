@@ -191,8 +191,8 @@ class Page {
     if (svg !== undefined) this.#pictures.set(this.#last, Promise.resolve(svg));
     if (!follows) return this.#count();
     this.#at = this.#last;
+    if (step) say(words(event, this.#names));
     if (svg === undefined) return;
-    say(words(event, this.#names));
     this.#mark();
     show(this.#board, svg);
   }

@@ -89,7 +89,12 @@ impl Crowd {
             if let (MatchFrame::Event(event), false) = (&mut frame, audience.views.is_empty()) {
                 event.view = Some(machine.spectator_view(to, &audience.views));
             }
-            audience.waiting.push(Arc::new(Broadcast::new(frame.into())));
+            let event = Broadcast::new(frame.into());
+            // Of events that go out together only the last one has a picture: all of them would be megabytes.
+            if let (true, Some(before)) = (event.pictured(), audience.waiting.last_mut().and_then(Arc::get_mut)) {
+                before.leave_out_picture();
+            }
+            audience.waiting.push(Arc::new(event));
         }
         self.send_if_due();
     }
