@@ -321,7 +321,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     likely.filter(|&(like, _)| like > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// What follows "there is no X": the nearest of the names that there are, and all of them. Empty where there are none.
+/// The end of an error about an unknown name: the nearest known name, and all known names. Empty if none is known.
 pub fn instead(got: &str, known: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     if names.is_empty() {

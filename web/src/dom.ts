@@ -42,6 +42,16 @@ export function say(words: string, instead = false): void {
   }, TOGETHER_MS);
 }
 
+/** Puts text on the clipboard, which the button then says. Where a page may not do that, the text is selected. */
+export async function copy(button: HTMLElement, text: string, shown: Element): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+  } catch {
+    getSelection()?.selectAllChildren(shown);
+  }
+}
+
 /** The address of the WebSocket of this server. */
 export function address(): string {
   return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`;

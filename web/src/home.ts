@@ -1,6 +1,6 @@
 // The front page: search, and lines to copy.
 
-import { find } from './dom.js';
+import { copy, find } from './dom.js';
 
 export function home(): void {
   const search = find<HTMLInputElement>('#search');
@@ -18,14 +18,7 @@ export function home(): void {
   search.addEventListener('input', show);
   show();
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
-    button.addEventListener('click', async () => {
-      const text = find('pre', button.parentElement!).textContent ?? '';
-      try {
-        await navigator.clipboard.writeText(text);
-        button.textContent = 'Copied';
-      } catch {
-        getSelection()?.selectAllChildren(find('pre', button.parentElement!));
-      }
-    });
+    const lines = find('pre', button.parentElement!);
+    button.addEventListener('click', () => copy(button, lines.textContent ?? '', lines));
   }
 }

@@ -5,7 +5,7 @@ import type {
 } from '../../clients/typescript/src/messages.js';
 import { Session } from '../../clients/typescript/src/session.js';
 import { type Choice, show, Touch } from './board.js';
-import { address, find, make, say } from './dom.js';
+import { address, copy, find, make, say } from './dom.js';
 import { isStep, line, namesOf, rolesOf, verdict, words } from './story.js';
 import { invitation, type Wish } from './wish.js';
 
@@ -157,12 +157,10 @@ export class Table {
     if (!this.wish.queue?.startsWith('f-')) return this.#tell('Waiting for somebody else …');
     if (this.wish.invited) return this.#tell('Waiting for your friend …');
     const link = invitation(this.wish);
-    const copy = make('button', 'Copy', { type: 'button' });
-    copy.addEventListener('click', async () => {
-      await navigator.clipboard.writeText(link);
-      copy.textContent = 'Copied';
-    });
-    this.#tell('Send this link to your friend, and wait here: ', make('a', link, { href: link, id: 'link' }), ' ', copy);
+    const shown = make('a', link, { href: link, id: 'link' });
+    const button = make('button', 'Copy', { type: 'button' });
+    button.addEventListener('click', () => copy(button, link, shown));
+    this.#tell('Send this link to your friend, and wait here: ', shown, ' ', button);
   }
 
   #heard(message: EventMessage): void {

@@ -269,3 +269,21 @@ fn level(report: &Report, scale: &Scale, name: &str) -> Option<Measure> {
     let level = results.filter_map(|result| Some((result.level?, result.tally.games()))).max()?;
     Some(Measure::plain(level.0.into(), level.1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_says_over_how_many_parts_it_is_where_agents_differ() {
+        let column = |name: &str| Column { name: name.to_owned(), ..Column::default() };
+        let mut columns = vec![column("NRA"), column("Elo")];
+        let of = |value, n| Some(Measure::plain(value, n));
+        let mut cells = vec![vec![of(0.5, 10), of(1500.0, 3)], vec![of(0.25, 7), of(1400.0, 3)], vec![None, None]];
+        add_parts(&mut columns, &mut cells);
+        assert_eq!(columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["NRA", "Parts", "Elo"]);
+        assert_eq!(cells[0], [of(0.5, 10), of(10.0, 10), of(1500.0, 3)]);
+        assert_eq!(cells[1], [of(0.25, 7), of(7.0, 7), of(1400.0, 3)]);
+        assert_eq!(cells[2], [None, None, None]);
+    }
+}

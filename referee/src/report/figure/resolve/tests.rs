@@ -194,3 +194,18 @@ fn a_number_is_taken_from_another_and_stands_for_some_parts_only() {
         assert_eq!(both.at(0, 2).unwrap().value, (want[0] + want[1]) / 2.0);
     });
 }
+
+#[test]
+fn a_series_has_the_same_place_on_all_pages() {
+    let page = |names: &[&str]| {
+        let lines = names.iter().map(|name| Line { name: (*name).to_owned(), ..Line::default() });
+        Page { name: String::new(), data: Data::Lines(Lines { lines: lines.collect(), ..Lines::default() }) }
+    };
+    let mut pages = [page(&["one", "two"]), page(&["two", "three"]), page(&["one"])];
+    number_series(&mut pages);
+    let places = pages.map(|page| match page.data {
+        Data::Lines(data) => data.lines.iter().map(|line| line.series).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(places, [vec![0, 1], vec![1, 2], vec![0]]);
+}
