@@ -5,15 +5,15 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_agents::build;
-use ludex_env::{AgentKey, Ask, DynState, GameRef, Outcomes, Stream, Turn, games, load};
+use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, Outcomes, Stream, ToMove, games, load};
 
 /// Measured besides the defaults of every game.
 const MORE: &[&str] = &["go(board_size=9)"];
 
 /// The first position in which a seat acts.
 fn first_decision(game: &GameRef) -> Box<dyn DynState> {
-    let (mut state, mut rng, mut outcomes) = (game.start(), Stream::named("bench"), Outcomes::new());
-    while state.turn() == Turn::Chance {
+    let (mut state, mut rng, mut outcomes) = (game.start(), Stream::from_text("bench"), Outcomes::new());
+    while state.turn() == ToMove::Chance {
         state.chance(&mut outcomes);
         let a = rng.pick(&outcomes).expect("chance has outcomes");
         state.play_chance(a).expect("an outcome plays");
@@ -35,7 +35,7 @@ fn mcts(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new(string, sims), |b| {
                 b.iter(|| {
                     turn += 1;
-                    let ask = Ask::on_state(&*state, seat, turn, &legal, AgentKey::Own(&[7; 32]));
+                    let ask = MoveRequest::on_state(&*state, seat, turn, &legal, AgentKey::Own(&[7; 32]));
                     agent.act(&ask, None).expect("mcts answers")
                 });
             });

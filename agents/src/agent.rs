@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use ludex_env::draw::{Key, key};
-use ludex_env::{Action, AgentKey, Ask, DynState, Policy, Seat};
+use ludex_env::{Action, AgentKey, DynState, MoveRequest, Policy, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::record::Notes;
 
@@ -14,7 +14,7 @@ use crate::error::AgentError;
 
 /// An agent's move, and its notes on it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct MoveReply {
     /// Its move; `None`: it gives up.
     pub mv: Option<Move>,
     /// Notes for the record, possibly empty. Agents of this crate put `sims`, `value`, `nodes`, `depth`, `cut` and the
@@ -22,10 +22,10 @@ pub struct Answer {
     pub notes: Notes,
 }
 
-impl Answer {
+impl MoveReply {
     /// A move without notes.
     pub fn new(mv: Move) -> Self {
-        Answer { mv: Some(mv), notes: Notes::default() }
+        MoveReply { mv: Some(mv), notes: Notes::default() }
     }
 
     /// A legal action without notes.
@@ -35,7 +35,7 @@ impl Answer {
 
     /// Giving up.
     pub fn resign() -> Self {
-        Answer { mv: None, notes: Notes::default() }
+        MoveReply { mv: None, notes: Notes::default() }
     }
 
     /// Adds a note under a name for which [`Notes`] does not have a field.
@@ -69,10 +69,10 @@ pub trait Agent: Send + Sync {
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) when the agent cannot answer: the fault is the agent's.
     /// [`ErrorKind::Late`](crate::ErrorKind::Late) when the deadline comes before its answer.
     /// [`ErrorKind::Infrastructure`](crate::ErrorKind::Infrastructure) when what it needs (an endpoint, a network) fails.
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError>;
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError>;
 
     /// Whether it looks at the true state ([`Ask::peek`]), which hosts allow in unrated episodes only.
-    fn peeks(&self) -> bool {
+    fn needs_full_state(&self) -> bool {
         false
     }
 
@@ -83,18 +83,18 @@ pub trait Agent: Send + Sync {
 
     /// Whether [`Agent::act`] waits for something other than its own computing: a program, an endpoint, a person. Hosts
     /// give such an agent a thread of its own, never one of a pool that computes.
-    fn waits(&self) -> bool {
+    fn is_io_bound(&self) -> bool {
         false
     }
 
     /// Whether it gathers the questions of many episodes and answers them together, maybe hours later. A host asks it about as
     /// many episodes at a time as it can, and sets no limit for a move; where there must be one, it refuses the agent.
-    fn gathers(&self) -> bool {
+    fn is_batched(&self) -> bool {
         false
     }
 
     /// Whether it reads [`Ask::past`]. A host need not keep the moves of an episode for agents that do not.
-    fn reads_past(&self) -> bool {
+    fn needs_history(&self) -> bool {
         false
     }
 
@@ -115,9 +115,9 @@ pub trait Agent: Send + Sync {
 ///
 /// # Errors
 /// As [`Agent::act`].
-pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Result<Answer, AgentError> {
+pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Result<MoveReply, AgentError> {
     let legal = state.legal_list(seat);
-    agent.act(&Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))), None)
+    agent.act(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))), None)
 }
 
 /// The key that a seed stands for: SHA-256 of `ludex.v1:agent-seed:N`.
@@ -133,7 +133,7 @@ pub struct InProcess(pub Arc<dyn Agent>);
 pub const NO_ACTION: Action = Action::MAX;
 
 impl Policy for InProcess {
-    fn choose(&self, ask: &Ask<'_>) -> Action {
+    fn choose(&self, ask: &MoveRequest<'_>) -> Action {
         let Ok(answer) = self.0.act(ask, None) else { return NO_ACTION };
         let action = match &answer.mv {
             Some(Move::Text(text)) => ask.view().parse(ask.seat, ask.legal, text),
@@ -143,7 +143,7 @@ impl Policy for InProcess {
     }
 
     fn peeks(&self) -> bool {
-        self.0.peeks()
+        self.0.needs_full_state()
     }
 }
 
@@ -151,9 +151,9 @@ impl Policy for InProcess {
 /// agent is as the old one: wrappers are made by this function, so that none forgets to pass on what it does not change.
 pub fn wrap<F>(agent: Arc<dyn Agent>, act: F) -> Wrapped<F>
 where
-    F: Fn(&dyn Agent, &Ask<'_>, Option<Instant>) -> Result<Answer, AgentError> + Send + Sync,
+    F: Fn(&dyn Agent, &MoveRequest<'_>, Option<Instant>) -> Result<MoveReply, AgentError> + Send + Sync,
 {
-    Wrapped { reads_past: agent.reads_past(), agent, act }
+    Wrapped { reads_past: agent.needs_history(), agent, act }
 }
 
 /// What [`wrap`] makes.
@@ -174,29 +174,29 @@ impl<F> Wrapped<F> {
 #[warn(clippy::missing_trait_methods)]
 impl<F> Agent for Wrapped<F>
 where
-    F: Fn(&dyn Agent, &Ask<'_>, Option<Instant>) -> Result<Answer, AgentError> + Send + Sync,
+    F: Fn(&dyn Agent, &MoveRequest<'_>, Option<Instant>) -> Result<MoveReply, AgentError> + Send + Sync,
 {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         (self.act)(&*self.agent, ask, deadline)
     }
 
-    fn peeks(&self) -> bool {
-        self.agent.peeks()
+    fn needs_full_state(&self) -> bool {
+        self.agent.needs_full_state()
     }
 
     fn reproducible(&self) -> bool {
         self.agent.reproducible()
     }
 
-    fn waits(&self) -> bool {
-        self.agent.waits()
+    fn is_io_bound(&self) -> bool {
+        self.agent.is_io_bound()
     }
 
-    fn gathers(&self) -> bool {
-        self.agent.gathers()
+    fn is_batched(&self) -> bool {
+        self.agent.is_batched()
     }
 
-    fn reads_past(&self) -> bool {
+    fn needs_history(&self) -> bool {
         self.reads_past
     }
 

@@ -3,7 +3,6 @@
 use crate::spec::AgentEntry;
 
 pub mod bargaining;
-mod deal;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
 pub mod free_style;
@@ -16,6 +15,7 @@ pub mod mcr_mahjong;
 pub mod negotiation;
 pub mod pig;
 mod plans;
+mod shared_pool;
 mod sharing;
 pub mod texas_holdem;
 pub mod undercover;

@@ -4,14 +4,14 @@ use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::erased::DynView;
-use ludex_env::{Ask, GameRef, Viewer};
+use ludex_env::dyn_state::DynView;
+use ludex_env::{GameRef, MoveRequest, Viewer};
 use ludex_protocol::{Move, Refusal};
 use parking_lot::Mutex;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::reading::understand;
+use crate::parse_move::parse_move;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new("human", "you, at this terminal", build).class(AgentClass::Person);
@@ -82,7 +82,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
     }
 
     /// The move that is typed; `None` for a resignation.
-    fn talk(&self, ask: &Ask<'_>) -> io::Result<Option<Move>> {
+    fn talk(&self, ask: &MoveRequest<'_>) -> io::Result<Option<Move>> {
         let mut io = self.io.lock();
         let (reader, writer) = &mut *io;
         let view = ask.view();
@@ -116,22 +116,22 @@ impl<R: BufRead, W: Write> Human<R, W> {
 }
 
 impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("human: the terminal failed: {e}")))?;
-        Ok(mv.map_or_else(Answer::resign, Answer::new))
+        Ok(mv.map_or_else(MoveReply::resign, MoveReply::new))
     }
 
     fn reproducible(&self) -> bool {
         false
     }
 
-    fn waits(&self) -> bool {
+    fn is_io_bound(&self) -> bool {
         true
     }
 }
 
 /// The legal moves: in one line, or where a move holds commas, each in a line of its own with its id.
-fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
+fn names(ask: &MoveRequest<'_>, view: &dyn DynView) -> String {
     let texts: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
     let lines = texts.iter().any(|text| text.contains(", "));
     let name = |(text, &a): (String, &ludex_env::Action)| match (lines, view.gloss(ask.seat, a)) {
@@ -144,7 +144,7 @@ fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
 }
 
 /// The move that a line means, in the game's own reading, or the game's reason why it is not a move.
-fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
+fn read(ask: &MoveRequest<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
     if let Some(a) = view.parse(ask.seat, ask.legal, text) {
         return Ok(Move::Id(a.into()));
     }
@@ -153,7 +153,7 @@ fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
         Ok(document @ serde_json::Value::Object(_)) => Move::Document(document),
         _ => Move::Text(text.to_owned()),
     };
-    understand(ask, view, &given)
+    parse_move(ask, view, &given)
 }
 
 #[cfg(test)]

@@ -4,20 +4,20 @@
 //! notation. One [`act`](Agent::act) is one attempt: an answer without a move goes to the rules as text, they refuse it, and
 //! the next attempt shows why. What goes wrong on the way to the model (network, key, limits) is nobody's loss.
 
-mod after;
-mod answer;
 mod api;
 mod batch;
 mod call;
 mod chat;
 mod endpoint;
 mod forecast;
-mod gate;
 mod http;
+mod limiter;
+mod manual;
 mod model;
-mod page;
+mod parse_answer;
 mod position;
 mod probe;
+mod prompt_preview;
 mod prompting;
 mod prompts;
 mod settings;
@@ -27,21 +27,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::draw::key;
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 use ludex_protocol::record::Notes;
 
-pub use after::{Prompt, Question, Way, prompt, reached};
-pub use api::{Message, Role};
+pub use api::{ChatMessage, ChatRole};
 pub use call::Call;
 pub use forecast::{Forecast, forecast};
 pub use model::typical_out_tokens;
 pub use probe::{Probe, ProbeCall, hello, probe};
+pub use prompt_preview::{PositionQuery, Prompt, Way, prompt, resolve_path};
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
-use call::Asking;
+use call::MoveAttempt;
 use endpoint::Endpoint;
 use model::{Llm, NAME, read};
 use prompts::{Prompts, Wants};
@@ -80,9 +80,9 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 impl Agent for Llm {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
-        let mut asking = Asking::new(self, ask, &*view, deadline);
+        let mut asking = MoveAttempt::new(self, ask, &*view, deadline);
         let said = prompting::choose(&mut asking)?;
         let reading = said.reading;
         let (verdict, mut emotion) = (reading.verdict, reading.emotion);
@@ -96,7 +96,7 @@ impl Agent for Llm {
             analysis: reading.analysis.clone().filter(|_| wanted),
             ..Notes::default()
         };
-        let answer = Answer { mv: Some(reading.into_move()), notes };
+        let answer = MoveReply { mv: Some(reading.into_move()), notes };
         // The digest binds what was asked and answered to the record.
         let answer = answer.note("calls", asking.calls).note("verdict", verdict).note(DIGEST, asking.digest());
         Ok(match asking.usd {
@@ -109,15 +109,15 @@ impl Agent for Llm {
         false
     }
 
-    fn waits(&self) -> bool {
+    fn is_io_bound(&self) -> bool {
         true
     }
 
-    fn reads_past(&self) -> bool {
+    fn needs_history(&self) -> bool {
         self.prompts.wording.history > 0 || self.endpoint.settings.stub
     }
 
-    fn gathers(&self) -> bool {
+    fn is_batched(&self) -> bool {
         self.endpoint.settings.batch.is_some()
     }
 }
@@ -127,7 +127,7 @@ impl Agent for Llm {
 ///
 /// # Errors
 /// A spec of another agent, or one that does not fit the game.
-pub fn render(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>) -> Result<Vec<Message>, AgentError> {
+pub fn render(spec: &AgentSpec, game: &GameRef, ask: &MoveRequest<'_>) -> Result<Vec<ChatMessage>, AgentError> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
     let task = prompting::first(&settings.wording);

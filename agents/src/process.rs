@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 use ludex_protocol::Refusal;
 
-pub use fault::Fault;
+pub use fault::ProcessFault;
 
 use crate::refusal::bad_value;
-use crate::sandbox::{self, Role, Room};
+use crate::sandbox::{self, Room, SandboxRole};
 
 /// How much of standard error is kept.
 const ERRORS: usize = 16 << 10;
@@ -32,7 +32,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// What a program may use as long as it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Bytes of memory.
     pub memory: u64,
     /// Bytes of one answer.
@@ -47,9 +47,9 @@ pub struct Limits {
     pub folder: u64,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     fn default() -> Self {
-        Limits { memory: 1 << 30, output: 1 << 20, threads: 256, file: 16 << 20, files: 1000, folder: 128 << 20 }
+        ProcessLimits { memory: 1 << 30, output: 1 << 20, threads: 256, file: 16 << 20, files: 1000, folder: 128 << 20 }
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Program {
     /// Whether it runs in the sandbox. If not, it may do whatever the host may.
     pub sandboxed: bool,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
 }
 
 impl Program {
@@ -97,19 +97,19 @@ impl Program {
             let allowed = "a program and its arguments, quoted as in a shell";
             return Err(bad_value("cmd", line, allowed));
         }
-        Ok(Program { argv, sandboxed: true, limits: Limits::default() })
+        Ok(Program { argv, sandboxed: true, limits: ProcessLimits::default() })
     }
 
     /// Starts it.
     ///
     /// # Errors
     /// [`Fault::NotStarted`]: the program, or a sandbox for it, is missing.
-    pub fn start(&self) -> Result<Process, Fault> {
-        self.start_as(&Role::Player)
+    pub fn start(&self) -> Result<Process, ProcessFault> {
+        self.start_as(&SandboxRole::Player)
     }
 
-    pub(crate) fn start_as(&self, role: &Role<'_>) -> Result<Process, Fault> {
-        let not_started = |why: String| Fault::NotStarted { program: self.argv.join(" "), why };
+    pub(crate) fn start_as(&self, role: &SandboxRole<'_>) -> Result<Process, ProcessFault> {
+        let not_started = |why: String| ProcessFault::NotStarted { program: self.argv.join(" "), why };
         let (mut command, room) = if self.sandboxed {
             let (command, room) =
                 sandbox::command(&self.argv, role, self.limits.memory, self.limits.file).map_err(not_started)?;
@@ -158,7 +158,7 @@ pub struct Process {
     charged: Duration,
     stopped: bool,
     /// Why it was ended. Every later question gets the same fault.
-    fault: Option<Fault>,
+    fault: Option<ProcessFault>,
     /// Where it runs, if it is sandboxed.
     room: Option<Room>,
     /// When the folder's files were counted.
@@ -204,7 +204,7 @@ impl Process {
     ///
     /// # Errors
     /// Why the line is missing. The program is ended, and every later question gets the same fault.
-    pub fn line(&mut self, allowance: &Allowance) -> Result<String, Fault> {
+    pub fn line(&mut self, allowance: &Allowance) -> Result<String, ProcessFault> {
         self.read(allowance, |bytes, ended| match bytes.iter().position(|&b| b == b'\n') {
             Some(end) => Some(end + 1),
             // The last line may lack its end.
@@ -217,10 +217,10 @@ impl Process {
     ///
     /// # Errors
     /// As [`line`](Process::line).
-    pub fn rest(&mut self, allowance: &Allowance) -> Result<String, Fault> {
+    pub fn rest(&mut self, allowance: &Allowance) -> Result<String, ProcessFault> {
         let text = self.read(allowance, |bytes, ended| ended.then_some(bytes.len()))?;
         match self.farewell() {
-            Fault::Exited { code: Some(0), .. } | Fault::Closed => Ok(text),
+            ProcessFault::Exited { code: Some(0), .. } | ProcessFault::Closed => Ok(text),
             fault => Err(self.end(fault)),
         }
     }
@@ -230,7 +230,7 @@ impl Process {
     ///
     /// # Errors
     /// As [`line`](Process::line).
-    pub fn until(&mut self, mark: &str, allowance: &Allowance) -> Result<(String, bool), Fault> {
+    pub fn until(&mut self, mark: &str, allowance: &Allowance) -> Result<(String, bool), ProcessFault> {
         let marks = |line: &[u8]| line.trim_ascii() == mark.as_bytes();
         let text = self.read(allowance, |bytes, ended| {
             let mut lines = bytes.split_inclusive(|&b| b == b'\n');
@@ -246,7 +246,7 @@ impl Process {
             return Ok((text[..end].to_owned(), true));
         }
         match self.farewell() {
-            Fault::Exited { code: Some(0), .. } | Fault::Closed => Ok((text, false)),
+            ProcessFault::Exited { code: Some(0), .. } | ProcessFault::Closed => Ok((text, false)),
             fault => Err(self.end(fault)),
         }
     }
@@ -273,7 +273,7 @@ impl Process {
         &mut self,
         allowance: &Allowance,
         complete: impl Fn(&[u8], bool) -> Option<usize>,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, ProcessFault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -292,7 +292,7 @@ impl Process {
                 Some(n) => Some(Ok(inner.bytes.drain(..n).collect())),
                 // Nothing more can come; how it ended is asked below.
                 None if inner.ended => Some(Err(None)),
-                None if inner.bytes.len() > limit => Some(Err(Some(Fault::Flood { limit }))),
+                None if inner.bytes.len() > limit => Some(Err(Some(ProcessFault::Flood { limit }))),
                 None => None,
             };
             drop(inner);
@@ -313,18 +313,18 @@ impl Process {
     }
 
     /// The limit that the program has passed, if any. A program that has answered is charged and can no longer be late.
-    fn over(&mut self, allowance: &Allowance, begun: Instant, answered: bool) -> Option<Fault> {
+    fn over(&mut self, allowance: &Allowance, begun: Instant, answered: bool) -> Option<ProcessFault> {
         let limits = self.program.limits;
         if let Some(usage) = system::usage(&self.child) {
             let used = usage.cpu.saturating_sub(self.charged);
             if let Some(limit) = allowance.cpu.filter(|limit| used > *limit) {
-                return Some(Fault::Cpu { limit });
+                return Some(ProcessFault::Cpu { limit });
             }
             if usage.memory > limits.memory {
-                return Some(Fault::Memory { limit: limits.memory });
+                return Some(ProcessFault::Memory { limit: limits.memory });
             }
             if usage.threads > limits.threads {
-                return Some(Fault::Threads { limit: limits.threads });
+                return Some(ProcessFault::Threads { limit: limits.threads });
             }
             if answered {
                 self.charged = usage.cpu;
@@ -333,49 +333,49 @@ impl Process {
         if let Some(Room { folder, .. }) = &self.room
             && (answered || self.counted.elapsed() > COUNT)
         {
-            let held = folder.held(self.child.id(), limits.files, limits.file);
+            let held = folder.usage(self.child.id(), limits.files, limits.file);
             self.counted = Instant::now();
             if held.files > limits.files || held.bytes > limits.folder {
-                return Some(Fault::Disk { files: limits.files, bytes: limits.folder });
+                return Some(ProcessFault::Disk { files: limits.files, bytes: limits.folder });
             }
         }
-        (!answered && begun.elapsed() > allowance.wall).then_some(Fault::Wall { limit: allowance.wall })
+        (!answered && begun.elapsed() > allowance.wall).then_some(ProcessFault::Wall { limit: allowance.wall })
     }
 
     /// How a program ended after its output ended, or that it still runs in silence.
-    fn farewell(&mut self) -> Fault {
+    fn farewell(&mut self) -> ProcessFault {
         let begun = Instant::now();
         loop {
             if let Some(end) = system::ended(&mut self.child) {
                 let said = sandbox::refusal(end.code, || self.errors());
                 let (code, signal) = (end.code, end.signal);
                 return match said {
-                    Some(why) => Fault::NotStarted { program: self.program.argv.join(" "), why },
-                    None => Fault::Exited { code, signal },
+                    Some(why) => ProcessFault::NotStarted { program: self.program.argv.join(" "), why },
+                    None => ProcessFault::Exited { code, signal },
                 };
             }
             if begun.elapsed() > FAREWELL {
-                return Fault::Closed;
+                return ProcessFault::Closed;
             }
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    fn text(&mut self, mut bytes: Vec<u8>) -> Result<String, Fault> {
+    fn text(&mut self, mut bytes: Vec<u8>) -> Result<String, ProcessFault> {
         if bytes.ends_with(b"\n") {
             bytes.pop();
         }
         if bytes.ends_with(b"\r") {
             bytes.pop();
         }
-        String::from_utf8(bytes).map_err(|_| self.end(Fault::NotText))
+        String::from_utf8(bytes).map_err(|_| self.end(ProcessFault::NotText))
     }
 
     /// Ends the program for good.
-    fn end(&mut self, fault: Fault) -> Fault {
+    fn end(&mut self, fault: ProcessFault) -> ProcessFault {
         // The kernel may have been faster than the host.
         let over = self.room.as_ref().and_then(|room| room.group.as_ref()).is_some_and(|group| group.is_over());
-        let fault = if over { Fault::Memory { limit: self.program.limits.memory } } else { fault };
+        let fault = if over { ProcessFault::Memory { limit: self.program.limits.memory } } else { fault };
         system::end(&mut self.child);
         self.input = None;
         self.fault.insert(fault).clone()
@@ -481,7 +481,7 @@ mod tests {
 
     fn shell(script: &str) -> Process {
         let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-        Program { argv, sandboxed: false, limits: Limits::default() }.start().unwrap()
+        Program { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap()
     }
 
     #[test]
@@ -502,15 +502,15 @@ mod tests {
         let mut program = shell("printf 'a\\r\\nb'");
         assert_eq!(program.line(&AMPLE).unwrap(), "a");
         assert_eq!(program.line(&AMPLE).unwrap(), "b");
-        assert_eq!(program.line(&AMPLE), Err(Fault::Exited { code: Some(0), signal: None }));
+        assert_eq!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(0), signal: None }));
     }
 
     #[test]
     fn a_failure_is_no_answer() {
         let mut program = shell("echo 5; echo why >&2; exit 3");
-        assert_eq!(program.rest(&AMPLE), Err(Fault::Exited { code: Some(3), signal: None }));
+        assert_eq!(program.rest(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
         assert_eq!(program.errors(), "why\n");
-        assert_eq!(program.line(&AMPLE), Err(Fault::Exited { code: Some(3), signal: None }));
+        assert_eq!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
         let mut program = shell("kill -SEGV $$");
         let fault = program.line(&AMPLE).unwrap_err();
         assert_eq!(fault.to_string(), "the program was ended by signal 11 (segmentation fault)");
@@ -521,7 +521,7 @@ mod tests {
         let mut program = shell("sleep 60");
         program.send(&"x".repeat(1 << 20));
         let late = Allowance::wall(Duration::from_millis(50));
-        assert_eq!(program.line(&late), Err(Fault::Wall { limit: late.wall }));
+        assert_eq!(program.line(&late), Err(ProcessFault::Wall { limit: late.wall }));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::process::{Allowance, Fault, Limits, Program};
-use crate::sandbox::{Role, find};
+use crate::process::{Allowance, ProcessFault, ProcessLimits, Program};
+use crate::sandbox::{SandboxRole, find};
 
 /// How long a compiler may take.
 const COMPILING: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
@@ -156,11 +156,11 @@ fn java<const N: usize>(args: [String; N]) -> Vec<String> {
 }
 
 fn compile(argv: Vec<String>, source: Option<&Path>, into: &Path) -> Result<(), String> {
-    let limits = Limits { memory: 4 << 30, file: 256 << 20, folder: 1 << 30, ..Limits::default() };
+    let limits = ProcessLimits { memory: 4 << 30, file: 256 << 20, folder: 1 << 30, ..ProcessLimits::default() };
     let compiler = argv[0].clone();
-    let role = Role::Compiler { source, into };
+    let role = SandboxRole::Compiler { source, into };
     let mut process = Program { argv, sandboxed: true, limits }.start_as(&role).map_err(|fault| match fault {
-        Fault::NotStarted { why, .. } => why,
+        ProcessFault::NotStarted { why, .. } => why,
         fault => fault.to_string(),
     })?;
     process.close_input();

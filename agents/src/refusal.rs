@@ -1,23 +1,23 @@
 //! What is said about specs that are wrong, and about agents that do not play a game.
 
-use ludex_protocol::error::{instead, nearest, shortened};
+use ludex_protocol::error::{did_you_mean, nearest, truncate_text};
 use ludex_protocol::{ErrorCode, Refusal};
 
 /// A refusal of a spec that needs no more than its sentence.
-pub(crate) fn refused(message: impl Into<String>) -> Refusal {
+pub(crate) fn bad_spec(message: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::UnknownAgent, message)
 }
 
 /// The agent does not play this game because of `why`; `fits` says what would. For the builders of agents.
 pub fn does_not_play(agent: &str, game: &str, why: &str, fits: &str) -> Refusal {
     let message = format!("{agent} does not play {game}: {why}; {fits}");
-    refused(message).got(shortened(agent)).allowed(vec![fits])
+    bad_spec(message).got(truncate_text(agent)).allowed(vec![fits])
 }
 
 /// A name that is not among `known`. `what` says of what kind it is: `agent`, or `argument of mcts`.
 pub(crate) fn unknown(what: &str, got: &str, known: Vec<&str>) -> Refusal {
-    let refusal = refused(format!("there is no {what} {got:?}{}", instead(got, &known)));
-    let refusal = refusal.got(shortened(got)).allowed(known.as_slice());
+    let refusal = bad_spec(format!("there is no {what} {got:?}{}", did_you_mean(got, &known)));
+    let refusal = refusal.got(truncate_text(got)).allowed(known.as_slice());
     match nearest(got, known.iter().copied()) {
         Some(near) => refusal.nearest(near),
         None => refusal,
@@ -27,5 +27,5 @@ pub(crate) fn unknown(what: &str, got: &str, known: Vec<&str>) -> Refusal {
 /// A value that the argument `name` does not accept.
 pub(crate) fn bad_value(name: &str, got: &str, allowed: &str) -> Refusal {
     let message = format!("{name}={got} is not accepted: {allowed}");
-    refused(message).path(name).got(shortened(got)).allowed(vec![allowed])
+    bad_spec(message).path(name).got(truncate_text(got)).allowed(vec![allowed])
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::args::{ArgDef, ArgKind};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
@@ -26,7 +26,7 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
 struct Remote;
 
 impl Agent for Remote {
-    fn act(&self, _ask: &Ask, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, _ask: &MoveRequest, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         Err(AgentError::failed("a remote agent plays on a server: enrol it there"))
     }
 
@@ -34,7 +34,7 @@ impl Agent for Remote {
         false
     }
 
-    fn waits(&self) -> bool {
+    fn is_io_bound(&self) -> bool {
         true
     }
 }

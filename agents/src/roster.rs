@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ludex_env::{AgentKey, Ask, GameRef};
+use ludex_env::{AgentKey, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, wrap};
 use crate::args::{ArgDef, ArgKind, ArgValue};
 use crate::random::{Random, Speaker};
-use crate::refusal::{refused, unknown};
+use crate::refusal::{bad_spec, unknown};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, split};
 use crate::{bots, engines, human, llm, remote, script, search, solve};
 
@@ -84,7 +84,7 @@ impl Roster {
         let spec = self.resolve(spec, game)?;
         let agent = (spec.entry().build)(&spec, game)?;
         let Some(key) = spec.key() else { return Ok(agent) };
-        Ok(Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+        Ok(Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
             agent.act(&ask.keyed(AgentKey::Own(&key)), deadline)
         })))
     }
@@ -104,7 +104,7 @@ impl Roster {
             let rungs: Vec<String> = ladder.iter().map(|a| format!("level={} bot={}", a.level, a.bot)).collect();
             let message =
                 format!("{} has no anchor level={level} bot={bot}; there are: {}", game.spec().game, rungs.join(", "));
-            return Err(refused(message).path("level").got(spec.to_string()).allowed(rungs));
+            return Err(bad_spec(message).path("level").got(spec.to_string()).allowed(rungs));
         };
         let found = self.parse(&rung.agent)?;
         if found.class() == AgentClass::Anchor {
@@ -118,7 +118,7 @@ impl Roster {
 }
 
 fn anchor_of_anchor(text: &str) -> Refusal {
-    refused(format!("{text}: an anchor names another anchor"))
+    bad_spec(format!("{text}: an anchor names another anchor"))
 }
 
 /// Shortcuts over the built-in [`Roster`].

@@ -16,16 +16,16 @@
 //! missing nothing is started, and `sandbox=false` runs a trusted program without protection. What is said above holds on all
 //! these kernels: what older versions of Landlock leave out, seccomp denies.
 
+mod allowed_paths;
 #[cfg(target_os = "linux")]
 mod confine;
-mod folder;
 #[cfg(target_os = "linux")]
 mod group;
 #[cfg(not(target_os = "linux"))]
 #[path = "sandbox/no_group.rs"]
 mod group;
-mod orders;
-mod reach;
+mod helper_config;
+mod scratch;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
@@ -34,12 +34,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use folder::Folder;
-pub(crate) use group::Group;
-use orders::{Orders, WAY_OUT};
 #[cfg(test)]
-pub(crate) use reach::SOURCES;
-pub(crate) use reach::find;
+pub(crate) use allowed_paths::SOURCES;
+pub(crate) use allowed_paths::find;
+pub(crate) use group::Group;
+use helper_config::{Orders, WAY_OUT};
+pub(crate) use scratch::ScratchDir;
 
 /// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
 const ASKED: &str = "__sandboxed";
@@ -86,7 +86,7 @@ fn become_program(_: &str, _: &[String]) -> String {
 }
 
 /// What a program is to the host.
-pub(crate) enum Role<'a> {
+pub(crate) enum SandboxRole<'a> {
     /// A stranger's.
     Player,
     /// A compiler that reads a stranger's source: this folder, if any, and the files that its command line names, with what
@@ -97,14 +97,19 @@ pub(crate) enum Role<'a> {
 /// Where a program runs. Both are removed when it is gone.
 pub(crate) struct Room {
     /// Where it works.
-    pub folder: Folder,
+    pub folder: ScratchDir,
     /// What bounds its memory, where there are such groups.
     pub group: Option<Group>,
 }
 
 /// The helper's command that becomes the program of a command line, and the room that it will work in; or why there is
 /// none. `memory` and `file` are bytes that it may hold, and write to one file.
-pub(crate) fn command(argv: &[String], role: &Role<'_>, memory: u64, file: u64) -> Result<(Command, Room), String> {
+pub(crate) fn command(
+    argv: &[String],
+    role: &SandboxRole<'_>,
+    memory: u64,
+    file: u64,
+) -> Result<(Command, Room), String> {
     #[cfg(target_os = "linux")]
     confine::available()?;
     if cfg!(not(target_os = "linux")) {
@@ -116,11 +121,11 @@ pub(crate) fn command(argv: &[String], role: &Role<'_>, memory: u64, file: u64) 
         None if READY.load(Ordering::Relaxed) => "/proc/self/exe".into(),
         None => return Err(format!("this host cannot make a sandbox: its main must call run_if_asked; {WAY_OUT}")),
     };
-    let folder = Folder::new().map_err(|e| format!("no folder to work in can be made: {e}"))?;
-    let (argv, mut read) = reach::of(argv)?;
+    let folder = ScratchDir::new().map_err(|e| format!("no folder to work in can be made: {e}"))?;
+    let (argv, mut read) = allowed_paths::of(argv)?;
     let mut write = Vec::new();
-    if let Role::Compiler { source, into } = role {
-        read.extend(reach::compiler(&argv, *source));
+    if let SandboxRole::Compiler { source, into } = role {
+        read.extend(allowed_paths::compiler(&argv, *source));
         write.push(into.to_path_buf());
     }
     let group = Group::new(memory);
@@ -134,7 +139,7 @@ pub(crate) fn command(argv: &[String], role: &Role<'_>, memory: u64, file: u64) 
         data: memory.saturating_mul(2).saturating_add(512 << 20),
         file,
         landlock: None,
-        children: matches!(role, Role::Compiler { .. }),
+        children: matches!(role, SandboxRole::Compiler { .. }),
     };
     let mut command = Command::new(helper);
     let orders = serde_json::to_string(&orders).map_err(|e| e.to_string())?;

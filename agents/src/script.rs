@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::documents::document;
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde_json::Value;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
@@ -52,10 +52,10 @@ fn moved(value: Value) -> Result<Move, String> {
 }
 
 impl Agent for Script {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let (turn, attempt) = (ask.turn as usize, ask.attempts().len());
         let over = || AgentError::failed(format!("the script has no move for turn {turn}, attempt {attempt}"));
         let found = self.turns.get(turn).and_then(|attempts| attempts.get(attempt));
-        found.cloned().map(Answer::new).ok_or_else(over)
+        found.cloned().map(MoveReply::new).ok_or_else(over)
     }
 }

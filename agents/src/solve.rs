@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
@@ -57,24 +57,24 @@ struct Solver {
 }
 
 impl Agent for Solver {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         match ask.legal {
             [] => return Err(AgentError::failed("solver: there is no action id to choose from")),
-            [only] => return Ok(Answer::id(*only)),
+            [only] => return Ok(MoveReply::id(*only)),
             _ => {}
         }
         let mut rng = ask.stream();
         if rng.unit() < self.blunder {
-            return Ok(Answer::id(ask.legal[rng.below(ask.legal.len())]));
+            return Ok(MoveReply::id(ask.legal[rng.below(ask.legal.len())]));
         }
         let best = self.solution.best(ask)?;
-        Ok(Answer::id(best[rng.below(best.len())]))
+        Ok(MoveReply::id(best[rng.below(best.len())]))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ludex_env::{Action, AgentKey, DynState, Seat, Turn};
+    use ludex_env::{Action, AgentKey, DynState, Seat, ToMove};
     use std::collections::HashMap;
 
     use super::*;
@@ -82,12 +82,12 @@ mod tests {
     /// The best moves of a position.
     fn best(solution: &dyn Solution, state: &dyn DynState, seat: Seat) -> Vec<Action> {
         let legal = state.legal_list(seat);
-        solution.best(&Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&[0; 32]))).unwrap()
+        solution.best(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&[0; 32]))).unwrap()
     }
 
     /// The least that `seat` gets if it plays any of the solution's moves, and the other seat any move at all.
     fn least(solution: &dyn Solution, state: &dyn DynState, seat: Seat, known: &mut HashMap<u64, f64>) -> f64 {
-        let Turn::Seat(mover) = state.turn() else {
+        let ToMove::Seat(mover) = state.turn() else {
             return state.returns()[seat];
         };
         let hash = state.hash().unwrap();
@@ -155,11 +155,12 @@ mod tests {
         let legal = state.legal_list(0);
         let moves = |spec: &str| {
             let agent = crate::build(spec, &game).unwrap();
-            let played = |turn| agent.act(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&[1; 32])), None);
+            let played =
+                |turn| agent.act(&MoveRequest::on_state(&*state, 0, turn, &legal, AgentKey::Own(&[1; 32])), None);
             (0..400).map(|turn| played(turn).unwrap()).collect::<Vec<_>>()
         };
         // The only move that wins leaves two piles of one.
-        let win = Answer::id(1);
+        let win = MoveReply::id(1);
         assert!(moves("solver").iter().all(|mv| *mv == win));
         let wins = moves("solver blunder=0.6").iter().filter(|mv| **mv == win).count();
         assert!((200..280).contains(&wins), "0.4 + 0.6/3 of 400 are 240, not {wins}");

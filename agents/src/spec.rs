@@ -6,11 +6,11 @@ use std::sync::Arc;
 use ludex_env::GameRef;
 use ludex_env::draw::Key;
 use ludex_protocol::Refusal;
-use ludex_protocol::error::shortened;
+use ludex_protocol::error::truncate_text;
 
 use crate::agent::{Agent, seed_key};
 pub(crate) use crate::args::{ArgDef, ArgKind, ArgValue};
-use crate::refusal::{refused, unknown};
+use crate::refusal::{bad_spec, unknown};
 
 /// What a host must know about an agent before it seats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub const SEED: ArgDef = ArgDef::new("seed", ArgKind::Int { min: 0, max: u64::MA
 
 /// How much an agent may search per move; `None` = it has no such bound. Servers compare it with their limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Budget {
+pub struct SearchBudget {
     /// Simulations.
     pub sims: Option<u64>,
     /// Depth in plies.
@@ -122,7 +122,7 @@ impl AgentSpec {
         let mut spec = AgentSpec { entry, given: Vec::new() };
         for (name, value) in args {
             if spec.given.iter().any(|(n, _)| n == name) {
-                return Err(refused(format!("{name} is given twice")).path(name).got(shortened(text)));
+                return Err(bad_spec(format!("{name} is given twice")).path(name).got(truncate_text(text)));
             }
             let value = match spec.def(name) {
                 Some(def) => def.read(&value)?,
@@ -136,7 +136,7 @@ impl AgentSpec {
         }
         if let Some(def) = entry.args.iter().find(|d| d.required && spec.given(d.name).is_none()) {
             let message = format!("{} needs {}: {}", entry.name, def.name, def.doc);
-            return Err(refused(message).path(def.name).got(shortened(text)));
+            return Err(bad_spec(message).path(def.name).got(truncate_text(text)));
         }
         spec.sort();
         Ok(spec)
@@ -240,8 +240,8 @@ impl AgentSpec {
     }
 
     /// How much it may search per move. Anchors have the budget of what they [resolve](AgentSpec::resolve) to.
-    pub fn budget(&self) -> Budget {
-        Budget { sims: self.int("sims"), depth: self.int("depth"), nodes: self.int("nodes"), ms: self.int("ms") }
+    pub fn budget(&self) -> SearchBudget {
+        SearchBudget { sims: self.int("sims"), depth: self.int("depth"), nodes: self.int("nodes"), ms: self.int("ms") }
     }
 
     /// Whether it looks at the true state: in-process and unrated episodes only.
@@ -311,8 +311,8 @@ pub(crate) type RawArgs<'a> = Vec<(&'a str, String)>;
 /// The name and the raw arguments.
 pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
     let wrong = |why: String| {
-        let refusal = refused(format!("{text:?} is not an agent spec: {why}"));
-        refusal.got(shortened(text)).allowed(vec!["name key=value key=\"quoted value\""])
+        let refusal = bad_spec(format!("{text:?} is not an agent spec: {why}"));
+        refusal.got(truncate_text(text)).allowed(vec!["name key=value key=\"quoted value\""])
     };
     let (name, mut rest) = word(text.trim());
     if name.is_empty() {

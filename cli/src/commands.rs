@@ -11,12 +11,12 @@ mod evaluate;
 mod export;
 mod games;
 mod join;
-mod ladder;
 mod llm_stub;
 mod r#match;
+mod measure_anchors;
 mod merge;
-mod plan;
 mod play;
+mod power;
 pub(crate) mod print;
 mod prompt;
 mod rate;
@@ -54,7 +54,7 @@ fn commands() -> Vec<Command> {
         command("play", "Play at this terminal", play::run),
         command("match", "Play agents against each other, in pairs with seats swapped", r#match::run),
         command("tournament", "Play a tournament of agents or of a folder of bots", tournament::run),
-        command("ladder", "Measure the ratings of the games' anchors", ladder::run),
+        command("ladder", "Measure the ratings of the games' anchors", measure_anchors::run),
         command(
             "evaluate",
             "Evaluate an agent with a suite; the same command continues an interrupted run",
@@ -62,7 +62,7 @@ fn commands() -> Vec<Command> {
         ),
         command("suites", "List the suites, or explain one: parts, games, matches, policies, roles", suites::run),
         command("merge", "Make one run of its shards, which several machines have played", merge::run),
-        command("plan", "Say how much must be played for a rating, or to tell two agents apart", plan::run),
+        command("plan", "Say how much must be played for a rating, or to tell two agents apart", power::run),
         command("status", "Show the progress of a run and its results so far", status::run),
         command("llm-stub", "Stand in for the endpoint of a language model, for tests and rehearsals", llm_stub::run),
         command("join", "Play on a server, with an agent of this program or yourself", join::run),

@@ -2,6 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod commands;
-pub mod stub;
+pub mod llm_stub;
 
 pub use commands::main;

@@ -65,7 +65,7 @@ fn fans(c: &mut Criterion) {
 }
 
 fn useful(c: &mut Criterion) {
-    let mut rng = Stream::named("mahjong bench");
+    let mut rng = Stream::from_text("mahjong bench");
     let mut wall: Vec<Tile> = tiles::list(&[COPIES; KINDS]).collect();
     let mut hand = || {
         rng.shuffle(&mut wall);

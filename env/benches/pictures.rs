@@ -5,22 +5,22 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use ludex_env::{Stream, Turn, Viewer, games, load};
+use ludex_env::{Stream, ToMove, Viewer, games, load};
 
 fn pictures(c: &mut Criterion) {
     let mut group = c.benchmark_group("picture");
     // Of go, whose default is 19x19, also the largest board that the aim is about.
     for name in games().iter().map(|entry| entry.id).chain(["go(board_size=13)"]) {
         let game = load(name).expect("a built-in game loads");
-        let mut rng = Stream::named(name);
+        let mut rng = Stream::from_text(name);
         let mut ends = game.start();
         let plies = ends.rollout(&mut rng, 1_000);
         let mut state = game.start();
-        state.rollout(&mut Stream::named(name), plies / 2);
+        state.rollout(&mut Stream::from_text(name), plies / 2);
         let who = state.turn().seat().map_or(Viewer::Public, Viewer::Seat);
         let view = state.view(who);
         group.bench_function(name, |b| b.iter(|| black_box(view.picture(who))));
-        assert!(ends.turn() == Turn::Over || plies == 1_000);
+        assert!(ends.turn() == ToMove::Over || plies == 1_000);
     }
     group.finish();
 }

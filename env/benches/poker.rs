@@ -12,7 +12,7 @@ const HANDS: usize = 4_096;
 
 /// Random hands of seven cards.
 fn deals() -> Vec<[Card; 7]> {
-    let mut rng = Stream::named("poker bench");
+    let mut rng = Stream::from_text("poker bench");
     let mut deck: Vec<Card> = (0..52).collect();
     let mut hand = || {
         rng.shuffle(&mut deck);

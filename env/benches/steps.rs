@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_env::batch::{Autoreset, GymView, Observer};
-use ludex_env::{Actions, BatchConfig, DynBatch, DynState, Outcomes, Seeds, Stream, Turn, games, load};
+use ludex_env::{Actions, BatchConfig, DynBatch, DynState, Outcomes, ResetSeeds, Stream, ToMove, games, load};
 use ludex_protocol::Move;
 use ludex_protocol::message::{Batch, Mask};
 use ludex_protocol::spec::Dynamics;
@@ -62,8 +62,8 @@ fn batch(c: &mut Criterion) {
                 ..BatchConfig::default()
             };
             let mut batch = game.batch(config).expect("a batch opens");
-            let (mut out, mut rng, mut actions) = (Batch::default(), Stream::named("bench"), Vec::new());
-            batch.reset(None, &Seeds::Base(1), &mut out).expect("a reset works");
+            let (mut out, mut rng, mut actions) = (Batch::default(), Stream::from_text("bench"), Vec::new());
+            batch.reset(None, &ResetSeeds::Base(1), &mut out).expect("a reset works");
             let name = if tensor { "observations" } else { "masks" };
             group.bench_function(BenchmarkId::new(string, name), |b| {
                 b.iter_custom(|times| {
@@ -87,7 +87,7 @@ fn batch(c: &mut Criterion) {
 const EPISODES: u32 = 16;
 
 fn stream(episode: u32) -> Stream {
-    Stream::named(&format!("episode {episode}"))
+    Stream::from_text(&format!("episode {episode}"))
 }
 
 /// Plays at random through the checked interface, as a host does; returns the decisions made.
@@ -95,20 +95,20 @@ fn play_checked(state: &mut dyn DynState, rng: &mut Stream, legal: &mut Vec<u32>
     let mut decisions = 0;
     loop {
         match state.turn() {
-            Turn::Over => return decisions,
-            Turn::Seat(seat) => {
+            ToMove::Over => return decisions,
+            ToMove::Seat(seat) => {
                 legal.clear();
                 state.legal(seat, legal);
                 let a = legal[rng.below(legal.len())];
                 state.play(seat, a).expect("a legal action plays");
                 decisions += 1;
             }
-            Turn::Chance => {
+            ToMove::Chance => {
                 state.chance(outcomes);
                 let a = rng.pick(outcomes).expect("chance has outcomes");
                 state.play_chance(a).expect("an outcome plays");
             }
-            Turn::Together(set) => {
+            ToMove::Simultaneous(set) => {
                 let players = state.spec().players as usize;
                 let mut joint = vec![None; players];
                 set.iter().for_each(|seat| joint[seat] = Some(state.random_action(seat, rng)));
@@ -152,13 +152,15 @@ fn single(c: &mut Criterion) {
 fn documents(c: &mut Criterion) {
     let mut group = c.benchmark_group("documents");
     let state = load("free_style").expect("a game").start();
-    let mut rng = Stream::named("proposals");
+    let mut rng = Stream::from_text("proposals");
     let drawn = std::iter::repeat_with(|| state.sample(0, &mut rng)).flatten();
     let proposals: Vec<Move> = drawn.filter(|said| said["rules"].is_object()).map(Move::Document).take(32).collect();
-    group.bench_function("heard", |b| b.iter(|| black_box(state.read(0, &proposals[0])).expect("a valid proposal")));
+    group.bench_function("heard", |b| {
+        b.iter(|| black_box(state.parse_move(0, &proposals[0])).expect("a valid proposal"))
+    });
     group.bench_function("judged", |b| {
         let mut next = proposals.iter().cycle();
-        b.iter(|| black_box(state.read(0, next.next().expect("endless"))).expect("a valid proposal"));
+        b.iter(|| black_box(state.parse_move(0, next.next().expect("endless"))).expect("a valid proposal"));
     });
 }
 

@@ -11,14 +11,19 @@ use std::time::Instant;
 
 use ludex_env::Stream;
 use ludex_env::games::{battle_cards, elemental_duel, tower_defense};
-use ludex_env::plans::{Craft, Events, Side};
+use ludex_env::plan_game::{FullLog, PlanEngine, Side};
 
-fn measure<C: Craft>(what: &str, params: &C::Params, pairs: usize, draw: impl Fn(Side, u32, &mut Stream) -> C::Plan) {
+fn measure<C: PlanEngine>(
+    what: &str,
+    params: &C::Params,
+    pairs: usize,
+    draw: impl Fn(Side, u32, &mut Stream) -> C::Plan,
+) {
     let craft = match C::new(params) {
         Ok(craft) => craft,
         Err(why) => return eprintln!("{what}: {why}"),
     };
-    let mut rng = Stream::named(C::ID);
+    let mut rng = Stream::from_text(C::ID);
     let drawn: Vec<[C::Plan; 2]> =
         (0..pairs).map(|_| [0, 1].map(|side| draw(side, C::BUDGETS[side], &mut rng))).collect();
     let (mut won, mut length, mut longest, mut capped) = (0, 0, 0, 0);
@@ -33,14 +38,14 @@ fn measure<C: Craft>(what: &str, params: &C::Params, pairs: usize, draw: impl Fn
     let quiet = pairs as f64 / begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     for [a, b] in &drawn {
-        let mut log = Events::default();
+        let mut log = FullLog::default();
         craft.simulate([a, b], C::BUDGETS, &mut log);
         black_box(&log);
     }
     let logged = pairs as f64 / begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     for [a, b] in &drawn {
-        let mut log = Events::default();
+        let mut log = FullLog::default();
         craft.simulate([a, b], C::BUDGETS, &mut log);
         black_box(log.events());
     }
@@ -67,13 +72,13 @@ fn wilson(p: f64, n: f64) -> [f64; 2] {
 fn main() {
     let pairs = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_000);
     let rules = tower_defense::Rules::Paper;
-    measure::<tower_defense::Tables>("tower_defense", &Default::default(), pairs, |side, budget, rng| {
+    measure::<tower_defense::TowerDefenseEngine>("tower_defense", &Default::default(), pairs, |side, budget, rng| {
         tower_defense::random(side, budget, rules, rng)
     });
-    measure::<battle_cards::Tables>("battle_cards", &Default::default(), pairs, battle_cards::random);
+    measure::<battle_cards::BattleCardsEngine>("battle_cards", &Default::default(), pairs, battle_cards::random);
     for (hp_invader, hp_defender) in [(100, 160), (100, 100)] {
         let params = elemental_duel::Params { hp_invader, hp_defender, ..Default::default() };
         let what = format!("elemental_duel {hp_invader}/{hp_defender}");
-        measure::<elemental_duel::Tables>(&what, &params, pairs, elemental_duel::random);
+        measure::<elemental_duel::ElementalDuelEngine>(&what, &params, pairs, elemental_duel::random);
     }
 }

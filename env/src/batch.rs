@@ -13,17 +13,17 @@ use ludex_protocol::record::RecordEvent;
 use ludex_protocol::spec::{Spec, Utility};
 use ludex_protocol::{Batch, ErrorCode, Refusal};
 
-use crate::erased::DynState;
+use crate::dyn_state::DynState;
 use crate::game::Seat;
 use crate::policy::Policy;
 use ludex_protocol::Move;
 
-mod answer;
 mod check;
+mod columns;
 mod episode;
-mod show;
 mod snapshot;
 mod step;
+mod write_batch;
 
 pub(crate) use episode::Envs;
 
@@ -38,7 +38,7 @@ pub enum Layout {
 }
 
 /// A seat's player: `None` is the client.
-pub type Player = Option<Arc<dyn Policy>>;
+pub type SeatPolicy = Option<Arc<dyn Policy>>;
 
 /// Settings of a batch.
 #[derive(Clone, Default)]
@@ -46,7 +46,7 @@ pub struct BatchConfig {
     /// How many environments, at least 1.
     pub count: usize,
     /// One entry per seat; empty = every seat is the client's.
-    pub seats: Vec<Player>,
+    pub seats: Vec<SeatPolicy>,
     /// Seat rotation.
     pub rotate: Rotate,
     /// Who decides chance.
@@ -82,7 +82,7 @@ pub enum Actions<'a> {
 
 /// Seeds of a reset.
 #[derive(Clone, Debug, Default)]
-pub enum Seeds {
+pub enum ResetSeeds {
     /// Each environment continues with its next episode.
     #[default]
     Continue,
@@ -93,7 +93,7 @@ pub enum Seeds {
 }
 
 /// Snapshots to restore, each made when it is asked for.
-pub type Items<'a> = dyn ExactSizeIterator<Item = Result<Snapshot, Refusal>> + 'a;
+pub type SnapshotIter<'a> = dyn ExactSizeIterator<Item = Result<Snapshot, Refusal>> + 'a;
 
 /// One environment, small enough to send and to check: its seed, and its moves, replayed on restore.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,12 +159,12 @@ pub trait DynBatch: Send {
     ///
     /// # Errors
     /// A list of the wrong length, or one that leaves the client another number of seats.
-    fn set_seats(&mut self, seats: Vec<Player>) -> Result<(), Refusal>;
+    fn set_seats(&mut self, seats: Vec<SeatPolicy>) -> Result<(), Refusal>;
     /// Starts episodes in `rows` (all, if `None`).
     ///
     /// # Errors
     /// An index out of range, seeds of the wrong number, or 1,000 episodes in a row that end before the client acts.
-    fn reset(&mut self, rows: Option<&[u32]>, seeds: &Seeds, out: &mut Batch) -> Result<(), Refusal>;
+    fn reset(&mut self, rows: Option<&[u32]>, seeds: &ResetSeeds, out: &mut Batch) -> Result<(), Refusal>;
     /// Steps `rows` (all, if `None`).
     ///
     /// # Errors
@@ -190,10 +190,10 @@ pub trait DynBatch: Send {
     ///
     /// # Errors
     /// Those of `items`, a snapshot of other rules, or one that does not replay; nothing changes then.
-    fn restore(&mut self, rows: Option<&[u32]>, items: &mut Items<'_>, out: &mut Batch) -> Result<(), Refusal>;
+    fn restore(&mut self, rows: Option<&[u32]>, items: &mut SnapshotIter<'_>, out: &mut Batch) -> Result<(), Refusal>;
 }
 
-fn check_seats(seats: &[Player], players: usize) -> Result<(), Refusal> {
+fn check_seats(seats: &[SeatPolicy], players: usize) -> Result<(), Refusal> {
     let wrong = |message: String| {
         Err(Refusal::new(ErrorCode::BadShape, message).path("seats").got(seats.len()).allowed(players))
     };

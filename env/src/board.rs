@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Facts, Game, Seat, Turn, Viewer};
+use crate::game::{Facts, Game, Seat, ToMove, Viewer};
 use crate::picture;
 
 /// The facts of a game in turns without luck or secrets, in which a win is 1, a draw 0 and a loss -1. No arrays are
@@ -70,9 +70,9 @@ pub fn owner(stones: [u64; 2], cell: usize) -> Option<Seat> {
 }
 
 /// The name of the seat to move, for views; `None` at the end.
-pub fn to_move(turn: Turn, seats: [&str; 2]) -> Option<String> {
+pub fn to_move(turn: ToMove, seats: [&str; 2]) -> Option<String> {
     match turn {
-        Turn::Seat(seat) => seats.get(seat).map(|name| (*name).to_owned()),
+        ToMove::Seat(seat) => seats.get(seat).map(|name| (*name).to_owned()),
         _ => None,
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn status<G: Game>(game: &G, view: &G::View, to_move: Option<&str>, n
         return format!("{name} to move");
     }
     let mut returns = [0.0; 2];
-    game.returns(&game.world(view, &mut Stream::new(&[0; 32])), &mut returns);
+    game.returns(&game.sample_world(view, &mut Stream::new(&[0; 32])), &mut returns);
     match returns[0].total_cmp(&returns[1]) {
         Ordering::Greater => format!("{} wins", names[0]),
         Ordering::Less => format!("{} wins", names[1]),

@@ -9,15 +9,15 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::draw::Stream;
-use crate::erased::DynState;
+use crate::dyn_game::GameRef;
+use crate::dyn_state::DynState;
 use crate::game::Seat;
-use crate::loaded::GameRef;
 use ludex_protocol::Move;
 
 mod batches;
 mod event;
+mod fingerprint;
 mod laws;
-mod print;
 mod secrets;
 mod spec;
 mod walk;

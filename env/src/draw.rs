@@ -159,7 +159,7 @@ impl Draw {
 
     /// What the policies for illegal moves draw from in a seat's own turn: the same for everybody who replays it.
     pub fn policy(&self, seat: usize, turn: u32) -> Stream {
-        Stream::named(&format!("{}:{seat}:{turn}", hex::encode(self.other("policy"))))
+        Stream::from_text(&format!("{}:{seat}:{turn}", hex::encode(self.other("policy"))))
     }
 
     /// Continues under another seed. Draws that were made stay as they are, and so does their number.
@@ -227,7 +227,7 @@ impl Stream {
     }
 
     /// The stream of a text; the same text always gives the same stream.
-    pub fn named(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self::new(&key(text))
     }
 
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn golden_stream() {
-        let mut s = Stream::named("ludex.v1:golden");
+        let mut s = Stream::from_text("ludex.v1:golden");
         let below: Vec<usize> = (0..8).map(|_| s.below(100)).collect();
         let mut cards: Vec<u8> = (0..8).collect();
         s.shuffle(&mut cards);

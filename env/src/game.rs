@@ -6,7 +6,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use ludex_protocol::error::Issue;
-use ludex_protocol::record::{Record, Try};
+use ludex_protocol::record::{Record, RefusedMove};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
@@ -53,32 +53,32 @@ impl SeatSet {
 
 /// Who moves next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ToMove {
     /// One seat.
     Seat(Seat),
     /// Chance.
     Chance,
     /// Several seats at once.
-    Together(SeatSet),
+    Simultaneous(SeatSet),
     /// Nobody: the episode is over.
     Over,
 }
 
-impl Turn {
+impl ToMove {
     /// OpenSpiel's number: seat >= 0, -1 chance, -2 simultaneous, -4 over.
     pub const fn code(self) -> i8 {
         match self {
-            Turn::Seat(s) => s as i8,
-            Turn::Chance => -1,
-            Turn::Together(_) => -2,
-            Turn::Over => -4,
+            ToMove::Seat(s) => s as i8,
+            ToMove::Chance => -1,
+            ToMove::Simultaneous(_) => -2,
+            ToMove::Over => -4,
         }
     }
 
     /// The seat that acts alone.
     pub const fn seat(self) -> Option<Seat> {
         match self {
-            Turn::Seat(seat) => Some(seat),
+            ToMove::Seat(seat) => Some(seat),
             _ => None,
         }
     }
@@ -86,9 +86,9 @@ impl Turn {
     /// The seats that act now.
     pub const fn seats(self) -> SeatSet {
         match self {
-            Turn::Seat(s) => SeatSet(1 << s),
-            Turn::Together(set) => set,
-            Turn::Chance | Turn::Over => SeatSet(0),
+            ToMove::Seat(s) => SeatSet(1 << s),
+            ToMove::Simultaneous(set) => set,
+            ToMove::Chance | ToMove::Over => SeatSet(0),
         }
     }
 }
@@ -113,7 +113,7 @@ impl Viewer {
 }
 
 /// Where legal actions go: a list, a mask, a counter.
-pub trait Sink {
+pub trait ActionSink {
     /// Takes one legal action; games put them in ascending order.
     fn put(&mut self, a: Action);
 
@@ -124,7 +124,7 @@ pub trait Sink {
     }
 }
 
-impl Sink for Vec<Action> {
+impl ActionSink for Vec<Action> {
     #[inline]
     fn put(&mut self, a: Action) {
         self.push(a);
@@ -140,7 +140,7 @@ impl Sink for Vec<Action> {
 #[derive(Default)]
 pub struct Count(pub usize);
 
-impl Sink for Count {
+impl ActionSink for Count {
     #[inline]
     fn put(&mut self, _: Action) {
         self.0 += 1;
@@ -155,7 +155,7 @@ pub struct Find {
     pub found: bool,
 }
 
-impl Sink for Find {
+impl ActionSink for Find {
     #[inline]
     fn put(&mut self, a: Action) {
         self.found |= a == self.wanted;
@@ -166,7 +166,7 @@ impl Sink for Find {
 #[derive(Default)]
 struct Short(SmallVec<[Action; 64]>);
 
-impl Sink for Short {
+impl ActionSink for Short {
     #[inline]
     fn put(&mut self, a: Action) {
         self.0.push(a);
@@ -174,9 +174,9 @@ impl Sink for Short {
 }
 
 /// A sink that writes ones into a byte mask; ids beyond its end are left out.
-pub struct Mask<'a>(pub &'a mut [u8]);
+pub struct MaskSink<'a>(pub &'a mut [u8]);
 
-impl Sink for Mask<'_> {
+impl ActionSink for MaskSink<'_> {
     #[inline]
     fn put(&mut self, a: Action) {
         if let Some(b) = self.0.get_mut(a as usize) {
@@ -193,7 +193,7 @@ pub struct Nth {
     pub kept: Option<Action>,
 }
 
-impl Sink for Nth {
+impl ActionSink for Nth {
     #[inline]
     fn put(&mut self, a: Action) {
         if self.left == 0 && self.kept.is_none() {
@@ -205,7 +205,7 @@ impl Sink for Nth {
 
 /// What a viewer learns from one action. The default of a field is "nothing".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct EventView {
     /// The action id, when the viewer may know it.
     pub action: Option<Action>,
     /// What happened, in words that depend on nothing hidden from the viewer. `None`: the viewer sees no event at all.
@@ -223,11 +223,11 @@ pub enum Mover {
 
 /// What a proposal or speech turned out to be.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
+pub enum ParsedMove {
     /// An ordinary action.
     Action(Action),
     /// A document or speech, in the canonical form that records keep.
-    Said(Value),
+    Document(Value),
 }
 
 /// Facts of a game under given parameters; the shape of everything that travels.
@@ -351,9 +351,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// The first position.
     fn start(&self) -> Self::State;
     /// Who moves.
-    fn turn(&self, s: &Self::State) -> Turn;
+    fn to_move(&self, s: &Self::State) -> ToMove;
     /// Legal actions of `seat`, ascending; nothing if it does not act now.
-    fn legal(&self, s: &Self::State, seat: Seat, out: &mut impl Sink);
+    fn legal(&self, s: &Self::State, seat: Seat, out: &mut impl ActionSink);
     /// Plays an action of the seat to move, or a chance outcome.
     fn play_unchecked(&self, s: &mut Self::State, a: Action);
     /// Sum of rewards so far, per seat; `out` has one place per seat.
@@ -361,7 +361,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// What `who` knows.
     fn view(&self, s: &Self::State, who: Viewer) -> Self::View;
     /// A full state that the owner of `view` cannot tell from the true one, weighed by chance alone.
-    fn world(&self, view: &Self::View, rng: &mut Stream) -> Self::State;
+    fn sample_world(&self, view: &Self::View, rng: &mut Stream) -> Self::State;
     /// The view in words, with a board where there is one.
     fn text(&self, view: &Self::View) -> String;
     /// The name of an action of `seat`, as the owner of `view` may know it.
@@ -408,15 +408,15 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn play_together_unchecked(&self, _s: &mut Self::State, _joint: &[Action]) {}
     /// Plays a joint move of ids and sayings: one entry per seat, `None` for seats that do not act. The default knows ids
     /// alone.
-    fn play_joint_unchecked(&self, s: &mut Self::State, joint: &[Option<Heard>]) {
-        let id = |heard: &Option<Heard>| if let Some(Heard::Action(a)) = heard { *a } else { 0 };
+    fn play_joint_unchecked(&self, s: &mut Self::State, joint: &[Option<ParsedMove>]) {
+        let id = |heard: &Option<ParsedMove>| if let Some(ParsedMove::Action(a)) = heard { *a } else { 0 };
         let ids: SmallVec<[Action; 16]> = joint.iter().map(id).collect();
         self.play_together_unchecked(s, &ids);
     }
     /// The legal actions of `seat` as a mask of ones and zeros (`out` has one byte per action id).
     fn mask(&self, s: &Self::State, seat: Seat, out: &mut [u8]) {
         out.fill(0);
-        self.legal(s, seat, &mut Mask(out));
+        self.legal(s, seat, &mut MaskSink(out));
     }
     /// Whether `a` is legal for `seat` now. The default looks through [`legal`](Game::legal).
     fn is_legal(&self, s: &Self::State, seat: Seat, a: Action) -> bool {
@@ -444,16 +444,16 @@ pub trait Game: Sized + Send + Sync + 'static {
         }
     }
     /// What `who` learns when `by` plays `a` in `before`. The default shows everything: right for perfect information only.
-    fn seen(&self, before: &Self::State, _who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &Self::State, _who: Viewer, by: Mover, a: Action) -> EventView {
         let text = match by {
             Mover::Chance => self.outcome_text(before, a),
             Mover::Seat(seat) => self.action_text(&self.view(before, Viewer::Public), seat, a),
         };
-        Seen { action: Some(a), text: Some(text) }
+        EventView { action: Some(a), text: Some(text) }
     }
     /// What `who` learns when `seat` says `said` in `before`. The default shows it to everybody.
-    fn seen_said(&self, _before: &Self::State, _who: Viewer, _seat: Seat, said: &Value) -> Seen {
-        Seen { action: None, text: Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned)) }
+    fn observe_document(&self, _before: &Self::State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
+        EventView { action: None, text: Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned)) }
     }
     /// What is laid open to `who` on reaching `now`, as text and data (a showdown, a secret role).
     fn reveals(&self, _now: &Self::State, _who: Viewer) -> Vec<(String, Value)> {
@@ -471,7 +471,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// # Errors
     /// All flaws, each with its place and a code that the game's page explains. [`Issue::unparsed`] says that a sentence
     /// holds no move. The default takes no documents.
-    fn hear(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn parse_document(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let message = format!("{} takes no proposals", Self::ID);
         Err(vec![Issue::new("", said, "an action id, or its text", message)])
     }
@@ -481,7 +481,7 @@ pub trait Game: Sized + Send + Sync + 'static {
         None
     }
     /// Plays what [`hear`](Game::hear) gave as [`Heard::Said`].
-    fn play_said(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
+    fn play_document(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
     /// The team of each seat in an episode that is over: seats with the same number play together and are not compared with
     /// each other. `None` where every seat plays for itself.
     fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
@@ -489,10 +489,10 @@ pub trait Game: Sized + Send + Sync + 'static {
     }
     /// What the rules count of a step: what each seat did in `joint`, from `before` to `after`. Asked only while a record is
     /// played again. All marks stand in [`MARKS`](Game::MARKS). The default counts nothing.
-    fn marks(&self, _before: &Self::State, _joint: &[Option<Heard>], _after: &Self::State, _out: &mut Marks) {}
+    fn marks(&self, _before: &Self::State, _joint: &[Option<ParsedMove>], _after: &Self::State, _out: &mut Marks) {}
     /// What the rules count of the attempts of `seat` in `s` that were refused before its move; none is the usual case. Asked
     /// and explained as [`marks`](Game::marks). The default counts nothing.
-    fn tried(&self, _s: &Self::State, _seat: Seat, _tries: &[Try], _out: &mut Marks) {}
+    fn refusal_marks(&self, _s: &Self::State, _seat: Seat, _tries: &[RefusedMove], _out: &mut Marks) {}
     /// Answers a question about the rules apart from any episode, as `ludex analyze` reads it: which hand wins, what can be
     /// played. The game's page says what may be asked.
     ///
@@ -514,8 +514,8 @@ pub trait Game: Sized + Send + Sync + 'static {
     }
     /// What the policy `default` plays for a seat whose answers were all refused: a legal move. The stream is the one that
     /// the policy `random` draws from. The default is [`default_action`](Game::default_action).
-    fn default_move(&self, s: &Self::State, seat: Seat, _rng: &mut Stream) -> Heard {
-        Heard::Action(self.default_action(s, seat))
+    fn default_move(&self, s: &Self::State, seat: Seat, _rng: &mut Stream) -> ParsedMove {
+        ParsedMove::Action(self.default_action(s, seat))
     }
     /// The default move of games that need no draw for it.
     fn default_action(&self, s: &Self::State, seat: Seat) -> Action {
@@ -530,14 +530,14 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// What search should look at: legal actions of `seat` to move, at least one, the most promising first. May leave out
     /// what no player would think of. Returns how many in front are to be looked at in this very order; behind them
     /// search prefers what has done well elsewhere. The default is all legal actions.
-    fn promising(&self, s: &Self::State, seat: Seat, out: &mut Vec<Action>) -> usize {
+    fn search_moves(&self, s: &Self::State, seat: Seat, out: &mut Vec<Action>) -> usize {
         self.legal(s, seat, out);
         0
     }
     /// Legal actions of `seat` to move that search follows beyond its horizon, because the evaluation cannot judge the
     /// position before they are played: exchanges, and answers to threats. The most promising first. Returns whether the
     /// seat may also leave them be, and have the position be worth its evaluation. The default has none.
-    fn noisy(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {
+    fn quiescence_moves(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {
         true
     }
     /// A hash of everything that matters for the rest of the episode, for transposition tables.

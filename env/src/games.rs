@@ -1,6 +1,6 @@
 //! The games: a module and an entry each. A game's rules, page and tests are in its own files.
 
-use crate::registry::Entry;
+use crate::registry::RegisteredGame;
 
 pub mod ataxx;
 pub mod bargaining;
@@ -30,32 +30,32 @@ pub mod tower_defense;
 pub mod undercover;
 
 /// The games of this crate, in documented order.
-pub(crate) const GAMES: &[Entry] = &[
-    Entry::of::<tic_tac_toe::TicTacToe>(),
-    Entry::of::<connect_four::ConnectFour>(),
-    Entry::of::<nim::Nim>(),
-    Entry::of::<breakthrough::Breakthrough>(),
-    Entry::of::<gomoku::Gomoku>(),
-    Entry::of::<reversi::Reversi>(),
-    Entry::of::<ataxx::Ataxx>(),
+pub(crate) const GAMES: &[RegisteredGame] = &[
+    RegisteredGame::of::<tic_tac_toe::TicTacToe>(),
+    RegisteredGame::of::<connect_four::ConnectFour>(),
+    RegisteredGame::of::<nim::Nim>(),
+    RegisteredGame::of::<breakthrough::Breakthrough>(),
+    RegisteredGame::of::<gomoku::Gomoku>(),
+    RegisteredGame::of::<reversi::Reversi>(),
+    RegisteredGame::of::<ataxx::Ataxx>(),
     // Boards to 11x11 have two words per set of points, the others six.
-    Entry::of_either::<go::Go<2>, go::Go<6>>(),
-    Entry::of::<chess::Chess>(),
-    Entry::of::<pig::Pig>(),
-    Entry::of::<kuhn_poker::KuhnPoker>(),
-    Entry::of::<leduc_poker::LeducPoker>(),
-    Entry::of::<texas_holdem::TexasHoldem>(),
-    Entry::of::<liars_dice::LiarsDice>(),
-    Entry::of::<fight_the_landlord::FightTheLandlord>(),
-    Entry::of::<hanabi::Hanabi>(),
-    Entry::of::<mcr_mahjong::McrMahjong>(),
-    Entry::of::<first_sealed_auction::FirstSealedAuction>(),
-    Entry::of::<negotiation::Negotiation>(),
-    Entry::of::<bargaining::Bargaining>(),
-    Entry::of::<free_style::FreeStyle>(),
-    Entry::of::<undercover::Undercover>(),
-    Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
-    Entry::of::<tower_defense::TowerDefense>(),
-    Entry::of::<battle_cards::BattleCards>(),
-    Entry::of::<elemental_duel::ElementalDuel>(),
+    RegisteredGame::of_either::<go::Go<2>, go::Go<6>>(),
+    RegisteredGame::of::<chess::Chess>(),
+    RegisteredGame::of::<pig::Pig>(),
+    RegisteredGame::of::<kuhn_poker::KuhnPoker>(),
+    RegisteredGame::of::<leduc_poker::LeducPoker>(),
+    RegisteredGame::of::<texas_holdem::TexasHoldem>(),
+    RegisteredGame::of::<liars_dice::LiarsDice>(),
+    RegisteredGame::of::<fight_the_landlord::FightTheLandlord>(),
+    RegisteredGame::of::<hanabi::Hanabi>(),
+    RegisteredGame::of::<mcr_mahjong::McrMahjong>(),
+    RegisteredGame::of::<first_sealed_auction::FirstSealedAuction>(),
+    RegisteredGame::of::<negotiation::Negotiation>(),
+    RegisteredGame::of::<bargaining::Bargaining>(),
+    RegisteredGame::of::<free_style::FreeStyle>(),
+    RegisteredGame::of::<undercover::Undercover>(),
+    RegisteredGame::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
+    RegisteredGame::of::<tower_defense::TowerDefense>(),
+    RegisteredGame::of::<battle_cards::BattleCards>(),
+    RegisteredGame::of::<elemental_duel::ElementalDuel>(),
 ];

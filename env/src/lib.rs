@@ -32,46 +32,46 @@
 //! `docs/adding-a-game.md` says how a game is added, to this crate or to a program of your own.
 #![forbid(unsafe_code)]
 
+pub mod anchor_ladder;
 pub mod batch;
 pub mod board;
 pub mod cards;
 pub mod check;
+mod division_marks;
 pub mod documents;
 pub mod draw;
-pub mod erased;
+mod dyn_game;
+pub mod dyn_state;
 pub mod game;
 pub mod games;
-pub mod history;
-pub mod ladder;
-mod loaded;
 mod marks;
-mod missed;
+pub mod message_views;
+mod missed_wins;
 pub mod notation;
 mod outcomes;
 pub mod params;
 pub mod picture;
-pub mod plans;
+pub mod plan_game;
 pub mod playthrough;
 pub mod policy;
-pub mod present;
+mod quote;
+pub mod recording;
 pub mod registry;
-mod said;
 mod sgf;
-mod split;
 pub mod tensor;
 mod typed;
 
-pub use batch::{Actions, BatchConfig, DynBatch, Episode, Seeds};
+pub use batch::{Actions, BatchConfig, DynBatch, Episode, ResetSeeds};
 pub use draw::{Draw, Stream};
-pub use erased::{DynState, DynView};
+pub use dyn_game::{DynGame, GameRef};
+pub use dyn_state::{DynState, DynView};
 pub use game::{
-    Action, Alias, Facts, Game, Heard, Mark, MarkDoc, MarkValue, Marks, Mover, Outcomes, Seat, SeatSet, Seen, Sink,
-    Turn, Unit, Viewer,
+    Action, ActionSink, Alias, EventView, Facts, Game, Mark, MarkDoc, MarkValue, Marks, Mover, Outcomes, ParsedMove,
+    Seat, SeatSet, ToMove, Unit, Viewer,
 };
-pub use loaded::{DynGame, GameRef};
 pub use ludex_protocol::error::Issue;
 pub use ludex_protocol::{Move, Refusal};
 pub use params::ParamError;
 pub use picture::{Gesture, Picture};
-pub use policy::{AgentKey, Ask, Attempt, Journal, Past, Policy, Shelf};
-pub use registry::{Entry, Games, games, load, load_with};
+pub use policy::{AgentKey, Journal, MoveRequest, ObservedMove, Policy, PriorAttempt, Shelf};
+pub use registry::{Games, RegisteredGame, games, load, load_with};

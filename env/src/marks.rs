@@ -72,7 +72,7 @@ impl<'a> Marks<'a> {
     }
 
     /// Keeps marks of these names alone.
-    pub fn named(names: &'a BTreeSet<String>) -> Self {
+    pub fn only(names: &'a BTreeSet<String>) -> Self {
         Marks { wanted: Some(names), kept: Vec::new() }
     }
 
@@ -126,13 +126,13 @@ mod tests {
     #[test]
     fn what_is_not_wanted_is_not_kept() {
         let names = BTreeSet::from(["b".to_owned()]);
-        let mut marks = Marks::named(&names);
+        let mut marks = Marks::only(&names);
         assert!(marks.wants("b") && !marks.wants("a") && !marks.wants_none());
         marks.number(0, "a", 1.0);
         marks.flag(1, "b", true);
         assert_eq!(marks.take(), [Mark { seat: 1, name: "b", value: MarkValue::Number(1.0) }]);
         assert!(marks.take().is_empty());
-        assert!(Marks::named(&BTreeSet::new()).wants_none() && Marks::all().wants("a"));
+        assert!(Marks::only(&BTreeSet::new()).wants_none() && Marks::all().wants("a"));
         let doc = |name| MarkDoc::new(name, FLAG, "", OURS);
         assert!(marks.wants_any(&[doc("a"), doc("b")]) && !marks.wants_any(&[doc("a")]));
     }

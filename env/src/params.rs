@@ -3,7 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use ludex_protocol::error::{instead, nearest, shortened};
+use ludex_protocol::error::{did_you_mean, nearest, truncate_text};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{ErrorCode, Refusal};
 
@@ -30,11 +30,11 @@ impl From<ParamError> for Refusal {
     fn from(e: ParamError) -> Refusal {
         let (code, path) = match e.name {
             _ if e.unknown_game => (ErrorCode::UnknownGame, "game".to_owned()),
-            Some(name) => (ErrorCode::BadParams, format!("params.{}", shortened(&name))),
+            Some(name) => (ErrorCode::BadParams, format!("params.{}", truncate_text(&name))),
             None => (ErrorCode::BadParams, "params".to_owned()),
         };
         let got = match e.got {
-            Value::String(text) => shortened(&text).into(),
+            Value::String(text) => truncate_text(&text).into(),
             other if other.to_string().len() > 256 => Value::Null,
             other => other,
         };
@@ -74,7 +74,7 @@ impl ParamError {
             unknown_game: what == "game",
             name: (what != "game").then(|| got.to_owned()),
             got: got.into(),
-            message: format!("there is no {what} {got:?}{}", instead(got, &known)),
+            message: format!("there is no {what} {got:?}{}", did_you_mean(got, &known)),
             nearest: nearest(got, known.iter().map(String::as_str)).map(str::to_owned),
             allowed: known.into(),
         }

@@ -22,7 +22,7 @@ pub mod tiles;
 pub use grid::{Board, sides, square_name};
 pub use labels::text_box;
 pub use paint::{Look, Paint, fill, line};
-pub use sketch::{Anchor, Sketch};
+pub use sketch::{Sketch, TextAnchor};
 
 /// The greatest size of a picture in bytes.
 pub const MOST_BYTES: usize = 50_000;

@@ -10,9 +10,9 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::draw::{Draw, Stream};
-use crate::erased::DynState;
-use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
-use crate::loaded::DynGame;
+use crate::dyn_game::DynGame;
+use crate::dyn_state::DynState;
+use crate::game::{Action, EventView, Mover, Outcomes, Seat, ToMove, Viewer};
 
 /// The longest game that is written whole, in moves and chance outcomes.
 const WHOLE: usize = 2_000;
@@ -34,7 +34,7 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
         if !whole || phases.insert(s.phase()) {
             position(&mut out, &*s);
         }
-        if s.turn() == Turn::Over || k == most {
+        if s.turn() == ToMove::Over || k == most {
             break;
         }
         let before = s.boxed();
@@ -50,7 +50,7 @@ pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
     let (mut rng, mut draw) = begin(game, seed);
     let (mut s, mut shown) = (game.start(), (0, Value::Null));
     let mut left = turns;
-    while s.turn() != Turn::Over {
+    while s.turn() != ToMove::Over {
         if let Some(seat) = s.turn().seats().iter().next() {
             shown = (seat, s.view(Viewer::Seat(seat)).value());
             if left == 0 {
@@ -65,14 +65,14 @@ pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
 
 /// Where the moves and the chance of the game under `seed` come from.
 fn begin(game: &dyn DynGame, seed: u64) -> (Stream, Draw) {
-    (Stream::named(&format!("ludex.v1:playthrough:{}:{seed}", game.id())), Draw::new(game.id(), seed, 0))
+    (Stream::from_text(&format!("ludex.v1:playthrough:{}:{seed}", game.id())), Draw::new(game.id(), seed, 0))
 }
 
 /// How many outcomes of chance come before the first move, up to one more than `most`.
 fn opening(game: &dyn DynGame, seed: u64, most: usize) -> usize {
     let (mut rng, mut draw) = begin(game, seed);
     let (mut s, mut n) = (game.start(), 0);
-    while s.turn() == Turn::Chance && n <= most {
+    while s.turn() == ToMove::Chance && n <= most {
         step(&mut *s, &mut draw, &mut rng);
         n += 1;
     }
@@ -145,7 +145,7 @@ fn position(out: &mut String, s: &dyn DynState) {
     }
     let mut outcomes = Outcomes::new();
     s.chance(&mut outcomes);
-    if s.turn() == Turn::Chance {
+    if s.turn() == ToMove::Chance {
         let list: Vec<String> =
             outcomes.probabilities().map(|(a, p)| format!("{a} {} ({p:.6})", s.outcome_text(a))).collect();
         let _ = writeln!(out, "outcomes: {}", list.join(", "));
@@ -189,20 +189,20 @@ fn cells(bytes: &[u8]) -> String {
 /// Plays what comes next; who did what.
 fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<(Mover, Action)> {
     match s.turn() {
-        Turn::Over => Vec::new(),
-        Turn::Chance => {
+        ToMove::Over => Vec::new(),
+        ToMove::Chance => {
             let mut outcomes = Outcomes::new();
             s.chance(&mut outcomes);
             let a = draw.pick(&outcomes).unwrap_or(0);
             s.play_unchecked(a);
             vec![(Mover::Chance, a)]
         }
-        Turn::Seat(seat) => {
+        ToMove::Seat(seat) => {
             let a = s.random_action(seat, rng);
             s.play_unchecked(a);
             vec![(Mover::Seat(seat), a)]
         }
-        Turn::Together(set) => {
+        ToMove::Simultaneous(set) => {
             let mut joint = vec![0; s.spec().players as usize];
             set.iter().for_each(|seat| joint[seat] = s.random_action(seat, rng));
             s.play_together_unchecked(&joint);
@@ -220,7 +220,7 @@ fn told(out: &mut String, before: &dyn DynState, events: &[(Mover, Action)], aft
         };
         let _ = writeln!(out, "> {by_name} plays {a}");
         each(out, players, "  seen", |who| {
-            let Seen { action, text } = before.seen(who, by, a);
+            let EventView { action, text } = before.seen(who, by, a);
             let id = action.map(|a| format!("{a} ")).unwrap_or_default();
             format!("{id}{}", text.unwrap_or_else(|| "nothing".into()))
         });

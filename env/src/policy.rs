@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::draw::{Draw, Key, Stream};
-use crate::erased::{DynState, DynView};
+use crate::dyn_state::{DynState, DynView};
 use crate::game::{Action, Mover, Seat, Viewer};
 
 /// Where an agent's randomness comes from.
@@ -29,7 +29,7 @@ enum Sight<'a> {
 
 /// One move or outcome of the episode so far, as the asked seat knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct ObservedMove {
     /// Whose it was.
     pub by: Mover,
     /// The action or outcome; `None` where the seat may not know it, and for what was said.
@@ -42,7 +42,7 @@ pub struct Past {
 
 /// An answer to the open question that was refused.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attempt {
+pub struct PriorAttempt {
     /// What was answered, whole; `None` where nothing was.
     pub given: Option<Move>,
     /// Why it was refused, in the game's words.
@@ -51,9 +51,9 @@ pub struct Attempt {
     pub issues: Vec<Issue>,
 }
 
-impl Attempt {
+impl PriorAttempt {
     /// What was answered, as text.
-    pub fn said(&self) -> String {
+    pub fn text(&self) -> String {
         match &self.given {
             None => String::new(),
             Some(Move::Id(a)) => a.to_string(),
@@ -96,7 +96,7 @@ pub struct Shelf<'a> {
 ///
 /// The answer is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an
 /// in-process one play the same game for the same seed.
-pub struct Ask<'a> {
+pub struct MoveRequest<'a> {
     /// The seat asked.
     pub seat: Seat,
     /// This seat's own turns so far.
@@ -106,15 +106,15 @@ pub struct Ask<'a> {
     key: AgentKey<'a>,
     sight: Sight<'a>,
     peek: bool,
-    past: Option<&'a [Past]>,
-    attempts: &'a [Attempt],
+    past: Option<&'a [ObservedMove]>,
+    attempts: &'a [PriorAttempt],
     journal: Option<&'a dyn Journal>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> MoveRequest<'a> {
     /// A question about a state of the host's; the agent gets the seat's view of it, made when it looks.
     pub fn on_state(state: &'a dyn DynState, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        Ask {
+        MoveRequest {
             seat,
             turn,
             legal,
@@ -129,7 +129,17 @@ impl<'a> Ask<'a> {
 
     /// A question about a view, as remote agents get it.
     pub fn on_view(view: &'a dyn DynView, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        Ask { seat, turn, legal, key, sight: Sight::View(view), peek: false, past: None, attempts: &[], journal: None }
+        MoveRequest {
+            seat,
+            turn,
+            legal,
+            key,
+            sight: Sight::View(view),
+            peek: false,
+            past: None,
+            attempts: &[],
+            journal: None,
+        }
     }
 
     /// Lets the agent see the true state, for studies of what hidden information is worth; never in rated matches.
@@ -139,11 +149,11 @@ impl<'a> Ask<'a> {
     }
 
     /// The same question under another key.
-    pub fn keyed<'k>(&self, key: AgentKey<'k>) -> Ask<'k>
+    pub fn keyed<'k>(&self, key: AgentKey<'k>) -> MoveRequest<'k>
     where
         'a: 'k,
     {
-        Ask {
+        MoveRequest {
             seat: self.seat,
             turn: self.turn,
             legal: self.legal,
@@ -157,13 +167,13 @@ impl<'a> Ask<'a> {
     }
 
     /// Tells the agent how the episode came here, for programs that want to hear every move.
-    pub fn with_past(mut self, past: &'a [Past]) -> Self {
+    pub fn with_history(mut self, past: &'a [ObservedMove]) -> Self {
         self.past = Some(past);
         self
     }
 
     /// Tells the agent which answers to this question were refused before.
-    pub fn with_attempts(mut self, attempts: &'a [Attempt]) -> Self {
+    pub fn with_attempts(mut self, attempts: &'a [PriorAttempt]) -> Self {
         self.attempts = attempts;
         self
     }
@@ -175,7 +185,7 @@ impl<'a> Ask<'a> {
     }
 
     /// The answers to this question that were refused, oldest first.
-    pub fn attempts(&self) -> &'a [Attempt] {
+    pub fn attempts(&self) -> &'a [PriorAttempt] {
         self.attempts
     }
 
@@ -185,7 +195,7 @@ impl<'a> Ask<'a> {
     }
 
     /// All moves and outcomes that the seat saw, oldest first; `None` where the host keeps none (batches).
-    pub fn past(&self) -> Option<&'a [Past]> {
+    pub fn past(&self) -> Option<&'a [ObservedMove]> {
         self.past
     }
 
@@ -232,7 +242,7 @@ impl<'a> Ask<'a> {
 /// An agent for hosts that need an action at once: server-played seats of batches, schedules, solvers.
 pub trait Policy: Send + Sync {
     /// A legal action; anything else loses the episode where illegal moves lose, and is an error elsewhere.
-    fn choose(&self, ask: &Ask<'_>) -> Action;
+    fn choose(&self, ask: &MoveRequest<'_>) -> Action;
 
     /// Whether the agent wants the true state, in studies of what hidden information is worth.
     fn peeks(&self) -> bool {

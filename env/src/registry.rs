@@ -8,18 +8,18 @@ use sha2::{Digest, Sha256};
 
 use ludex_protocol::spec::{Anchor, Params, Preset, Spec, Views};
 
+use crate::anchor_ladder;
 use crate::documents::Schemas;
+use crate::dyn_game::{GameRef, TypedGame};
 use crate::game::{Alias, Game, PresetText};
 use crate::games::GAMES;
-use crate::ladder;
-use crate::loaded::{GameRef, Shared};
 use crate::notation::Notation;
 use crate::params::{ParamError, canonical, split, typed};
 use crate::typed::Loaded;
 
 /// A game as the registry knows it, before any parameter is given.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct RegisteredGame {
     /// The id.
     pub id: &'static str,
     /// The title.
@@ -39,10 +39,10 @@ pub struct Entry {
     load: fn(&Params) -> Result<GameRef, ParamError>,
 }
 
-impl Entry {
+impl RegisteredGame {
     /// The entry of a game.
     pub const fn of<G: Game>() -> Self {
-        Entry {
+        RegisteredGame {
             id: G::ID,
             title: G::TITLE,
             page: G::PAGE,
@@ -57,7 +57,7 @@ impl Entry {
 
     /// The entry of a game in two builds of the same rules: `S` plays the parameters that it takes, `G` all others.
     pub const fn of_either<S: Game, G: Game>() -> Self {
-        Entry { load: load_either::<S, G>, ..Entry::of::<G>() }
+        RegisteredGame { load: load_either::<S, G>, ..RegisteredGame::of::<G>() }
     }
 
     /// The game with these parameters over the defaults; `preset` is applied first.
@@ -79,7 +79,7 @@ impl Entry {
 /// assert!(games.load("kuhn_pokre").is_err_and(|e| e.nearest.as_deref() == Some("kuhn_poker")));
 /// ```
 #[derive(Clone)]
-pub struct Games(Arc<[Entry]>);
+pub struct Games(Arc<[RegisteredGame]>);
 
 impl Games {
     /// The games of this crate, in documented order.
@@ -90,21 +90,21 @@ impl Games {
 
     /// These games and `G`, as the last one.
     pub fn with<G: Game>(self) -> Self {
-        self.with_entry(Entry::of::<G>())
+        self.with_entry(RegisteredGame::of::<G>())
     }
 
     /// These games and the one of `entry`, as the last one. A game of the same id makes room for it.
-    pub fn with_entry(self, entry: Entry) -> Self {
+    pub fn with_entry(self, entry: RegisteredGame) -> Self {
         Games(self.0.iter().copied().filter(|e| e.id != entry.id).chain([entry]).collect())
     }
 
     /// The entries, in order.
-    pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
+    pub fn iter(&self) -> std::slice::Iter<'_, RegisteredGame> {
         self.0.iter()
     }
 
     /// The entry of an id (not of an alias).
-    pub fn entry(&self, id: &str) -> Option<&Entry> {
+    pub fn entry(&self, id: &str) -> Option<&RegisteredGame> {
         self.iter().find(|e| e.id == id)
     }
 
@@ -143,8 +143,8 @@ impl Default for Games {
 }
 
 impl<'a> IntoIterator for &'a Games {
-    type Item = &'a Entry;
-    type IntoIter = std::slice::Iter<'a, Entry>;
+    type Item = &'a RegisteredGame;
+    type IntoIter = std::slice::Iter<'a, RegisteredGame>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
@@ -152,7 +152,7 @@ impl<'a> IntoIterator for &'a Games {
 }
 
 /// The built-in games.
-pub fn games() -> &'static [Entry] {
+pub fn games() -> &'static [RegisteredGame] {
     GAMES
 }
 
@@ -203,7 +203,7 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
     })?;
     let spec = spec_of(&game, schema);
     let schemas = Schemas::new(spec.proposals.as_ref()).map_err(|why| ParamError::syntax(G::ID, &why))?;
-    Ok(Arc::new(Shared(Arc::new(Loaded { game, spec, schemas }))))
+    Ok(Arc::new(TypedGame(Arc::new(Loaded { game, spec, schemas }))))
 }
 
 fn load_either<S: Game, G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
@@ -223,7 +223,7 @@ fn spec_of<G: Game>(game: &G, params_schema: Value) -> Spec {
     };
     let string = canonical(G::ID, &params);
     let mut anchors: Vec<Anchor> = G::LADDER.iter().map(|&(level, bot, agent)| anchor(level, bot, agent)).collect();
-    ladder::rate(&mut anchors, G::PAGE, &string, G::RULES);
+    anchor_ladder::rate(&mut anchors, G::PAGE, &string, G::RULES);
     let one = |t: Option<(&'static str, _)>| t.map(|(name, spec)| BTreeMap::from([(name.to_owned(), spec)]));
     let mut layouts = Vec::new();
     if f.tensor.is_some() {

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use ludex_protocol::record::{Outcome, Reason, Record};
+use ludex_protocol::record::{EndReason, Outcome, Record};
 
 use crate::game::{Action, Seat};
-use crate::history::moves;
 use crate::notation::{date, player};
+use crate::recording::moves;
 
 /// A move: the seat (0 is Black) and the point, column and row from the top left, from 0; `None` is a pass.
 pub type Stone = (Seat, Option<[u32; 2]>);
@@ -64,9 +64,9 @@ fn result(record: &Record, lead: Option<f64>) -> String {
         Some(Outcome::None) | None => return "Void".to_owned(),
     };
     let by = match record.footer.reason {
-        Some(Reason::Resign) => "R".to_owned(),
-        Some(Reason::Timeout) => "T".to_owned(),
-        Some(Reason::Finished | Reason::Truncated) => lead.map(|lead| lead.abs().to_string()).unwrap_or_default(),
+        Some(EndReason::Resign) => "R".to_owned(),
+        Some(EndReason::Timeout) => "T".to_owned(),
+        Some(EndReason::Finished | EndReason::Truncated) => lead.map(|lead| lead.abs().to_string()).unwrap_or_default(),
         _ => "F".to_owned(),
     };
     format!("{winner}+{by}")

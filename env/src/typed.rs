@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ludex_protocol::error::Issue;
-use ludex_protocol::record::{Record, Try};
+use ludex_protocol::record::{Record, RefusedMove};
 use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde_json::Value;
 
 use crate::documents::{Schemas, capped, object_in};
 use crate::draw::Stream;
-use crate::erased::{DynState, DynView};
-use crate::game::{Action, Game, Heard, Marks, Mover, Outcomes, Seat, Seen, Turn, Viewer};
-use crate::missed;
+use crate::dyn_state::{DynState, DynView};
+use crate::game::{Action, EventView, Game, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
+use crate::missed_wins;
 use crate::picture::{Gesture, Picture};
 
 /// A game and its spec, shared by its states and views.
@@ -24,24 +24,24 @@ pub(crate) struct Loaded<G: Game> {
     pub(crate) schemas: Schemas,
 }
 
-struct Held<G: Game> {
+struct TypedState<G: Game> {
     of: Arc<Loaded<G>>,
     state: G::State,
 }
 
-struct Seeing<G: Game> {
+struct TypedView<G: Game> {
     of: Arc<Loaded<G>>,
     view: G::View,
 }
 
 /// A view of `of` as an object.
 pub(crate) fn seeing<G: Game>(of: &Arc<Loaded<G>>, view: G::View) -> Box<dyn DynView> {
-    Box::new(Seeing { of: of.clone(), view })
+    Box::new(TypedView { of: of.clone(), view })
 }
 
 /// A state of `of` as an object, for hosts that keep typed states.
-pub(crate) fn held<G: Game>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
-    Box::new(Held { of: of.clone(), state })
+pub(crate) fn box_state<G: Game>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
+    Box::new(TypedState { of: of.clone(), state })
 }
 
 /// A move that is refused.
@@ -58,7 +58,7 @@ fn flawed(issues: Vec<Issue>) -> Refusal {
     Refusal::new(code, message).issues(issues)
 }
 
-impl<G: Game> Held<G> {
+impl<G: Game> TypedState<G> {
     fn game(&self) -> &G {
         &self.of.game
     }
@@ -76,10 +76,10 @@ impl<G: Game> Held<G> {
             return Ok(());
         }
         Err(refused(match self.turn() {
-            Turn::Over => "the episode is over".to_owned(),
-            Turn::Chance => "chance is to move".to_owned(),
-            Turn::Seat(p) => format!("seat {p} is to move, not seat {seat}"),
-            Turn::Together(_) => format!("seat {seat} does not act in this joint move"),
+            ToMove::Over => "the episode is over".to_owned(),
+            ToMove::Chance => "chance is to move".to_owned(),
+            ToMove::Seat(p) => format!("seat {p} is to move, not seat {seat}"),
+            ToMove::Simultaneous(_) => format!("seat {seat} does not act in this joint move"),
         }))
     }
 
@@ -89,7 +89,7 @@ impl<G: Game> Held<G> {
         joint: &[Option<T>],
         good: impl Fn(Seat, &T) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
-        let Turn::Together(acting) = self.turn() else {
+        let ToMove::Simultaneous(acting) = self.turn() else {
             return Err(refused("no joint move is due"));
         };
         let players = self.of.spec.players as usize;
@@ -108,13 +108,13 @@ impl<G: Game> Held<G> {
     }
 }
 
-impl<G: Game> DynState for Held<G> {
+impl<G: Game> DynState for TypedState<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
 
-    fn turn(&self) -> Turn {
-        self.game().turn(&self.state)
+    fn turn(&self) -> ToMove {
+        self.game().to_move(&self.state)
     }
 
     fn legal(&self, seat: Seat, out: &mut Vec<Action>) {
@@ -131,14 +131,14 @@ impl<G: Game> DynState for Held<G> {
 
     fn chance(&self, out: &mut Outcomes) {
         out.clear();
-        if self.turn() == Turn::Chance {
+        if self.turn() == ToMove::Chance {
             self.game().chance(&self.state, out);
         }
     }
 
     fn play(&mut self, seat: Seat, a: Action) -> Result<(), Refusal> {
         self.acts(seat)?;
-        if let Turn::Together(_) = self.turn() {
+        if let ToMove::Simultaneous(_) = self.turn() {
             return Err(refused("the seats move together here: a joint action is needed"));
         }
         if !self.is_legal(seat, a) {
@@ -151,7 +151,7 @@ impl<G: Game> DynState for Held<G> {
     fn play_chance(&mut self, a: Action) -> Result<(), Refusal> {
         let mut outcomes = Outcomes::new();
         self.chance(&mut outcomes);
-        if self.turn() != Turn::Chance {
+        if self.turn() != ToMove::Chance {
             return Err(refused("chance is not to move"));
         }
         if !outcomes.items().iter().any(|&(o, _)| o == a) {
@@ -171,11 +171,11 @@ impl<G: Game> DynState for Held<G> {
         Ok(())
     }
 
-    fn play_joint(&mut self, joint: &[Option<Heard>]) -> Result<(), Refusal> {
+    fn play_joint(&mut self, joint: &[Option<ParsedMove>]) -> Result<(), Refusal> {
         self.check_joint(joint, |seat, heard| match heard {
-            Heard::Action(a) if self.is_legal(seat, *a) => Ok(()),
-            Heard::Action(a) => Err(self.illegal(seat, *a)),
-            Heard::Said(said) => match self.read(seat, &Move::Document(said.clone()))? {
+            ParsedMove::Action(a) if self.is_legal(seat, *a) => Ok(()),
+            ParsedMove::Action(a) => Err(self.illegal(seat, *a)),
+            ParsedMove::Document(said) => match self.parse_move(seat, &Move::Document(said.clone()))? {
                 read if read == *heard => Ok(()),
                 _ => Err(refused(format!("what seat {seat} says is not in its canonical form"))),
             },
@@ -184,7 +184,7 @@ impl<G: Game> DynState for Held<G> {
         Ok(())
     }
 
-    fn play_joint_unchecked(&mut self, joint: &[Option<Heard>]) {
+    fn play_joint_unchecked(&mut self, joint: &[Option<ParsedMove>]) {
         self.of.game.play_joint_unchecked(&mut self.state, joint);
     }
 
@@ -196,12 +196,12 @@ impl<G: Game> DynState for Held<G> {
         self.of.game.play_together_unchecked(&mut self.state, joint);
     }
 
-    fn read(&self, seat: Seat, given: &Move) -> Result<Heard, Refusal> {
+    fn parse_move(&self, seat: Seat, given: &Move) -> Result<ParsedMove, Refusal> {
         self.acts(seat)?;
         let said = match given {
             Move::Id(id) => {
                 return match Action::try_from(*id) {
-                    Ok(a) if self.is_legal(seat, a) => Ok(Heard::Action(a)),
+                    Ok(a) if self.is_legal(seat, a) => Ok(ParsedMove::Action(a)),
                     Ok(a) => Err(self.illegal(seat, a)),
                     Err(_) => Err(refused(format!("{id} is not an action of {} (0..{})", G::ID, self.of.spec.actions))),
                 };
@@ -211,7 +211,7 @@ impl<G: Game> DynState for Held<G> {
                 let mut legal = Vec::new();
                 self.legal(seat, &mut legal);
                 if let Some(a) = self.game().parse(&view, seat, &legal, text) {
-                    return Ok(Heard::Action(a));
+                    return Ok(ParsedMove::Action(a));
                 }
                 if self.schema(seat).is_none() {
                     let all: Vec<Action> = (0..self.of.spec.actions).collect();
@@ -232,9 +232,9 @@ impl<G: Game> DynState for Held<G> {
                 vec![Issue::new("", &said, "an action id, or its text", "no documents are heard now").code("not_now")]
             }
         };
-        let heard = if flaws.is_empty() { self.game().hear(&self.state, seat, &said) } else { Err(flaws) };
+        let heard = if flaws.is_empty() { self.game().parse_document(&self.state, seat, &said) } else { Err(flaws) };
         match heard.map_err(flawed)? {
-            Heard::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
+            ParsedMove::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
             heard => Ok(heard),
         }
     }
@@ -242,7 +242,7 @@ impl<G: Game> DynState for Held<G> {
     fn read_outcome(&self, given: &Move) -> Result<Action, Refusal> {
         let mut outcomes = Outcomes::new();
         self.chance(&mut outcomes);
-        if self.turn() != Turn::Chance {
+        if self.turn() != ToMove::Chance {
             return Err(refused("chance is not to move"));
         }
         let named = |a: Action| match given {
@@ -255,10 +255,10 @@ impl<G: Game> DynState for Held<G> {
     }
 
     fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal> {
-        match self.read(seat, &Move::Document(said.clone()))? {
-            Heard::Action(a) => self.play(seat, a),
-            Heard::Said(canonical) => {
-                self.of.game.play_said(&mut self.state, seat, &canonical);
+        match self.parse_move(seat, &Move::Document(said.clone()))? {
+            ParsedMove::Action(a) => self.play(seat, a),
+            ParsedMove::Document(canonical) => {
+                self.of.game.play_document(&mut self.state, seat, &canonical);
                 Ok(())
             }
         }
@@ -278,16 +278,16 @@ impl<G: Game> DynState for Held<G> {
         self.game().teams(&self.state)
     }
 
-    fn marks(&self, joint: &[Option<Heard>], after: &dyn DynState, out: &mut Marks) {
-        let after: &Held<G> = after.as_any().downcast_ref().expect("a state of the same game");
+    fn marks(&self, joint: &[Option<ParsedMove>], after: &dyn DynState, out: &mut Marks) {
+        let after: &TypedState<G> = after.as_any().downcast_ref().expect("a state of the same game");
         self.game().marks(&self.state, joint, &after.state, out);
-        if missed::fits(&self.of.spec) {
-            missed::count(self.game(), &self.state, &after.state, out);
+        if missed_wins::fits(&self.of.spec) {
+            missed_wins::count(self.game(), &self.state, &after.state, out);
         }
     }
 
-    fn tried(&self, seat: Seat, tries: &[Try], out: &mut Marks) {
-        self.game().tried(&self.state, seat, tries, out);
+    fn tried(&self, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
+        self.game().refusal_marks(&self.state, seat, tries, out);
     }
 
     fn view(&self, who: Viewer) -> Box<dyn DynView> {
@@ -310,12 +310,12 @@ impl<G: Game> DynState for Held<G> {
         self.game().facts().openspiel
     }
 
-    fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen {
-        self.game().seen(&self.state, who, by, a)
+    fn seen(&self, who: Viewer, by: Mover, a: Action) -> EventView {
+        self.game().observe_action(&self.state, who, by, a)
     }
 
-    fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> Seen {
-        self.game().seen_said(&self.state, who, seat, said)
+    fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> EventView {
+        self.game().observe_document(&self.state, who, seat, said)
     }
 
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)> {
@@ -345,7 +345,7 @@ impl<G: Game> DynState for Held<G> {
         self.game().sample(&self.state, seat, rng)
     }
 
-    fn default_move(&self, seat: Seat, rng: &mut Stream) -> Heard {
+    fn default_move(&self, seat: Seat, rng: &mut Stream) -> ParsedMove {
         self.game().default_move(&self.state, seat, rng)
     }
 
@@ -354,11 +354,11 @@ impl<G: Game> DynState for Held<G> {
     }
 
     fn promising(&self, seat: Seat, out: &mut Vec<Action>) -> usize {
-        self.game().promising(&self.state, seat, out)
+        self.game().search_moves(&self.state, seat, out)
     }
 
     fn noisy(&self, seat: Seat, out: &mut Vec<Action>) -> bool {
-        self.game().noisy(&self.state, seat, out)
+        self.game().quiescence_moves(&self.state, seat, out)
     }
 
     fn hash(&self) -> Option<u64> {
@@ -374,16 +374,16 @@ impl<G: Game> DynState for Held<G> {
         let s = &mut self.state;
         let mut outcomes = Outcomes::new();
         for played in 0..limit {
-            match game.turn(s) {
-                Turn::Over => return played,
-                Turn::Seat(seat) => game.play_unchecked(s, game.random_action(s, seat, rng)),
-                Turn::Chance => {
+            match game.to_move(s) {
+                ToMove::Over => return played,
+                ToMove::Seat(seat) => game.play_unchecked(s, game.random_action(s, seat, rng)),
+                ToMove::Chance => {
                     outcomes.clear();
                     game.chance(s, &mut outcomes);
                     let a = rng.pick(&outcomes).unwrap_or(0);
                     game.play_unchecked(s, a);
                 }
-                Turn::Together(set) => {
+                ToMove::Simultaneous(set) => {
                     let mut joint = [0; 16];
                     for seat in set.iter() {
                         joint[seat] = game.random_action(s, seat, rng);
@@ -396,11 +396,11 @@ impl<G: Game> DynState for Held<G> {
     }
 
     fn boxed(&self) -> Box<dyn DynState> {
-        held(&self.of, self.state.clone())
+        box_state(&self.of, self.state.clone())
     }
 
     fn copy_from(&mut self, other: &dyn DynState) {
-        let other: &Held<G> = other.as_any().downcast_ref().expect("a state of the same game");
+        let other: &TypedState<G> = other.as_any().downcast_ref().expect("a state of the same game");
         self.state.clone_from(&other.state);
     }
 
@@ -409,7 +409,7 @@ impl<G: Game> DynState for Held<G> {
     }
 }
 
-impl<G: Game> DynView for Seeing<G> {
+impl<G: Game> DynView for TypedView<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
@@ -447,7 +447,7 @@ impl<G: Game> DynView for Seeing<G> {
     }
 
     fn world(&self, rng: &mut Stream) -> Box<dyn DynState> {
-        held(&self.of, self.of.game.world(&self.view, rng))
+        box_state(&self.of, self.of.game.sample_world(&self.view, rng))
     }
 
     fn boxed(&self) -> Box<dyn DynView> {

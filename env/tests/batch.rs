@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use ludex_env::batch::{Autoreset, ChanceBy, GymView, MaskForm, Observer, OnIllegal, Player, Rotate};
+use ludex_env::batch::{Autoreset, ChanceBy, GymView, MaskForm, Observer, OnIllegal, Rotate, SeatPolicy};
 use ludex_env::draw::{block, episode_key, scale};
 use ludex_env::game::Viewer;
-use ludex_env::{Action, Actions, Ask, BatchConfig, DynBatch, GameRef, Policy, Seeds, Turn};
+use ludex_env::{Action, Actions, BatchConfig, DynBatch, GameRef, MoveRequest, Policy, ResetSeeds, ToMove};
 use ludex_protocol::Move;
 use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{Column, ErrorCode, Refusal, Tensors};
@@ -22,18 +22,18 @@ struct Play {
 }
 
 impl Policy for Play {
-    fn choose(&self, ask: &Ask<'_>) -> Action {
+    fn choose(&self, ask: &MoveRequest<'_>) -> Action {
         self.asked.lock().unwrap().push((ask.seat, ask.turn));
         (self.choose)(ask.legal, ask.turn)
     }
 }
 
-fn play(choose: fn(&[Action], u32) -> Action) -> (Player, Arc<Play>) {
+fn play(choose: fn(&[Action], u32) -> Action) -> (SeatPolicy, Arc<Play>) {
     let agent = Arc::new(Play { choose, asked: Mutex::default() });
     (Some(agent.clone()), agent)
 }
 
-fn first() -> Player {
+fn first() -> SeatPolicy {
     play(|legal, _| legal[0]).0
 }
 
@@ -116,7 +116,7 @@ fn open(game: &GameRef, config: BatchConfig) -> Box<dyn DynBatch> {
 
 fn reset(b: &mut dyn DynBatch, seed: u64) -> Answer {
     let mut out = Batch::default();
-    b.reset(None, &Seeds::Base(seed), &mut out).unwrap();
+    b.reset(None, &ResetSeeds::Base(seed), &mut out).unwrap();
     out.into()
 }
 
@@ -188,11 +188,11 @@ fn disabled_waits_for_a_reset() {
     let e = refused(&mut *b, &[0, 1]);
     assert_eq!((e.code, e.at), (ErrorCode::EnvOver, Some(0)));
     let mut out = Batch::default();
-    b.reset(Some(&[0]), &Seeds::Continue, &mut out).unwrap();
+    b.reset(Some(&[0]), &ResetSeeds::Continue, &mut out).unwrap();
     assert_eq!((out.length, out.episode), (Column::from([0]), Column::from([1])));
     let out = step(&mut *b, &[0, 1]);
     assert_eq!((&out.length[..], &out.episode[..]), (&[1, 6][..], &[1, 0][..]));
-    b.reset(Some(&[1]), &Seeds::Each(vec![9]), &mut Batch::default()).unwrap();
+    b.reset(Some(&[1]), &ResetSeeds::Each(vec![9]), &mut Batch::default()).unwrap();
     assert_eq!(step(&mut *b, &[1, 1]).episode, [1, 0]);
 }
 
@@ -212,7 +212,7 @@ fn rotation_goes_by_episode() {
             assert_eq!(out.length[0] as usize, seat, "the server moves first when the client is o");
             seats.push(seat);
             let mut next = Batch::default();
-            b.reset(None, &Seeds::Continue, &mut next).unwrap();
+            b.reset(None, &ResetSeeds::Continue, &mut next).unwrap();
             out = next.into();
         }
         assert!(seats.contains(&0) && seats.contains(&1));
@@ -258,7 +258,7 @@ fn episodes_that_end_before_the_client_acts_are_skipped_and_counted() {
     assert_eq!((&out.episode[..], &out.skipped.0[..], &out.skipped.1[..]), (&[1, 1][..], &[0, 1][..], &[0.0; 4][..]));
     assert_eq!(out.length, [0, 0]);
     let mut b = open(&game, BatchConfig { count: 1, seats, ..Default::default() });
-    let e = b.reset(None, &Seeds::Base(0), &mut Batch::default()).unwrap_err();
+    let e = b.reset(None, &ResetSeeds::Base(0), &mut Batch::default()).unwrap_err();
     assert_eq!(e.code, ErrorCode::Limit);
 }
 
@@ -272,7 +272,7 @@ fn all_seats_can_be_shown() {
     // Seed 42 deals 1 and 0: each seat sees its own card.
     assert_eq!((&out.obs[..3], &out.obs[7..10]), (&[0, 1, 0][..], &[1, 0, 0][..]));
     let mut shown = Batch::default();
-    b.reset(None, &Seeds::Base(42), &mut shown).unwrap();
+    b.reset(None, &ResetSeeds::Base(42), &mut shown).unwrap();
     assert_eq!(shown.obs.unwrap()["observation"].s, [2, 2, 7]);
 }
 
@@ -481,5 +481,5 @@ fn wrong_settings_are_refused_by_name() {
     assert_eq!(path(BatchConfig { count: 1, views, ..Default::default() }), Some("views".into()));
     let layout = ludex_env::batch::Layout::OpenSpiel;
     assert_eq!(path(BatchConfig { count: 1, layout, ..Default::default() }), Some("layout".into()));
-    assert_eq!(game.start().turn(), Turn::Together(ludex_env::SeatSet::first(2)));
+    assert_eq!(game.start().turn(), ToMove::Simultaneous(ludex_env::SeatSet::first(2)));
 }

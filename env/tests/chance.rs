@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, Turn, check};
+use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, ToMove, check};
 use ludex_protocol::spec::ChanceMode;
 
 /// Every game of the registry that has chance, with its defaults and with every preset.
@@ -29,11 +29,11 @@ fn outcomes(s: &dyn DynState) -> Outcomes {
 fn to_chance(s: &mut dyn DynState, rng: &mut Stream, limit: usize) -> bool {
     for _ in 0..limit {
         match s.turn() {
-            Turn::Over => return false,
-            Turn::Chance => return true,
-            Turn::Seat(seat) if s.legal_list(seat).is_empty() => return false,
-            Turn::Seat(seat) => s.play_unchecked(s.random_action(seat, rng)),
-            Turn::Together(set) => {
+            ToMove::Over => return false,
+            ToMove::Chance => return true,
+            ToMove::Seat(seat) if s.legal_list(seat).is_empty() => return false,
+            ToMove::Seat(seat) => s.play_unchecked(s.random_action(seat, rng)),
+            ToMove::Simultaneous(set) => {
                 let seats = 0..s.spec().players as usize;
                 let joint: Vec<Action> =
                     seats.map(|seat| if set.has(seat) { s.random_action(seat, rng) } else { 0 }).collect();
@@ -80,7 +80,7 @@ fn draws_follow_the_declared_weights() {
         let name = &game.spec().string;
         let mut met: Vec<Outcomes> = Vec::new();
         for episode in 0..4u64 {
-            let mut rng = Stream::named(&format!("ludex.v1:weights:{name}:{episode}"));
+            let mut rng = Stream::from_text(&format!("ludex.v1:weights:{name}:{episode}"));
             let mut s = game.start();
             for k in 0..12 {
                 if !to_chance(&mut *s, &mut rng, 300) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use ludex_env::{DynState, Games, Stream, Turn, Unit, Viewer, check};
+use ludex_env::{DynState, Games, Stream, ToMove, Unit, Viewer, check};
 use ludex_protocol::Move;
 use serde_json::{Value, json};
 
@@ -172,11 +172,11 @@ fn mutated_documents_get_a_verdict_each() {
         (load("undercover(preset=llmarena_guess)"), 20_000),
         (load("free_style"), 20_000),
     ] {
-        let mut rng = Stream::named(game.id());
+        let mut rng = Stream::from_text(game.id());
         let mut state = game.start();
         let mut left = check::scaled(documents);
         while left > 0 {
-            if state.turn() == Turn::Over {
+            if state.turn() == ToMove::Over {
                 state = game.start();
             }
             for seat in state.turn().seats().iter().filter(|&seat| state.schema(seat).is_some()) {
@@ -184,7 +184,7 @@ fn mutated_documents_get_a_verdict_each() {
                 for _ in 0..20 {
                     let given = mutated(&good, &mut rng);
                     let begun = Instant::now();
-                    let read = state.read(seat, &Move::Document(given.clone()));
+                    let read = state.parse_move(seat, &Move::Document(given.clone()));
                     slowest = slowest.max(begun.elapsed());
                     heard[usize::from(read.is_ok())] += 1;
                     if let Err(refusal) = read {
@@ -212,7 +212,7 @@ fn ladders_are_measured_as_they_stand() {
         // A table of another ladder gives no rating, and has another name.
         let rated = spec.anchors.iter().filter(|anchor| anchor.rating.is_some()).count();
         let wanted = if matches!(game.unit(), Unit::Field(_)) { 0 } else { spec.anchors.len() };
-        let scale = ludex_env::ladder::scale(&spec.string, spec.rules, &spec.anchors);
+        let scale = ludex_env::anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);
         let there = entry.page.contains(&format!("<!-- ladder {scale} -->"));
         assert!(
             there && rated == wanted,

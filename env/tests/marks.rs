@@ -3,33 +3,33 @@
 
 use std::collections::BTreeSet;
 
-use ludex_env::{Draw, DynState, GameRef, Heard, Mark, Marks, Outcomes, Stream, Turn, load};
+use ludex_env::{Draw, DynState, GameRef, Mark, Marks, Outcomes, ParsedMove, Stream, ToMove, load};
 
 /// Steps after which an episode is cut, and episodes of each game.
 const STEPS: usize = 150;
 const EPISODES: u64 = 2;
 
 /// What a seat does: a document now and then, where there are some.
-fn answer(s: &dyn DynState, seat: usize, rng: &mut Stream) -> Heard {
+fn answer(s: &dyn DynState, seat: usize, rng: &mut Stream) -> ParsedMove {
     let said = if rng.below(2) == 0 { s.sample(seat, rng) } else { None };
-    let said = said.and_then(|said| s.read(seat, &ludex_env::Move::Document(said)).ok());
-    said.unwrap_or_else(|| Heard::Action(s.random_action(seat, rng)))
+    let said = said.and_then(|said| s.parse_move(seat, &ludex_env::Move::Document(said)).ok());
+    said.unwrap_or_else(|| ParsedMove::Action(s.random_action(seat, rng)))
 }
 
 /// Plays the next step at random; its moves by seat.
-fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<Heard>> {
+fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<ParsedMove>> {
     let turn = s.turn();
-    let joint: Vec<Option<Heard>> =
+    let joint: Vec<Option<ParsedMove>> =
         (0..s.spec().players as usize).map(|seat| turn.seats().has(seat).then(|| answer(s, seat, rng))).collect();
     match turn {
-        Turn::Chance => {
+        ToMove::Chance => {
             let mut outcomes = Outcomes::new();
             s.chance(&mut outcomes);
             s.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
         }
-        Turn::Seat(seat) => match joint[seat].as_ref().unwrap() {
-            Heard::Action(a) => s.play(seat, *a).unwrap(),
-            Heard::Said(said) => s.play_said(seat, said).unwrap(),
+        ToMove::Seat(seat) => match joint[seat].as_ref().unwrap() {
+            ParsedMove::Action(a) => s.play(seat, *a).unwrap(),
+            ParsedMove::Document(said) => s.play_said(seat, said).unwrap(),
         },
         _ => s.play_joint(&joint).unwrap(),
     }
@@ -37,12 +37,12 @@ fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<H
 }
 
 /// Calls `each` with every step of random episodes: before, moves, after.
-fn steps(game: &GameRef, mut each: impl FnMut(&dyn DynState, &[Option<Heard>], &dyn DynState)) {
+fn steps(game: &GameRef, mut each: impl FnMut(&dyn DynState, &[Option<ParsedMove>], &dyn DynState)) {
     for episode in 0..EPISODES {
-        let mut rng = Stream::named(&format!("marks of {} {episode}", game.id()));
+        let mut rng = Stream::from_text(&format!("marks of {} {episode}", game.id()));
         let (mut s, mut draw) = (game.start(), Draw::new(game.id(), 11, episode));
         for _ in 0..STEPS {
-            if s.turn() == Turn::Over {
+            if s.turn() == ToMove::Over {
                 break;
             }
             let before = s.boxed();
@@ -52,7 +52,7 @@ fn steps(game: &GameRef, mut each: impl FnMut(&dyn DynState, &[Option<Heard>], &
     }
 }
 
-fn taken(mut out: Marks, before: &dyn DynState, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<Mark> {
+fn taken(mut out: Marks, before: &dyn DynState, joint: &[Option<ParsedMove>], after: &dyn DynState) -> Vec<Mark> {
     (0..joint.len()).filter(|&seat| joint[seat].is_some()).for_each(|seat| before.tried(seat, &[], &mut out));
     before.marks(joint, after, &mut out);
     out.take()
@@ -86,7 +86,7 @@ fn every_mark_is_explained_and_nearly_all_are_counted() {
         let cheap: BTreeSet<String> = names.iter().filter(|n| **n != "equity").map(|n| (*n).to_owned()).collect();
         let mut seen = BTreeSet::new();
         steps(&game, |before, joint, after| {
-            let out = if entry.id == "texas_holdem" { Marks::named(&cheap) } else { Marks::all() };
+            let out = if entry.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
             for mark in taken(out, before, joint, after) {
                 assert!(names.contains(mark.name), "{}: {mark:?} is not explained", entry.id);
                 assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.id);
@@ -108,9 +108,9 @@ fn what_is_wanted_does_not_change_it() {
             for doc in game.marks_docs() {
                 let name = BTreeSet::from([doc.name.to_owned()]);
                 let wanted: Vec<Mark> = all.iter().filter(|m| m.name == doc.name).cloned().collect();
-                assert_eq!(taken(Marks::named(&name), before, joint, after), wanted, "{id}: {}", doc.name);
+                assert_eq!(taken(Marks::only(&name), before, joint, after), wanted, "{id}: {}", doc.name);
             }
-            assert!(taken(Marks::named(&BTreeSet::new()), before, joint, after).is_empty());
+            assert!(taken(Marks::only(&BTreeSet::new()), before, joint, after).is_empty());
         });
     }
 }

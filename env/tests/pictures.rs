@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ludex_env::picture::MOST_BYTES;
-use ludex_env::{Action, DynState, GameRef, Outcomes, Picture, Seat, Stream, Turn, Viewer, check};
+use ludex_env::{Action, DynState, GameRef, Outcomes, Picture, Seat, Stream, ToMove, Viewer, check};
 use ludex_protocol::spec::Information;
 use serde_json::{Value, json};
 
@@ -20,19 +20,19 @@ const SEED: &str = "ludex pictures";
 /// Plays one random step, and returns which seat did which action, if one seat did.
 fn step(s: &mut dyn DynState, rng: &mut Stream) -> Option<(Seat, Action)> {
     match s.turn() {
-        Turn::Over => None,
-        Turn::Chance => {
+        ToMove::Over => None,
+        ToMove::Chance => {
             let mut outcomes = Outcomes::new();
             s.chance(&mut outcomes);
             s.play_unchecked(rng.pick(&outcomes).unwrap());
             None
         }
-        Turn::Seat(seat) => {
+        ToMove::Seat(seat) => {
             let a = s.random_action(seat, rng);
             s.play_unchecked(a);
             Some((seat, a))
         }
-        Turn::Together(set) => {
+        ToMove::Simultaneous(set) => {
             let n = s.spec().players as usize;
             let joint: Vec<Action> = (0..n).map(|p| if set.has(p) { s.random_action(p, rng) } else { 0 }).collect();
             s.play_together_unchecked(&joint);
@@ -43,7 +43,7 @@ fn step(s: &mut dyn DynState, rng: &mut Stream) -> Option<(Seat, Action)> {
 
 /// The position after `plies` random steps, and the picture that `who` gets, the last move marked.
 fn after(game: &GameRef, plies: usize, who: Option<Viewer>) -> Picture {
-    let mut rng = Stream::named(SEED);
+    let mut rng = Stream::from_text(SEED);
     let mut s = game.start();
     let mut last = None;
     for _ in 0..plies {
@@ -61,10 +61,10 @@ fn after(game: &GameRef, plies: usize, who: Option<Viewer>) -> Picture {
 }
 
 fn length(game: &GameRef) -> usize {
-    let mut rng = Stream::named(SEED);
+    let mut rng = Stream::from_text(SEED);
     let mut s = game.start();
     let mut plies = 0;
-    while s.turn() != Turn::Over && plies < 2_000 {
+    while s.turn() != ToMove::Over && plies < 2_000 {
         step(&mut *s, &mut rng);
         plies += 1;
     }
@@ -77,8 +77,8 @@ fn pictures(id: &str) -> Vec<(String, Picture)> {
     let plies = length(&game);
     let mut first = 0;
     let mut s = game.start();
-    let mut rng = Stream::named(SEED);
-    while s.turn() == Turn::Chance {
+    let mut rng = Stream::from_text(SEED);
+    while s.turn() == ToMove::Chance {
         step(&mut *s, &mut rng);
         first += 1;
     }
@@ -147,20 +147,20 @@ fn flaw(picture: &Picture) -> Option<String> {
 
 #[test]
 fn pictures_are_documents_in_random_play() {
-    let mut rng = Stream::named("documents");
+    let mut rng = Stream::from_text("documents");
     for string in ludex_env::games().iter().map(|entry| entry.id).chain(MORE.iter().copied()) {
         let game = ludex_env::load(string).unwrap();
         for _ in 0..check::scaled(1) {
             let mut s = game.start();
             for ply in 0..2_000 {
-                if ply % 17 == 0 || s.turn() == Turn::Over {
+                if ply % 17 == 0 || s.turn() == ToMove::Over {
                     let seats = (0..s.spec().players as Seat).map(Viewer::Seat);
                     for who in seats.chain([Viewer::Public]) {
                         let fault = flaw(&s.view(who).picture(who));
                         assert_eq!(fault, None, "{string}, ply {ply}, {who:?}");
                     }
                 }
-                if s.turn() == Turn::Over {
+                if s.turn() == ToMove::Over {
                     break;
                 }
                 step(&mut *s, &mut rng);
@@ -192,7 +192,7 @@ const MORE: &[&str] = &[
 fn castling_and_promotions_are_gestures() {
     let game = ludex_env::load("chess(fen=r3k3/6P1/8/8/8/8/8/R3K2R w KQq - 0 1)").unwrap();
     let s = game.start();
-    let Turn::Seat(seat) = s.turn() else { panic!("somebody moves") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("somebody moves") };
     let view = s.view(Viewer::Seat(seat));
     let of = |name: &str| {
         let a = view.parse(seat, &s.legal_list(seat), name).unwrap_or_else(|| panic!("{name} is legal"));

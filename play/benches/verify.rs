@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ludex_env::{games, load};
-use ludex_play::local::{Seated, Series};
+use ludex_play::local::{Participant, Series};
 use ludex_referee::Verifier;
 use ludex_referee::read::{RawLine, Source};
 use ludex_referee::schedule::{Seeds, blocks};
@@ -49,8 +49,8 @@ struct Records {
 /// Records of random play.
 fn records(id: &str) -> Records {
     let game = load(id).expect("a built-in game");
-    let seat = || Seated::new("random", &game).expect("random plays every game");
-    let players: Vec<Seated> = (0..game.spec().players).map(|_| seat()).collect();
+    let seat = || Participant::new("random", &game).expect("random plays every game");
+    let players: Vec<Participant> = (0..game.spec().players).map(|_| seat()).collect();
     let table: Vec<usize> = (0..players.len()).collect();
     let series = Series { plan: blocks(&table, RECORDS as u64, 0), game, players, seeds: Seeds::Open(1) };
     let (mut out, from) = (Records { lines: Vec::new(), steps: 0 }, Instant::now());

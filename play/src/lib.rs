@@ -19,19 +19,19 @@
 //! - The same game, agents and seed give the same moves, on any number of threads.
 #![forbid(unsafe_code)]
 
+pub mod agents_file;
+pub mod anchor_ladder;
+pub mod display;
 pub mod files;
-pub mod ladder;
 pub mod local;
 pub mod machine;
-pub mod named;
 pub mod remote_agent;
 pub mod runs;
 pub mod tables;
 pub mod time;
 pub mod transcript;
-pub mod words;
 
-pub use self::local::{Side, play};
+pub use self::local::{AgentInput, play};
 
 /// The program as it names itself to clients and in records.
 pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));

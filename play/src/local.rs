@@ -5,10 +5,10 @@
 //! another. The match's clock stands still, except while an agent thinks whose answers are not reproducible anyway.
 
 mod check;
-mod seated;
+mod compute_slots;
+mod participant;
+mod run_match;
 mod series;
-mod single;
-mod turns;
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use ludex_env::GameRef;
 use ludex_protocol::record::RecordSeat;
 
 pub use self::check::{Unfit, check};
-pub use self::seated::Seated;
-pub(crate) use self::seated::kind_of;
-pub use self::series::Series;
-pub use self::single::{
-    Asking, Journals, Played, blameless, block_key, play_aloud, play_match, setup, skipping_forced,
+pub use self::compute_slots::Turns;
+pub use self::participant::Participant;
+pub(crate) use self::participant::kind_of;
+pub use self::run_match::{
+    HostOptions, Journals, PlayedMatch, auto_play_forced, block_key, faults_as_infra, play_match, play_observed, setup,
 };
-pub use self::turns::Turns;
-use crate::machine::Match;
+pub use self::series::Series;
+use crate::machine::MatchMachine;
 
 /// The cores that this machine has for us.
 pub(crate) fn cores() -> usize {
@@ -36,22 +36,22 @@ pub const GATHERED_JOBS: usize = 1024;
 
 /// An agent for [`play`].
 #[derive(Clone)]
-pub enum Side {
+pub enum AgentInput {
     /// An agent of the roster, by its spec.
     Spec(String),
     /// An agent of the caller's own. Records call it `agent`.
     Own(Arc<dyn Agent>),
 }
 
-impl From<&str> for Side {
+impl From<&str> for AgentInput {
     fn from(spec: &str) -> Self {
-        Side::Spec(spec.to_owned())
+        AgentInput::Spec(spec.to_owned())
     }
 }
 
-impl From<Arc<dyn Agent>> for Side {
+impl From<Arc<dyn Agent>> for AgentInput {
     fn from(agent: Arc<dyn Agent>) -> Self {
-        Side::Own(agent)
+        AgentInput::Own(agent)
     }
 }
 
@@ -61,15 +61,19 @@ impl From<Arc<dyn Agent>> for Side {
 /// # Errors
 /// A spec that the roster does not know, or too few or too many agents. An agent that fails in the match is not an error:
 /// it loses, and [`Played::failure`] says why.
-pub fn play<A: Into<Side>>(game: &GameRef, agents: impl IntoIterator<Item = A>, seed: u64) -> anyhow::Result<Played> {
+pub fn play<A: Into<AgentInput>>(
+    game: &GameRef,
+    agents: impl IntoIterator<Item = A>,
+    seed: u64,
+) -> anyhow::Result<PlayedMatch> {
     let (mut seats, mut specs, mut playing) = (Vec::new(), Vec::new(), Vec::new());
     for agent in agents {
         let (seat, agent) = match agent.into() {
-            Side::Spec(text) => {
-                let seated = Seated::new(&text, game)?;
+            AgentInput::Spec(text) => {
+                let seated = Participant::new(&text, game)?;
                 (seated.record_seat(), seated.agent)
             }
-            Side::Own(agent) => (RecordSeat { name: "agent".into(), ..RecordSeat::default() }, agent),
+            AgentInput::Own(agent) => (RecordSeat { name: "agent".into(), ..RecordSeat::default() }, agent),
         };
         specs.push(seat.spec.clone().unwrap_or_else(|| seat.name.clone()));
         seats.push(seat);
@@ -83,8 +87,8 @@ pub fn play<A: Into<Side>>(game: &GameRef, agents: impl IntoIterator<Item = A>, 
         spec.string,
         spec.players
     );
-    let peeks = playing.iter().any(|agent| agent.peeks());
-    let setup = single::terms(game, seats, peeks, seed, &single::block_of(game, specs, seed), 0);
+    let peeks = playing.iter().any(|agent| agent.needs_full_state());
+    let setup = run_match::terms(game, seats, peeks, seed, &run_match::block_of(game, specs, seed), 0);
     let agents: Vec<&dyn Agent> = playing.iter().map(|agent| &**agent).collect();
-    Ok(single::run(Match::new(setup, 0), &agents, Asking::default(), |_, _| {}))
+    Ok(run_match::run(MatchMachine::new(setup, 0), &agents, HostOptions::default(), |_, _| {}))
 }

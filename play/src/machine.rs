@@ -9,37 +9,37 @@
 //! The machine keeps the course: rules, clocks, attempts and the story of what happened. Frames are made where somebody
 //! listens ([`Match::listen`]), and made again from the story for those who come later.
 
-mod acts;
-mod answers;
+mod act_replies;
+mod advance;
 mod clock;
-mod course;
 mod end;
-mod follow;
+pub mod interface;
+mod match_log;
 mod narrator;
-pub(crate) mod past;
+mod replay_cursor;
 mod restore;
-mod story;
-pub mod terms;
+pub(crate) mod seat_history;
+mod submit;
 mod watcher;
 
 use ludex_agents::Agent;
 use ludex_env::batch::Layout;
 use ludex_env::draw::Key;
+use ludex_env::message_views::view_of;
 use ludex_env::picture::mark_last;
-use ludex_env::present::view_of;
-use ludex_env::{Action, AgentKey, Ask, Attempt, Draw, DynState, Outcomes, Seat};
+use ludex_env::{Action, AgentKey, Draw, DynState, MoveRequest, Outcomes, PriorAttempt, Seat};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::MatchView;
-use ludex_protocol::message::{HeldMatch, MatchFrame, PictureView, Resync, SeatView, ServerMessage, Turn as TurnFrame};
-use ludex_protocol::record::{Header, Reason, Record, RecordEvent, Try};
+use ludex_protocol::message::{MatchFrame, PictureView, ResumedMatch, Resync, SeatView, ServerMessage, TurnFrame};
+use ludex_protocol::record::{EndReason, Header, Record, RecordEvent, RefusedMove};
 use ludex_protocol::spec::Information;
 
 use self::clock::Clocks;
-use self::follow::Follower;
+use self::interface::{AcceptedMove, Input, LogRow, MatchSetup, Output, OwnedMoveRequest};
+use self::match_log::MatchLog;
 use self::narrator::{Narrator, seen_of};
-use self::past::Memory;
-use self::story::Story;
-use self::terms::{Input, Kept, KeptAct, Output, Question, Setup};
+use self::replay_cursor::ReplayCursor;
+use self::seat_history::SeatHistory;
 pub use self::watcher::Watcher;
 use crate::time::Since;
 
@@ -47,7 +47,7 @@ use crate::time::Since;
 pub const RESTART_STEP: u64 = 1_000_000;
 
 #[derive(Default)]
-struct Place {
+struct SeatState {
     /// Turns issued so far; the open turn is `issued - 1`.
     issued: u32,
     /// Whether a client was asked and has not answered.
@@ -55,14 +55,14 @@ struct Place {
     /// Whether an in-process agent was asked and has not answered.
     asked: bool,
     /// A joint move's part, until all have moved.
-    pending: Option<KeptAct>,
-    tries: Vec<Try>,
+    pending: Option<AcceptedMove>,
+    tries: Vec<RefusedMove>,
     /// The same refusals as an in-process agent is told them.
-    attempts: Vec<Attempt>,
+    attempts: Vec<PriorAttempt>,
     /// The actions that an in-process agent chooses from.
     legal: Vec<Action>,
     /// What an in-process agent is told about the past, if it reads it.
-    memory: Option<Memory>,
+    memory: Option<SeatHistory>,
     online: bool,
     away_since: Option<u64>,
     /// Whether it ever answered anything.
@@ -74,17 +74,17 @@ struct Place {
 }
 
 /// A match. See the module.
-pub struct Match {
-    setup: Setup,
+pub struct MatchMachine {
+    setup: MatchSetup,
     state: Box<dyn DynState>,
     draw: Draw,
     agent_key: Key,
     outcomes: Outcomes,
-    story: Story,
+    story: MatchLog,
     time: Since,
     /// The story of a match that is over and has been packed.
     packed: Option<Box<[u8]>>,
-    places: Vec<Place>,
+    places: Vec<SeatState>,
     clocks: Clocks,
     narrator: Option<Narrator>,
     /// Whether rows are put out.
@@ -96,23 +96,23 @@ pub struct Match {
     out: Vec<Output>,
 }
 
-impl Match {
+impl MatchMachine {
     /// A match before its start. Its clients listen; others do after [`Match::listen`].
-    pub fn new(setup: Setup, now: u64) -> Self {
+    pub fn new(setup: MatchSetup, now: u64) -> Self {
         let seats = setup.seats.len();
         let draw = Draw::new(setup.game.id(), setup.seed, 0);
         let clients: Vec<_> = (0..seats).filter(|&s| setup.seats[s].remote).map(Watcher::Seat).collect();
-        Match {
+        MatchMachine {
             agent_key: draw.other("agent"),
             draw,
             outcomes: Outcomes::new(),
-            story: Story::new(setup.header.clone()),
+            story: MatchLog::new(setup.header.clone()),
             time: match setup.restarts {
                 0 => Since::just(&setup.header.started),
                 _ => Since::later_than(&setup.header.started),
             },
             packed: None,
-            places: (0..seats).map(|_| Place::default()).collect(),
+            places: (0..seats).map(|_| SeatState::default()).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
             narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients).drawing()),
             keeps: true,
@@ -131,12 +131,12 @@ impl Match {
     }
 
     /// From now on the frames of `to` are put out. Those so far can be had by [`Match::retold`].
-    pub fn listen(&mut self, to: Watcher) {
+    pub fn add_watcher(&mut self, to: Watcher) {
         if self.narrator.as_ref().is_some_and(|n| n.hears(to)) || self.packed.is_some() {
             return;
         }
         let mut new = Narrator::new(&self.setup, [to]);
-        new.tell(&self.setup, &self.story, &[], &mut |_, _| {});
+        new.emit(&self.setup, &self.story, &[], &mut |_, _| {});
         match &mut self.narrator {
             Some(narrator) => narrator.join(new),
             None => self.narrator = Some(new),
@@ -156,7 +156,7 @@ impl Match {
     }
 
     /// The setup.
-    pub fn setup(&self) -> &Setup {
+    pub fn setup(&self) -> &MatchSetup {
         &self.setup
     }
 
@@ -172,19 +172,19 @@ impl Match {
 
     /// The moves so far with what spectators may see of them, for the episode's page while it runs.
     pub fn public_events(&self) -> Vec<MatchFrame> {
-        let mut frames = self.retold(Watcher::Public, &[]);
+        let mut frames = self.replay_frames(Watcher::Public, &[]);
         frames.retain(|f| matches!(f, MatchFrame::Event(_)));
         frames
     }
 
     /// Whether it is over.
-    pub fn over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.story.record().is_some()
     }
 
     /// When [`Input::Tick`] is due.
-    pub fn wake(&self) -> Option<u64> {
-        if self.over() {
+    pub fn next_deadline(&self) -> Option<u64> {
+        if self.is_over() {
             return None;
         }
         let away = self.gone().map(|(at, _)| at);
@@ -192,7 +192,7 @@ impl Match {
     }
 
     /// Starts the clocks of turns that have just been handed to their sockets.
-    pub fn delivered(&mut self, now: u64) {
+    pub fn start_client_clocks(&mut self, now: u64) {
         for (seat, place) in self.places.iter().enumerate() {
             let held = self.setup.grace_ms.is_none() && place.away_since.is_some();
             if place.open && !place.waits && !held {
@@ -202,39 +202,45 @@ impl Match {
     }
 
     /// Starts the time of an in-process agent's turn, for a driver that asks at once. It runs through refused attempts.
-    pub fn asked(&mut self, now: u64, seat: Seat) {
+    pub fn start_agent_clock(&mut self, now: u64, seat: Seat) {
         if let Some(place) = self.places.get(seat).filter(|p| p.asked) {
             self.clocks.start(seat, place.issued == 1, now);
         }
     }
 
     /// What an in-process agent is asked, for a driver without clocks that asks at once.
-    pub fn ask(&mut self, seat: Seat, agent: &dyn Agent) -> Option<Ask<'_>> {
+    pub fn ask(&mut self, seat: Seat, agent: &dyn Agent) -> Option<MoveRequest<'_>> {
         let place = self.places.get_mut(seat).filter(|p| p.asked)?;
         place.legal.clear();
         self.state.legal(seat, &mut place.legal);
-        if agent.reads_past() {
-            let memory = place.memory.get_or_insert_with(|| Memory::new(&*self.setup.game));
+        if agent.needs_history() {
+            let memory = place.memory.get_or_insert_with(|| SeatHistory::new(&*self.setup.game));
             memory.grow(seat, self.story.events());
         }
         let turn = place.issued.saturating_sub(1);
-        let ask = Ask::on_state(&*self.state, seat, turn, &place.legal, AgentKey::Own(&self.agent_key));
+        let ask = MoveRequest::on_state(&*self.state, seat, turn, &place.legal, AgentKey::Own(&self.agent_key));
         let ask = ask.with_attempts(&place.attempts);
-        let ask = if let Some(memory) = &place.memory { ask.with_past(&memory.past) } else { ask };
-        Some(if agent.peeks() && !self.setup.header.rated { ask.with_peek() } else { ask })
+        let ask = if let Some(memory) = &place.memory { ask.with_history(&memory.past) } else { ask };
+        Some(if agent.needs_full_state() && !self.setup.header.rated { ask.with_peek() } else { ask })
     }
 
     /// What an in-process agent is asked, to be answered elsewhere. Starts its clock; where the match has none, the agent
     /// has `limit_ms` for the turn.
-    pub fn question(&mut self, now: u64, seat: Seat, agent: &dyn Agent, limit_ms: u64) -> Option<Question> {
-        let peek = agent.peeks() && !self.setup.header.rated;
+    pub fn agent_request(
+        &mut self,
+        now: u64,
+        seat: Seat,
+        agent: &dyn Agent,
+        limit_ms: u64,
+    ) -> Option<OwnedMoveRequest> {
+        let peek = agent.needs_full_state() && !self.setup.header.rated;
         self.ask(seat, agent)?;
         let place = &self.places[seat];
         self.clocks.start_agent(seat, place.issued == 1, now, limit_ms);
-        Some(Question {
+        Some(OwnedMoveRequest {
             seat,
             turn: place.issued.saturating_sub(1),
-            left_ms: self.clocks.left(seat, now),
+            left_ms: self.clocks.remaining_ms(seat, now),
             legal: place.legal.clone(),
             state: self.state.boxed(),
             key: self.agent_key,
@@ -245,17 +251,17 @@ impl Match {
     }
 
     /// For `welcome`: where a seat stands.
-    pub fn held(&self, seat: Seat) -> HeldMatch {
+    pub fn resume_entry(&self, seat: Seat) -> ResumedMatch {
         let to = Watcher::Seat(seat);
-        let seq = self.retold(to, &[]).last().map_or(0, MatchFrame::seq);
-        HeldMatch { match_id: self.id().to_owned(), seat: Some(seat as u32), seq }
+        let seq = self.replay_frames(to, &[]).last().map_or(0, MatchFrame::seq);
+        ResumedMatch { match_id: self.id().to_owned(), seat: Some(seat as u32), seq }
     }
 
     /// What a watcher gets who saw frames up to `seen`: the frames after it, or one `resync`. An open turn is sent
     /// again, with its old number, even if it was seen.
     pub fn catch_up(&self, to: Watcher, seen: Option<u64>) -> Vec<ServerMessage> {
         let base = u64::from(self.setup.restarts) * RESTART_STEP;
-        let mut frames = self.retold(to, &[]);
+        let mut frames = self.replay_frames(to, &[]);
         let Some(last) = frames.last().map(MatchFrame::seq) else { return Vec::new() };
         let Some(seen) = seen.filter(|seen| (base..=last).contains(seen)) else {
             return vec![self.resync_of(to, frames)];
@@ -267,7 +273,7 @@ impl Match {
 
     /// Everything about the match so far in one message.
     pub fn resync(&self, to: Watcher) -> ServerMessage {
-        self.resync_of(to, self.retold(to, &[]))
+        self.resync_of(to, self.replay_frames(to, &[]))
     }
 
     fn resync_of(&self, to: Watcher, frames: Vec<MatchFrame>) -> ServerMessage {
@@ -299,14 +305,14 @@ impl Match {
 
     /// All frames of a watcher so far, each event with the views asked for. Only the last event has a picture, because
     /// those of a long match would fill any mailbox; [`Match::picture_after`] draws the others.
-    pub fn retold(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
+    pub fn replay_frames(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
         let mut frames = Vec::new();
         let of_seat = |s: Seat| self.setup.seats[s].views.contains(&MatchView::Picture);
         let drawn = views.contains(&MatchView::Picture) || matches!(to, Watcher::Seat(s) if of_seat(s));
         let views: Vec<MatchView> = views.iter().copied().filter(|v| *v != MatchView::Picture).collect();
         self.with_story(|story| {
             let mut narrator = Narrator::new(&self.setup, [to]);
-            narrator.tell(&self.setup, story, &views, &mut |_, frame| frames.push(frame));
+            narrator.emit(&self.setup, story, &views, &mut |_, frame| frames.push(frame));
         });
         let last = frames.iter_mut().rev().find_map(|f| if let MatchFrame::Event(e) = f { Some(e) } else { None });
         if let (true, Some(last)) = (drawn, last) {
@@ -321,7 +327,7 @@ impl Match {
         let mut left = heard;
         let mut drawn = None;
         self.with_story(|story| {
-            let mut position = Follower::new(&*self.setup.game);
+            let mut position = ReplayCursor::new(&*self.setup.game);
             let mut last = None;
             while let Some(transition) = position.next(story.events()) {
                 let heard = transition.iter().filter(|e| seen_of(&*position.state, to, e).text.is_some()).count();
@@ -344,7 +350,7 @@ impl Match {
 
     /// The cells that the transition touches which begins with event `at`.
     fn touched_at(&self, events: &[RecordEvent], at: usize) -> Vec<String> {
-        let mut position = Follower::new(&*self.setup.game);
+        let mut position = ReplayCursor::new(&*self.setup.game);
         if position.state.spec().information != Information::Perfect {
             return Vec::new();
         }
@@ -374,7 +380,7 @@ impl Match {
 
     /// Keeps of a match that is over only what is needed to tell it again: a few kilobytes. Its record is gone then.
     pub fn pack(&mut self) {
-        if !self.over() || self.packed.is_some() {
+        if !self.is_over() || self.packed.is_some() {
             return;
         }
         self.packed = self.story.pack();
@@ -385,12 +391,12 @@ impl Match {
         self.outcomes = Outcomes::new();
         for place in &mut self.places {
             let tries = std::mem::take(&mut place.tries);
-            *place = Place { issued: place.issued, tries, ..Place::default() };
+            *place = SeatState { issued: place.issued, tries, ..SeatState::default() };
         }
     }
 
-    fn with_story<T>(&self, read: impl FnOnce(&Story) -> T) -> T {
-        match self.packed.as_deref().and_then(Story::unpack) {
+    fn with_story<T>(&self, read: impl FnOnce(&MatchLog) -> T) -> T {
+        match self.packed.as_deref().and_then(MatchLog::unpack) {
             Some(story) => read(&story),
             None => read(&self.story),
         }
@@ -399,7 +405,7 @@ impl Match {
     // ---- inputs --------------------------------------------------------------------------------------------------
 
     /// Takes one input at `now` (milliseconds of the host's monotonic clock) and says what follows.
-    pub fn on(&mut self, now: u64, input: Input) -> Vec<Output> {
+    pub fn handle(&mut self, now: u64, input: Input) -> Vec<Output> {
         if !matches!(input, Input::Start) {
             self.expire(now);
         }
@@ -411,18 +417,18 @@ impl Match {
             Input::Online(seat) => self.presence(now, seat, true),
             Input::Offline(seat) => self.presence(now, seat, false),
             Input::Withdrawn(seat) => {
-                if !self.over() && seat < self.places.len() {
+                if !self.is_over() && seat < self.places.len() {
                     self.resign(seat, None);
                 }
             }
             Input::Absent(seat) => {
-                if !self.over() && seat < self.places.len() {
-                    self.finish(Reason::NoShow, Some(seat));
+                if !self.is_over() && seat < self.places.len() {
+                    self.finish(EndReason::NoShow, Some(seat));
                 }
             }
             Input::Tick => {}
             Input::Abort(reason) => {
-                if !self.over() {
+                if !self.is_over() {
                     self.finish(reason, None);
                 }
             }
@@ -433,8 +439,8 @@ impl Match {
 
     /// The host was held up: for `lost[seat]` milliseconds more it could not hear that seat. What ran against the seat
     /// meanwhile, clock or the time that it is held for a lost connection, is given back. The record tells of it.
-    pub fn held_up(&mut self, lost: &[u64]) {
-        if self.over() {
+    pub fn credit_stall(&mut self, lost: &[u64]) {
+        if self.is_over() {
             return;
         }
         for (seat, (place, &ms)) in self.places.iter_mut().zip(lost).enumerate() {
@@ -447,16 +453,16 @@ impl Match {
 
     /// Ends the match if a clock, or the time that a seat is held for a lost connection, ran out before `now`.
     fn expire(&mut self, now: u64) {
-        if self.over() {
+        if self.is_over() {
             return;
         }
         let clock = self.clocks.next().filter(|&(at, _)| at <= now);
         match (clock, self.gone().filter(|&(at, _)| at <= now)) {
             (Some((at, seat)), away) if away.is_none_or(|(gone, _)| at <= gone) => match seat {
-                Some(seat) => self.blame(Reason::Timeout, seat),
-                None => self.finish(Reason::Truncated, None),
+                Some(seat) => self.blame(EndReason::Timeout, seat),
+                None => self.finish(EndReason::Truncated, None),
             },
-            (_, Some((_, seat))) => self.blame(Reason::Disconnect, seat),
+            (_, Some((_, seat))) => self.blame(EndReason::Disconnect, seat),
             _ => {}
         }
     }
@@ -468,15 +474,15 @@ impl Match {
         away.map(|(since, seat)| (since.saturating_add(grace), seat))
     }
 
-    fn blame(&mut self, reason: Reason, seat: Seat) {
+    fn blame(&mut self, reason: EndReason, seat: Seat) {
         // Only a client can stay away from the start: an agent of the host is there.
         let shown = self.places[seat].acted || !self.setup.seats[seat].remote;
-        let reason = if shown { reason } else { Reason::NoShow };
+        let reason = if shown { reason } else { EndReason::NoShow };
         self.finish(reason, Some(seat));
     }
 
     fn presence(&mut self, now: u64, seat: Seat, online: bool) {
-        let over = self.over();
+        let over = self.is_over();
         let Some(place) = self.places.get_mut(seat) else { return };
         if place.online == online && place.away_since.is_some() != online {
             return;
@@ -501,10 +507,10 @@ impl Match {
     }
 
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
-        let over = self.over();
+        let over = self.is_over();
         // Said again, because the answer was lost with the connection.
-        let end = |story: &Story| story.record().map(|r| (r.footer.reason, r.footer.at_fault));
-        let again = over && self.with_story(end) == Some((Some(Reason::Resign), Some(seat as u32)));
+        let end = |story: &MatchLog| story.record().map(|r| (r.footer.reason, r.footer.at_fault));
+        let again = over && self.with_story(end) == Some((Some(EndReason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
         if let Some(re) = re {
             let message = if over && !again {
@@ -515,7 +521,7 @@ impl Match {
             self.reply(seat, re, message);
         }
         if !over {
-            self.finish(Reason::Resign, Some(seat));
+            self.finish(EndReason::Resign, Some(seat));
         }
     }
 
@@ -524,9 +530,9 @@ impl Match {
     }
 
     /// Puts out a row, where rows are kept.
-    fn keep(&mut self, row: impl FnOnce() -> Kept) {
+    fn keep(&mut self, row: impl FnOnce() -> LogRow) {
         if self.keeps {
-            self.out.push(Output::Keep(Box::new(row())));
+            self.out.push(Output::Persist(Box::new(row())));
         }
     }
 
@@ -535,6 +541,6 @@ impl Match {
         let Some(narrator) = &mut self.narrator else { return };
         let out = &mut self.out;
         let mut put = |to, frame| out.push(Output::Frame { to, frame: Box::new(frame) });
-        narrator.tell(&self.setup, &self.story, &[], &mut put);
+        narrator.emit(&self.setup, &self.story, &[], &mut put);
     }
 }

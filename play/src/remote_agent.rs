@@ -7,28 +7,28 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentClass, AgentSpec, Answer};
-use ludex_client::{Answer as Act, Ask, Failure, Handler, Played};
+use ludex_agents::{Agent, AgentClass, AgentSpec, MoveReply};
+use ludex_client::{Failure, Handler, MatchResult, TurnReply as Act, TurnRequest};
 use ludex_env::draw::{Key, key};
-use ludex_env::{AgentKey, Attempt, GameRef, Past, Seat};
+use ludex_env::{AgentKey, GameRef, ObservedMove, PriorAttempt, Seat};
 use ludex_protocol::Move;
-use ludex_protocol::message::{Event, MatchFrame, MatchStart, Resync};
+use ludex_protocol::message::{MatchEvent, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
 use serde_json::Value;
 
-use crate::machine::past::tell;
+use crate::machine::seat_history::tell;
 
 /// Time that is kept back for the way of an act: a tenth of the budget, and no more than this.
 const WIRE: Duration = Duration::from_millis(200);
 
 /// What hears about the matches of a [`RemoteAgent`].
-pub type Told = dyn Fn(&Played) + Send + Sync;
+pub type OnMatchEnd = dyn Fn(&MatchResult) + Send + Sync;
 
 /// An agent as the handler of a [`ludex_client::Player`]. It thinks on threads of its own, beside the socket.
 pub struct RemoteAgent {
     spec: AgentSpec,
     seed: u64,
-    told: Box<Told>,
+    told: Box<OnMatchEnd>,
     /// Whether a move without a choice is made without asking the agent, as runs in process do it.
     skips_forced: bool,
     tables: Mutex<Tables>,
@@ -39,7 +39,7 @@ struct Tables {
     begun: u64,
     running: HashMap<String, Table>,
     /// What each match has told so far.
-    past: HashMap<String, Vec<Past>>,
+    past: HashMap<String, Vec<ObservedMove>>,
     /// The open turn of each match.
     open: HashMap<String, Open>,
     /// By canonical game string and parameters.
@@ -52,7 +52,7 @@ struct Open {
     turn: u32,
     /// The last answer.
     given: Option<Move>,
-    refused: Vec<Attempt>,
+    refused: Vec<PriorAttempt>,
 }
 
 #[derive(Clone)]
@@ -67,7 +67,7 @@ impl RemoteAgent {
     ///
     /// # Errors
     /// An agent that looks at the true state: a client has none.
-    pub fn new(spec: AgentSpec, seed: u64, told: Box<Told>) -> anyhow::Result<Self> {
+    pub fn new(spec: AgentSpec, seed: u64, told: Box<OnMatchEnd>) -> anyhow::Result<Self> {
         anyhow::ensure!(!spec.peeks(), "{spec} looks at the true state, which no client sees; leave peek out");
         Ok(RemoteAgent { spec, seed, told, skips_forced: false, tables: Mutex::default() })
     }
@@ -127,7 +127,7 @@ impl RemoteAgent {
 
 impl RemoteAgent {
     /// The answers to this turn that were refused. Those from before the connection was lost are unknown.
-    fn refused(&self, ask: &Ask) -> Vec<Attempt> {
+    fn refused(&self, ask: &TurnRequest) -> Vec<PriorAttempt> {
         let mut tables = self.tables();
         let open = tables.open.entry(ask.start.match_id.clone()).or_default();
         if open.turn != ask.turn || ask.attempt == 0 {
@@ -135,21 +135,21 @@ impl RemoteAgent {
         }
         if let Some(refusal) = &ask.refusal {
             let (why, issues) = (refusal.message.clone(), refusal.issues.clone().unwrap_or_default());
-            open.refused.push(Attempt { given: open.given.take(), why, issues });
+            open.refused.push(PriorAttempt { given: open.given.take(), why, issues });
         }
         open.refused.clone()
     }
 }
 
 impl Handler for RemoteAgent {
-    async fn turn(&self, ask: Ask) -> Result<Act, Failure> {
+    async fn turn(&self, ask: TurnRequest) -> Result<Act, Failure> {
         if let (AgentClass::Person, Some(refusal)) = (self.spec.class(), &ask.refusal) {
             println!("{} ({} tries left)", refusal.message, refusal.tries_left);
         }
         let table = self.table(&ask.start)?;
         let choices: Vec<u32> = ask.legal.iter().take(2).collect();
         if let (true, [only]) = (self.skips_forced, &choices[..]) {
-            return Ok(act(Answer::id(*only)));
+            return Ok(act(MoveReply::id(*only)));
         }
         let past = self.tables().past.get(&ask.start.match_id).cloned().unwrap_or_default();
         let (refused, name) = (self.refused(&ask), ask.start.match_id.clone());
@@ -160,7 +160,7 @@ impl Handler for RemoteAgent {
         Ok(act(answer))
     }
 
-    fn event(&self, event: &Event) {
+    fn event(&self, event: &MatchEvent) {
         tell(self.tables().past.entry(event.match_id.clone()).or_default(), &event.kind);
     }
 
@@ -174,7 +174,7 @@ impl Handler for RemoteAgent {
         self.tables().past.insert(resync.match_id.clone(), past);
     }
 
-    fn ended(&self, played: &Played) {
+    fn ended(&self, played: &MatchResult) {
         let mut tables = self.tables();
         if let Some(table) = tables.running.remove(&played.start.match_id) {
             table.agent.leave();
@@ -192,20 +192,26 @@ impl Drop for RemoteAgent {
     }
 }
 
-fn think(table: &Table, ask: &Ask, past: &[Past], refused: &[Attempt]) -> Result<Answer, Failure> {
+fn think(
+    table: &Table,
+    ask: &TurnRequest,
+    past: &[ObservedMove],
+    refused: &[PriorAttempt],
+) -> Result<MoveReply, Failure> {
     let view = ask.view.structure.as_ref().ok_or("the turn shows no `struct` view")?;
     let view = table.game.read_view(view).map_err(|why| format!("the view is not understood: {why}"))?;
     let legal: Vec<u32> = ask.legal.iter().collect();
-    let question = ludex_env::Ask::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));
-    Ok(table.agent.act(&question.with_past(past).with_attempts(refused), deadline(ask))?)
+    let question =
+        ludex_env::MoveRequest::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));
+    Ok(table.agent.act(&question.with_history(past).with_attempts(refused), deadline(ask))?)
 }
 
-fn deadline(ask: &Ask) -> Option<Instant> {
+fn deadline(ask: &TurnRequest) -> Option<Instant> {
     let budget = ask.budget?;
     ask.since.checked_add(budget - WIRE.min(budget / 10))
 }
 
-fn act(answer: Answer) -> Act {
+fn act(answer: MoveReply) -> Act {
     let act = match answer.mv {
         Some(Move::Id(a)) => Act::action(a),
         Some(Move::Text(text)) => Act::text(text),

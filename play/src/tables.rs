@@ -8,8 +8,8 @@ pub mod episodes;
 pub mod parquet;
 pub mod record;
 
-use ludex_protocol::record::{Parts, Record};
-use ludex_referee::read::{Found, Refused};
+use ludex_protocol::record::{Record, RecordParts};
+use ludex_referee::read::{RejectedRecord, SourcedRecord};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl ColumnKind {
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct ColumnDoc {
     /// Its name.
     pub name: String,
     /// What its values are.
@@ -66,10 +66,10 @@ pub struct Column {
 }
 
 /// The columns of rows of this type, in the order of its fields.
-pub fn columns<R: JsonSchema>() -> Vec<Column> {
+pub fn columns<R: JsonSchema>() -> Vec<ColumnDoc> {
     let schema = schema_for!(R);
     let properties = schema.get("properties").and_then(Value::as_object);
-    let column = |(name, property): (&String, &Value)| Column {
+    let column = |(name, property): (&String, &Value)| ColumnDoc {
         name: name.clone(),
         kind: ColumnKind::of_schema(property),
         about: property["description"].as_str().unwrap_or_default().replace('\n', " "),
@@ -94,7 +94,10 @@ pub fn jsonl<R: TableRow>(rows: &[R]) -> serde_json::Result<String> {
 }
 
 /// The rows of all records. A record without rows is refused, with the reason that `of` gives.
-fn gather<R>(records: &[&Found], of: impl Fn(&Record, &Parts) -> Result<Vec<R>, String>) -> (Vec<R>, Vec<Refused>) {
+fn gather<R>(
+    records: &[&SourcedRecord],
+    of: impl Fn(&Record, &RecordParts) -> Result<Vec<R>, String>,
+) -> (Vec<R>, Vec<RejectedRecord>) {
     let (mut all, mut refused) = (Vec::new(), Vec::new());
     for found in records {
         let rows = found.parts.clone().record().map_err(|e| e.to_string()).and_then(|record| of(&record, &found.parts));
@@ -102,7 +105,7 @@ fn gather<R>(records: &[&Found], of: impl Fn(&Record, &Parts) -> Result<Vec<R>, 
             Ok(rows) => all.extend(rows),
             Err(message) => {
                 let episode = Some(episode_of(&found.parts).to_owned());
-                refused.push(Refused { source: found.source.clone(), episode, message });
+                refused.push(RejectedRecord { source: found.source.clone(), episode, message });
             }
         }
     }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ludex_agents::llm::{Call, Message, Role};
-use ludex_env::history::{Step, Steps, given};
+use ludex_agents::llm::{Call, ChatMessage, ChatRole};
+use ludex_env::recording::{Replay, ReplayStep, submitted_move};
 use ludex_env::{DynState, Move, Mover, Seat, Viewer};
-use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent, RefusedMove};
 use ludex_protocol::spec::Spec;
 use serde::Serialize;
 
+use crate::display::{self, move_text};
 use crate::runs::archive::Archive;
 use crate::runs::episode::MatchPlace;
-use crate::runs::lines::CallLine;
-use crate::words::{self, move_text};
+use crate::runs::run_files::CallLine;
 
 /// A match as a list of decisions.
 #[derive(Debug, Serialize)]
@@ -104,7 +104,7 @@ pub struct ShownCall {
     /// The model.
     pub model: String,
     /// The prompt, without a system prompt that was shown earlier in the match.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// Whether a system prompt was left out for that reason.
     pub system_again: bool,
     /// The model's reasoning, if the endpoint sends it.
@@ -128,7 +128,7 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
     let spec = game.spec();
     let calls = run.calls_of(&record.header.episode);
     let mut teller = Teller::new(record, spec, shown, calls);
-    let mut steps = Steps::new(&*game, &record.events);
+    let mut steps = Replay::new(&*game, &record.events);
     let mut broken = None;
     while let Some(step) = steps.next() {
         match step {
@@ -147,7 +147,7 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
         game: spec.string.clone(),
         place,
         seats: (0..record.header.seats.len()).map(name).collect(),
-        result: words::result(spec, record),
+        result: display::result(spec, record),
         counts: record.footer.reason.is_some_and(|reason| reason.counts()),
         sums: sums(calls, &teller.decisions),
         after: teller.news(Viewer::Public),
@@ -224,7 +224,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Takes a step: the decisions of the seats that are shown, and what each viewer saw of it.
-    fn take(&mut self, step: &Step<'_>) {
+    fn take(&mut self, step: &ReplayStep<'_>) {
         self.ply += u32::from(step.moves().next().is_some());
         for (_, m) in step.moves().filter(|(_, m)| self.shown.contains(&(m.seat as usize))) {
             self.decide(step.before, m);
@@ -322,8 +322,8 @@ impl<'a> Teller<'a> {
 
     fn call(&mut self, call: &'a Call) -> ShownCall {
         let mut again = false;
-        let mut new = |m: &&'a Message| {
-            let first = m.role != Role::System || self.systems.insert(&m.content);
+        let mut new = |m: &&'a ChatMessage| {
+            let first = m.role != ChatRole::System || self.systems.insert(&m.content);
             again |= !first;
             first
         };
@@ -348,7 +348,7 @@ fn facts(call: &Call) -> String {
     let mut out = format!("{}, {about}{} tokens in and {} out", seconds(call.ms), call.tokens.input, call.tokens.out);
     out.extend(call.usd.map(|usd| format!(", {}", dollars(usd))));
     if call.retries > 0 {
-        out += &format!(", after {}", words::count(call.retries as usize, "failed request", "failed requests"));
+        out += &format!(", after {}", display::count(call.retries as usize, "failed request", "failed requests"));
     }
     let unusual = call.finish.as_deref().filter(|finish| *finish != "stop");
     out.extend(unusual.map(|finish| format!(", ended by {finish}")));
@@ -357,24 +357,24 @@ fn facts(call: &Call) -> String {
 
 /// `1.2 s`.
 pub fn seconds(ms: u64) -> String {
-    format!("{} s", words::number(ms as f64 / 1000.0, if ms < 10_000 { 2 } else { 0 }))
+    format!("{} s", display::number(ms as f64 / 1000.0, if ms < 10_000 { 2 } else { 0 }))
 }
 
 /// `$0.0012`: with four decimals, because a single call costs less than a cent.
 pub fn dollars(usd: f64) -> String {
-    format!("${}", words::number(usd, 4))
+    format!("${}", display::number(usd, 4))
 }
 
 /// The answer, and the game's reason for refusing it.
-fn why(state: &dyn DynState, seat: Seat, refused: &Try) -> String {
-    let given = given(refused);
+fn why(state: &dyn DynState, seat: Seat, refused: &RefusedMove) -> String {
+    let given = submitted_move(refused);
     let said = match &given {
         Some(Move::Id(id)) => format!("{id}: "),
         Some(Move::Text(text)) => format!("{text:?}: "),
         Some(Move::Document(value)) => format!("{value}: "),
         None => String::new(),
     };
-    let words = given.and_then(|given| state.read(seat, &given).err()).map(|refusal| refusal.message);
+    let words = given.and_then(|given| state.parse_move(seat, &given).err()).map(|refusal| refusal.message);
     let code = || serde_json::to_value(refused.code).ok().and_then(|v| Some(v.as_str()?.replace('_', " ")));
     format!("{said}{}", words.or_else(code).unwrap_or_else(|| "refused".to_owned()))
 }

@@ -1,20 +1,20 @@
 //! The match machine alone: virtual time, scripted inputs, no socket.
 
 use ludex_play::machine::Watcher;
-use ludex_play::machine::terms::{Did, Input, Kept, Output, SeatSetup, Setup};
-use ludex_play::machine::{Match, RESTART_STEP};
+use ludex_play::machine::interface::{AgentOutcome, Input, LogRow, MatchSetup, Output, SeatSetup};
+use ludex_play::machine::{MatchMachine, RESTART_STEP};
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::message::{Act, MatchView};
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::{
-    Clock, Header, Illegal, IllegalPolicy, MoveRecord, Notes, Outcome, Reason, Record, RecordEvent, RecordSeat,
-    Refusals,
+    Clock, EndReason, Header, IllegalMoveRules, IllegalPolicy, MoveRecord, Notes, Outcome, Record, RecordEvent,
+    RecordSeat, Refusals,
 };
 use ludex_protocol::{Move, ServerMessage};
 use ludex_referee::Verifier;
 use ludex_referee::suite::starts::Excerpt;
 
-fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
+fn setup(game: &str, change: impl FnOnce(&mut MatchSetup)) -> MatchSetup {
     let game = ludex_env::load(game).unwrap();
     let spec = game.spec();
     let seats = spec.players as usize;
@@ -33,7 +33,7 @@ fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
         ..Header::default()
     };
     let seat = SeatSetup { remote: true, views: vec![MatchView::Struct, MatchView::Texts], ..SeatSetup::default() };
-    let mut setup = Setup {
+    let mut setup = MatchSetup {
         seats: vec![seat; seats],
         skip_forced: false,
         seed,
@@ -53,14 +53,14 @@ fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
 }
 
 /// A started match with everybody connected at time 0.
-fn start(game: &str, change: impl FnOnce(&mut Setup)) -> Match {
-    let mut m = Match::new(setup(game, change), 0);
-    m.listen(Watcher::Public);
-    m.on(0, Input::Start);
+fn start(game: &str, change: impl FnOnce(&mut MatchSetup)) -> MatchMachine {
+    let mut m = MatchMachine::new(setup(game, change), 0);
+    m.add_watcher(Watcher::Public);
+    m.handle(0, Input::Start);
     for seat in 0..m.header().seats.len() {
-        m.on(0, Input::Online(seat));
+        m.handle(0, Input::Online(seat));
     }
-    m.delivered(0);
+    m.start_client_clocks(0);
     m
 }
 
@@ -76,9 +76,9 @@ fn by_text(turn: u32, attempt: u32, text: &str) -> Act {
     Act { text: Some(text.into()), ..act(turn, attempt) }
 }
 
-fn send(m: &mut Match, now: u64, seat: usize, act: Act) -> Vec<Output> {
-    let out = m.on(now, Input::Act { seat, re: 9, act: Box::new(act) });
-    m.delivered(now);
+fn send(m: &mut MatchMachine, now: u64, seat: usize, act: Act) -> Vec<Output> {
+    let out = m.handle(now, Input::Act { seat, re: 9, act: Box::new(act) });
+    m.start_client_clocks(now);
     out
 }
 
@@ -111,7 +111,7 @@ fn frames(out: &[Output], watcher: Watcher) -> Vec<MatchFrame> {
         .collect()
 }
 
-fn verified(m: &Match) -> Record {
+fn verified(m: &MatchMachine) -> Record {
     let record = m.record().expect("the match is over").clone();
     let lines = ludex_referee::read::read_lines("test", record.to_line().unwrap().as_bytes());
     let (good, refused) = Verifier::new().verify_all(&lines.found);
@@ -120,9 +120,9 @@ fn verified(m: &Match) -> Record {
     record
 }
 
-fn play_out(m: &mut Match, mut now: u64) {
-    let mut rng = ludex_env::Stream::named("play out");
-    while !m.over() {
+fn play_out(m: &mut MatchMachine, mut now: u64) {
+    let mut rng = ludex_env::Stream::from_text("play out");
+    while !m.is_over() {
         for seat in 0..m.header().seats.len() {
             if let Some(turn) = open_turn(m, seat) {
                 let legal: Vec<u32> = turn.legal.iter().collect();
@@ -134,7 +134,7 @@ fn play_out(m: &mut Match, mut now: u64) {
     }
 }
 
-fn open_turn(m: &Match, seat: usize) -> Option<ludex_protocol::message::Turn> {
+fn open_turn(m: &MatchMachine, seat: usize) -> Option<ludex_protocol::message::TurnFrame> {
     let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
     resync.turn.map(|t| *t)
 }
@@ -161,7 +161,7 @@ fn keys_are_judged_in_their_order() {
     assert_eq!(reply(&send(&mut m, 8, 0, by_text(0, 0, "x(1,1)"))), reply(&first));
     assert_eq!(code(&send(&mut m, 8, 0, by_id(0, 0, 8))), ErrorCode::StaleTurn);
     assert!(accepted(&send(&mut m, 9, 0, by_id(2, 0, 7))));
-    assert!(m.over());
+    assert!(m.is_over());
     assert_eq!(verified(&m).footer.outcome, [Outcome::Win, Outcome::Loss]);
     // Also after the end.
     assert_eq!(reply(&send(&mut m, 10, 0, by_id(0, 0, 4))), reply(&first));
@@ -180,7 +180,7 @@ fn an_act_has_exactly_one_move() {
 #[test]
 fn refusals_leave_the_state_and_end_in_the_policy() {
     for policy in [IllegalPolicy::Forfeit, IllegalPolicy::Random, IllegalPolicy::Default] {
-        let mut m = start("tic_tac_toe", |s| s.header.illegal = Illegal { policy, tries: 2, unparsed: None });
+        let mut m = start("tic_tac_toe", |s| s.header.illegal = IllegalMoveRules { policy, tries: 2, unparsed: None });
         assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
         let out = send(&mut m, 2, 1, by_id(0, 0, 4));
         let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
@@ -197,7 +197,7 @@ fn refusals_leave_the_state_and_end_in_the_policy() {
         );
         assert_eq!(forced, policy != IllegalPolicy::Forfeit);
         if policy == IllegalPolicy::Forfeit {
-            assert!(m.over());
+            assert!(m.is_over());
         } else {
             play_out(&mut m, 10);
         }
@@ -206,7 +206,7 @@ fn refusals_leave_the_state_and_end_in_the_policy() {
             record.events.iter().map(|e| if let RecordEvent::Move(m) = e { m.tries.len() } else { 0 }).sum();
         assert_eq!(tries, 2, "both attempts are in the record");
         if policy == IllegalPolicy::Forfeit {
-            assert_eq!(record.footer.reason, Some(Reason::Illegal));
+            assert_eq!(record.footer.reason, Some(EndReason::Illegal));
             assert_eq!((record.footer.at_fault, record.footer.returns), (Some(1), vec![1.0, -1.0]));
         }
     }
@@ -217,7 +217,7 @@ fn refusals_leave_the_state_and_end_in_the_policy() {
 fn unparsed_texts_are_counted_apart_from_illegal_moves() {
     let refusals = |policy, tries| Refusals { policy, tries };
     let unparsed = Some(refusals(IllegalPolicy::Random, 2));
-    let rule = Illegal { policy: IllegalPolicy::Default, tries: 3, unparsed };
+    let rule = IllegalMoveRules { policy: IllegalPolicy::Default, tries: 3, unparsed };
     let (unread, taken) = ("nonsense", "o(1,1)");
     for (said, then) in [
         (&[unread, unread][..], IllegalPolicy::Random),
@@ -250,14 +250,14 @@ fn unparsed_texts_are_counted_apart_from_illegal_moves() {
 #[test]
 fn a_clock_falls_at_its_moment_and_no_earlier() {
     let mut m = start("tic_tac_toe", |_| ());
-    assert_eq!(m.wake(), Some(1_000));
-    assert!(m.on(999, Input::Tick).is_empty());
+    assert_eq!(m.next_deadline(), Some(1_000));
+    assert!(m.handle(999, Input::Tick).is_empty());
     assert!(accepted(&send(&mut m, 999, 0, by_id(0, 0, 0))));
-    assert_eq!(m.wake(), Some(1_999));
+    assert_eq!(m.next_deadline(), Some(1_999));
     // The other seat never answered anything: that does not count as a defeat, and is not rated.
-    m.on(1_999, Input::Tick);
+    m.handle(1_999, Input::Tick);
     let record = verified(&m);
-    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::NoShow), Some(1)));
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::NoShow), Some(1)));
     assert_eq!(record.footer.outcome, [Outcome::None, Outcome::None]);
 }
 
@@ -269,7 +269,7 @@ fn an_act_after_the_flag_comes_too_late() {
     let out = send(&mut m, 1_002, 0, by_id(1, 0, 2));
     assert_eq!(code(&out), ErrorCode::MatchOver);
     let record = verified(&m);
-    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Timeout), Some(0)));
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Timeout), Some(0)));
     assert_eq!(record.footer.returns, [-1.0, 1.0]);
 }
 
@@ -277,29 +277,29 @@ fn an_act_after_the_flag_comes_too_late() {
 fn the_hosts_own_stall_costs_nobody_time_and_stands_in_the_record() {
     let mut m = start("tic_tac_toe", |_| ());
     assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
-    m.delivered(1);
+    m.start_client_clocks(1);
     assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
-    m.delivered(2);
-    m.on(3, Input::Offline(1));
+    m.start_client_clocks(2);
+    m.handle(3, Input::Offline(1));
     // Longer than the clock of the one and than the seat of the other is held.
-    m.held_up(&[9_000, 9_000]);
-    assert_eq!(m.wake(), Some(10_002));
+    m.credit_stall(&[9_000, 9_000]);
+    assert_eq!(m.next_deadline(), Some(10_002));
     // An act counts from when it was read, though others were heard before it.
-    m.on(9_600, Input::Online(1));
+    m.handle(9_600, Input::Online(1));
     let out = send(&mut m, 9_500, 0, by_id(1, 0, 2));
     assert!(accepted(&out), "{out:?}");
-    m.on(9_601, Input::Abort(Reason::Aborted));
+    m.handle(9_601, Input::Abort(EndReason::Aborted));
     let record = verified(&m);
     let moves: Vec<_> = record.events.iter().map(|e| if let RecordEvent::Move(m) = e { m.ms } else { 0 }).collect();
     assert_eq!((moves, record.footer.stall_ms), (vec![1, 1, 498], Some(9_000)));
-    m.held_up(&[1, 1]);
+    m.credit_stall(&[1, 1]);
     assert_eq!(m.record().unwrap().footer.stall_ms, Some(9_000), "after the end nothing is counted");
 }
 
 #[test]
 fn a_match_that_was_not_held_up_says_nothing_of_it() {
     let mut m = start("tic_tac_toe", |s| s.mirror = vec![1.0, -1.0]);
-    m.on(5, Input::Abort(Reason::Aborted));
+    m.handle(5, Input::Abort(EndReason::Aborted));
     let footer = verified(&m).footer;
     assert_eq!((footer.stall_ms, footer.mirror), (None, vec![1.0, -1.0]));
 }
@@ -319,16 +319,16 @@ fn a_lost_connection_is_waited_for() {
     let mut m = start("tic_tac_toe", |s| s.header.clock = Clock::default());
     assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
     assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
-    let out = m.on(10, Input::Offline(0));
+    let out = m.handle(10, Input::Offline(0));
     assert_eq!(frames(&out, Watcher::Seat(1)).len(), 1);
     assert!(frames(&out, Watcher::Seat(0)).is_empty(), "nobody is told of its own absence");
-    assert_eq!(m.wake(), Some(5_010));
-    m.on(5_009, Input::Online(0));
-    assert_eq!(m.wake(), None);
-    m.on(6_000, Input::Offline(1));
-    m.on(11_000, Input::Tick);
+    assert_eq!(m.next_deadline(), Some(5_010));
+    m.handle(5_009, Input::Online(0));
+    assert_eq!(m.next_deadline(), None);
+    m.handle(6_000, Input::Offline(1));
+    m.handle(11_000, Input::Tick);
     let record = verified(&m);
-    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Disconnect), Some(1)));
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Disconnect), Some(1)));
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn what_was_said_in_an_unfinished_joint_turn_is_in_the_record() {
     let outs: Vec<Output> = (0..3).flat_map(|n| send(&mut m, 2, 0, by_id(0, n, 7))).collect();
     assert!(!frames(&outs, Watcher::Public).iter().any(|f| matches!(f, MatchFrame::Event(_))));
     let record = verified(&m);
-    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Illegal), Some(0)));
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Illegal), Some(0)));
     let [RecordEvent::Move(offender), RecordEvent::Move(other)] = &record.events[..] else {
         panic!("two parts were due: {:?}", record.events)
     };
@@ -383,33 +383,33 @@ fn what_was_said_in_an_unfinished_joint_turn_is_in_the_record() {
         s.header.clock = Clock { episode_ms: Some(100), ..Clock::default() };
     });
     assert!(accepted(&send(&mut m, 1, 1, by_id(0, 0, 1))));
-    m.on(100, Input::Tick);
+    m.handle(100, Input::Tick);
     let record = verified(&m);
-    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Truncated), None));
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::Truncated), None));
     assert_eq!(record.events.len(), 1);
 }
 
 #[test]
 fn resigning_ends_it() {
     let mut m = start("tic_tac_toe", |_| ());
-    let out = m.on(5, Input::Resign { seat: 1, re: 3 });
+    let out = m.handle(5, Input::Resign { seat: 1, re: 3 });
     assert!(matches!(reply(&out), ServerMessage::Ok(_)));
     let record = verified(&m);
-    assert_eq!((record.footer.reason, record.footer.returns), (Some(Reason::Resign), vec![1.0, -1.0]));
-    assert_eq!(code(&m.on(6, Input::Resign { seat: 0, re: 4 })), ErrorCode::MatchOver);
+    assert_eq!((record.footer.reason, record.footer.returns), (Some(EndReason::Resign), vec![1.0, -1.0]));
+    assert_eq!(code(&m.handle(6, Input::Resign { seat: 0, re: 4 })), ErrorCode::MatchOver);
 }
 
 #[test]
 fn every_watcher_has_a_gapless_numbering_of_its_own() {
     for game in ["kuhn_poker", "iterated_prisoners_dilemma", "connect_four", "chess(max_plies=20)"] {
-        let mut m = Match::new(setup(game, |_| ()), 0);
-        m.listen(Watcher::Full);
-        m.listen(Watcher::Public);
-        let mut seen: Vec<Output> = m.on(0, Input::Start);
-        m.delivered(0);
-        let mut rng = ludex_env::Stream::named(game);
+        let mut m = MatchMachine::new(setup(game, |_| ()), 0);
+        m.add_watcher(Watcher::Full);
+        m.add_watcher(Watcher::Public);
+        let mut seen: Vec<Output> = m.handle(0, Input::Start);
+        m.start_client_clocks(0);
+        let mut rng = ludex_env::Stream::from_text(game);
         let mut now = 0;
-        while !m.over() {
+        while !m.is_over() {
             for seat in 0..2 {
                 if let Some(t) = open_turn(&m, seat) {
                     let legal: Vec<u32> = t.legal.iter().collect();
@@ -448,8 +448,8 @@ fn a_match_comes_back_from_its_rows_at_every_point() {
     for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "connect_four"] {
         let seats = ludex_env::load(game).unwrap().spec().players as usize;
         let mut m = start(game, |_| ());
-        let (mut rows, mut rng, mut now) = (Vec::new(), ludex_env::Stream::named(game), 0);
-        while !m.over() {
+        let (mut rows, mut rng, mut now) = (Vec::new(), ludex_env::Stream::from_text(game), 0);
+        while !m.is_over() {
             for seat in 0..seats {
                 let Some(t) = open_turn(&m, seat) else { continue };
                 let legal: Vec<u32> = t.legal.iter().collect();
@@ -457,12 +457,14 @@ fn a_match_comes_back_from_its_rows_at_every_point() {
                 let refused = rng.below(4) == 0 && t.attempt == 0;
                 let a = if refused { 99 } else { i64::from(legal[rng.below(legal.len())]) };
                 let out = send(&mut m, now, seat, by_id(t.turn, t.attempt, a));
-                rows.extend(out.into_iter().filter_map(|o| if let Output::Keep(row) = o { Some(*row) } else { None }));
-                if m.over() {
+                rows.extend(
+                    out.into_iter().filter_map(|o| if let Output::Persist(row) = o { Some(*row) } else { None }),
+                );
+                if m.is_over() {
                     break;
                 }
                 let back = setup(game, |s| s.restarts = 2);
-                let (mut back, first) = Match::restore(back, rows.clone(), 1_000_000).unwrap();
+                let (mut back, first) = MatchMachine::restore(back, rows.clone(), 1_000_000).unwrap();
                 assert!(first.is_empty());
                 for s in 0..seats {
                     // The same question, under a new numbering; old numbers are never mistaken.
@@ -478,7 +480,7 @@ fn a_match_comes_back_from_its_rows_at_every_point() {
                     let back_in = back.catch_up(Watcher::Seat(s), Some(3));
                     assert!(matches!(&back_in[..], [ServerMessage::Resync(r)] if r.seq >= 2 * RESTART_STEP));
                     // Downtime is nobody's time: the clock waits for the client.
-                    assert!(back.wake().is_none_or(|at| at >= 1_005_000));
+                    assert!(back.next_deadline().is_none_or(|at| at >= 1_005_000));
                 }
                 // An answer that was given before the crash is given again.
                 if !refused {
@@ -489,7 +491,7 @@ fn a_match_comes_back_from_its_rows_at_every_point() {
                 verified(&back);
             }
         }
-        assert!(matches!(rows.last(), Some(Kept::End(_))));
+        assert!(matches!(rows.last(), Some(LogRow::End(_))));
         verified(&m);
     }
 }
@@ -506,7 +508,7 @@ fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
     });
     // Both seats hear the given moves, and nobody is asked for them.
     for seat in 0..2 {
-        let told = m.retold(Watcher::Seat(seat), &[]);
+        let told = m.replay_frames(Watcher::Seat(seat), &[]);
         let moves =
             told.iter().filter(|f| matches!(f, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { .. })));
         assert_eq!(moves.count(), 2);
@@ -516,30 +518,30 @@ fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
     assert_eq!((turn.turn, turn.legal.iter().count()), (1, 7));
     let mut rows = Vec::new();
     for (seat, turn, action) in [(0, 1, 1), (1, 1, 2), (0, 2, 3)] {
-        assert!(!m.over());
+        assert!(!m.is_over());
         let out = send(&mut m, 10, seat, by_id(turn, 0, action));
         assert!(accepted(&out), "{out:?}");
-        rows.extend(out.into_iter().filter_map(|o| if let Output::Keep(row) = o { Some(*row) } else { None }));
+        rows.extend(out.into_iter().filter_map(|o| if let Output::Persist(row) = o { Some(*row) } else { None }));
     }
     let record = verified(&m);
-    assert_eq!((record.footer.reason, record.header.start, record.events.len()), (Some(Reason::Truncated), 2, 5));
+    assert_eq!((record.footer.reason, record.header.start, record.events.len()), (Some(EndReason::Truncated), 2, 5));
     // It comes back from its rows at the same position.
-    rows.retain(|row| !matches!(row, Kept::End(_)));
+    rows.retain(|row| !matches!(row, LogRow::End(_)));
     let last = rows.pop().unwrap();
     let setup = setup("tic_tac_toe", |setup| {
         setup.excerpt = excerpt();
         setup.header.start = 2;
         setup.restarts = 1;
     });
-    let (back, _) = Match::restore(setup.clone(), rows.clone(), 0).unwrap();
-    assert!(!back.over() && open_turn(&back, 0).is_some_and(|turn| turn.turn == 2));
+    let (back, _) = MatchMachine::restore(setup.clone(), rows.clone(), 0).unwrap();
+    assert!(!back.is_over() && open_turn(&back, 0).is_some_and(|turn| turn.turn == 2));
     rows.push(last);
-    assert!(Match::restore(setup, rows, 0).unwrap().0.over());
+    assert!(MatchMachine::restore(setup, rows, 0).unwrap().0.is_over());
     // A record that says otherwise of its start is refused.
     for start in [0, 1, 3, 9] {
         let mut forged = record.clone();
         forged.header.start = start;
-        let parts = ludex_protocol::record::Parts::parse(&forged.to_line().unwrap()).unwrap();
+        let parts = ludex_protocol::record::RecordParts::parse(&forged.to_line().unwrap()).unwrap();
         let sealed = ludex_referee::digest::digest(&parts).unwrap();
         forged.footer.digest = Some(sealed);
         let line = forged.to_line().unwrap();
@@ -552,31 +554,31 @@ fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
 fn rows_that_do_not_apply_are_refused_by_number() {
     let mut m = start("tic_tac_toe", |_| ());
     let out = send(&mut m, 1, 0, by_id(0, 0, 4));
-    let row = out.into_iter().find_map(|o| if let Output::Keep(row) = o { Some(*row) } else { None }).unwrap();
-    let error = Match::restore(setup("tic_tac_toe", |_| ()), vec![row.clone(), row], 0).err().unwrap();
+    let row = out.into_iter().find_map(|o| if let Output::Persist(row) = o { Some(*row) } else { None }).unwrap();
+    let error = MatchMachine::restore(setup("tic_tac_toe", |_| ()), vec![row.clone(), row], 0).err().unwrap();
     assert!(error.contains("row 1"), "{error}");
 }
 
 #[test]
 fn an_in_process_agent_is_asked_and_may_fail() {
-    let with_agent = |s: &mut Setup| s.seats[0] = SeatSetup::default();
-    let mut m = Match::new(setup("tic_tac_toe", with_agent), 0);
-    let out = m.on(0, Input::Start);
+    let with_agent = |s: &mut MatchSetup| s.seats[0] = SeatSetup::default();
+    let mut m = MatchMachine::new(setup("tic_tac_toe", with_agent), 0);
+    let out = m.handle(0, Input::Start);
     assert!(out.iter().any(|o| matches!(o, Output::Ask(0))));
     let agent = ludex_agents::build("random", &m.setup().game).unwrap();
-    let q = m.question(0, 0, &*agent, 60_000).unwrap();
+    let q = m.agent_request(0, 0, &*agent, 60_000).unwrap();
     assert_eq!((q.turn, q.legal.len()), (0, 9));
-    let did = |a| Did::Move { chosen: Move::Id(a), notes: None };
+    let did = |a| AgentOutcome::Move { chosen: Move::Id(a), notes: None };
     // An answer to another turn is ignored.
-    assert!(m.on(1, Input::Agent { seat: 0, turn: 5, did: did(0) }).is_empty());
-    m.on(2, Input::Agent { seat: 0, turn: 0, did: did(0) });
+    assert!(m.handle(1, Input::Agent { seat: 0, turn: 5, did: did(0) }).is_empty());
+    m.handle(2, Input::Agent { seat: 0, turn: 0, did: did(0) });
     assert!(open_turn(&m, 1).is_some());
-    let mut failing = Match::new(setup("tic_tac_toe", with_agent), 0);
-    failing.on(0, Input::Start);
-    let did = Did::Failed { reason: Reason::AgentError, message: "on purpose".into() };
-    failing.on(1, Input::Agent { seat: 0, turn: 0, did });
+    let mut failing = MatchMachine::new(setup("tic_tac_toe", with_agent), 0);
+    failing.handle(0, Input::Start);
+    let did = AgentOutcome::Failed { reason: EndReason::AgentError, message: "on purpose".into() };
+    failing.handle(1, Input::Agent { seat: 0, turn: 0, did });
     let record = verified(&failing);
-    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::AgentError), Some(0)));
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(EndReason::AgentError), Some(0)));
 }
 
 #[test]
@@ -596,65 +598,66 @@ fn what_shares_a_seed_is_not_released() {
 #[test]
 fn forced_moves_are_skipped_only_where_nothing_is_hidden() {
     // On a board of one column every move is forced.
-    let mut m = Match::new(setup("connect_four(rows=3,columns=1,x_in_row=4)", |s| s.skip_forced = true), 0);
-    m.on(0, Input::Start);
-    assert!(m.over());
+    let mut m = MatchMachine::new(setup("connect_four(rows=3,columns=1,x_in_row=4)", |s| s.skip_forced = true), 0);
+    m.handle(0, Input::Start);
+    assert!(m.is_over());
     assert_eq!(verified(&m).events.len(), 3);
 }
 
 #[test]
 fn an_agent_of_the_host_has_a_clock_and_is_never_away() {
-    let seated = |s: &mut Setup| {
+    let seated = |s: &mut MatchSetup| {
         s.seats[0] = SeatSetup::default();
         s.header.clock = Clock { move_ms: Some(50), bank_ms: 100, ..Clock::default() };
     };
-    let did = || Did::Move { chosen: Move::Id(0), notes: None };
+    let did = || AgentOutcome::Move { chosen: Move::Id(0), notes: None };
     let agent = ludex_agents::build("random", &setup("tic_tac_toe", seated).game).unwrap();
-    let mut m = Match::new(setup("tic_tac_toe", seated), 0);
-    m.on(0, Input::Start);
-    m.on(0, Input::Online(1));
-    assert_eq!(m.question(7, 0, &*agent, 60_000).unwrap().left_ms, 150);
-    assert_eq!(m.wake(), Some(157));
-    m.on(157, Input::Tick);
-    assert_eq!((verified(&m).footer.reason, m.record().unwrap().footer.at_fault), (Some(Reason::Timeout), Some(0)));
-    assert!(m.on(158, Input::Agent { seat: 0, turn: 0, did: did() }).is_empty(), "it comes too late");
+    let mut m = MatchMachine::new(setup("tic_tac_toe", seated), 0);
+    m.handle(0, Input::Start);
+    m.handle(0, Input::Online(1));
+    assert_eq!(m.agent_request(7, 0, &*agent, 60_000).unwrap().left_ms, 150);
+    assert_eq!(m.next_deadline(), Some(157));
+    m.handle(157, Input::Tick);
+    assert_eq!((verified(&m).footer.reason, m.record().unwrap().footer.at_fault), (Some(EndReason::Timeout), Some(0)));
+    assert!(m.handle(158, Input::Agent { seat: 0, turn: 0, did: did() }).is_empty(), "it comes too late");
     // What it used is in the record.
-    let mut m = Match::new(setup("tic_tac_toe", seated), 0);
-    m.on(0, Input::Start);
-    m.question(0, 0, &*agent, 60_000).unwrap();
-    let out = m.on(70, Input::Agent { seat: 0, turn: 0, did: did() });
-    let Some(Output::Keep(row)) = out.first() else { panic!("a row was due: {out:?}") };
-    assert!(matches!(&**row, Kept::Act(act) if (act.ms, act.bank_ms) == (70, 80)), "{row:?}");
+    let mut m = MatchMachine::new(setup("tic_tac_toe", seated), 0);
+    m.handle(0, Input::Start);
+    m.agent_request(0, 0, &*agent, 60_000).unwrap();
+    let out = m.handle(70, Input::Agent { seat: 0, turn: 0, did: did() });
+    let Some(Output::Persist(row)) = out.first() else { panic!("a row was due: {out:?}") };
+    assert!(matches!(&**row, LogRow::Act(act) if (act.ms, act.bank_ms) == (70, 80)), "{row:?}");
     // Without a clock the host's limit holds.
-    let unlimited = |s: &mut Setup| {
+    let unlimited = |s: &mut MatchSetup| {
         seated(s);
         s.header.clock = Clock::default();
     };
-    let mut m = Match::new(setup("tic_tac_toe", unlimited), 0);
-    m.on(0, Input::Start);
-    assert_eq!(m.question(5, 0, &*agent, 60_000).unwrap().left_ms, 60_000);
-    assert_eq!(m.wake(), Some(60_005));
+    let mut m = MatchMachine::new(setup("tic_tac_toe", unlimited), 0);
+    m.handle(0, Input::Start);
+    assert_eq!(m.agent_request(5, 0, &*agent, 60_000).unwrap().left_ms, 60_000);
+    assert_eq!(m.next_deadline(), Some(60_005));
     // After a restart clients have to come back, agents of the host are there.
-    let (mut back, asks) = Match::restore(setup("tic_tac_toe", unlimited), Vec::new(), 0).unwrap();
+    let (mut back, asks) = MatchMachine::restore(setup("tic_tac_toe", unlimited), Vec::new(), 0).unwrap();
     assert!(matches!(asks[..], [Output::Ask(0)]));
-    back.on(1, Input::Online(1));
-    assert_eq!(back.wake(), None);
+    back.handle(1, Input::Online(1));
+    assert_eq!(back.next_deadline(), None);
 }
 
 #[test]
 fn a_packed_match_tells_the_same_and_answers_the_same() {
     for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "chess(max_plies=60)"] {
         let mut m = start(game, |s| s.header.clock = Clock { bank_ms: 1_000_000, inc_ms: 3, ..Clock::default() });
-        m.on(1, Input::Offline(0));
-        m.on(2, Input::Online(0));
+        m.handle(1, Input::Offline(0));
+        m.handle(2, Input::Online(0));
         let mut said = by_id(0, 0, 99_999);
         said.notes = Some(Notes { say: Some("hello".into()), analysis: Some("long".into()), ..Notes::default() });
         let first = open_turn(&m, 0).map_or(1, |_| 0);
         let refused = reply(&send(&mut m, 2, first, said.clone()));
         play_out(&mut m, 3);
         let watchers = [Watcher::Seat(0), Watcher::Seat(1), Watcher::Public, Watcher::Full];
-        let told =
-            |m: &Match| watchers.map(|to| (m.resync(to), m.catch_up(to, Some(4)), m.retold(to, &[MatchView::Struct])));
+        let told = |m: &MatchMachine| {
+            watchers.map(|to| (m.resync(to), m.catch_up(to, Some(4)), m.replay_frames(to, &[MatchView::Struct])))
+        };
         let before = told(&m);
         m.pack();
         assert_eq!(told(&m), before, "{game}");

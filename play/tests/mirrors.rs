@@ -1,13 +1,13 @@
 //! What mirrors are worth: matches against an anchor with and without the mirror as a control variate. The seeds are fixed;
 //! `cargo test -p ludex-play --test mirrors -- --nocapture` prints the table of docs/ratings.md.
 
-use ludex_play::local::{Seated, block_key, play_match, setup};
-use ludex_referee::metric::{MEAN_RETURN, MIRRORED_RETURN, Measure, Metric};
+use ludex_play::local::{Participant, block_key, play_match, setup};
+use ludex_referee::metric::{MEAN_RETURN, MIRRORED_RETURN, Measurement, Metric};
 use ludex_referee::read::Source;
 use ludex_referee::result::GameResult;
-use ludex_referee::rows::{Match, RowAgent, RowPart, Rows, Table};
+use ludex_referee::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows};
 use ludex_referee::schedule::Seeds;
-use ludex_referee::{Verified, Verifier};
+use ludex_referee::{VerifiedRecord, Verifier};
 
 /// Matches from which each mean is taken, as somebody who measures an agent plays them.
 const MATCHES: u64 = 100;
@@ -27,7 +27,7 @@ struct Case {
 /// by turns, and a mirror on the same seed.
 fn played(case: &Case, mean: u64) -> Vec<(GameResult, usize)> {
     let game = ludex_env::load(case.game).unwrap();
-    let seated = |text: &str| Seated::new(text, &game).unwrap();
+    let seated = |text: &str| Participant::new(text, &game).unwrap();
     let (agent, anchor, seeds, verifier) = (seated(case.agent), seated(case.anchor), Seeds::Open(20), Verifier::new());
     let one = |k: u64| {
         let (seed, seat) = (seeds.of(mean * MATCHES + k), (k % 2) as usize);
@@ -39,20 +39,20 @@ fn played(case: &Case, mean: u64) -> Vec<(GameResult, usize)> {
         let played = play_match(terms, &players, Default::default());
         assert_eq!(played.failure, None);
         let line = played.record.to_line().unwrap();
-        (verifier.verify_line(&line, Source::default()).map(Verified::into_result).unwrap(), seat)
+        (verifier.verify_line(&line, Source::default()).map(VerifiedRecord::into_result).unwrap(), seat)
     };
     (0..MATCHES).map(one).collect()
 }
 
 /// A metric of agent 0, which had the seat that is given with each match.
-fn measured(metric: Metric, games: &[(GameResult, usize)]) -> Measure {
+fn measured(metric: Metric, games: &[(GameResult, usize)]) -> Measurement {
     let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
     let players = |seat: usize| if seat == 0 { vec![0, 1] } else { vec![1, 0] };
-    let rows = Rows::new(Table {
+    let rows = Rows::new(ResultTable {
         agents: ["agent", "anchor"].map(agent).to_vec(),
         parts: vec![RowPart::of_game("part", games[0].0.game())],
-        matches: games.iter().map(|(game, seat)| Match::of(game, 0, players(*seat))).collect(),
-        ..Table::default()
+        matches: games.iter().map(|(game, seat)| MetricMatch::of(game, 0, players(*seat))).collect(),
+        ..ResultTable::default()
     });
     metric.usual(&rows.of_agent(0)).unwrap()
 }
@@ -65,7 +65,7 @@ fn mean(of: &[f64]) -> (f64, f64) {
 }
 
 /// How far the interval reaches.
-fn half(of: &Measure) -> f64 {
+fn half(of: &Measurement) -> f64 {
     (of.high.unwrap() - of.low.unwrap()) / 2.0
 }
 
@@ -83,7 +83,7 @@ fn mirrors_do_not_bias_the_mean_and_take_luck_away() {
         case("texas_holdem", "pot_odds slips=0.2", "pot_odds", 30, 1.6),
         case("texas_holdem", "hand_strength", "pot_odds", 30, 1.7),
     ] {
-        let both: Vec<(Measure, Measure)> = (0..case.means)
+        let both: Vec<(Measurement, Measurement)> = (0..case.means)
             .map(|mean| {
                 let games = played(&case, mean);
                 (measured(MEAN_RETURN, &games), measured(MIRRORED_RETURN, &games))
@@ -93,7 +93,7 @@ fn mirrors_do_not_bias_the_mean_and_take_luck_away() {
         // The plain mean has no bias: what the other one has shows in their difference.
         let (bias, error) =
             mean(&both.iter().map(|(plain, mirrored)| mirrored.value - plain.value).collect::<Vec<_>>());
-        let squares = |of: &dyn Fn(&(Measure, Measure)) -> f64| both.iter().map(|b| of(b).powi(2)).sum::<f64>();
+        let squares = |of: &dyn Fn(&(Measurement, Measurement)) -> f64| both.iter().map(|b| of(b).powi(2)).sum::<f64>();
         let gain = squares(&|b| half(&b.0)) / squares(&|b| half(&b.1));
         let (best, _) = mean(&both.iter().map(|(_, mirrored)| mirrored.value).collect::<Vec<_>>());
         let inside = both.iter().filter(|(_, m)| (m.value - best).abs() <= half(m)).count() as f64 / both.len() as f64;

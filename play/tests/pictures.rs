@@ -1,12 +1,12 @@
 //! Pictures of a match: who gets which, and when.
 
-use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
-use ludex_play::machine::{Match, Watcher};
+use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
+use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::{Act, MatchFrame, MatchView, PictureView};
 use ludex_protocol::record::{Header, RecordSeat};
 
 /// A match whose seat 0 asked for pictures, with all frames since its start.
-fn start(game: &str) -> (Match, Vec<Output>) {
+fn start(game: &str) -> (MatchMachine, Vec<Output>) {
     let game = ludex_env::load(game).unwrap();
     let spec = game.spec();
     let seats = spec.players as usize;
@@ -23,7 +23,7 @@ fn start(game: &str) -> (Match, Vec<Output>) {
     let seat = |views: &[MatchView]| SeatSetup { remote: true, views: views.to_vec(), ..SeatSetup::default() };
     let mut of_seats = vec![seat(&[MatchView::Texts]); seats];
     of_seats[0] = seat(&[MatchView::Picture]);
-    let setup = Setup {
+    let setup = MatchSetup {
         seats: of_seats,
         skip_forced: false,
         seed: 1,
@@ -38,17 +38,17 @@ fn start(game: &str) -> (Match, Vec<Output>) {
         header,
         game,
     };
-    let mut m = Match::new(setup, 0);
-    m.listen(Watcher::Public);
-    let mut out = m.on(0, Input::Start);
-    (0..seats).for_each(|s| out.extend(m.on(0, Input::Online(s))));
-    m.delivered(0);
+    let mut m = MatchMachine::new(setup, 0);
+    m.add_watcher(Watcher::Public);
+    let mut out = m.handle(0, Input::Start);
+    (0..seats).for_each(|s| out.extend(m.handle(0, Input::Online(s))));
+    m.start_client_clocks(0);
     (m, out)
 }
 
-fn act(m: &mut Match, seat: usize, turn: u32, action: i64) -> Vec<Output> {
+fn act(m: &mut MatchMachine, seat: usize, turn: u32, action: i64) -> Vec<Output> {
     let act = Act { match_id: "m_1".into(), turn, action: Some(action), ..Act::default() };
-    m.on(1, Input::Act { seat, re: 1, act: Box::new(act) })
+    m.handle(1, Input::Act { seat, re: 1, act: Box::new(act) })
 }
 
 fn frames(out: &[Output], to: Watcher) -> Vec<&MatchFrame> {
@@ -94,7 +94,7 @@ fn of_what_is_told_again_only_the_last_event_has_a_picture() {
         act(&mut m, n % 2, n as u32 / 2, 3 - n as i64 % 2);
     }
     for (to, views) in [(Watcher::Public, &[MatchView::Picture][..]), (Watcher::Seat(0), &[])] {
-        let told = m.retold(to, views);
+        let told = m.replay_frames(to, views);
         let events: Vec<_> = told.iter().filter(|f| matches!(f, MatchFrame::Event(_))).collect();
         let (last, before) = events.split_last().unwrap();
         assert!(before.iter().all(|frame| picture(frame).is_none()), "{to:?}");
@@ -120,8 +120,8 @@ fn steps_count_what_the_viewer_hears() {
 /// Seat 0 and the public are drawn nothing that depends on seat 1's card.
 #[test]
 fn pictures_show_no_hidden_cards() {
-    let own = |m: &Match, seat: usize| m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure;
-    let deals: Vec<Match> = (0..30).map(dealt).collect();
+    let own = |m: &MatchMachine, seat: usize| m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure;
+    let deals: Vec<MatchMachine> = (0..30).map(dealt).collect();
     let mut pairs = 0;
     for (a, b) in deals.iter().enumerate().flat_map(|(n, a)| deals[n + 1..].iter().map(move |b| (a, b))) {
         if own(a, 0) != own(b, 0) || own(a, 1) == own(b, 1) {
@@ -129,7 +129,7 @@ fn pictures_show_no_hidden_cards() {
         }
         pairs += 1;
         for to in [Watcher::Seat(0), Watcher::Public] {
-            let drawn = |m: &Match| m.picture_after(to, usize::MAX);
+            let drawn = |m: &MatchMachine| m.picture_after(to, usize::MAX);
             assert_eq!(drawn(a), drawn(b), "{to:?}");
         }
         assert_ne!(a.picture_after(Watcher::Seat(1), 9), b.picture_after(Watcher::Seat(1), 9));
@@ -138,10 +138,10 @@ fn pictures_show_no_hidden_cards() {
 }
 
 /// A match of leduc_poker after its deal.
-fn dealt(seed: u64) -> Match {
+fn dealt(seed: u64) -> MatchMachine {
     let (m, _) = start("leduc_poker");
-    let setup = Setup { seed, ..m.setup().clone() };
-    let mut m = Match::new(setup, 0);
-    m.on(0, Input::Start);
+    let setup = MatchSetup { seed, ..m.setup().clone() };
+    let mut m = MatchMachine::new(setup, 0);
+    m.handle(0, Input::Start);
     m
 }

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ludex_protocol::message::{Act, Batch, Legal, Mask, SeatView, Step, Turn};
+use ludex_protocol::message::{Act, Batch, Legal, Mask, SeatView, StepEnvs, TurnFrame};
 use ludex_protocol::spec::Dtype;
 use ludex_protocol::{ClientMessage, Column, Encoding, ServerMessage, Tensor, Tensors};
 use serde_json::json;
@@ -39,7 +39,7 @@ fn batch() -> ServerMessage {
 
 fn turn() -> ServerMessage {
     let names = (0..9).map(|cell| format!("x({},{})", cell / 3, cell % 3));
-    ServerMessage::Turn(Box::new(Turn {
+    ServerMessage::Turn(Box::new(TurnFrame {
         seq: 1,
         match_id: "m_7c".into(),
         budget_ms: Some(10_000),
@@ -50,13 +50,13 @@ fn turn() -> ServerMessage {
             structure: Some(json!({ "board": ["...", "...", "..."], "to_move": "x" })),
             ..SeatView::default()
         },
-        ..Turn::default()
+        ..TurnFrame::default()
     }))
 }
 
 fn step(rows: usize) -> ClientMessage {
     let actions: Vec<i32> = (0..rows).map(|row| (row % ACTIONS) as i32).collect();
-    ClientMessage::Step(Step { env: 1, actions: Some(Column::from_slice(&actions)), ..Step::default() })
+    ClientMessage::Step(StepEnvs { env: 1, actions: Some(Column::from_slice(&actions)), ..StepEnvs::default() })
 }
 
 fn act() -> ClientMessage {

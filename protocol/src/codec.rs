@@ -14,16 +14,16 @@ use crate::Id;
 use crate::envelope::Message as _;
 use crate::error::{ErrorCode, Refusal};
 use crate::frame::Reader;
-pub use crate::frame::{EncodeError, Encoding, Rejected};
+pub use crate::frame::{DecodeError, EncodeError, Encoding};
 use crate::limits::Limits;
-use crate::message::{ClientMessage, CloneEnvs, Reset, Restore, ServerMessage, Snapshot, Step};
+use crate::message::{ClientMessage, CloneEnvs, Reset, Restore, ServerMessage, SnapshotEnvs, StepEnvs};
 
 /// Values that the tree of a client's message may have: a tree takes up to forty times the bytes of its frame.
 const VALUES: usize = 1 << 18;
 
 /// Messages with lists that have an entry for each environment. They may have `message_bytes`, and the lists `batch`
 /// entries.
-const BULK: [&str; 5] = [Reset::TYPE, Step::TYPE, Restore::TYPE, CloneEnvs::TYPE, Snapshot::TYPE];
+const BULK: [&str; 5] = [Reset::TYPE, StepEnvs::TYPE, Restore::TYPE, CloneEnvs::TYPE, SnapshotEnvs::TYPE];
 
 /// Bytes among which the head of a long message must be.
 const LONG_HEAD: usize = 1 << 10;
@@ -53,7 +53,7 @@ impl Encoding {
     /// # Errors
     /// `bad_frame` when the bytes are not exactly one value of the encoding, `bad_message` when it is not a map or its
     /// `id` is wrong or missing, `unknown_type`, `too_deep`, `bad_field` or `bad_seed` with the `path`.
-    pub fn decode_client(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ClientMessage), Rejected> {
+    pub fn decode_client(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         self.client_message(self.head("id", frame, depth, VALUES)?)
     }
 
@@ -63,7 +63,7 @@ impl Encoding {
     ///
     /// # Errors
     /// As [`decode_client`](Self::decode_client), and `too_large`.
-    pub fn read_client(self, frame: &[u8], limits: &Limits) -> Result<(Option<Id>, ClientMessage), Rejected> {
+    pub fn read_client(self, frame: &[u8], limits: &Limits) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         let size = frame.len() as u64;
         if size > limits.request_bytes {
             let begin = frame.get(..LONG_HEAD).unwrap_or(frame);
@@ -74,7 +74,7 @@ impl Encoding {
             let most = if bulk { limits.message_bytes } else { limits.request_bytes.min(limits.message_bytes) };
             if size > most {
                 let error = Refusal::new(ErrorCode::TooLarge, format!("such a message has at most {most} bytes"));
-                return Err(Rejected { id, error: Box::new(error.got(size).allowed(most)) });
+                return Err(DecodeError { id, error: Box::new(error.got(size).allowed(most)) });
             }
         }
         let (kind, mut reader) = self.head("id", frame, limits.depth, VALUES)?;
@@ -85,7 +85,7 @@ impl Encoding {
     fn client_message(
         self,
         (kind, reader): (Cow<'_, str>, Reader<'_>),
-    ) -> Result<(Option<Id>, ClientMessage), Rejected> {
+    ) -> Result<(Option<Id>, ClientMessage), DecodeError> {
         let message = ClientMessage::read(&kind, &reader)?;
         if message.is_request() && reader.id.is_none() {
             let text = format!("a {kind:?} needs an `id`, an integer of your choice that its reply carries as `re`");
@@ -101,7 +101,7 @@ impl Encoding {
     ///
     /// # Errors
     /// As [`decode_client`](Self::decode_client).
-    pub fn decode_server(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ServerMessage), Rejected> {
+    pub fn decode_server(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ServerMessage), DecodeError> {
         let (kind, reader) = self.head("re", frame, depth, usize::MAX)?;
         let message = ServerMessage::read(&kind, &reader)?;
         Ok((reader.id, message))

@@ -7,7 +7,7 @@ use serde::ser::{Error, Impossible, SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use crate::Id;
-use crate::tree::{Node, Problem, Writer};
+use crate::tree::{FieldError, Node, Writer};
 
 /// What the codec knows of a message.
 pub(crate) trait Message: Serialize + DeserializeOwned {
@@ -41,7 +41,7 @@ pub(crate) struct Envelope<'a, M> {
 
 impl<M: Message> Envelope<'_, M> {
     /// The whole message as a tree; `as_text` for an encoding that people read.
-    pub fn tree(&self, as_text: bool) -> Result<Node<'static>, Problem> {
+    pub fn tree(&self, as_text: bool) -> Result<Node<'static>, FieldError> {
         self.serialize(Writer { as_text })
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::fields::or_default;
+use crate::serde_helpers::or_default;
 
 /// What went wrong, for programs.
 #[derive(
@@ -233,8 +233,8 @@ impl Refusal {
         let allowed: Vec<&str> = allowed.into_iter().collect();
         let near = nearest(got, allowed.iter().copied());
         let hint = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
-        let mut error = Refusal::new(code, format!("there is no {what} {:?}{hint}", shortened(got)))
-            .got(shortened(got))
+        let mut error = Refusal::new(code, format!("there is no {what} {:?}{hint}", truncate_text(got)))
+            .got(truncate_text(got))
             .allowed(allowed.as_slice());
         error.nearest = near.map(Into::into);
         error
@@ -322,7 +322,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The end of an error about an unknown name: the nearest known name, and all known names. Empty if none is known.
-pub fn instead(got: &str, known: &[impl AsRef<str>]) -> String {
+pub fn did_you_mean(got: &str, known: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     if names.is_empty() {
         return String::new();
@@ -333,7 +333,7 @@ pub fn instead(got: &str, known: &[impl AsRef<str>]) -> String {
 }
 
 /// The beginning of a text that came from outside, so that an answer never echoes a megabyte.
-pub fn shortened(text: &str) -> String {
+pub fn truncate_text(text: &str) -> String {
     const LONGEST: usize = 120;
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -343,7 +343,7 @@ pub fn shortened(text: &str) -> String {
 
 /// What a closed connection means for its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resume {
+pub enum ResumeRule {
     /// Come back with the session's key.
     Yes,
     /// Come back with the session's key after `after_ms`.
@@ -360,37 +360,37 @@ pub struct Close {
     /// Its name, sent as the reason (a sentence may follow).
     pub name: &'static str,
     /// Whether the session can be resumed.
-    pub resume: Resume,
+    pub resume: ResumeRule,
 }
 
 /// Every way in which the server closes a connection.
 pub mod close {
-    use super::{Close, Resume};
+    use super::{Close, ResumeRule};
 
     /// The client is done.
-    pub const NORMAL: Close = Close { code: 1000, name: "normal", resume: Resume::No };
+    pub const NORMAL: Close = Close { code: 1000, name: "normal", resume: ResumeRule::No };
     /// The server stops.
-    pub const GOING_AWAY: Close = Close { code: 1001, name: "going_away", resume: Resume::Yes };
+    pub const GOING_AWAY: Close = Close { code: 1001, name: "going_away", resume: ResumeRule::Yes };
     /// A frame of the wrong kind: text on a MessagePack connection or binary on a JSON one.
-    pub const UNSUPPORTED: Close = Close { code: 1003, name: "unsupported", resume: Resume::Yes };
+    pub const UNSUPPORTED: Close = Close { code: 1003, name: "unsupported", resume: ResumeRule::Yes };
     /// A text frame that is not UTF-8.
-    pub const NOT_UTF8: Close = Close { code: 1007, name: "not_utf8", resume: Resume::Yes };
+    pub const NOT_UTF8: Close = Close { code: 1007, name: "not_utf8", resume: ResumeRule::Yes };
     /// A frame over `limits.frame_bytes`.
-    pub const TOO_LARGE: Close = Close { code: 1009, name: "too_large", resume: Resume::Yes };
+    pub const TOO_LARGE: Close = Close { code: 1009, name: "too_large", resume: ResumeRule::Yes };
     /// The server restarts.
-    pub const RESTART: Close = Close { code: 1012, name: "restart", resume: Resume::Yes };
+    pub const RESTART: Close = Close { code: 1012, name: "restart", resume: ResumeRule::Yes };
     /// `hello` late or wrong, or garbage again and again.
-    pub const PROTOCOL: Close = Close { code: 4000, name: "protocol", resume: Resume::No };
+    pub const PROTOCOL: Close = Close { code: 4000, name: "protocol", resume: ResumeRule::No };
     /// The token is wrong or revoked.
-    pub const UNAUTHORIZED: Close = Close { code: 4001, name: "unauthorized", resume: Resume::No };
+    pub const UNAUTHORIZED: Close = Close { code: 4001, name: "unauthorized", resume: ResumeRule::No };
     /// The session or seat was taken by a newer connection.
-    pub const SUPERSEDED: Close = Close { code: 4002, name: "superseded", resume: Resume::No };
+    pub const SUPERSEDED: Close = Close { code: 4002, name: "superseded", resume: ResumeRule::No };
     /// The client does not read.
-    pub const TOO_SLOW: Close = Close { code: 4003, name: "too_slow", resume: Resume::Yes };
+    pub const TOO_SLOW: Close = Close { code: 4003, name: "too_slow", resume: ResumeRule::Yes };
     /// Limits were ignored after `rate_limited`.
-    pub const RATE: Close = Close { code: 4004, name: "rate", resume: Resume::Later };
+    pub const RATE: Close = Close { code: 4004, name: "rate", resume: ResumeRule::Later };
     /// Silent for `limits.idle_ms` with nothing at stake.
-    pub const IDLE: Close = Close { code: 4005, name: "idle", resume: Resume::No };
+    pub const IDLE: Close = Close { code: 4005, name: "idle", resume: ResumeRule::No };
 
     /// All of them, ascending by code.
     pub const ALL: [Close; 12] = [
@@ -449,9 +449,9 @@ mod tests {
 
     #[test]
     fn instead_of_an_unknown_name_there_are_others() {
-        assert_eq!(instead("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
-        assert_eq!(instead("zzz", &["chess".to_owned()]), ". There are: chess");
-        assert_eq!(instead("ches", &[] as &[&str]), "");
+        assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
+        assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), ". There are: chess");
+        assert_eq!(did_you_mean("ches", &[] as &[&str]), "");
     }
 
     #[test]

@@ -9,11 +9,11 @@ use serde::de::{DeserializeSeed, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::envelope::{Envelope, Message};
-use crate::error::{ErrorCode, Refusal, shortened};
-use crate::fields::MAX_INT;
+use crate::error::{ErrorCode, Refusal, truncate_text};
 use crate::head::{Head, Scalar};
 use crate::limits::Limits;
-use crate::tree::{Node, Room};
+use crate::serde_helpers::MAX_INT;
+use crate::tree::{Node, NodeBudget};
 use crate::{Id, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK};
 
 /// The bound of serde_json on nesting. It cannot be raised.
@@ -44,20 +44,20 @@ impl std::error::Error for EncodeError {}
 
 /// A frame that is not a message, with the answer that it gets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rejected {
+pub struct DecodeError {
     /// The `id` (or `re`) of the frame, if it could be read.
     pub id: Option<Id>,
     /// What is wrong.
     pub error: Box<Refusal>,
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-impl std::error::Error for Rejected {}
+impl std::error::Error for DecodeError {}
 
 impl Encoding {
     /// The WebSocket sub-protocol that stands for it.
@@ -102,7 +102,7 @@ impl Encoding {
         frame: &'a [u8],
         depth: u32,
         values: usize,
-    ) -> Result<(Cow<'a, str>, Reader<'a>), Rejected> {
+    ) -> Result<(Cow<'a, str>, Reader<'a>), DecodeError> {
         let mut reader = Reader { encoding: self, frame, depth, values, limits: None, id: None };
         let mut head = Head::new(id);
         let read = match self {
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The second pass: the message itself, and nothing after it.
-    pub(crate) fn read<M: Message>(&self) -> Result<M, Rejected> {
+    pub(crate) fn read<M: Message>(&self) -> Result<M, DecodeError> {
         let reason = match M::READ_OFTEN {
             true => match self.value(PhantomData::<M>) {
                 Ok(message) => return Ok(message),
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         let read = read.map_err(|problem| self.reject(problem.into_refusal()))?;
         match (read, reason) {
             (Some(message), None) => Ok(message),
-            (_, Some(reason)) => Err(self.reject(Refusal::new(ErrorCode::BadField, shortened(&reason)))),
+            (_, Some(reason)) => Err(self.reject(Refusal::new(ErrorCode::BadField, truncate_text(&reason)))),
             (None, None) => {
                 let text = format!("the message has more than {} values", self.values);
                 Err(self.reject(Refusal::new(ErrorCode::TooLarge, text).allowed(self.values)))
@@ -183,9 +183,9 @@ impl<'a> Reader<'a> {
     /// The whole frame as a tree; nothing if it has too many values.
     ///
     /// Says why a frame is not one value of its encoding: it is nested too deep, or broken.
-    fn tree(&self) -> Result<Option<Node<'a>>, Rejected> {
+    fn tree(&self) -> Result<Option<Node<'a>>, DecodeError> {
         let room = Cell::new(self.values);
-        let reason = match self.value(Room(&room)) {
+        let reason = match self.value(NodeBudget(&room)) {
             Ok(tree) => return Ok(Some(tree)),
             Err(reason) => reason,
         };
@@ -237,13 +237,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn unknown_type(&self, kind: &str, types: &[&'static str]) -> Rejected {
+    pub(crate) fn unknown_type(&self, kind: &str, types: &[&'static str]) -> DecodeError {
         let error = Refusal::unknown(ErrorCode::UnknownType, "message", kind, types.iter().copied());
         self.reject(error.path("type"))
     }
 
-    pub(crate) fn reject(&self, error: Refusal) -> Rejected {
-        Rejected { id: self.id, error: Box::new(error) }
+    pub(crate) fn reject(&self, error: Refusal) -> DecodeError {
+        DecodeError { id: self.id, error: Box::new(error) }
     }
 }
 

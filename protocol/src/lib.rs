@@ -10,7 +10,6 @@ pub mod codec;
 pub mod column;
 mod envelope;
 pub mod error;
-mod fields;
 mod frame;
 mod head;
 mod legal;
@@ -22,15 +21,15 @@ pub mod record;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod seed;
+mod serde_helpers;
 pub mod spec;
 pub mod tensor;
 mod tree;
 
 pub use bytes::Bytes;
-pub use codec::{EncodeError, Encoding, Rejected};
+pub use codec::{DecodeError, EncodeError, Encoding};
 pub use column::Column;
 pub use error::{ErrorCode, Fault, Issue, Refusal};
-pub use fields::MAX_INT;
 pub use legal::Legal;
 pub use limits::Limits;
 pub use message::{Batch, ClientMessage, ServerMessage};
@@ -38,6 +37,7 @@ pub use moves::Move;
 pub use names::is_agent_name;
 pub use record::Record;
 pub use seed::Seed;
+pub use serde_helpers::MAX_INT;
 pub use spec::Spec;
 pub use tensor::{Tensor, Tensors};
 

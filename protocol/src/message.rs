@@ -58,7 +58,7 @@ use serde::{Serialize, Serializer};
 use crate::Id;
 use crate::envelope::{Envelope, Message};
 use crate::error::Refusal;
-use crate::frame::{EncodeError, Encoding, Reader, Rejected};
+use crate::frame::{DecodeError, EncodeError, Encoding, Reader};
 use crate::limits::Limits;
 
 pub use self::{
@@ -153,7 +153,7 @@ macro_rules! messages {
                 }
             }
 
-            pub(crate) fn read(kind: &str, reader: &Reader) -> Result<Self, Rejected> {
+            pub(crate) fn read(kind: &str, reader: &Reader) -> Result<Self, DecodeError> {
                 match kind {
                     $(<$body as Message>::TYPE => reader.read().map($side::$name),)*
                     _ => Err(reader.unknown_type(kind, &Self::TYPES)),
@@ -197,17 +197,17 @@ messages! {
     /// Starts episodes.
     Reset(Reset),
     /// Acts in environments.
-    Step(Step),
+    Step(StepEnvs),
     /// Looks at an environment.
-    View(View),
+    View(ViewEnv),
     /// Copies environments into a new handle.
     Clone(CloneEnvs),
     /// Asks for states as bytes.
-    Snapshot(Snapshot),
+    Snapshot(SnapshotEnvs),
     /// Sets states from bytes.
     Restore(Restore),
     /// Closes a handle.
-    Close(Close),
+    Close(CloseHandle),
     /// Asks for seats in matches.
     Join(Box<Join>),
     /// Takes no new matches.
@@ -244,11 +244,11 @@ messages! {
     /// Is the client there? Answering with `pong` is optional.
     Ping(ServerPing),
     /// Answers `list_games`.
-    Games(Games),
+    Games(GameList),
     /// Answers `describe`.
     Spec(Box<SpecReply>),
     /// Answers `open` and `clone`.
-    Opened(Box<Opened>),
+    Opened(Box<HandleOpened>),
     /// Answers `reset`, `step` and `restore`.
     Batch(Box<Batch>),
     /// Answers `view`.
@@ -256,7 +256,7 @@ messages! {
     /// Answers `snapshot`.
     Snapshots(Snapshots),
     /// Answers `close`, `leave`, `resign`, `spectate`, `unspectate` and `withdraw`.
-    Ok(Done),
+    Ok(OkReply),
     /// Answers `join`.
     Joined(Joined),
     /// A join waits for others.
@@ -264,13 +264,13 @@ messages! {
     /// A match begins.
     MatchStart(Box<MatchStart>),
     /// This seat is to move.
-    Turn(Box<Turn>),
+    Turn(Box<TurnFrame>),
     /// Answers an `act` that was played.
     Accepted(Accepted),
     /// Answers an `act` that was not legal.
-    Refused(Box<Refused>),
+    Refused(Box<ActRefused>),
     /// Something happened in a match.
-    Event(Box<Event>),
+    Event(Box<MatchEvent>),
     /// A match is over.
     MatchEnd(Box<MatchEnd>),
     /// Everything about a match again, instead of what was missed.
@@ -278,7 +278,7 @@ messages! {
     /// Answers `list_matches`.
     Matches(Matches),
     /// Answers `suites`.
-    Suites(Suites),
+    Suites(SuiteList),
     /// Answers `enrol`.
     Enrolled(Enrolled),
     /// Answers `organise`.
@@ -286,7 +286,7 @@ messages! {
     /// A match of a run is done.
     Progress(Box<Progress>),
     /// A run is over.
-    RunEnd(Box<RunOver>),
+    RunEnd(Box<RunEnd>),
     /// The server goes down.
     Draining(Draining),
     /// Answers a request that was not carried out, or a frame that was not understood.

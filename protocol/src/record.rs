@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{ErrorCode, Issue};
-use crate::fields::{is_default, numbers, or_default};
+use crate::serde_helpers::{is_default, numbers, or_default};
 use crate::spec::Params;
 
 mod line;
@@ -101,7 +101,7 @@ pub struct Refusals {
 /// How a match treats illegal moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Illegal {
+pub struct IllegalMoveRules {
     /// What follows the last refusal.
     pub policy: IllegalPolicy,
     /// Refusals in one turn until then.
@@ -111,13 +111,13 @@ pub struct Illegal {
     pub unparsed: Option<Refusals>,
 }
 
-impl Default for Illegal {
+impl Default for IllegalMoveRules {
     fn default() -> Self {
-        Illegal { policy: IllegalPolicy::Forfeit, tries: 3, unparsed: None }
+        IllegalMoveRules { policy: IllegalPolicy::Forfeit, tries: 3, unparsed: None }
     }
 }
 
-impl Illegal {
+impl IllegalMoveRules {
     /// What holds for a refusal with this code.
     pub fn rule(&self, code: ErrorCode) -> Refusals {
         let apart = self.unparsed.filter(|_| code == ErrorCode::Unparsed);
@@ -125,9 +125,9 @@ impl Illegal {
     }
 
     /// How many of these attempts of one turn count together with a refusal with this code.
-    pub fn used(&self, tries: &[Try], code: ErrorCode) -> u32 {
+    pub fn used(&self, tries: &[RefusedMove], code: ErrorCode) -> u32 {
         let unparsed = |code| code == ErrorCode::Unparsed;
-        let together = |tried: &&Try| self.unparsed.is_none() || unparsed(tried.code) == unparsed(code);
+        let together = |tried: &&RefusedMove| self.unparsed.is_none() || unparsed(tried.code) == unparsed(code);
         tries.iter().filter(together).count() as u32
     }
 }
@@ -151,7 +151,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum EndReason {
     /// By the rules.
     Finished,
     /// Too many illegal moves.
@@ -174,10 +174,10 @@ pub enum Reason {
     Aborted,
 }
 
-impl Reason {
+impl EndReason {
     /// Whether a rated match that ended so counts.
     pub const fn counts(self) -> bool {
-        !matches!(self, Reason::NoShow | Reason::InfraError | Reason::Aborted)
+        !matches!(self, EndReason::NoShow | EndReason::InfraError | EndReason::Aborted)
     }
 }
 
@@ -240,7 +240,7 @@ pub struct RecordSeat {
 /// A refused attempt, as it was sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Try {
+pub struct RefusedMove {
     /// The action id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<i64>,
@@ -291,7 +291,7 @@ pub struct MoveRecord {
     pub ms: u64,
     /// The refused attempts before it.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
-    pub tries: Vec<Try>,
+    pub tries: Vec<RefusedMove>,
     /// What was said beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
@@ -350,7 +350,7 @@ pub struct Header {
     pub clock: Clock,
     /// How illegal moves were treated.
     #[serde(default, deserialize_with = "or_default")]
-    pub illegal: Illegal,
+    pub illegal: IllegalMoveRules,
     /// Hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
@@ -379,7 +379,7 @@ pub struct Footer {
     pub outcome: Vec<Outcome>,
     /// Why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Reason>,
+    pub reason: Option<EndReason>,
     /// The seat whose forfeit ended the episode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<u32>,
@@ -460,7 +460,7 @@ impl Record {
     /// # Errors
     /// When the line is cut, is not JSON, or lacks a field that a record needs. The caller knows the file and the line.
     pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
-        Parts::parse(line)?.record()
+        RecordParts::parse(line)?.record()
     }
 
     /// The record as one line of JSON, without the line break.
@@ -474,7 +474,7 @@ impl Record {
 
 /// A record as its three parts of plain JSON, unknown fields kept: what the digest is taken over.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parts {
+pub struct RecordParts {
     /// Everything that is not in `events` or the footer.
     pub header: Map<String, Value>,
     /// The events, in order.
@@ -483,13 +483,13 @@ pub struct Parts {
     pub footer: Map<String, Value>,
 }
 
-impl Parts {
+impl RecordParts {
     /// Reads one line.
     ///
     /// # Errors
     /// When the line is not a JSON object or has no list of `events`.
     pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
-        Parts::from_map(serde_json::from_str(line).map_err(damaged)?)
+        RecordParts::from_map(serde_json::from_str(line).map_err(damaged)?)
     }
 
     /// Takes a record's object apart.
@@ -497,7 +497,7 @@ impl Parts {
     /// # Errors
     /// When it has no list of `events`.
     pub fn from_map(map: Map<String, Value>) -> Result<Self, DamagedRecord> {
-        let mut parts = Parts::default();
+        let mut parts = RecordParts::default();
         let mut events = None;
         for (name, value) in map {
             if name == "events" {
@@ -576,7 +576,7 @@ mod tests {
     fn parts_keep_what_is_unknown() {
         let mut value = sample();
         value["later"] = json!(1);
-        let parts = Parts::parse(&value.to_string()).unwrap();
+        let parts = RecordParts::parse(&value.to_string()).unwrap();
         assert_eq!(parts.header["later"], 1);
         assert_eq!(parts.footer.len(), FOOTER.len());
         assert_eq!(parts.events.len(), 4);

@@ -3,9 +3,9 @@
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::fields::MAX_INT;
 use crate::message::{ClientMessage, ServerMessage};
 use crate::record::Record;
+use crate::serde_helpers::MAX_INT;
 
 /// The schema document (draft 2020-12): under `$defs` `ClientMessage`, `ServerMessage`, `Record` and all that they are
 /// made of. It describes the JSON form and what a reader takes; the envelope's `id` and `re` are in it.

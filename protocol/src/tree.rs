@@ -17,10 +17,10 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-pub(crate) use problem::Problem;
+pub(crate) use problem::FieldError;
 pub(crate) use write::Writer;
 
-use crate::error::shortened;
+use crate::error::truncate_text;
 
 /// Any value of either encoding.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ pub(crate) enum Node<'a> {
 
 impl Node<'_> {
     /// Reads a `T`, or says what is wrong.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        T::deserialize(read::Reader(self))
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, FieldError> {
+        T::deserialize(read::NodeReader(self))
     }
 
     /// The value of a field.
@@ -70,7 +70,7 @@ impl Node<'_> {
             Node::Unsigned(value) => Some(Value::from(*value)),
             Node::Float(value) if value.is_finite() => Some(Value::from(*value)),
             Node::Single(value) if value.is_finite() => Some(Value::from(*value)),
-            Node::Text(value) => Some(Value::from(shortened(value))),
+            Node::Text(value) => Some(Value::from(truncate_text(value))),
             _ => None,
         }
     }
@@ -103,15 +103,15 @@ impl Serialize for Node<'_> {
 
 impl<'de> Deserialize<'de> for Node<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Room(&Cell::new(usize::MAX)).deserialize(deserializer)
+        NodeBudget(&Cell::new(usize::MAX)).deserialize(deserializer)
     }
 }
 
 /// Reads a tree of a bounded number of values: a tree takes up to forty times the bytes of its frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Room<'r>(pub &'r Cell<usize>);
+pub(crate) struct NodeBudget<'r>(pub &'r Cell<usize>);
 
-impl Room<'_> {
+impl NodeBudget<'_> {
     /// Takes one value off.
     fn take<E: Error>(self) -> Result<(), E> {
         let left = self.0.get().checked_sub(1).ok_or_else(|| E::custom("too many values"))?;
@@ -120,7 +120,7 @@ impl Room<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Room<'_> {
+impl<'de> DeserializeSeed<'de> for NodeBudget<'_> {
     type Value = Node<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node<'de>, D::Error> {
@@ -129,7 +129,7 @@ impl<'de> DeserializeSeed<'de> for Room<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Room<'_> {
+impl<'de> Visitor<'de> for NodeBudget<'_> {
     type Value = Node<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -2,21 +2,21 @@
 
 use ludex_protocol::Move;
 use ludex_protocol::message::{
-    Ack, Act, ClientMessage, Event, EventKind, Join, MatchFrame, MatchStart, Open, Ping, Pong, Reset, Resync, Seed,
-    ServerMessage, Step, Turn,
+    Ack, Act, ClientMessage, EventKind, Join, MatchEvent, MatchFrame, MatchStart, Open, Ping, Pong, Reset, Resync,
+    Seed, ServerMessage, StepEnvs, TurnFrame,
 };
 use ludex_protocol::record::Clock;
-use ludex_protocol::{Column, Encoding, ErrorCode, Id, Limits, MAX_INT, Rejected};
+use ludex_protocol::{Column, DecodeError, Encoding, ErrorCode, Id, Limits, MAX_INT};
 use serde_json::{Value, json};
 
 const DEPTH: u32 = 64;
 
-fn read(text: &str) -> Result<(Option<Id>, ClientMessage), Rejected> {
+fn read(text: &str) -> Result<(Option<Id>, ClientMessage), DecodeError> {
     Encoding::Json.decode_client(text.as_bytes(), DEPTH)
 }
 
 /// The same message in both encodings; both must be answered alike.
-fn both(message: Value) -> Result<(Option<Id>, ClientMessage), Rejected> {
+fn both(message: Value) -> Result<(Option<Id>, ClientMessage), DecodeError> {
     let json = Encoding::Json.decode_client(message.to_string().as_bytes(), DEPTH);
     let packed = Encoding::MsgPack.decode_client(&rmp_serde::to_vec_named(&message).unwrap(), DEPTH);
     assert_eq!(json, packed, "{message}");
@@ -80,7 +80,7 @@ fn an_act_is_read_in_each_of_its_forms() {
         both(message)
     };
     let chosen = |extra| match act(extra).unwrap().1 {
-        ClientMessage::Act(act) => act.chosen().unwrap(),
+        ClientMessage::Act(act) => act.as_move().unwrap(),
         other => panic!("{other:?}"),
     };
     assert_eq!(chosen(json!({"action": 4})), Move::Id(4));
@@ -95,7 +95,7 @@ fn an_act_is_read_in_each_of_its_forms() {
 
 #[test]
 fn columns_come_packed_or_plain() {
-    let wanted = ClientMessage::Step(Step { env: 1, actions: Some([3, -1].into()), ..Step::default() });
+    let wanted = ClientMessage::Step(StepEnvs { env: 1, actions: Some([3, -1].into()), ..StepEnvs::default() });
     let plain = both(json!({"type": "step", "id": 1, "env": 1, "actions": [3, -1]})).unwrap();
     assert_eq!(plain, (Some(1), wanted.clone()));
     let packed = Encoding::MsgPack.encode_client(Some(1), &wanted).unwrap();
@@ -103,7 +103,7 @@ fn columns_come_packed_or_plain() {
     assert_eq!(Encoding::MsgPack.decode_client(&packed, DEPTH).unwrap(), (Some(1), wanted));
     let moves = both(json!({"type": "step", "id": 1, "env": 1, "moves": [3, "e4", {"a": 1}, null]})).unwrap();
     let list = vec![Some(Move::Id(3)), Some(Move::Text("e4".into())), Some(Move::Document(json!({"a": 1}))), None];
-    assert_eq!(moves.1, ClientMessage::Step(Step { env: 1, moves: Some(list), ..Step::default() }));
+    assert_eq!(moves.1, ClientMessage::Step(StepEnvs { env: 1, moves: Some(list), ..StepEnvs::default() }));
     let neither = both(json!({"type": "step", "id": 1, "env": 1})).unwrap_err();
     assert_eq!(neither.error.code, ErrorCode::BadField);
 }
@@ -268,7 +268,7 @@ fn both_codes(message: Value) -> [(Option<Id>, ErrorCode); 2] {
 #[test]
 fn a_number_that_is_not_finite_is_never_sent() {
     let reward = EventKind::Reward { rewards: vec![0.0, f64::NAN] };
-    let event = Event { seq: 1, match_id: "m".into(), kind: reward, view: None };
+    let event = MatchEvent { seq: 1, match_id: "m".into(), kind: reward, view: None };
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         assert!(encoding.encode_server(None, &ServerMessage::Event(Box::new(event.clone()))).is_err());
         let batch = ludex_protocol::Batch { reward: Column::from([f32::INFINITY]), ..Default::default() };
@@ -278,7 +278,7 @@ fn a_number_that_is_not_finite_is_never_sent() {
 
 #[test]
 fn a_kept_frame_is_written_like_the_message() {
-    let frame = MatchFrame::Turn(Box::new(Turn { seq: 4, match_id: "m".into(), ..Turn::default() }));
+    let frame = MatchFrame::Turn(Box::new(TurnFrame { seq: 4, match_id: "m".into(), ..TurnFrame::default() }));
     let message = frame.clone().into();
     assert_eq!(serde_json::to_vec(&frame).unwrap(), Encoding::Json.encode_server(None, &message).unwrap());
     assert_eq!(rmp_serde::to_vec_named(&frame).unwrap(), Encoding::MsgPack.encode_server(None, &message).unwrap());

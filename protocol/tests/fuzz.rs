@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use ludex_protocol::{Encoding, ErrorCode, Rejected};
+use ludex_protocol::{DecodeError, Encoding, ErrorCode};
 use serde_json::Value;
 
 const DEPTH: u32 = 64;
@@ -73,7 +73,7 @@ fn mutate(random: &mut Random, frame: &mut Vec<u8>) {
 }
 
 /// An answer to garbage is short, and one of the codes for garbage.
-fn check_answer(rejected: &Rejected) {
+fn check_answer(rejected: &DecodeError) {
     let error = &rejected.error;
     let expected = [
         ErrorCode::BadFrame,

@@ -44,7 +44,7 @@ use crate::relation::pearson;
 
 /// A match of one agent, and how it did.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Side {
+pub struct ComparedMatch {
     /// Part of the suite.
     pub part: String,
     /// Game string.
@@ -157,8 +157,8 @@ pub struct Unpaired {
 }
 
 /// Compares two agents by their matches under equal terms.
-pub fn compare(first: &[Side], second: &[Side]) -> Comparison {
-    let mut partners: BTreeMap<Terms, Vec<&Side>> = BTreeMap::new();
+pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison {
+    let mut partners: BTreeMap<Terms, Vec<&ComparedMatch>> = BTreeMap::new();
     second.iter().rev().for_each(|side| partners.entry(Terms::of(side)).or_default().push(side));
     let mut left_out: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     let mut pairs = Vec::new();
@@ -194,23 +194,24 @@ pub fn compare(first: &[Side], second: &[Side]) -> Comparison {
 struct Terms<'a>(&'a str, &'a str, &'a [Option<String>], u64);
 
 impl<'a> Terms<'a> {
-    fn of(side: &'a Side) -> Self {
+    fn of(side: &'a ComparedMatch) -> Self {
         Terms(&side.part, &side.game, &side.seats, side.seed)
     }
 }
 
 /// `part: game against a, b`.
-fn label(side: &Side) -> String {
+fn label(side: &ComparedMatch) -> String {
     let others: Vec<&str> = side.seats.iter().flatten().map(String::as_str).collect();
     format!("{}: {} against {}", side.part, side.game, others.join(", "))
 }
 
-fn row(game: &str, pairs: &[(&Side, &Side)], payoffs: bool) -> ComparisonRow {
-    let block = |a: &Side| (a.part.clone(), a.game.clone(), a.seed);
+fn row(game: &str, pairs: &[(&ComparedMatch, &ComparedMatch)], payoffs: bool) -> ComparisonRow {
+    let block = |a: &ComparedMatch| (a.part.clone(), a.game.clone(), a.seed);
     let blocks: BTreeSet<_> = pairs.iter().map(|(a, _)| block(a)).collect();
     let parts: BTreeSet<&str> = pairs.iter().map(|(a, _)| a.part.as_str()).filter(|part| !part.is_empty()).collect();
     let scored: Vec<_> = pairs.iter().filter_map(|(a, b)| Some((*a, a.score?, b.score?))).collect();
-    let mean = |which: fn(&(&Side, f64, f64)) -> f64| scored.iter().map(which).sum::<f64>() / scored.len() as f64;
+    let mean =
+        |which: fn(&(&ComparedMatch, f64, f64)) -> f64| scored.iter().map(which).sum::<f64>() / scored.len() as f64;
     let payoff: Vec<_> = pairs.iter().map(|(a, b)| (block(a), a.payoff - b.payoff)).collect();
     let score: Vec<_> = scored.iter().map(|(a, x, y)| (block(a), x - y)).collect();
     let mcnemar = (!scored.is_empty()).then(|| mcnemar(scored.iter().map(|&(_, x, y)| (x == 1.0, y == 1.0))));
@@ -265,8 +266,8 @@ pub fn holm(all: &[f64]) -> Vec<f64> {
 
 /// How alike two agents fare in the same blocks: Pearson's correlation of their mean scores, over the blocks that both played
 /// on equal terms. `None` with fewer than three blocks, or without spread.
-pub fn correlation(first: &[Side], second: &[Side]) -> Option<f64> {
-    let means = |sides: &[Side]| {
+pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<f64> {
+    let means = |sides: &[ComparedMatch]| {
         let mut blocks: BTreeMap<(String, String, u64), (f64, f64)> = BTreeMap::new();
         for side in sides {
             let Some(score) = side.score else { continue };
@@ -347,8 +348,8 @@ pub fn mcnemar(pairs: impl IntoIterator<Item = (bool, bool)>) -> McNemar {
 }
 
 /// The plain difference in every game of both.
-fn fallback(first: &[Side], second: &[Side]) -> Vec<Unpaired> {
-    let scored = |sides: &[Side], game: &str| -> Vec<((String, u64), f64)> {
+fn fallback(first: &[ComparedMatch], second: &[ComparedMatch]) -> Vec<Unpaired> {
+    let scored = |sides: &[ComparedMatch], game: &str| -> Vec<((String, u64), f64)> {
         let of = sides.iter().filter(|s| s.game == game);
         of.filter_map(|s| Some(((s.part.clone(), s.seed), s.score?))).collect()
     };

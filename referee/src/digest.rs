@@ -2,7 +2,7 @@
 //! (`docs/records.md`).
 
 use hmac::{Hmac, KeyInit, Mac};
-pub use ludex_env::history::{Chain, NotCanonical, canonical, digest, seed_commit};
+pub use ludex_env::recording::{Chain, NotCanonical, canonical, digest, seed_commit};
 use sha2::Sha256;
 
 /// The seed of rated pair `index` of a run: the first 8 bytes, big-endian, of HMAC-SHA-256(secret, decimal index).

@@ -4,19 +4,19 @@
 //! ([`LAYOUTS`]). docs/ratings.md explains each.
 
 mod cells;
-mod feeds;
 mod layouts;
+mod metric_inputs;
 
 use std::fmt;
 
-use ludex_protocol::record::{AgentKind, Reason};
+use ludex_protocol::record::{AgentKind, EndReason};
 
-use crate::metric::Asked;
+use crate::metric::MetricQuery;
 use crate::result::SeatResult;
-use crate::rows::{Match, RowAgent, RowPart, RowValue, Rows, Table};
+use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart, RowValue, Rows};
 use cells::Cells;
 
-pub use layouts::{LAYOUTS, Layout};
+pub use layouts::{LAYOUTS, TableLayout};
 
 /// Why a table cannot be used: where, and what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,20 +53,20 @@ impl fmt::Display for ImportError {
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ImportFormat {
     /// Comma-separated values (RFC 4180) with one header row.
     Csv,
     /// A list of objects.
     Json,
 }
 
-impl Format {
+impl ImportFormat {
     /// By the extension of a file's name.
-    pub fn of_name(name: &str) -> Option<Format> {
+    pub fn of_name(name: &str) -> Option<ImportFormat> {
         let (_, extension) = name.rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
-            "csv" => Some(Format::Csv),
-            "json" => Some(Format::Json),
+            "csv" => Some(ImportFormat::Csv),
+            "json" => Some(ImportFormat::Json),
             _ => None,
         }
     }
@@ -75,7 +75,7 @@ impl Format {
 /// A table that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Import {
-    layout: &'static Layout,
+    layout: &'static TableLayout,
     columns: Vec<String>,
     agents: Vec<RowAgent>,
     parts: Vec<String>,
@@ -110,7 +110,7 @@ impl Import {
     ///
     /// # Errors
     /// The first fault, with its row and column.
-    pub fn read(text: &str, format: Format, directed: bool) -> Result<Import, ImportError> {
+    pub fn read(text: &str, format: ImportFormat, directed: bool) -> Result<Import, ImportError> {
         let cells = Cells::read(text, format)?;
         let layout = layouts::told_apart(&cells)?;
         let mut import = Import {
@@ -126,13 +126,13 @@ impl Import {
     }
 
     /// What the table holds.
-    pub fn layout(&self) -> &'static Layout {
+    pub fn layout(&self) -> &'static TableLayout {
         self.layout
     }
 
     /// The table as rows.
     pub fn rows(&self) -> Rows<'_> {
-        let of = |game: &'_ ImportedMatch| Match {
+        let of = |game: &'_ ImportedMatch| MetricMatch {
             part: game.part,
             cycle: game.cycle,
             order: game.order,
@@ -143,17 +143,17 @@ impl Import {
             first: game.first,
             valid: game.valid,
             scores: game.scores.clone(),
-            reason: Reason::Finished,
+            reason: EndReason::Finished,
             at_fault: None,
             moves: None,
             teams: &[],
             mirror: &[],
             seats: &[],
         };
-        Rows::new(Table {
+        Rows::new(ResultTable {
             agents: self.agents.clone(),
             parts: self.parts.iter().map(|id| RowPart::of_table(id)).collect(),
-            matches: self.matches.iter().map(|game| Match { seats: &game.seats, ..of(game) }).collect(),
+            matches: self.matches.iter().map(|game| MetricMatch { seats: &game.seats, ..of(game) }).collect(),
             values: self.values.clone(),
             fixed: Vec::new(),
         })
@@ -163,8 +163,8 @@ impl Import {
     ///
     /// # Errors
     /// The columns that are missing, or that only records can feed the metric.
-    pub fn feeds(&self, asked: &Asked) -> Result<(), ImportError> {
-        feeds::check(self.layout, &self.columns, asked).map_err(ImportError::whole)
+    pub fn feeds(&self, asked: &MetricQuery) -> Result<(), ImportError> {
+        metric_inputs::check(self.layout, &self.columns, asked).map_err(ImportError::whole)
     }
 
     fn agent(&mut self, name: &str, candidate: bool) -> usize {

@@ -34,13 +34,13 @@
 //! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from what is done to what is due. They play nothing.
 #![forbid(unsafe_code)]
 
-pub mod answers;
+pub mod anchor_ladder;
+pub mod answer_counts;
 pub mod compare;
 pub mod digest;
 pub mod distribution;
 pub mod import;
 pub mod labels;
-pub mod ladder;
 pub mod metric;
 pub mod moments;
 pub mod outcome;
@@ -53,7 +53,7 @@ pub mod result;
 pub mod rows;
 pub mod scale;
 pub mod schedule;
-pub mod standing;
+pub mod standing_ladder;
 pub mod suite;
 pub mod tournament;
 pub mod verify;
@@ -61,7 +61,7 @@ pub mod verify;
 pub use report::Report;
 pub use result::GameResult;
 pub use scale::rate;
-pub use verify::{Verified, Verifier};
+pub use verify::{VerifiedRecord, Verifier};
 
 #[cfg(test)]
 mod testing;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ludex_env::DynGame;
-use ludex_protocol::error::instead;
+use ludex_protocol::error::did_you_mean;
 use serde::Serialize;
 
 use crate::moments::Moments;
@@ -16,12 +16,11 @@ use crate::rating::table::wilson;
 use crate::result::EMOTION;
 use crate::rows::{COLUMNS, Rows};
 
-pub mod ask;
+pub mod spec;
 pub mod value;
 
 mod alpha_rank;
 mod anchored;
-mod beats;
 mod cnstr;
 mod completion;
 mod correlation;
@@ -33,7 +32,6 @@ mod elo;
 mod elo_cycles;
 mod first_seat;
 mod fma;
-mod given;
 mod glicko2;
 mod illegal;
 mod illegal_end;
@@ -65,23 +63,25 @@ mod seat_rating;
 mod selection;
 mod share;
 mod slope;
+mod table_value;
 mod time;
 mod tokens;
 mod trueskill;
 mod walls;
 mod wdl;
 mod wdl_cycles;
+mod win_graph;
 mod wr;
 
-pub use self::ask::{Args, Ask, ParamDef, Takes};
 pub use self::illegal::ILLEGAL_RATE;
 pub use self::labels::LABEL;
 pub use self::length::LENGTH;
 pub use self::mirror::MIRRORED_RETURN;
 pub use self::returns::MEAN_RETURN;
 pub use self::score::SCORE_RATE;
+pub use self::spec::{Args, MetricSpec, ParamDef, Takes};
 pub use self::time::TIME_PER_MOVE;
-pub use self::value::{Edge, Graph, Matrix, Measure, Point, Quantiles, Value};
+pub use self::value::{Edge, Graph, Matrix, Measurement, Point, Quantiles, Value};
 pub use self::walls::WALL_POINTS;
 
 /// The metrics that every report of ratings shows, in its order.
@@ -113,7 +113,7 @@ pub const METRICS: &[Metric] = &[
     level::LEVEL,
     nra::NRA,
     completion::COMPLETION,
-    given::VALUE,
+    table_value::VALUE,
     normalised::NORMALISED,
     rank::RANK,
     mean::MEAN,
@@ -158,7 +158,7 @@ pub struct Metric {
     /// Where it comes from.
     pub source: &'static str,
     /// What it is measured of.
-    pub scope: Scope,
+    pub scope: MetricScope,
     /// What it takes.
     pub params: &'static [ParamDef],
     /// The marks that it reads whatever its arguments are.
@@ -170,7 +170,7 @@ pub struct Metric {
 /// What a metric is measured of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Scope {
+pub enum MetricScope {
     /// Of one agent, or of one agent against another. It may look at the matches of all.
     Agent,
     /// Of an ordered pair of agents.
@@ -183,7 +183,7 @@ pub enum Scope {
 
 /// A metric with its arguments.
 #[derive(Clone)]
-pub struct Asked {
+pub struct MetricQuery {
     /// The metric.
     pub metric: &'static Metric,
     /// Its arguments.
@@ -192,7 +192,7 @@ pub struct Asked {
 
 /// A measurement with what it is of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MetricResult {
     /// The part; absent for a metric over all parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
@@ -209,41 +209,41 @@ impl Metric {
     ///
     /// # Errors
     /// There is none, with the nearest name and all names.
-    pub fn named(id: &str) -> Result<&'static Metric, String> {
+    pub fn find(id: &str) -> Result<&'static Metric, String> {
         METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
             let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
-            format!("there is no metric {id:?}{}", instead(id, &ids))
+            format!("there is no metric {id:?}{}", did_you_mean(id, &ids))
         })
     }
 
     /// The measurement without arguments, if it is a number.
-    pub fn usual(&self, rows: &Rows) -> Option<Measure> {
+    pub fn usual(&self, rows: &Rows) -> Option<Measurement> {
         (self.of)(rows, &Args::new(self.params, &Default::default()).ok()?)?.number()
     }
 }
 
-impl Asked {
+impl MetricQuery {
     /// The metric that is asked for.
     ///
     /// # Errors
     /// An unknown metric, or arguments that it does not take.
-    pub fn new(ask: &Ask) -> Result<Asked, String> {
-        let metric = Metric::named(&ask.id)?;
+    pub fn new(ask: &MetricSpec) -> Result<MetricQuery, String> {
+        let metric = Metric::find(&ask.id)?;
         let args = Args::new(metric.params, &ask.args).map_err(|why| format!("metric {}: {why}", ask.id))?;
         for param in metric.params.iter().filter(|param| param.takes == Takes::Metric) {
-            let Some(inner) = args.given(param.name) else { continue };
-            Asked::new(&Ask::parse(inner)?)
+            let Some(inner) = args.get(param.name) else { continue };
+            MetricQuery::new(&MetricSpec::parse(inner)?)
                 .map_err(|why| format!("metric {}: {} = {inner:?}: {why}", ask.id, param.name))?;
         }
-        Ok(Asked { metric, args })
+        Ok(MetricQuery { metric, args })
     }
 
     /// As [`new`](Self::new), from text.
     ///
     /// # Errors
     /// As [`new`](Self::new), and those of [`Ask::parse`].
-    pub fn parse(text: &str) -> Result<Asked, String> {
-        Asked::new(&Ask::parse(text)?)
+    pub fn parse(text: &str) -> Result<MetricQuery, String> {
+        MetricQuery::new(&MetricSpec::parse(text)?)
     }
 
     /// Checks that a game has the marks that are asked for by name.
@@ -253,14 +253,14 @@ impl Asked {
     pub fn check_marks(&self, game: &dyn DynGame) -> Result<(), String> {
         let known = known_marks(game);
         for param in self.metric.params {
-            let Some(value) = self.args.given(param.name) else { continue };
+            let Some(value) = self.args.get(param.name) else { continue };
             match param.takes {
                 Takes::Mark if !known.contains(&value) && !COLUMNS.contains(&value) => {
                     let known = [&known[..], COLUMNS].concat();
-                    let (id, game, others) = (self.metric.id, &game.spec().game, instead(value, &known));
+                    let (id, game, others) = (self.metric.id, &game.spec().game, did_you_mean(value, &known));
                     return Err(format!("metric {id}: {} = {value:?}: {game} has no such mark{others}", param.name));
                 }
-                Takes::Metric => Asked::parse(value)?.check_marks(game)?,
+                Takes::Metric => MetricQuery::parse(value)?.check_marks(game)?,
                 _ => {}
             }
         }
@@ -273,25 +273,25 @@ impl Asked {
     }
 
     /// The measurement, if it is a number.
-    pub fn number(&self, rows: &Rows) -> Option<Measure> {
+    pub fn number(&self, rows: &Rows) -> Option<Measurement> {
         self.of(rows)?.number()
     }
 
     /// The measurement of each candidate in each part, of each part, or of all, as its scope is.
-    pub fn everywhere(&self, rows: &Rows) -> Vec<Measured> {
+    pub fn everywhere(&self, rows: &Rows) -> Vec<MetricResult> {
         let mut out = Vec::new();
         let mut put = |part: Option<usize>, agent: Option<usize>, value: Option<Value>| {
             let (part, agent) =
                 (part.map(|k| rows.parts()[k].id.clone()), agent.map(|k| rows.agents()[k].name.clone()));
-            out.extend(value.map(|value| Measured { part, agent, value }));
+            out.extend(value.map(|value| MetricResult { part, agent, value }));
         };
-        if self.metric.scope == Scope::Suite {
+        if self.metric.scope == MetricScope::Suite {
             put(None, None, self.of(&rows.of_all()));
             return out;
         }
         for part in rows.parts_here() {
             let own = rows.of_all().of_part(part);
-            if self.metric.scope == Scope::Pool {
+            if self.metric.scope == MetricScope::Pool {
                 put(Some(part), None, self.of(&own));
                 continue;
             }
@@ -306,10 +306,10 @@ impl Asked {
     pub fn marks(&self) -> BTreeSet<String> {
         let mut out: BTreeSet<String> = self.metric.marks.iter().map(|mark| (*mark).to_owned()).collect();
         for param in self.metric.params {
-            let Some(value) = self.args.given(param.name) else { continue };
+            let Some(value) = self.args.get(param.name) else { continue };
             match param.takes {
                 Takes::Mark if !COLUMNS.contains(&value) => out.extend([value.to_owned()]),
-                Takes::Metric => out.extend(Asked::parse(value).iter().flat_map(Asked::marks)),
+                Takes::Metric => out.extend(MetricQuery::parse(value).iter().flat_map(MetricQuery::marks)),
                 _ => {}
             }
         }
@@ -319,7 +319,7 @@ impl Asked {
 
 /// What a rating gives each agent, by all matches of one part: the number of the agent that is asked about, or shares of all
 /// agents if nobody is. It is computed once for all agents; `key` names it with its arguments.
-fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measure>>) -> Option<Value> {
+fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measurement>>) -> Option<Value> {
     let all = rows.once(key, || {
         let all = rows.of_all();
         // Ratings of different parts are different scales.
@@ -350,16 +350,16 @@ fn met(players: usize, games: &[PlayedGame]) -> Vec<u64> {
 fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
     rows.once(&format!("of candidates: {of}"), || {
         // Arguments that are metrics are checked when the metric is asked for.
-        let Ok(asked) = Asked::parse(of) else { return Vec::new() };
+        let Ok(asked) = MetricQuery::parse(of) else { return Vec::new() };
         let value = |agent: usize| Some((agent, asked.number(&rows.of_agent(agent))?.value));
         rows.candidates_here().into_iter().filter_map(value).collect()
     })
 }
 
 /// A share with Wilson's interval, as a measure.
-fn share_of(hits: u64, n: u64) -> Option<Measure> {
+fn share_of(hits: u64, n: u64) -> Option<Measurement> {
     let i = wilson(hits as f64, n as f64)?;
-    Some(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n })
+    Some(Measurement { value: i.value, low: Some(i.low), high: Some(i.high), n })
 }
 
 /// The marks that can be asked of a game: its own, what agents note, and labels.
@@ -368,16 +368,16 @@ pub fn known_marks(game: &dyn DynGame) -> Vec<&'static str> {
 }
 
 /// A number as a value.
-fn number(measure: Option<Measure>) -> Option<Value> {
+fn number(measure: Option<Measurement>) -> Option<Value> {
     measure.map(Value::Number)
 }
 
 /// The mean of numbers with the interval of the normal approximation, `mean +- 1.96 s / sqrt(n)`, cut to what is possible;
 /// `None` without numbers, no interval for one.
-fn mean(of: &Moments, [least, most]: [f64; 2]) -> Option<Measure> {
+fn mean(of: &Moments, [least, most]: [f64; 2]) -> Option<Measurement> {
     let (value, half) = (of.mean()?, of.half_width());
     let end = |half: Option<f64>| half.map(|half| (value + half).clamp(least.min(value), most.max(value)));
-    Some(Measure { value, low: end(half.map(|h| -h)), high: end(half), n: of.count() })
+    Some(Measurement { value, low: end(half.map(|h| -h)), high: end(half), n: of.count() })
 }
 
 /// The range of what cannot be negative.

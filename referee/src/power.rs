@@ -33,14 +33,14 @@
 
 mod sprt;
 
-use ludex_env::{DynGame, ladder};
+use ludex_env::{DynGame, anchor_ladder};
 use serde::Serialize;
 
 use crate::distribution::{quantile, student_95};
-use crate::outcome::is_fight;
+use crate::outcome::is_competitive;
 use crate::rating::table::Z95;
 
-pub use sprt::{Decision, SequentialTest, Sprt, expected_score};
+pub use sprt::{SequentialTest, Sprt, SprtDecision, expected_score};
 
 /// Reports say how many blocks give this half width, in points.
 pub const REPORTED: f64 = 30.0;
@@ -140,9 +140,9 @@ pub struct Prior {
 /// What is assumed of a game's blocks; `None` for games without a rating ([`is_fight`]).
 pub fn prior(game: &dyn DynGame) -> Option<Prior> {
     let spec = game.spec();
-    let draws = ladder::draws(game.page(), &spec.string);
+    let draws = anchor_ladder::draws(game.page(), &spec.string);
     let deviation = POINTS_OF_SCORE * ((1.0 - draws) / 4.0 / f64::from(spec.players)).sqrt();
-    is_fight(game).then_some(Prior { matches: spec.players, draws, deviation })
+    is_competitive(game).then_some(Prior { matches: spec.players, draws, deviation })
 }
 
 /// The half width, in points, by which a run may stop: `error` is [`Rating::error`](crate::rating::anchored::Rating::error).

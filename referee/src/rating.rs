@@ -5,9 +5,9 @@
 
 pub mod alpha;
 pub mod anchored;
-pub mod course;
 pub mod elo;
 pub mod glicko;
+pub mod history;
 mod linear;
 pub mod nash;
 pub mod payoffs;

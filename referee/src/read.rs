@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::RecordParts;
 use serde::Serialize;
 
 /// Where a record came from.
@@ -29,16 +29,16 @@ impl fmt::Display for Source {
 
 /// A record as it was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SourcedRecord {
     /// Where.
     pub source: Source,
     /// Its three parts as plain JSON.
-    pub parts: Parts,
+    pub parts: RecordParts,
 }
 
 /// A record or a line that is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refused {
+pub struct RejectedRecord {
     /// Where it stands.
     #[serde(flatten)]
     pub source: Source,
@@ -49,7 +49,7 @@ pub struct Refused {
     pub message: String,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RejectedRecord {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: ", self.source)?;
         if let Some(episode) = &self.episode {
@@ -61,23 +61,23 @@ impl fmt::Display for Refused {
 
 /// What a source held.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lines {
+pub struct RecordLines {
     /// The records, in order.
-    pub found: Vec<Found>,
+    pub found: Vec<SourcedRecord>,
     /// The lines that are not records.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RejectedRecord>,
 }
 
-impl Lines {
+impl RecordLines {
     /// Records of a store, which has no lines.
-    pub fn of_store(name: &str, records: impl IntoIterator<Item = Parts>) -> Self {
+    pub fn of_store(name: &str, records: impl IntoIterator<Item = RecordParts>) -> Self {
         let source = Source { file: name.to_owned(), line: 0 };
-        let found = records.into_iter().map(|parts| Found { source: source.clone(), parts });
-        Lines { found: found.collect(), refused: Vec::new() }
+        let found = records.into_iter().map(|parts| SourcedRecord { source: source.clone(), parts });
+        RecordLines { found: found.collect(), refused: Vec::new() }
     }
 
     /// Appends what another source held.
-    pub fn append(&mut self, mut other: Lines) {
+    pub fn append(&mut self, mut other: RecordLines) {
         self.found.append(&mut other.found);
         self.refused.append(&mut other.refused);
     }
@@ -87,7 +87,7 @@ impl Lines {
 ///
 /// # Errors
 /// The file cannot be opened. Later problems become [`Refused`] lines.
-pub fn read_file(path: &Path) -> io::Result<Lines> {
+pub fn read_file(path: &Path) -> io::Result<RecordLines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }
 
@@ -103,17 +103,17 @@ pub struct RawLine {
 }
 
 impl RawLine {
-    fn parse(self) -> Result<Found, Refused> {
-        match Parts::parse(&self.text) {
-            Ok(parts) => Ok(Found { source: self.source, parts }),
-            Err(e) => Err(Refused { source: self.source, episode: self.episode, message: e.to_string() }),
+    fn parse(self) -> Result<SourcedRecord, RejectedRecord> {
+        match RecordParts::parse(&self.text) {
+            Ok(parts) => Ok(SourcedRecord { source: self.source, parts }),
+            Err(e) => Err(RejectedRecord { source: self.source, episode: self.episode, message: e.to_string() }),
         }
     }
 }
 
 /// Reads lines; `name` stands for the file in messages. Empty lines are skipped.
-pub fn read_lines(name: &str, reader: impl BufRead) -> Lines {
-    let mut out = Lines::default();
+pub fn read_lines(name: &str, reader: impl BufRead) -> RecordLines {
+    let mut out = RecordLines::default();
     for line in raw_lines(name, reader) {
         match line.and_then(RawLine::parse) {
             Ok(found) => out.found.push(found),
@@ -125,13 +125,16 @@ pub fn read_lines(name: &str, reader: impl BufRead) -> Lines {
 
 /// Reads lines one by one, without looking at what they say; `name` stands for the file in messages. Empty lines are
 /// skipped. A line that is not UTF-8 is refused; after an error of the reader there are no more lines.
-pub fn raw_lines<R: BufRead>(name: &str, mut reader: R) -> impl Iterator<Item = Result<RawLine, Refused>> + use<R> {
+pub fn raw_lines<R: BufRead>(
+    name: &str,
+    mut reader: R,
+) -> impl Iterator<Item = Result<RawLine, RejectedRecord>> + use<R> {
     let mut source = Source { file: name.to_owned(), line: 0 };
     let mut over = false;
     std::iter::from_fn(move || {
         while !over {
             source.line += 1;
-            let refuse = |message: String| Some(Err(Refused { source: source.clone(), episode: None, message }));
+            let refuse = |message: String| Some(Err(RejectedRecord { source: source.clone(), episode: None, message }));
             let mut bytes = Vec::new();
             match reader.read_until(b'\n', &mut bytes) {
                 Ok(0) => return None,
@@ -167,7 +170,7 @@ mod tests {
         text.extend(format!("{good}\r\n{}", &good[..20]).as_bytes());
         let lines = read_lines("x.jsonl", &text[..]);
         assert_eq!(lines.found.iter().map(|f| f.source.line).collect::<Vec<_>>(), [1, 6]);
-        let messages: Vec<String> = lines.refused.iter().map(Refused::to_string).collect();
+        let messages: Vec<String> = lines.refused.iter().map(RejectedRecord::to_string).collect();
         assert_eq!(lines.refused.iter().map(|r| r.source.line).collect::<Vec<_>>(), [3, 4, 5, 7], "{messages:?}");
         assert!(messages[1].starts_with("x.jsonl:4: not UTF-8"), "{messages:?}");
     }

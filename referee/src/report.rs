@@ -4,10 +4,10 @@
 //! command that makes it again.
 
 pub mod about;
-mod board;
 mod csv;
 pub mod figure;
 mod html;
+mod overview;
 pub(crate) mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use self::about::RunHead;
-use self::figure::Drawn;
-use crate::read::{Lines, Refused};
+use self::figure::RenderedFigure;
+use crate::read::{RecordLines, RejectedRecord};
 use crate::result::GameResult;
 use crate::scale::{RatingOptions, Scale, keys, labels, rate};
 use crate::verify::Verifier;
@@ -60,13 +60,13 @@ pub struct Report {
     /// Verified records that do not count, by agent.
     pub discards: Vec<DiscardRow>,
     /// Records and lines that were refused.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RejectedRecord>,
     /// The runs that it is about; empty if it is about records alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunHead>,
     /// The leaderboard, one picture of all games, and the figures of the suites.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub figures: Vec<Drawn>,
+    pub figures: Vec<RenderedFigure>,
 }
 
 /// An agent's mean over games.
@@ -101,7 +101,7 @@ impl Report {
     /// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
     pub fn build<G: AsRef<GameResult>>(
         games: &[G],
-        refused: Vec<Refused>,
+        refused: Vec<RejectedRecord>,
         options: RatingOptions,
         about: ReportAbout,
     ) -> Report {
@@ -128,15 +128,15 @@ impl Report {
     }
 
     /// The same report, about these runs and with these figures of their suites.
-    pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<Drawn>) -> Report {
+    pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<RenderedFigure>) -> Report {
         self.runs = runs;
-        self.figures = board::boards(&self);
+        self.figures = overview::boards(&self);
         self.figures.extend(figures);
         self
     }
 
     /// Verifies what was read and builds the report from the true records; the others are listed as refused.
-    pub fn verify(lines: Lines, options: RatingOptions, about: ReportAbout) -> Report {
+    pub fn verify(lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
         let (good, untrue) = Verifier::new().verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
     }
@@ -166,7 +166,7 @@ impl Report {
             ("crosstable.csv".to_owned(), self.crosstable_csv()),
             ("report.json".to_owned(), json),
         ];
-        let figures = self.figures.iter().flat_map(Drawn::files);
+        let figures = self.figures.iter().flat_map(RenderedFigure::files);
         out.extend(figures.map(|(name, text)| (format!("figures/{name}"), text)));
         out
     }

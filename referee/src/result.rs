@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use ludex_env::{GameRef, MarkValue};
-use ludex_protocol::record::{AgentKind, MoveRecord, Notes, Reason, Record, RecordEvent};
+use ludex_protocol::record::{AgentKind, EndReason, MoveRecord, Notes, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
-use crate::answers::Answers;
+use crate::answer_counts::Answers;
 use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
@@ -36,7 +36,7 @@ pub struct GameResult {
     /// The first of the flags that make it special, e.g. `peek`.
     pub flag: Option<String>,
     /// Why it ended.
-    pub reason: Reason,
+    pub reason: EndReason,
     /// The seat that forfeited.
     pub at_fault: Option<usize>,
     /// Moves that were played: a joint move is one, chance is not counted.
@@ -73,7 +73,7 @@ pub struct SeatResult {
     /// The tokens of its answers.
     pub tokens: TokenUse,
     /// What its answers cost.
-    pub spent: Spent,
+    pub spent: SeatCost,
     /// What was marked of its moves, in the order of play: the marks that the [`Verifier`](crate::Verifier) was asked for.
     pub marks: Vec<SeatMark>,
 }
@@ -91,7 +91,7 @@ impl SeatResult {
             refused: 0,
             times: Moments::default(),
             tokens: TokenUse::default(),
-            spent: Spent::default(),
+            spent: SeatCost::default(),
             marks: Vec::new(),
         }
     }
@@ -157,17 +157,17 @@ impl TokenUse {
 /// Dollars of a seat, by the notes of its moves and of its refused attempts: `usd` where the host counted, `cost` where an agent that
 /// connects said so.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
+pub struct SeatCost {
     /// Moves whose notes say what they cost.
     pub moves: u64,
     /// What they cost together.
     pub usd: f64,
 }
 
-impl Spent {
+impl SeatCost {
     /// The sum of two.
-    pub fn plus(self, other: Spent) -> Spent {
-        Spent { moves: self.moves + other.moves, usd: self.usd + other.usd }
+    pub fn plus(self, other: SeatCost) -> SeatCost {
+        SeatCost { moves: self.moves + other.moves, usd: self.usd + other.usd }
     }
 
     /// Adds the attempts at a move.
@@ -187,7 +187,7 @@ impl GameResult {
     pub(crate) fn new(
         game: GameRef,
         record: &Record,
-        reason: Reason,
+        reason: EndReason,
         at_fault: Option<usize>,
         moves: u32,
         teams: Option<Vec<usize>>,

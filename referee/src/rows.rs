@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use ludex_env::{GameRef, MarkValue};
-use ludex_protocol::record::Reason;
+use ludex_protocol::record::EndReason;
 use ludex_protocol::spec::Spec;
 
-use crate::outcome::is_fight;
+use crate::outcome::is_competitive;
 use crate::rating::{self, PlayedGame};
 use crate::result::{GameResult, SeatResult};
 
@@ -63,13 +63,13 @@ impl RowPart {
 
     /// Whether an agent can be better than another by beating it ([`is_fight`]); in a table it can.
     pub fn is_fight(&self) -> bool {
-        self.game.as_ref().is_none_or(|game| is_fight(&**game))
+        self.game.as_ref().is_none_or(|game| is_competitive(&**game))
     }
 }
 
 /// A match.
 #[derive(Clone, Debug)]
-pub struct Match<'a> {
+pub struct MetricMatch<'a> {
     /// Its part, as an index.
     pub part: usize,
     /// The cycle of its round robin, from 0.
@@ -92,7 +92,7 @@ pub struct Match<'a> {
     /// How well each seat did; only the order counts.
     pub scores: Vec<f64>,
     /// Why it ended.
-    pub reason: Reason,
+    pub reason: EndReason,
     /// The seat that forfeited.
     pub at_fault: Option<usize>,
     /// Moves of all seats; absent in a table.
@@ -105,11 +105,11 @@ pub struct Match<'a> {
     pub seats: &'a [SeatResult],
 }
 
-impl<'a> Match<'a> {
+impl<'a> MetricMatch<'a> {
     /// A match by its verified record; `players` says who sat on each seat.
-    pub fn of(game: &'a GameResult, part: usize, players: Vec<usize>) -> Match<'a> {
+    pub fn of(game: &'a GameResult, part: usize, players: Vec<usize>) -> MetricMatch<'a> {
         let first = game.spec().params.get("first").and_then(serde_json::Value::as_u64).unwrap_or(0) as usize;
-        Match {
+        MetricMatch {
             part,
             cycle: 0,
             order: game.order,
@@ -174,13 +174,13 @@ pub struct RowValue {
 
 /// Everything that there is.
 #[derive(Clone, Default)]
-pub struct Table<'a> {
+pub struct ResultTable<'a> {
     /// The agents, in the order of the plan.
     pub agents: Vec<RowAgent>,
     /// The parts, in the order of the suite.
     pub parts: Vec<RowPart>,
     /// The matches, in any order.
-    pub matches: Vec<Match<'a>>,
+    pub matches: Vec<MetricMatch<'a>>,
     /// Values without matches.
     pub values: Vec<RowValue>,
     /// Agents whose rating is a constant.
@@ -190,7 +190,7 @@ pub struct Table<'a> {
 /// Matches, and who is asked about.
 #[derive(Clone)]
 pub struct Rows<'a> {
-    table: Rc<Table<'a>>,
+    table: Rc<ResultTable<'a>>,
     picked: Rc<[usize]>,
     part: Option<usize>,
     agent: Option<usize>,
@@ -203,7 +203,7 @@ pub struct Rows<'a> {
 #[derive(Clone, Copy)]
 pub struct Sample<'r, 'a> {
     /// The match.
-    pub game: &'r Match<'a>,
+    pub game: &'r MetricMatch<'a>,
     /// The agent's seat.
     pub seat: usize,
 }
@@ -230,7 +230,7 @@ pub struct Observed<'r> {
 
 impl<'a> Rows<'a> {
     /// All of a table. The matches are put into the order of the plan.
-    pub fn new(mut table: Table<'a>) -> Rows<'a> {
+    pub fn new(mut table: ResultTable<'a>) -> Rows<'a> {
         table.matches.sort_by_key(|game| (game.part, game.order));
         let picked = (0..table.matches.len()).collect();
         Rows { table: Rc::new(table), picked, part: None, agent: None, opponent: None, memo: Rc::default() }
@@ -248,7 +248,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The rows whose match fits.
-    pub fn filtered(&self, keep: impl Fn(&Match<'a>) -> bool) -> Rows<'a> {
+    pub fn filtered(&self, keep: impl Fn(&MetricMatch<'a>) -> bool) -> Rows<'a> {
         let own = |&&k: &&usize| keep(&self.table.matches[k]);
         Rows { picked: self.picked.iter().filter(own).copied().collect(), memo: Rc::default(), ..self.clone() }
     }
@@ -294,7 +294,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The agent of a name.
-    pub fn named(&self, name: &str) -> Option<usize> {
+    pub fn agent_index(&self, name: &str) -> Option<usize> {
         self.table.agents.iter().position(|agent| agent.name == name)
     }
 
@@ -304,7 +304,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The part of a match.
-    pub fn part_of(&self, game: &Match) -> &RowPart {
+    pub fn part_of(&self, game: &MetricMatch) -> &RowPart {
         &self.table.parts[game.part]
     }
 
@@ -330,12 +330,12 @@ impl<'a> Rows<'a> {
     }
 
     /// All matches, also those that do not count.
-    pub fn everything(&self) -> impl Iterator<Item = &Match<'a>> {
+    pub fn everything(&self) -> impl Iterator<Item = &MetricMatch<'a>> {
         self.picked.iter().map(|&k| &self.table.matches[k])
     }
 
     /// The matches that count, of all agents, in the order of the plan.
-    pub fn matches(&self) -> impl Iterator<Item = &Match<'a>> {
+    pub fn matches(&self) -> impl Iterator<Item = &MetricMatch<'a>> {
         self.everything().filter(|game| game.valid)
     }
 
@@ -360,12 +360,12 @@ impl<'a> Rows<'a> {
     /// The matches that count of the agent that is asked about, against the opponent if one is named, each with the agent's
     /// seats; where its part says so ([`RowPart::only_a`]), only those in which it is `a`. If nobody is asked about: all matches
     /// with all seats.
-    pub fn own_matches(&self) -> Vec<(&Match<'a>, Vec<usize>)> {
+    pub fn own_matches(&self) -> Vec<(&MetricMatch<'a>, Vec<usize>)> {
         self.own_everything().into_iter().filter(|(game, _)| game.valid).collect()
     }
 
     /// As [`own_matches`](Self::own_matches), with those that do not count.
-    pub fn own_everything(&self) -> Vec<(&Match<'a>, Vec<usize>)> {
+    pub fn own_everything(&self) -> Vec<(&MetricMatch<'a>, Vec<usize>)> {
         let Some(agent) = self.agent else {
             return self.everything().map(|game| (game, (0..game.players.len()).collect())).collect();
         };
@@ -382,12 +382,12 @@ impl<'a> Rows<'a> {
             places
         });
         let own = places[agent].iter().map(|&k| &self.table.matches[k]).map(|game| (game, game.seats_of(agent)));
-        let meets = |game: &Match, seats: &[usize]| {
+        let meets = |game: &MetricMatch, seats: &[usize]| {
             self.opponent.is_none_or(|opponent| {
                 (0..game.players.len()).any(|seat| !seats.contains(&seat) && game.players[seat] == opponent)
             })
         };
-        let counts = |game: &Match, seats: &[usize]| {
+        let counts = |game: &MetricMatch, seats: &[usize]| {
             let restricted = self.part_of(game).only_a && self.table.agents[agent].candidate;
             !restricted || seats.iter().any(|&seat| game.sides.get(seat) == Some(&0))
         };
@@ -401,7 +401,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Whether a match says who is better: its game is a fight, teams played against each other, or its part rates it.
-    pub fn is_contest(&self, game: &Match) -> bool {
+    pub fn is_contest(&self, game: &MetricMatch) -> bool {
         !game.teams.is_empty() || self.part_of(game).is_fight() || self.part_of(game).contest
     }
 

@@ -6,25 +6,25 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ludex_env::ladder;
+use ludex_env::anchor_ladder;
 use ludex_protocol::Spec;
 use ludex_protocol::record::AgentKind;
 use ludex_protocol::spec::Anchor;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::answers::Answers;
-use crate::metric::{Measure, USUAL};
-use crate::outcome::is_fight;
+use crate::answer_counts::Answers;
+use crate::metric::{Measurement, USUAL};
+use crate::outcome::is_competitive;
 use crate::power;
 use crate::rating::PlayedGame;
 use crate::rating::anchored::{Anchored, RESAMPLES, anchored};
-use crate::rating::course::Course;
 use crate::rating::elo::{Elo, elo_courses};
+use crate::rating::history::RatingHistory;
 use crate::rating::table::{Tally, crosstable, total};
 use crate::rating::trueskill::trueskill;
-use crate::result::{GameResult, Spent, TokenUse};
-use crate::rows::{Match, RowAgent, RowPart, Rows, Table, rung};
+use crate::result::{GameResult, SeatCost, TokenUse};
+use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows, rung};
 
 /// How to rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,7 +95,7 @@ pub struct Scale {
     /// Agents whose rating is a constant, with the constant; agents that did not play are left out.
     pub constants: BTreeMap<String, f64>,
     /// Points by seat, of all agents that sat there.
-    pub seats: Vec<SeatRow>,
+    pub seats: Vec<SeatScores>,
     /// The agents, best rating first.
     pub agents: Vec<AgentRow>,
     /// `crosstable[a][b]`: what agent `a` did against agent `b`, in the order of `agents`.
@@ -104,7 +104,7 @@ pub struct Scale {
 
 /// How well a seat did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SeatRow {
+pub struct SeatScores {
     /// The seat's name.
     pub seat: String,
     /// Its wins, draws and losses against the other seats.
@@ -141,13 +141,13 @@ pub struct AgentRow {
     pub elo: Option<f64>,
     /// The sequential Elo after each of its episodes.
     #[serde(skip)]
-    pub course: Course,
+    pub course: RatingHistory,
     /// The tokens of its answers.
     #[serde(skip)]
     pub tokens: TokenUse,
     /// What its answers cost.
     #[serde(skip)]
-    pub spent: Spent,
+    pub spent: SeatCost,
     /// TrueSkill mean.
     pub mu: Option<f64>,
     /// TrueSkill deviation.
@@ -161,22 +161,22 @@ pub struct AgentRow {
     #[serde(flatten)]
     pub tally: Tally,
     /// All metrics by id.
-    pub metrics: BTreeMap<&'static str, Measure>,
+    pub metrics: BTreeMap<&'static str, Measurement>,
 }
 
 /// What identifies an agent: its name, and its spec if the server played it. So a client that takes the name `random`
 /// is not taken for the server's.
-pub(crate) type AgentKey<'a> = (&'a str, Option<&'a str>);
+pub(crate) type AgentLabel<'a> = (&'a str, Option<&'a str>);
 
 /// The agents of an episode, by seat.
-pub(crate) fn keys(game: &GameResult) -> impl Iterator<Item = AgentKey<'_>> {
+pub(crate) fn keys(game: &GameResult) -> impl Iterator<Item = AgentLabel<'_>> {
     game.seats.iter().map(|s| (s.name.as_str(), s.spec.as_deref()))
 }
 
 /// A label for every agent: its name, with an addition if other agents have the same name.
-pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentKey<'a>, String> {
+pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentLabel<'a>, String> {
     // `collect` would sort the seats of all games first; this way the few agents are found among each other.
-    let mut all: BTreeMap<AgentKey, String> = BTreeMap::new();
+    let mut all: BTreeMap<AgentLabel, String> = BTreeMap::new();
     all.extend(games.into_iter().flat_map(keys).map(|k| (k, String::new())));
     let mut shared: HashMap<&str, u32> = HashMap::new();
     all.keys().for_each(|(name, _)| *shared.entry(name).or_default() += 1);
@@ -207,9 +207,9 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
 pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
     let labels = labels(games);
     let agents = Vec::from_iter(labels.keys());
-    let mut table = Table {
+    let mut table = ResultTable {
         agents: labels.values().map(|name| RowAgent { name: name.clone(), candidate: true }).collect(),
-        ..Table::default()
+        ..ResultTable::default()
     };
     let mut counting: Vec<&GameResult> = games.iter().filter(|g| options.discards(*g).is_none()).collect();
     counting.sort_by_key(|g| (g.order, g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
@@ -221,44 +221,44 @@ pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
             table.parts.push(RowPart::of_game(game.part.as_deref().unwrap_or(&game.spec().string), game.game()));
         }
         let players = keys(game).map(|key| agents.partition_point(|a| **a < key)).collect();
-        table.matches.push(Match { order: place, ..Match::of(game, part, players) });
+        table.matches.push(MetricMatch { order: place, ..MetricMatch::of(game, part, players) });
     }
     Rows::new(table)
 }
 
-fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, options: &RatingOptions) -> Scale {
+fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, options: &RatingOptions) -> Scale {
     // The order of the plan. Without a plan it is that of the ends.
     games.par_sort_by_key(|g| (g.order, g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
-    let mut agents: BTreeSet<AgentKey> = BTreeSet::new();
+    let mut agents: BTreeSet<AgentLabel> = BTreeSet::new();
     agents.extend(games.iter().flat_map(|g| keys(g)));
     let agents = Vec::from_iter(agents);
     let mut pairs = HashMap::new();
     let mut all: Vec<PlayedGame> = Vec::with_capacity(games.len());
-    let mut rows = Table {
+    let mut rows = ResultTable {
         agents: agents.iter().map(|key| RowAgent { name: labels[key].clone(), candidate: true }).collect(),
         parts: vec![RowPart::of_game(games[0].part.as_deref().unwrap_or_default(), &games[0].game)],
-        ..Table::default()
+        ..ResultTable::default()
     };
     for (place, &game) in games.iter().enumerate() {
         let next = pairs.len();
         let pair = game.pair.as_deref().map(|p| *pairs.entry((game.run.as_deref(), p)).or_insert(next));
         let players: Vec<usize> = keys(game).map(|k| agents.partition_point(|a| *a < k)).collect();
-        rows.matches.push(Match { order: place, ..Match::of(game, 0, players.clone()) });
+        rows.matches.push(MetricMatch { order: place, ..MetricMatch::of(game, 0, players.clone()) });
         all.push(game.played(players, pair));
     }
     let rows = Rows::new(rows);
     let game = &*games[0].game;
     let spec = game.spec();
     let fixed = match &options.fixed {
-        _ if !is_fight(game) => Vec::new(),
+        _ if !is_competitive(game) => Vec::new(),
         Some(given) => constants(&agents, labels, given),
         None => ladder_constants(&agents, labels, spec),
     };
     let (players, unpaired) = (agents.len(), all.iter().filter(|g| g.pair.is_none()).count());
     // Sequential Elo and TrueSkill follow the order of the plan. Teams play against each other, whatever an agent's aim is.
     let teamed = all.iter().any(|game| !game.teams.is_empty());
-    let skills = if is_fight(game) || teamed { trueskill(players, &all) } else { Vec::new() };
-    if !is_fight(game) {
+    let skills = if is_competitive(game) || teamed { trueskill(players, &all) } else { Vec::new() };
+    if !is_competitive(game) {
         all.clear();
     }
     let (elos, mut courses) = elo_courses(players, &all, Elo { start: options.elo_start, k: options.elo_k });
@@ -267,7 +267,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     let mut by_name: Vec<usize> = (0..all.len()).collect();
     by_name.par_sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
-    let draws = Some(ladder::draws(game.page(), &spec.string));
+    let draws = Some(anchor_ladder::draws(game.page(), &spec.string));
     let settings = Anchored { fixed: fixed.clone(), draws, resamples: options.resamples, seed: options.seed };
     let ratings = anchored(players, &unordered, &settings);
     let rows = agents.iter().enumerate().map(|(k, key)| {
@@ -294,9 +294,9 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
             fixed: rating.is_some_and(|r| r.fixed),
             anchored: rating.is_some_and(|r| r.anchored),
             elo: met.then(|| elos[k]),
-            course: if met { std::mem::take(&mut courses[k]) } else { Course::default() },
+            course: if met { std::mem::take(&mut courses[k]) } else { RatingHistory::default() },
             tokens: samples.iter().map(|s| s.own().tokens).fold(TokenUse::default(), TokenUse::plus),
-            spent: samples.iter().map(|s| s.own().spent).fold(Spent::default(), Spent::plus),
+            spent: samples.iter().map(|s| s.own().spent).fold(SeatCost::default(), SeatCost::plus),
             mu: skill.map(|skill| skill.mu),
             sigma: skill.map(|skill| skill.sigma),
             answers: Some(answers).filter(|answers| answers.total() > 0),
@@ -330,17 +330,17 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     }
 }
 
-fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatRow> {
+fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatScores> {
     let seats = spec.players as usize;
     let by_seat = games.iter().map(|g| PlayedGame { seats: (0..seats).collect(), ..g.clone() });
     let table = crosstable(seats, by_seat);
-    let row = |(seat, name): (usize, &String)| SeatRow { seat: name.clone(), tally: total(&table[seat]) };
+    let row = |(seat, name): (usize, &String)| SeatScores { seat: name.clone(), tally: total(&table[seat]) };
     spec.seats.iter().enumerate().map(row).collect()
 }
 
 /// The rungs of a game's ladder that the server played, by the name of the anchor or by the agent's own, and `random`:
 /// an agent that plays at random is as strong as level 0.
-fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, spec: &Spec) -> Vec<(usize, f64)> {
+fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>, spec: &Spec) -> Vec<(usize, f64)> {
     // An agent that calls itself `random` or has it as its spec; rungs by the spec alone.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
     let rungs =
@@ -352,14 +352,14 @@ fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, sp
 /// Which agents are constants. They are named by label, spec or name; if several fit, those that the server played are
 /// meant.
 fn constants(
-    agents: &[AgentKey],
-    labels: &BTreeMap<AgentKey, String>,
+    agents: &[AgentLabel],
+    labels: &BTreeMap<AgentLabel, String>,
     given: &BTreeMap<String, f64>,
 ) -> Vec<(usize, f64)> {
     let mut out = Vec::new();
     for (wanted, &rating) in given {
-        let named = |key: &&AgentKey| labels[*key] == *wanted || key.1 == Some(wanted) || key.0 == *wanted;
-        let able: Vec<&AgentKey> = agents.iter().filter(named).collect();
+        let named = |key: &&AgentLabel| labels[*key] == *wanted || key.1 == Some(wanted) || key.0 == *wanted;
+        let able: Vec<&AgentLabel> = agents.iter().filter(named).collect();
         let served = able.iter().any(|key| key.1.is_some());
         let chosen = agents.iter().enumerate().filter(|(_, key)| able.contains(key) && key.1.is_some() == served);
         out.extend(chosen.map(|(k, _)| (k, rating)));
@@ -370,7 +370,7 @@ fn constants(
 /// `game@rules/digest`: the digest of the ladder, or of the constants that were given instead.
 fn name(spec: &Spec, options: &RatingOptions) -> String {
     let Some(given) = &options.fixed else {
-        return ladder::scale(&spec.string, spec.rules, &spec.anchors);
+        return anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);
     };
     let rung = |(bot, (agent, &rating)): (u32, (&String, &f64))| Anchor {
         level: 0,
@@ -380,7 +380,7 @@ fn name(spec: &Spec, options: &RatingOptions) -> String {
         low: None,
         high: None,
     };
-    ladder::scale(&spec.string, spec.rules, &(0..).zip(given).map(rung).collect::<Vec<_>>())
+    anchor_ladder::scale(&spec.string, spec.rules, &(0..).zip(given).map(rung).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ pub fn round_robin(entrants: usize, seats: usize, rounds: u64, seed: u64) -> Res
     let tables = tables(entrants, seats)?;
     let mut plan = Vec::new();
     for round in 0..rounds {
-        let mut rng = Stream::named(&format!("ludex.v1:rounds:{seed}:{round}"));
+        let mut rng = Stream::from_text(&format!("ludex.v1:rounds:{seed}:{round}"));
         let mut order: Vec<usize> = (0..tables.len()).collect();
         rng.shuffle(&mut order);
         for (at, table) in order.into_iter().enumerate() {

@@ -17,8 +17,8 @@ pub mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ludex_env::{GameRef, Games};
-use ludex_protocol::error::instead;
-use ludex_protocol::record::{Illegal, IllegalPolicy, Refusals};
+use ludex_protocol::error::did_you_mean;
+use ludex_protocol::record::{IllegalMoveRules, IllegalPolicy, Refusals};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -28,7 +28,7 @@ pub use self::seating::{Order, Seats};
 use self::summary::Summary;
 use self::sweep::Sweep;
 use self::variants::{Variant, check_names};
-use crate::metric::{Ask, Asked, known_marks};
+use crate::metric::{MetricQuery, MetricSpec, known_marks};
 use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
@@ -76,7 +76,7 @@ pub struct Suite {
     pub deals: Deals,
     /// How matches are held, unless a part says otherwise.
     #[serde(default)]
-    pub policy: Policy,
+    pub policy: MatchPolicy,
     /// Arguments for `llm` agents, candidates and opponents, whose own spec does not give them.
     #[serde(default)]
     pub llm: toml::Table,
@@ -94,7 +94,7 @@ pub struct Suite {
     pub summaries: Vec<Summary>,
     /// What is played, in the order of reports.
     #[serde(rename = "part")]
-    pub parts: Vec<Part>,
+    pub parts: Vec<PartSpec>,
     /// The tables and drawings of its reports, in their order.
     #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
@@ -103,7 +103,7 @@ pub struct Suite {
 /// How matches are held.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Policy {
+pub struct MatchPolicy {
     /// How many answers may be refused in one turn.
     pub tries: u32,
     /// What follows the last refusal.
@@ -157,11 +157,11 @@ impl After {
     }
 }
 
-impl Policy {
+impl MatchPolicy {
     /// How matches treat refused answers.
-    pub fn illegal(&self) -> Illegal {
+    pub fn illegal(&self) -> IllegalMoveRules {
         let Refusals { policy, tries } = self.illegal.refusals(self.tries);
-        Illegal { policy, tries, unparsed: self.unparsed.map(|after| after.refusals(self.tries)) }
+        IllegalMoveRules { policy, tries, unparsed: self.unparsed.map(|after| after.refusals(self.tries)) }
     }
 
     fn check(&self) -> Result<(), String> {
@@ -180,9 +180,9 @@ impl Policy {
     }
 }
 
-impl Default for Policy {
+impl Default for MatchPolicy {
     fn default() -> Self {
-        Policy {
+        MatchPolicy {
             tries: 3,
             illegal: After::Tries(IllegalPolicy::Forfeit),
             unparsed: None,
@@ -241,7 +241,7 @@ pub enum Invalid {
 /// One game of a suite, and how it is played.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct PartSpec {
     /// Its name in results: a word of small letters, digits, `_` and `-`.
     pub id: String,
     /// The game, with parameters, e.g. `breakthrough(rows=8,columns=3)` or `chess(preset=qitown)`.
@@ -304,10 +304,10 @@ pub struct Part {
     pub variants: Vec<Variant>,
     /// How matches are held. What the text leaves out is as in the suite's policy.
     #[serde(default)]
-    pub policy: Option<Policy>,
+    pub policy: Option<MatchPolicy>,
     /// What is measured, beside wins, draws and losses: ids of metrics, or tables with the id and arguments.
     #[serde(default)]
-    pub metrics: Vec<Ask>,
+    pub metrics: Vec<MetricSpec>,
     /// Groups that averages are taken over, e.g. `board`, `bluff`.
     #[serde(default)]
     pub groups: Vec<String>,
@@ -344,11 +344,11 @@ impl Suite {
     ///
     /// # Errors
     /// A name that does not exist, with those that do.
-    pub fn named(name: &str) -> Result<&'static str, SuiteError> {
+    pub fn builtin_text(name: &str) -> Result<&'static str, SuiteError> {
         let found = SUITES.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| {
             let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
-            SuiteError(format!("there is no suite {name:?}{}, or a file of your own", instead(name, &names)))
+            SuiteError(format!("there is no suite {name:?}{}, or a file of your own", did_you_mean(name, &names)))
         })
     }
 
@@ -455,12 +455,12 @@ impl Suite {
     }
 
     /// How the matches of a part are held.
-    pub fn policy<'a>(&'a self, part: &'a Part) -> &'a Policy {
+    pub fn policy<'a>(&'a self, part: &'a PartSpec) -> &'a MatchPolicy {
         part.policy.as_ref().unwrap_or(&self.policy)
     }
 }
 
-impl Part {
+impl PartSpec {
     fn check(&self, games: &Games, files: &BTreeMap<String, String>, opponents: usize) -> Result<(), String> {
         let game = self.load(games)?;
         let seats = game.spec().players as usize;
@@ -496,7 +496,7 @@ impl Part {
         self.check_seating(seats, opponents)?;
         self.check_sweep(games, seats)?;
         for ask in &self.metrics {
-            Asked::new(ask)?.check_marks(&*game)?;
+            MetricQuery::new(ask)?.check_marks(&*game)?;
         }
         starts::check(self, &game, files)?;
         self.check_once(&game)?;

@@ -1,8 +1,9 @@
 //! Records for tests: random play through the erased games, written as a server would.
 
-use ludex_env::{Draw, GameRef, Outcomes, Stream, Turn};
+use ludex_env::{Draw, GameRef, Outcomes, Stream, ToMove};
 use ludex_protocol::record::{
-    AgentKind, ChanceRecord, Clock, Footer, Header, Illegal, MoveRecord, Parts, Reason, Record, RecordEvent, RecordSeat,
+    AgentKind, ChanceRecord, Clock, EndReason, Footer, Header, IllegalMoveRules, MoveRecord, Record, RecordEvent,
+    RecordParts, RecordSeat,
 };
 use ludex_protocol::spec::Spec;
 use serde_json::Value;
@@ -15,7 +16,7 @@ pub fn play(game: &str, names: &[&str], seed: u64) -> Record {
     let game = ludex_env::load(game).unwrap();
     let mut record = Record { header: header(&game, names, seed), ..Record::default() };
     let mut draw = Draw::new(game.id(), seed, 0);
-    let mut rng = Stream::named(&format!("testing:{seed}"));
+    let mut rng = Stream::from_text(&format!("testing:{seed}"));
     let mut state = game.start();
     let mut turns = vec![0; names.len()];
     loop {
@@ -27,20 +28,20 @@ pub fn play(game: &str, names: &[&str], seed: u64) -> Record {
             record.events.push(RecordEvent::Move(m));
         };
         match state.turn() {
-            Turn::Over => break,
-            Turn::Chance => {
+            ToMove::Over => break,
+            ToMove::Chance => {
                 let mut all = Outcomes::new();
                 state.chance(&mut all);
                 let action = draw.pick(&all).unwrap();
                 state.play_chance(action).unwrap();
                 record.events.push(RecordEvent::Chance(ChanceRecord { action: Some(action) }));
             }
-            Turn::Seat(seat) => {
+            ToMove::Seat(seat) => {
                 let action = state.random_action(seat, &mut rng);
                 entry(seat, action, false);
                 state.play(seat, action).unwrap();
             }
-            Turn::Together(acting) => {
+            ToMove::Simultaneous(acting) => {
                 let mut joint = vec![None; names.len()];
                 let last = acting.iter().last().unwrap();
                 for seat in acting.iter() {
@@ -52,7 +53,7 @@ pub fn play(game: &str, names: &[&str], seed: u64) -> Record {
             }
         }
     }
-    close(&mut record, game.spec(), state.returns(), Reason::Finished, None);
+    close(&mut record, game.spec(), state.returns(), EndReason::Finished, None);
     record.footer.seed = Some(seed.to_string());
     record.footer.salt = Some(hex::encode(SALT));
     seal(record)
@@ -79,7 +80,7 @@ fn header(game: &GameRef, names: &[&str], seed: u64) -> Header {
         seats: names.iter().map(seat).collect(),
         rated: true,
         clock: Clock::of_join(),
-        illegal: Illegal::default(),
+        illegal: IllegalMoveRules::default(),
         seed_commit: Some(seed_commit(&SALT, seed)),
         started: format!("2026-11-20T20:00:{:02}.000Z", seed % 60),
         ..Header::default()
@@ -87,7 +88,7 @@ fn header(game: &GameRef, names: &[&str], seed: u64) -> Header {
 }
 
 /// Writes result and reason.
-pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: Reason, at_fault: Option<usize>) {
+pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: EndReason, at_fault: Option<usize>) {
     if let Some(offender) = at_fault {
         ludex_env::batch::forfeit(spec, offender, &mut returns);
     }
@@ -102,7 +103,7 @@ pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: Re
 
 /// Takes away everything from event `keep` on, as if the match had been broken off there; returns are set for the
 /// position that is left.
-pub fn break_off(record: &mut Record, keep: usize, reason: Reason, at_fault: Option<usize>) {
+pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: Option<usize>) {
     let game = ludex_env::load_with(&record.header.game, &record.header.params).unwrap();
     record.events.truncate(keep);
     let mut state = game.start();
@@ -111,7 +112,7 @@ pub fn break_off(record: &mut Record, keep: usize, reason: Reason, at_fault: Opt
         match event {
             RecordEvent::Chance(c) => state.play_chance(c.action.unwrap()).unwrap(),
             RecordEvent::Move(m) => match state.turn() {
-                Turn::Together(_) => {
+                ToMove::Simultaneous(_) => {
                     joint[m.seat as usize] = m.action;
                     if !m.more {
                         state.play_together(&joint).unwrap();
@@ -132,15 +133,15 @@ pub fn seal(mut record: Record) -> Record {
 }
 
 /// The plain JSON form.
-pub fn parts(record: &Record) -> Parts {
-    Parts::parse(&record.to_line().unwrap()).unwrap()
+pub fn parts(record: &Record) -> RecordParts {
+    RecordParts::parse(&record.to_line().unwrap()).unwrap()
 }
 
 /// The plain JSON form, changed and sealed anew.
-pub fn altered(record: &Record, change: impl FnOnce(&mut Value)) -> Parts {
+pub fn altered(record: &Record, change: impl FnOnce(&mut Value)) -> RecordParts {
     let mut value: Value = serde_json::from_str(&record.to_line().unwrap()).unwrap();
     change(&mut value);
-    let mut parts = Parts::from_map(value.as_object().unwrap().clone()).unwrap();
+    let mut parts = RecordParts::from_map(value.as_object().unwrap().clone()).unwrap();
     let sealed = digest(&parts).unwrap();
     parts.footer.insert("digest".into(), sealed.into());
     parts

@@ -41,7 +41,7 @@ pub use standings::Standing;
 /// How a tournament is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub enum TournamentFormat {
     /// Every pair in one match.
     RoundRobin,
     /// Every pair on one seed with the seats swapped.
@@ -55,21 +55,21 @@ pub enum Format {
     Ladder,
 }
 
-impl Format {
+impl TournamentFormat {
     /// A swiss with the usual number of rounds for this many entrants: ceil(log2 n), after which at most one entrant
     /// has won all its rounds, and two more for the places behind it; but not more rounds than there are new opponents.
     pub fn swiss(entrants: usize) -> Self {
         let enough = u64::from(entrants.max(2).next_power_of_two().ilog2()) + 2;
         let most = (entrants as u64 + entrants as u64 % 2).saturating_sub(1);
-        Format::Swiss { rounds: enough.min(most.max(1)) }
+        TournamentFormat::Swiss { rounds: enough.min(most.max(1)) }
     }
 
     /// What orders entrants with equally many points, if the format has a rule for it.
     pub fn tie_break(self) -> Option<&'static str> {
         match self {
-            Format::RoundRobin | Format::DoubleRoundRobin => Some("Sonneborn-Berger"),
-            Format::Swiss { .. } => Some("Buchholz"),
-            Format::Ladder => None,
+            TournamentFormat::RoundRobin | TournamentFormat::DoubleRoundRobin => Some("Sonneborn-Berger"),
+            TournamentFormat::Swiss { .. } => Some("Buchholz"),
+            TournamentFormat::Ladder => None,
         }
     }
 }
@@ -82,7 +82,7 @@ pub struct TournamentSettings {
     /// Seats of the game.
     pub seats: usize,
     /// The format.
-    pub format: Format,
+    pub format: TournamentFormat,
     /// Blocks (seeds) for each meeting.
     pub blocks: u64,
     /// Seed of all that is drawn.
@@ -179,15 +179,15 @@ impl Tournament {
             }
             _ if entrants < seats => return Err(PlanError::TooFew { entrants, seats }),
             _ if blocks == 0 => return bad("a meeting needs at least one block of matches".into()),
-            Format::Swiss { rounds: 0 } => return bad("a swiss needs at least one round".into()),
-            Format::Swiss { .. } | Format::Ladder if seats != 2 => {
-                let name = if format == Format::Ladder { "ladder" } else { "swiss" };
+            TournamentFormat::Swiss { rounds: 0 } => return bad("a swiss needs at least one round".into()),
+            TournamentFormat::Swiss { .. } | TournamentFormat::Ladder if seats != 2 => {
+                let name = if format == TournamentFormat::Ladder { "ladder" } else { "swiss" };
                 return bad(format!("a {name} needs a game of two seats, not {seats}; a round robin takes any"));
             }
             _ => {}
         }
         let mut drawn: Vec<usize> = (0..entrants).collect();
-        Stream::named(&format!("ludex.v1:tournament:{seed}")).shuffle(&mut drawn);
+        Stream::from_text(&format!("ludex.v1:tournament:{seed}")).shuffle(&mut drawn);
         Ok(Tournament { settings, drawn })
     }
 
@@ -200,14 +200,14 @@ impl Tournament {
     /// tournament is over.
     pub fn next(&self, results: &TournamentResults) -> Vec<TournamentBlock> {
         match self.settings.format {
-            Format::RoundRobin | Format::DoubleRoundRobin => {
+            TournamentFormat::RoundRobin | TournamentFormat::DoubleRoundRobin => {
                 let out = self.out(results);
                 let due =
                     |b: &TournamentBlock| results.of(b).is_none() && !b.pairing.iter().any(|e| out.contains_key(e));
                 self.everybody().into_iter().filter(due).collect()
             }
-            Format::Swiss { rounds } => swiss::course(self, rounds, results).due,
-            Format::Ladder => ladder::course(self, results).due,
+            TournamentFormat::Swiss { rounds } => swiss::course(self, rounds, results).due,
+            TournamentFormat::Ladder => ladder::course(self, results).due,
         }
     }
 
@@ -216,9 +216,9 @@ impl Tournament {
         let TournamentSettings { entrants, seats, format, blocks, .. } = self.settings;
         let n = entrants as u64;
         let meetings = match format {
-            Format::RoundRobin | Format::DoubleRoundRobin => sets(n, seats as u64),
-            Format::Swiss { rounds } => rounds.saturating_mul(n / 2),
-            Format::Ladder => sets(n, 2),
+            TournamentFormat::RoundRobin | TournamentFormat::DoubleRoundRobin => sets(n, seats as u64),
+            TournamentFormat::Swiss { rounds } => rounds.saturating_mul(n / 2),
+            TournamentFormat::Ladder => sets(n, 2),
         };
         meetings.saturating_mul(blocks)
     }
@@ -253,7 +253,7 @@ impl Tournament {
 
     /// Whether blocks are single matches.
     fn single(&self) -> bool {
-        self.settings.format == Format::RoundRobin && self.settings.seats == 2
+        self.settings.format == TournamentFormat::RoundRobin && self.settings.seats == 2
     }
 
     /// All blocks of a round robin.

@@ -7,29 +7,29 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
-use ludex_env::history::{Keep, Line, read_line};
+use ludex_env::recording::{Keep, ParsedLine, read_line};
 use ludex_env::{GameRef, Games};
-use ludex_protocol::record::{Header, Outcome, Parts, Reason, Record};
+use ludex_protocol::record::{EndReason, Header, Outcome, Record, RecordParts};
 use ludex_protocol::spec::{Params, Spec};
 use rayon::prelude::*;
 
 use crate::digest::{NotCanonical, digest, seed_commit};
 use crate::outcome::{is_forfeit, outcomes};
-use crate::read::{Found, Refused, Source};
+use crate::read::{RejectedRecord, Source, SourcedRecord};
 use crate::result::GameResult;
-use replay::{Ending, replay};
-use stream::{Seen, episode_of};
+use replay::{FinalPosition, replay};
+use stream::{SeenDigests, episode_of};
 
 /// A record that was played again and is true. Only a [`Verifier`] makes one.
 #[derive(Clone)]
-pub struct Verified {
+pub struct VerifiedRecord {
     record: Record,
     source: Source,
     seed: Option<u64>,
     result: GameResult,
 }
 
-impl Verified {
+impl VerifiedRecord {
     /// The record.
     pub fn record(&self) -> &Record {
         &self.record
@@ -51,7 +51,7 @@ impl Verified {
     }
 
     /// Why the episode ended.
-    pub fn reason(&self) -> Reason {
+    pub fn reason(&self) -> EndReason {
         self.result.reason
     }
 
@@ -91,7 +91,7 @@ impl Verified {
     }
 }
 
-impl AsRef<GameResult> for Verified {
+impl AsRef<GameResult> for VerifiedRecord {
     fn as_ref(&self) -> &GameResult {
         &self.result
     }
@@ -120,7 +120,7 @@ pub enum FaultKind {
 
 /// Why a record is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct RecordFault {
     /// What kind of fault.
     pub kind: FaultKind,
     /// The event at fault, from 0.
@@ -129,17 +129,17 @@ pub struct Fault {
     pub message: String,
 }
 
-impl Fault {
+impl RecordFault {
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Fault { kind, event: None, message: message.into() }
+        RecordFault { kind, event: None, message: message.into() }
     }
 
     fn at(event: usize, kind: FaultKind, message: impl Into<String>) -> Self {
-        Fault { kind, event: Some(event), message: message.into() }
+        RecordFault { kind, event: Some(event), message: message.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for RecordFault {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if let Some(event) = self.event {
             write!(f, "events[{event}]: ")?;
@@ -148,7 +148,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for RecordFault {}
 
 /// Plays records again. It keeps the games that it has loaded, so that a thousand records of one game load it once.
 #[derive(Default)]
@@ -173,7 +173,7 @@ impl Verifier {
 
     /// The same verifier, whose results keep the marks of these names. Without them no mark is computed: some cost much
     /// more than the verification.
-    pub fn wanting(mut self, marks: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn with_marks(mut self, marks: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.wanted.extend(marks.into_iter().map(Into::into));
         self
     }
@@ -187,8 +187,8 @@ impl Verifier {
     ///
     /// # Errors
     /// The first problem found, checked in this order, with its event if there is one.
-    pub fn verify(&self, parts: &Parts, source: Source) -> Result<Verified, Fault> {
-        let record = parts.clone().record().map_err(|e| Fault::new(FaultKind::Damaged, e.to_string()))?;
+    pub fn verify(&self, parts: &RecordParts, source: Source) -> Result<VerifiedRecord, RecordFault> {
+        let record = parts.clone().record().map_err(|e| RecordFault::new(FaultKind::Damaged, e.to_string()))?;
         self.check(record, source, || named_fault(parts), || digest(parts))
     }
 
@@ -197,17 +197,22 @@ impl Verifier {
     ///
     /// # Errors
     /// As [`verify`](Self::verify); a line that is not a record is [`FaultKind::Damaged`].
-    pub fn verify_line(&self, line: &str, source: Source) -> Result<Verified, Fault> {
+    pub fn verify_line(&self, line: &str, source: Source) -> Result<VerifiedRecord, RecordFault> {
         match read_line(line, Keep::All) {
             Some(line) => self.verify_read(line, source),
             None => {
-                let parts = Parts::parse(line).map_err(|e| Fault::new(FaultKind::Damaged, e.to_string()))?;
+                let parts =
+                    RecordParts::parse(line).map_err(|e| RecordFault::new(FaultKind::Damaged, e.to_string()))?;
                 self.verify(&parts, source)
             }
         }
     }
 
-    fn verify_read(&self, Line { record, digest }: Line, source: Source) -> Result<Verified, Fault> {
+    fn verify_read(
+        &self,
+        ParsedLine { record, digest }: ParsedLine,
+        source: Source,
+    ) -> Result<VerifiedRecord, RecordFault> {
         let named = record.footer.at_fault.map(|seat| seat as usize);
         self.check(record, source, || Ok(named), || Ok(digest))
     }
@@ -217,19 +222,20 @@ impl Verifier {
         &self,
         record: Record,
         source: Source,
-        named: impl FnOnce() -> Result<Option<usize>, Fault>,
+        named: impl FnOnce() -> Result<Option<usize>, RecordFault>,
         digest: impl FnOnce() -> Result<String, NotCanonical>,
-    ) -> Result<Verified, Fault> {
+    ) -> Result<VerifiedRecord, RecordFault> {
         let game = self.game(&record.header)?;
         let seed = seed_of(&record)?;
-        let reason = record.footer.reason.ok_or_else(|| Fault::new(FaultKind::Result, "the episode is not over"))?;
+        let reason =
+            record.footer.reason.ok_or_else(|| RecordFault::new(FaultKind::Result, "the episode is not over"))?;
         let ending = replay(&game, &record, reason, seed, &self.wanted)?;
         let at_fault = result(game.spec(), &record, reason, &ending, named()?)?;
-        let digest = digest().map_err(|e| Fault::new(FaultKind::Digest, e.to_string()))?;
+        let digest = digest().map_err(|e| RecordFault::new(FaultKind::Digest, e.to_string()))?;
         match &record.footer.digest {
-            None => return Err(Fault::new(FaultKind::Digest, "it has no digest")),
+            None => return Err(RecordFault::new(FaultKind::Digest, "it has no digest")),
             Some(written) if *written != digest => {
-                return Err(Fault::new(
+                return Err(RecordFault::new(
                     FaultKind::Digest,
                     format!("the digest is {digest}, not {written}: it was changed"),
                 ));
@@ -240,24 +246,28 @@ impl Verifier {
         for ((seat, scores), marks) in result.seats.iter_mut().zip(ending.hand_scores).zip(ending.marks) {
             (seat.hand_scores, seat.marks) = (scores, marks);
         }
-        Ok(Verified { record, source, seed, result })
+        Ok(VerifiedRecord { record, source, seed, result })
     }
 
     /// Verifies many records on all cores. Both lists keep the order; a record that was given twice counts once.
-    pub fn verify_all(&self, found: &[Found]) -> (Vec<Verified>, Vec<Refused>) {
+    pub fn verify_all(&self, found: &[SourcedRecord]) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
         self.verify_each(found, || {})
     }
 
     /// As [`verify_all`](Self::verify_all); calls `done` after each record, from any thread, to show progress.
-    pub fn verify_each(&self, found: &[Found], done: impl Fn() + Sync) -> (Vec<Verified>, Vec<Refused>) {
-        let check = |f: &Found| {
+    pub fn verify_each(
+        &self,
+        found: &[SourcedRecord],
+        done: impl Fn() + Sync,
+    ) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
+        let check = |f: &SourcedRecord| {
             let checked = self.verify(&f.parts, f.source.clone());
             done();
             checked
         };
         let checked: Vec<_> = found.par_iter().map(check).collect();
-        let (mut good, mut refused): (Vec<Verified>, Vec<Refused>) = Default::default();
-        let mut seen = Seen::default();
+        let (mut good, mut refused): (Vec<VerifiedRecord>, Vec<RejectedRecord>) = Default::default();
+        let mut seen = SeenDigests::default();
         for (found, checked) in found.iter().zip(checked) {
             let message = match checked {
                 Ok(verified) => match seen.take(verified.digest(), verified.source()) {
@@ -269,13 +279,13 @@ impl Verifier {
                 },
                 Err(fault) => fault.to_string(),
             };
-            refused.push(Refused { source: found.source.clone(), episode: episode_of(&found.parts), message });
+            refused.push(RejectedRecord { source: found.source.clone(), episode: episode_of(&found.parts), message });
         }
         (good, refused)
     }
 
     /// The game of these parameters, loaded once.
-    fn load(&self, header: &Header) -> Result<GameRef, Fault> {
+    fn load(&self, header: &Header) -> Result<GameRef, RecordFault> {
         let known = |games: &[(Params, GameRef)]| {
             games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))
         };
@@ -288,7 +298,7 @@ impl Verifier {
         let game = self
             .games
             .load_with(&header.game, &header.params)
-            .map_err(|e| Fault::new(FaultKind::Game, e.to_string()))?;
+            .map_err(|e| RecordFault::new(FaultKind::Game, e.to_string()))?;
         let mut games = self.loaded.write().unwrap_or_else(|broken| broken.into_inner());
         let games = games.entry(header.game.clone()).or_default();
         match known(games) {
@@ -300,31 +310,31 @@ impl Verifier {
         }
     }
 
-    fn game(&self, header: &Header) -> Result<GameRef, Fault> {
+    fn game(&self, header: &Header) -> Result<GameRef, RecordFault> {
         let game = self.load(header)?;
         let spec = game.spec();
         if header.game != spec.game {
             let message = format!("{:?} is not the game's id, which is {}", header.game, spec.game);
-            return Err(Fault::new(FaultKind::Game, message));
+            return Err(RecordFault::new(FaultKind::Game, message));
         }
         if (header.rules, &header.hash) != (spec.rules, &spec.hash) {
             let message = format!(
                 "played by rules {} with hash {} of {}, this program has rules {} with hash {}",
                 header.rules, header.hash, header.game, spec.rules, spec.hash
             );
-            return Err(Fault::new(FaultKind::Rules, message));
+            return Err(RecordFault::new(FaultKind::Rules, message));
         }
         if header.seats.len() != spec.players as usize {
             let message = format!("{} seats in a game of {}", header.seats.len(), spec.players);
-            return Err(Fault::new(FaultKind::Game, message));
+            return Err(RecordFault::new(FaultKind::Game, message));
         }
         Ok(game)
     }
 }
 
 /// The seed, if it is there; it must be the one committed to.
-fn seed_of(record: &Record) -> Result<Option<u64>, Fault> {
-    let wrong = |message: String| Err(Fault::new(FaultKind::Seed, message));
+fn seed_of(record: &Record) -> Result<Option<u64>, RecordFault> {
+    let wrong = |message: String| Err(RecordFault::new(FaultKind::Seed, message));
     let Some(text) = &record.footer.seed else { return Ok(None) };
     let Ok(seed) = text.parse::<u64>() else {
         return wrong(format!("seed {text:?} is not a number below 2^64"));
@@ -344,12 +354,12 @@ fn seed_of(record: &Record) -> Result<Option<u64>, Fault> {
 }
 
 /// `at_fault`, if the record names it.
-fn named_fault(parts: &Parts) -> Result<Option<usize>, Fault> {
+fn named_fault(parts: &RecordParts) -> Result<Option<usize>, RecordFault> {
     match parts.footer.get("at_fault").or_else(|| parts.header.get("at_fault")) {
         None => Ok(None),
         Some(value) => match value.as_u64().and_then(|seat| usize::try_from(seat).ok()) {
             Some(seat) => Ok(Some(seat)),
-            None => Err(Fault::new(FaultKind::Damaged, format!("at_fault = {value} is not a seat"))),
+            None => Err(RecordFault::new(FaultKind::Damaged, format!("at_fault = {value} is not a seat"))),
         },
     }
 }
@@ -358,11 +368,11 @@ fn named_fault(parts: &Parts) -> Result<Option<usize>, Fault> {
 fn result(
     spec: &Spec,
     record: &Record,
-    reason: Reason,
-    ending: &Ending,
+    reason: EndReason,
+    ending: &FinalPosition,
     named: Option<usize>,
-) -> Result<Option<usize>, Fault> {
-    let wrong = |message: String| Err(Fault::new(FaultKind::Result, message));
+) -> Result<Option<usize>, RecordFault> {
+    let wrong = |message: String| Err(RecordFault::new(FaultKind::Result, message));
     let (returns, outcome) = (&record.footer.returns, &record.footer.outcome);
     if !reason.counts() {
         return Ok(named);

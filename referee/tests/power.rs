@@ -6,7 +6,7 @@
 use ludex_env::Stream;
 use ludex_env::check::scaled;
 use ludex_referee::compare::clustered;
-use ludex_referee::power::{self, Decision, POINTS_OF_SCORE, SequentialTest, Sprt, expected_score, stopping_width};
+use ludex_referee::power::{self, POINTS_OF_SCORE, SequentialTest, Sprt, SprtDecision, expected_score, stopping_width};
 use ludex_referee::rating::PlayedGame;
 use ludex_referee::rating::anchored::{Anchored, Rating, anchored};
 use ludex_referee::rating::table::Z95;
@@ -95,7 +95,7 @@ fn slack(nominal: f64, runs: u64) -> f64 {
 }
 
 fn stream(what: &str, run: u64) -> Stream {
-    Stream::named(&format!("power:{what}:{run}"))
+    Stream::from_text(&format!("power:{what}:{run}"))
 }
 
 /// What a run that stopped by its width gave.
@@ -188,7 +188,7 @@ fn intervals_hold_the_truth_where_a_run_stops_by_its_width() {
 }
 
 /// Plays a test to its end: what it accepts, and after how many blocks.
-fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (Decision, u64) {
+fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (SprtDecision, u64) {
     let (mut rng, mut test) = (stream(blocks.what, run), SequentialTest::new(sprt, 2));
     loop {
         test.add(blocks.draw(&mut rng));
@@ -213,14 +213,14 @@ fn sequential_tests_keep_their_error_rates() {
     for (what, of) in kinds {
         for text in ["elo0=0 elo1=30", "elo0=0 elo1=60", "elo0=-30 elo1=30 alpha=0.1 beta=0.1"] {
             let sprt: Sprt = text.parse().unwrap();
-            let under = |elo: f64, wrong: Decision| {
+            let under = |elo: f64, wrong: SprtDecision| {
                 let blocks = of(expected_score(elo));
                 let all: Vec<_> = (0..runs).into_par_iter().map(|run| tested(sprt, &blocks, run)).collect();
                 let errors = share(all.iter().filter(|(decision, _)| *decision == wrong).count(), runs);
                 (errors, all.iter().map(|(_, n)| *n as f64).sum::<f64>() / runs as f64)
             };
-            let (alpha, first) = under(sprt.elo0, Decision::Elo1);
-            let (beta, second) = under(sprt.elo1, Decision::Elo0);
+            let (alpha, first) = under(sprt.elo0, SprtDecision::Elo1);
+            let (beta, second) = under(sprt.elo1, SprtDecision::Elo0);
             println!("| {what} | {text} | {alpha:.4} | {first:.0} | {beta:.4} | {second:.0} |");
             assert!(alpha <= sprt.alpha + slack(sprt.alpha, runs), "{what}, {text}: {alpha}");
             assert!(beta <= sprt.beta + slack(sprt.beta, runs), "{what}, {text}: {beta}");

@@ -6,8 +6,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use anyhow::Context as _;
-use ludex_env::history::digest;
-use ludex_protocol::record::Parts;
+use ludex_env::recording::digest;
+use ludex_protocol::record::RecordParts;
 use ludex_server::store::{EndRow, MatchRow, Store, Write};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
 
 /// A record as a match that was rated and is released.
 fn rated(line: &str) -> anyhow::Result<[Write; 3]> {
-    let mut parts = Parts::parse(line)?;
+    let mut parts = RecordParts::parse(line)?;
     parts.header.insert("rated".to_owned(), true.into());
     parts.footer.insert("digest".to_owned(), digest(&parts)?.into());
     let text = |key: &str| parts.header.get(key).and_then(Value::as_str).context(key.to_owned()).map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ludex_env::{Entry, GameRef, Games};
+use ludex_env::{GameRef, Games, RegisteredGame};
 use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, SpecReply};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
@@ -26,7 +26,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// Of these games.
     pub fn new(games: Games) -> Self {
-        let entry = |e: &Entry| {
+        let entry = |e: &RegisteredGame| {
             let spec = e.load(&Params::new()).ok()?;
             let spec = spec.spec();
             Some(GameEntry {
@@ -40,8 +40,8 @@ impl Catalogue {
                 rules: e.rules,
             })
         };
-        let usual = |e: &Entry| Some((e.id, e.load(&Params::new()).ok()?.spec().string.clone()));
-        let played_with = |e: &Entry| Some((e.id, material(e.load(&Params::new()).ok()?.page())?));
+        let usual = |e: &RegisteredGame| Some((e.id, e.load(&Params::new()).ok()?.spec().string.clone()));
+        let played_with = |e: &RegisteredGame| Some((e.id, material(e.load(&Params::new()).ok()?.page())?));
         Catalogue {
             materials: games.iter().filter_map(played_with).collect(),
             entries: games.iter().filter_map(entry).collect(),
@@ -86,7 +86,7 @@ impl Catalogue {
     /// The answer of `list_games`.
     pub(crate) fn list(&self, request: &ListGames) -> ServerMessage {
         let fits = |e: &&GameEntry| request.filter.as_ref().is_none_or(|f| matches(f, e));
-        ServerMessage::Games(message::Games { games: self.entries.iter().filter(fits).cloned().collect() })
+        ServerMessage::Games(message::GameList { games: self.entries.iter().filter(fits).cloned().collect() })
     }
 
     /// The answer of `describe`.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use ludex_env::Games;
 use ludex_protocol::Limits;
 
-use crate::ladders::LadderTerms;
 use crate::opponents::Opponents;
 use crate::seasons::SuiteSeasons;
+use crate::standing_ladders::LadderTerms;
 use crate::suites::Suites;
 
 /// The settings of a server.

@@ -8,22 +8,22 @@ use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
 /// A message as it is sent, shared with the socket's buffer.
 #[derive(Clone, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct WireFrame {
     pub encoding: Encoding,
     pub message: Message,
 }
 
-impl Frame {
+impl WireFrame {
     pub fn new(encoding: Encoding, bytes: Vec<u8>) -> Self {
         let message = match encoding {
             Encoding::MsgPack => Message::Binary(Bytes::from(bytes)),
             Encoding::Json => Message::Text(Utf8Bytes::try_from(bytes).unwrap_or_default()),
         };
-        Frame { encoding, message }
+        WireFrame { encoding, message }
     }
 
     /// The same message in another encoding, for a session that came back speaking differently.
-    pub fn speaking(&self, encoding: Encoding, depth: u32) -> Frame {
+    pub fn speaking(&self, encoding: Encoding, depth: u32) -> WireFrame {
         if self.encoding == encoding {
             return self.clone();
         }
@@ -34,21 +34,21 @@ impl Frame {
         };
         let again = self.encoding.decode_server(bytes, depth).ok();
         match again.and_then(|(re, message)| encoding.encode_server(re, &message).ok()) {
-            Some(bytes) => Frame::new(encoding, bytes),
+            Some(bytes) => WireFrame::new(encoding, bytes),
             None => self.clone(),
         }
     }
 }
 
 /// Events that go out together.
-pub type Events = Arc<[Arc<Broadcast>]>;
+pub type EventBatch = Arc<[Arc<Broadcast>]>;
 
 /// An event for many watchers. Each encoding of it is made once, by the first connection that needs it, and shared.
 #[derive(Debug)]
 pub struct Broadcast {
     message: ServerMessage,
-    packed: OnceLock<Option<Frame>>,
-    json: OnceLock<Option<Frame>>,
+    packed: OnceLock<Option<WireFrame>>,
+    json: OnceLock<Option<WireFrame>>,
 }
 
 impl Broadcast {
@@ -71,13 +71,13 @@ impl Broadcast {
     }
 
     /// The event in an encoding; `None` if it cannot be written.
-    pub(crate) fn frame(&self, encoding: Encoding) -> Option<Frame> {
+    pub(crate) fn frame(&self, encoding: Encoding) -> Option<WireFrame> {
         let made = match encoding {
             Encoding::MsgPack => &self.packed,
             Encoding::Json => &self.json,
         };
         let make = || match encoding.encode_server(None, &self.message) {
-            Ok(bytes) => Some(Frame::new(encoding, bytes)),
+            Ok(bytes) => Some(WireFrame::new(encoding, bytes)),
             Err(error) => {
                 tracing::error!("an event could not be written: {error}");
                 None
@@ -89,7 +89,7 @@ impl Broadcast {
 
 #[cfg(test)]
 mod tests {
-    use ludex_protocol::message::{Event, EventKind, PictureView, Queued};
+    use ludex_protocol::message::{EventKind, MatchEvent, PictureView, Queued};
 
     use super::*;
 
@@ -98,7 +98,7 @@ mod tests {
         let view = SeatView { picture: Some(PictureView::default()), ..SeatView::default() };
         let of = |view: SeatView| {
             let kind = EventKind::Phase { phase: "talk".into() };
-            Broadcast::new(ServerMessage::Event(Box::new(Event {
+            Broadcast::new(ServerMessage::Event(Box::new(MatchEvent {
                 seq: 1,
                 match_id: "m".into(),
                 kind,

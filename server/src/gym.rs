@@ -6,7 +6,7 @@
 mod handle;
 mod open;
 mod records;
-mod table;
+mod seating;
 mod view;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -25,11 +25,11 @@ use crate::auth;
 use crate::catalogue::Catalogue;
 use crate::compute::{Compute, Panicked, caught};
 use crate::opponents::Opponents;
-use crate::owners::Account;
+use crate::quotas::Account;
 use crate::store::Write;
-use handle::{Handle, Task};
-use table::Table;
-pub(crate) use table::within;
+use handle::{EnvHandle, HandleTask, TaskKind};
+use seating::GymSeating;
+pub(crate) use seating::check_search;
 
 /// Longer work leaves the session's thread.
 const INLINE: Duration = Duration::from_millis(2);
@@ -38,7 +38,7 @@ const GUESS_NS: f64 = 500.0;
 /// The same for snapshots and restores, which replay the episode.
 const GUESS_REPLAY_NS: f64 = 20_000.0;
 /// The same for what `view` shows.
-const GUESS_LOOK_NS: f64 = 10_000.0;
+const GUESS_READ_NS: f64 = 10_000.0;
 /// The same where the server's agents answer.
 const GUESS_AGENTS_NS: f64 = 1e7;
 /// Measurements from batches this much smaller than the largest are ignored: fixed overhead dominates them.
@@ -59,7 +59,7 @@ pub struct Context {
 
 /// A reply as a frame.
 #[derive(Debug)]
-pub struct Reply {
+pub struct GymReply {
     /// The request.
     pub id: Id,
     /// The handle that it was about, if it was about one.
@@ -74,11 +74,11 @@ pub struct Reply {
     pub records: Vec<Write>,
 }
 
-impl Reply {
+impl GymReply {
     fn error(id: Id, env: Option<u32>, encoding: Encoding, error: Refusal) -> Self {
         let code = error.code;
         let frame = frame(encoding, id, error.into());
-        Reply { id, env, frame, encoding, error: Some(code), records: Vec::new() }
+        GymReply { id, env, frame, encoding, error: Some(code), records: Vec::new() }
     }
 }
 
@@ -91,56 +91,56 @@ pub struct Gym {
     account: Arc<Account>,
     /// Whether the session is over: what still runs for it ends.
     gone: Arc<AtomicBool>,
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, HandleSlot>,
     last: u32,
     jobs: FuturesUnordered<Pin<Box<dyn Future<Output = Finished> + Send>>>,
 }
 
-struct Place {
+struct HandleSlot {
     /// Away while a job runs.
-    handle: Option<Box<Handle>>,
+    handle: Option<Box<EnvHandle>>,
     /// Requests that came meanwhile.
-    waiting: VecDeque<(Id, Task, Encoding)>,
+    waiting: VecDeque<(Id, HandleTask, Encoding)>,
     costs: Costs,
 }
 
-/// What one environment's share of each kind of task takes, in nanoseconds, by [`Task::kind`].
+/// What one environment's share of each kind of task takes, in nanoseconds, by [`HandleTask::kind`].
 struct Costs {
     /// Whether the server's agents answer in the tasks.
     agents: bool,
-    ns: [f64; Task::KINDS],
+    ns: [f64; TaskKind::COUNT],
     /// What was measured last, if anything was.
-    last: [Option<f64>; Task::KINDS],
+    last: [Option<f64>; TaskKind::COUNT],
     /// Environments of the biggest task measured.
-    most: [usize; Task::KINDS],
+    most: [usize; TaskKind::COUNT],
 }
 
 impl Costs {
     fn guess(agents: bool) -> Self {
         let play = if agents { GUESS_AGENTS_NS } else { GUESS_NS };
-        let mut ns = [play; Task::KINDS];
-        ns[Task::REPLAY] = GUESS_REPLAY_NS;
-        ns[Task::COPY] = GUESS_NS;
-        ns[Task::LOOK] = GUESS_LOOK_NS;
-        Costs { agents, ns, last: [None; Task::KINDS], most: [0; Task::KINDS] }
+        let mut ns = [play; TaskKind::COUNT];
+        ns[TaskKind::Replay as usize] = GUESS_REPLAY_NS;
+        ns[TaskKind::Copy as usize] = GUESS_NS;
+        ns[TaskKind::Read as usize] = GUESS_READ_NS;
+        Costs { agents, ns, last: [None; TaskKind::COUNT], most: [0; TaskKind::COUNT] }
     }
 
-    fn expect(&self, kind: usize, rows: usize) -> Duration {
-        Duration::from_nanos((self.ns[kind] * rows as f64) as u64)
+    fn expect(&self, kind: TaskKind, rows: usize) -> Duration {
+        Duration::from_nanos((self.ns[kind as usize] * rows as f64) as u64)
     }
 
-    fn measure(&mut self, kind: usize, rows: usize, took: Duration) {
+    fn measure(&mut self, kind: TaskKind, rows: usize, took: Duration) {
         let now = took.as_nanos() as f64 / rows.max(1) as f64;
-        if !self.agents && rows < self.most[kind] / FEW {
+        if !self.agents && rows < self.most[kind as usize] / FEW {
             return;
         }
-        self.most[kind] = self.most[kind].max(rows);
-        let before = self.last[kind].replace(now);
-        self.ns[kind] = match before {
+        self.most[kind as usize] = self.most[kind as usize].max(rows);
+        let before = self.last[kind as usize].replace(now);
+        self.ns[kind as usize] = match before {
             None => now,
             // A slow call is believed at once, quick ones only after a while: an opponent that thinks may not move each
             // time.
-            Some(_) if self.agents => now.max(0.8 * self.ns[kind] + 0.2 * now),
+            Some(_) if self.agents => now.max(0.8 * self.ns[kind as usize] + 0.2 * now),
             // Rules take as long each time: what was slow once, and not before, was the machine at something else.
             Some(before) => now.min(before),
         };
@@ -156,18 +156,18 @@ struct Finished {
 }
 
 struct Done {
-    handle: Box<Handle>,
+    handle: Box<EnvHandle>,
     called: Called,
-    kind: usize,
+    kind: TaskKind,
     rows: usize,
     took: Duration,
 }
 
 /// What a task left behind.
 struct Called {
-    reply: Reply,
+    reply: GymReply,
     /// The handle that it made, if it made one.
-    clone: Option<Box<Handle>>,
+    clone: Option<Box<EnvHandle>>,
 }
 
 impl Gym {
@@ -193,21 +193,21 @@ impl Gym {
     }
 
     /// Carries a request of the gym plane out, or keeps it until the handle is back. Replies go to `out`.
-    pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<Reply>) {
+    pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<GymReply>) {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
                 return out.push(match self.open(id, *open, encoding) {
-                    Ok(frame) => Reply { id, env: None, frame, encoding, error: None, records: Vec::new() },
-                    Err(error) => Reply::error(id, None, encoding, *error),
+                    Ok(frame) => GymReply { id, env: None, frame, encoding, error: None, records: Vec::new() },
+                    Err(error) => GymReply::error(id, None, encoding, *error),
                 });
             }
-            ClientMessage::Reset(r) => (r.env, Task::Reset(r)),
-            ClientMessage::Step(s) => (s.env, Task::Step(s)),
-            ClientMessage::View(v) => (v.env, Task::View(v)),
-            ClientMessage::Clone(c) => (c.env, Task::Clone(c, 0)),
-            ClientMessage::Snapshot(s) => (s.env, Task::Snapshot(s)),
-            ClientMessage::Restore(r) => (r.env, Task::Restore(r)),
-            ClientMessage::Close(c) => (c.env, Task::Close),
+            ClientMessage::Reset(r) => (r.env, HandleTask::Reset(r)),
+            ClientMessage::Step(s) => (s.env, HandleTask::Step(s)),
+            ClientMessage::View(v) => (v.env, HandleTask::View(v)),
+            ClientMessage::Clone(c) => (c.env, HandleTask::Clone(c, 0)),
+            ClientMessage::Snapshot(s) => (s.env, HandleTask::Snapshot(s)),
+            ClientMessage::Restore(r) => (r.env, HandleTask::Restore(r)),
+            ClientMessage::Close(c) => (c.env, HandleTask::Close),
             _ => return,
         };
         match self.places.get_mut(&env) {
@@ -217,7 +217,7 @@ impl Gym {
     }
 
     /// The next replies of calls that were away; pending while none is.
-    pub async fn finished(&mut self, out: &mut Vec<Reply>) {
+    pub async fn finished(&mut self, out: &mut Vec<GymReply>) {
         let Some(Finished { id, env, encoding, result }) = self.jobs.next().await else {
             return std::future::pending().await;
         };
@@ -252,7 +252,7 @@ impl Gym {
             internal()
         })?;
         let (env, context, client) = (self.last, &self.context, &self.client);
-        let table = Table {
+        let table = GymSeating {
             opponents: context.opponents.clone(),
             limits: context.limits.clone(),
             compute: context.compute.clone(),
@@ -279,16 +279,16 @@ impl Gym {
         Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most)))
     }
 
-    fn adopt(&mut self, handle: Box<Handle>) {
+    fn adopt(&mut self, handle: Box<EnvHandle>) {
         let (env, costs) = (handle.env(), Costs::guess(handle.has_agents()));
-        self.places.insert(env, Place { handle: Some(handle), waiting: VecDeque::new(), costs });
+        self.places.insert(env, HandleSlot { handle: Some(handle), waiting: VecDeque::new(), costs });
     }
 
     /// Starts a task on a handle that is here.
-    fn start(&mut self, id: Id, env: u32, mut task: Task, encoding: Encoding, out: &mut Vec<Reply>) {
-        if let Task::Clone(_, number) = &mut task {
+    fn start(&mut self, id: Id, env: u32, mut task: HandleTask, encoding: Encoding, out: &mut Vec<GymReply>) {
+        if let HandleTask::Clone(_, number) = &mut task {
             if let Err(error) = self.room() {
-                return out.push(Reply::error(id, Some(env), encoding, *error));
+                return out.push(GymReply::error(id, Some(env), encoding, *error));
             }
             self.last += 1;
             *number = self.last;
@@ -298,7 +298,7 @@ impl Gym {
         };
         let Some(handle) = place.handle.as_mut() else { return };
         let (kind, rows) = (task.kind(), handle.rows(&task));
-        let closes = matches!(task, Task::Close);
+        let closes = matches!(task, HandleTask::Close);
         let searches = handle.searches(&task);
         if searches || place.costs.expect(kind, rows) > INLINE {
             let Some(handle) = place.handle.take() else { return };
@@ -343,22 +343,22 @@ impl Drop for Gym {
     }
 }
 
-fn work(mut handle: Box<Handle>, id: Id, task: Task, encoding: Encoding, kind: usize, rows: usize) -> Done {
+fn work(mut handle: Box<EnvHandle>, id: Id, task: HandleTask, encoding: Encoding, kind: TaskKind, rows: usize) -> Done {
     let from = Instant::now();
     let called = call(&mut handle, id, task, encoding);
     Done { handle, called, kind, rows, took: from.elapsed() }
 }
 
 /// Runs a task and writes its reply.
-fn call(handle: &mut Handle, id: Id, task: Task, encoding: Encoding) -> Called {
+fn call(handle: &mut EnvHandle, id: Id, task: HandleTask, encoding: Encoding) -> Called {
     // The reply of `close` outlives its handle.
-    let env = (!matches!(task, Task::Close)).then(|| handle.env());
+    let env = (!matches!(task, HandleTask::Close)).then(|| handle.env());
     let (answer, clone) = handle.run(task);
     let error = answer.as_ref().err().map(|error| error.code);
     let message = answer.unwrap_or_else(|error| (*error).into());
     let frame = encoding.encode_server(Some(id), &message).unwrap_or_else(|e| unwritten(encoding, id, &e));
     handle.recycle(message);
-    Called { reply: Reply { id, env, frame, encoding, error, records: handle.records() }, clone }
+    Called { reply: GymReply { id, env, frame, encoding, error, records: handle.records() }, clone }
 }
 
 /// A message as a frame.
@@ -381,23 +381,23 @@ fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }
 
-fn failed(id: Id, env: u32, encoding: Encoding) -> Reply {
+fn failed(id: Id, env: u32, encoding: Encoding) -> GymReply {
     let message = format!("the server failed at this request and closed environment {env}; its log says more");
     let error = Refusal::new(ErrorCode::Internal, message);
-    Reply::error(id, None, encoding, error)
+    GymReply::error(id, None, encoding, error)
 }
 
-fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> Reply {
+fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> GymReply {
     let message = format!("this session has no environment {env}: it was closed or never opened");
     let error = Refusal::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
-    Reply::error(id, None, encoding, error)
+    GymReply::error(id, None, encoding, error)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STEP: usize = 1;
+    const STEP: TaskKind = TaskKind::Step;
 
     fn stays(costs: &Costs, rows: usize) -> bool {
         costs.expect(STEP, rows) <= INLINE

@@ -1,7 +1,7 @@
 //! HTTP on the one port: the upgrade to a WebSocket, read-only JSON for programs, pages for people.
 
 mod guard;
-mod pages;
+mod json_api;
 mod site;
 mod token;
 
@@ -23,14 +23,14 @@ use hyper::service::{Service as _, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use ludex_protocol::error::shortened;
+use ludex_protocol::error::truncate_text;
 use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use self::guard::Refused;
+use self::guard::GuardRejection;
 use crate::peer::Peer;
-use crate::session::{self, Wire};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
+use crate::session::{self, ServerSocket};
 
 /// Bytes of a request's head.
 const HEAD: usize = 16 << 10;
@@ -40,7 +40,7 @@ pub(crate) type Socket = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Serves the requests of one connection. If the last one opened a WebSocket, that is returned, to be run as a task of
 /// its own: this one and all that HTTP needed are gone then.
-pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<Shared>) -> Option<Socket>
+pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<ServerState>) -> Option<Socket>
 where
     S: session::Io + Send + 'static,
 {
@@ -64,7 +64,7 @@ where
             Some(answer) => Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))),
             None => {
                 let for_people = site::is_for_people(request.headers());
-                let programs = || pages::routes(shared.clone(), peer.clone());
+                let programs = || json_api::routes(shared.clone(), peer.clone());
                 let people = || site::routes(shared.clone(), peer.clone(), programs());
                 let routes = match for_people {
                     true => site.get_or_init(|| TowerToHyperService::new(people())),
@@ -90,7 +90,7 @@ where
 }
 
 /// The WebSocket after the upgrade.
-async fn socket<S>(upgraded: OnUpgrade, encoding: Encoding, peer: Peer, shared: Arc<Shared>)
+async fn socket<S>(upgraded: OnUpgrade, encoding: Encoding, peer: Peer, shared: Arc<ServerState>)
 where
     S: session::Io + Send + 'static,
 {
@@ -103,7 +103,7 @@ where
         return tracing::error!("an upgraded connection is of another type than it was");
     };
     shared.metrics.connections.increment(1.0);
-    let wire = Wire::new(parts.io.into_inner(), parts.read_buf.to_vec(), encoding, &shared.limits).await;
+    let wire = ServerSocket::new(parts.io.into_inner(), parts.read_buf.to_vec(), encoding, &shared.limits).await;
     session::serve(wire, peer, shared.clone()).await;
     shared.metrics.connections.decrement(1.0);
 }
@@ -111,7 +111,7 @@ where
 type Answer = Response<Body>;
 
 /// If the request asks for a WebSocket: the answer that opens it, or why not.
-fn upgrade(request: &Request<Incoming>, shared: &Shared) -> Option<Result<(Encoding, Answer), Refused>> {
+fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(Encoding, Answer), GuardRejection>> {
     let headers = request.headers();
     let says = |name, word: &str| {
         let values = headers.get_all(name).into_iter().filter_map(|v: &HeaderValue| v.to_str().ok());
@@ -138,11 +138,16 @@ fn upgrade(request: &Request<Incoming>, shared: &Shared) -> Option<Result<(Encod
 }
 
 /// Says to the client and to the operator why a request is refused.
-fn refuse((status, why, says): Refused, request: &Request<Incoming>, peer: &Peer, shared: &Shared) -> Answer {
-    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).map(shortened);
+fn refuse(
+    (status, why, says): GuardRejection,
+    request: &Request<Incoming>,
+    peer: &Peer,
+    shared: &ServerState,
+) -> Answer {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).map(truncate_text);
     let (host, origin) = (header(header::HOST), header(header::ORIGIN));
     tracing::warn!(ip = %peer.ip, why, host, origin, "a request was refused");
-    shared.metrics.refused("request", why);
+    shared.metrics.count_refusal("request", why);
     let code = if status == StatusCode::BAD_REQUEST { ErrorCode::BadMessage } else { ErrorCode::Forbidden };
     let mut answer = failed(status, Refusal::new(code, says));
     if status == StatusCode::UPGRADE_REQUIRED {

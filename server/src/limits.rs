@@ -10,7 +10,7 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 use ludex_protocol::Limits;
-use ludex_protocol::error::instead;
+use ludex_protocol::error::did_you_mean;
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -108,7 +108,7 @@ pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
     let known: Vec<String> = map.keys().cloned().collect();
     let number: u64 = value.trim().parse().map_err(|_| format!("{name}={value}: {value:?} is not a whole number"))?;
     let Some(slot) = map.get_mut(name.trim()) else {
-        return Err(format!("there is no limit {name:?}{}", instead(name, &known)));
+        return Err(format!("there is no limit {name:?}{}", did_you_mean(name, &known)));
     };
     *slot = Value::from(number);
     *limits = serde_json::from_value(all).map_err(|e| format!("{name}={value}: {e}"))?;

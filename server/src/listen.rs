@@ -23,12 +23,12 @@ use crate::http;
 use crate::matches::Hub;
 use crate::metrics::Metrics;
 use crate::peer::Peer;
-use crate::pulse::Pulse;
-use crate::revoked;
+use crate::server_state::ServerState;
 use crate::sessions::Control;
-use crate::shared::Shared;
+use crate::stall_monitor::StallMonitor;
 use crate::store::Store;
 use crate::tls;
+use crate::token_expiry;
 
 /// How long connections have to say goodbye once the server has closed them.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -61,7 +61,7 @@ pub async fn run_then(
     let local = listener.local_addr()?.ip().is_loopback();
     let open_to_all = (!local).then_some(warnings(config.tls.is_some(), store.has_tokens().await?));
     open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
-    let shared = Arc::new(Shared::new(config, store, metrics).await?);
+    let shared = Arc::new(ServerState::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;
     if back > 0 {
         tracing::info!("{back} matches continue where they were");
@@ -69,7 +69,7 @@ pub async fn run_then(
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
     ready(&shared.hub)?;
-    tokio::spawn(revoked::watch(Arc::downgrade(&shared)));
+    tokio::spawn(token_expiry::watch(Arc::downgrade(&shared)));
     let watch = [tokio::spawn(shared.hub.clone().watch_runs()), tokio::spawn(shared.hub.clone().watch_ladders())];
     {
         let mut told = pin!(async {
@@ -150,7 +150,7 @@ fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
 }
 
 /// No new environments and matches; returns when the running matches are over or the time for it is.
-async fn drain(shared: &Shared) {
+async fn drain(shared: &ServerState) {
     shared.drain();
     let until_ms = shared.now_ms() + shared.config.drain.as_millis() as u64;
     shared.hub.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
@@ -167,7 +167,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(k: usize, shared: &Arc<Shared>, tls: Option<TlsAcceptor>, local: bool) -> anyhow::Result<Self> {
+    fn start(k: usize, shared: &Arc<ServerState>, tls: Option<TlsAcceptor>, local: bool) -> anyhow::Result<Self> {
         let (streams, incoming) = mpsc::unbounded_channel();
         let load = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -200,12 +200,12 @@ impl Drop for Load {
 
 async fn serve(
     mut incoming: mpsc::UnboundedReceiver<(TcpStream, SocketAddr)>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     tls: Option<TlsAcceptor>,
     local: bool,
     load: Arc<AtomicUsize>,
 ) {
-    tokio::task::spawn_local(Pulse::keep());
+    tokio::task::spawn_local(StallMonitor::keep());
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -253,7 +253,7 @@ async fn connection(
     peer: SocketAddr,
     local: bool,
     tls: Option<TlsAcceptor>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 ) -> Option<http::Socket> {
     // Moving the stream to this thread's runtime; both steps fail only when the socket is broken already.
     let stream = stream.into_std().and_then(TcpStream::from_std).ok()?;
@@ -264,7 +264,7 @@ async fn connection(
     let Some(entry) = shared.doors.enter(ip) else {
         tracing::warn!(%ip, "a connection was refused: there are too many");
         shared.metrics.closed("too_many");
-        shared.metrics.refused("connection", "too_many");
+        shared.metrics.count_refusal("connection", "too_many");
         return None;
     };
     let peer = Peer { ip, local, bearer: None, entry: Arc::new(entry) };

@@ -5,17 +5,17 @@ use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::ServerMessage;
 use tokio::sync::mpsc;
 
-use crate::frame::Events;
-use crate::pulse::Pulse;
+use crate::frame::EventBatch;
+use crate::stall_monitor::StallMonitor;
 
 /// What a connection is to send, or to do, at the wish of others.
 #[derive(Clone, Debug)]
-pub enum Out {
+pub enum MailboxItem {
     /// A message; a reply with the `id` of its request. Boxed: the mailbox of a connection that does nothing holds room
     /// for many.
     Message(Option<Id>, Box<ServerMessage>),
     /// Events that many get.
-    Broadcast(Events),
+    Broadcast(EventBatch),
     /// Close the connection.
     Close(Close),
 }
@@ -24,8 +24,8 @@ pub enum Out {
 /// connection, whose client does not read, closes itself.
 #[derive(Clone, Debug)]
 pub struct Mailbox {
-    sender: mpsc::Sender<Out>,
-    pulse: Pulse,
+    sender: mpsc::Sender<MailboxItem>,
+    pulse: StallMonitor,
 }
 
 /// Why something could not be put in.
@@ -39,12 +39,12 @@ pub enum Undelivered {
 
 impl Mailbox {
     /// The mailbox of a connection of this thread.
-    pub(crate) fn new(sender: mpsc::Sender<Out>) -> Self {
-        Mailbox { sender, pulse: Pulse::here() }
+    pub(crate) fn new(sender: mpsc::Sender<MailboxItem>) -> Self {
+        Mailbox { sender, pulse: StallMonitor::here() }
     }
 
     /// The pulse of the thread that serves the connection.
-    pub(crate) fn pulse(&self) -> &Pulse {
+    pub(crate) fn pulse(&self) -> &StallMonitor {
         &self.pulse
     }
 
@@ -52,11 +52,11 @@ impl Mailbox {
     ///
     /// # Errors
     /// There is no room, or nobody.
-    pub fn post(&self, out: Out) -> Result<(), Undelivered> {
+    pub fn post(&self, out: MailboxItem) -> Result<(), Undelivered> {
         let put = self.put(out);
         if put == Err(Undelivered::Full) {
             let sender = self.sender.clone();
-            tokio::spawn(async move { sender.send(Out::Close(close::TOO_SLOW)).await });
+            tokio::spawn(async move { sender.send(MailboxItem::Close(close::TOO_SLOW)).await });
         }
         put
     }
@@ -66,18 +66,18 @@ impl Mailbox {
     /// # Errors
     /// There is no room, or nobody.
     pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
-        self.put(Out::Message(None, Box::new(message)))
+        self.put(MailboxItem::Message(None, Box::new(message)))
     }
 
     /// Puts events in that many get, and that may be left out.
     ///
     /// # Errors
     /// There is no room, or nobody.
-    pub fn broadcast(&self, events: Events) -> Result<(), Undelivered> {
-        self.put(Out::Broadcast(events))
+    pub fn broadcast(&self, events: EventBatch) -> Result<(), Undelivered> {
+        self.put(MailboxItem::Broadcast(events))
     }
 
-    fn put(&self, out: Out) -> Result<(), Undelivered> {
+    fn put(&self, out: MailboxItem) -> Result<(), Undelivered> {
         self.sender.try_send(out).map_err(|e| match e {
             mpsc::error::TrySendError::Full(_) => Undelivered::Full,
             mpsc::error::TrySendError::Closed(_) => Undelivered::Closed,
@@ -86,7 +86,7 @@ impl Mailbox {
 
     /// Answers a request. A client that does not read loses its answer with its connection, and asks again.
     pub fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
-        let _ = self.post(Out::Message(Some(re), Box::new(message.into())));
+        let _ = self.post(MailboxItem::Message(Some(re), Box::new(message.into())));
     }
 
     /// Whether the box is more than half empty: a reader who fell behind has caught up.

@@ -1,12 +1,12 @@
 //! The match plane: the tasks that drive matches, and the lobby that seats clients.
 
 mod actor;
-mod crowd;
+mod client;
 mod hub;
 mod ladder;
 pub mod lobby;
-mod player;
+mod spectators;
 
-pub(crate) use hub::{Guard, fresh_id, unkept};
+pub(crate) use client::MatchClient;
+pub(crate) use hub::{AgentOptions, fresh_id, storage_failure};
 pub use hub::{Hub, HubConfig};
-pub(crate) use player::Player;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ludex_protocol::record::Reason;
+use ludex_protocol::record::EndReason;
 use ludex_protocol::{ClientMessage, ErrorCode};
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
@@ -130,13 +130,13 @@ impl Metrics {
     }
 
     /// Counts a match that ended, by its reason.
-    pub fn ended(&self, reason: Reason) {
+    pub fn ended(&self, reason: EndReason) {
         let key = Key::from_parts("ludex_matches_ended_total", vec![Label::new("reason", word(reason))]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
     /// Counts something that was refused: what it was, and why.
-    pub fn refused(&self, what: &'static str, why: &'static str) {
+    pub fn count_refusal(&self, what: &'static str, why: &'static str) {
         let key = Key::from_parts("ludex_refused_total", vec![Label::new("what", what), Label::new("why", why)]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
@@ -153,6 +153,6 @@ impl Metrics {
 }
 
 /// A reason as it stands on the wire.
-pub(crate) fn word(reason: Reason) -> String {
+pub(crate) fn word(reason: EndReason) -> String {
     serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ludex_agents::{Agent, AgentClass, AgentSpec, Roster};
 use ludex_env::GameRef;
-use ludex_protocol::error::shortened;
+use ludex_protocol::error::truncate_text;
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::Value;
 
@@ -119,12 +119,12 @@ impl Opponents {
         }
         if rated && resolved.peeks() {
             let message = "an agent that looks at hidden information cannot play a rated match";
-            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(shortened(text))));
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
         let agent = self.agents.build_spec(&spec, game).map_err(|e| self.refused(written, e))?;
-        if agent.gathers() {
+        if agent.is_batched() {
             let message = "a server does not seat an agent that is asked in batches: its answers take hours";
-            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(shortened(text))));
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent, pace: Arc::default() })

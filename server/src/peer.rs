@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::doors::Entry;
+use crate::connection_limits::ConnectionPermit;
 
 /// The other end.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Peer {
     /// The token of the `Authorization` header.
     pub bearer: Option<String>,
     /// Counts its connection.
-    pub entry: Arc<Entry>,
+    pub entry: Arc<ConnectionPermit>,
 }
 
 impl Peer {

@@ -32,7 +32,7 @@ const MANY: usize = 1_000;
 const AWHILE: Duration = Duration::from_secs(60);
 
 /// The ratings of one server.
-pub(crate) struct Ratings {
+pub(crate) struct RatingsCache {
     /// A thread of its own: matches and searches do not wait for ratings, one piece of work runs at a time, and games take
     /// turns.
     thread: Compute,
@@ -44,7 +44,7 @@ pub(crate) struct Ratings {
     /// same at once wait for one piece of work.
     tables: Quick<HashMap<String, Arc<Mutex<Option<Table>>>>>,
     /// What was answered last, by what was asked for: it is there while the next is made.
-    last: Quick<HashMap<String, Arc<Made>>>,
+    last: Quick<HashMap<String, Arc<RatingsSnapshot>>>,
 }
 
 /// The verified records of one game, in the order of their release.
@@ -57,7 +57,7 @@ struct Shelf {
 }
 
 /// What is made of the records.
-pub(crate) struct Made {
+pub(crate) struct RatingsSnapshot {
     /// `{ratings, records, refused}`.
     pub(crate) page: Value,
     /// The scales, in the order of the page.
@@ -66,7 +66,7 @@ pub(crate) struct Made {
 
 /// A finished table.
 struct Table {
-    of: Arc<Made>,
+    of: Arc<RatingsSnapshot>,
     /// The number of records, verified or refused, that it is made of.
     records: usize,
     made: Instant,
@@ -84,13 +84,13 @@ impl Table {
     }
 }
 
-impl Ratings {
+impl RatingsCache {
     /// None yet; records of `games` will count.
     ///
     /// # Errors
     /// When the system gives no thread.
     pub(crate) fn new(games: Games, humans: Humans) -> anyhow::Result<Self> {
-        Ok(Ratings {
+        Ok(RatingsCache {
             thread: Compute::new(1)?,
             verifier: Arc::new(Verifier::of(games)),
             humans,
@@ -101,7 +101,7 @@ impl Ratings {
     }
 
     /// What [`of`](Self::of) answered last, however old it is; `None` if there was nothing to rate.
-    pub(crate) fn last(&self, game: Option<&str>) -> Option<Arc<Made>> {
+    pub(crate) fn last(&self, game: Option<&str>) -> Option<Arc<RatingsSnapshot>> {
         self.last.lock().get(game.unwrap_or_default()).cloned()
     }
 
@@ -110,7 +110,7 @@ impl Ratings {
     ///
     /// # Errors
     /// When records cannot be read or the work panicked.
-    pub(crate) async fn of(&self, store: &Store, game: Option<&str>) -> anyhow::Result<Arc<Made>> {
+    pub(crate) async fn of(&self, store: &Store, game: Option<&str>) -> anyhow::Result<Arc<RatingsSnapshot>> {
         // A table that is shown for a while costs nothing to ask for, however many records there are.
         let slot = self.tables.lock().get(game.unwrap_or_default()).cloned();
         if let Some(table) = slot.as_ref().and_then(|slot| slot.try_lock().ok())
@@ -181,7 +181,7 @@ impl Ratings {
 }
 
 /// Rates games. Where people are rated apart, the scales of their matches say `people` and come last.
-fn made(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> Made {
+fn made(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> RatingsSnapshot {
     // A report is made once, this page again and again.
     let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
     let records = games.len();
@@ -196,7 +196,7 @@ fn made(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> Made {
         pages.push(page);
         scales.push(scale);
     }
-    Made { page: json!({ "ratings": pages, "records": records, "refused": refused }), scales }
+    RatingsSnapshot { page: json!({ "ratings": pages, "records": records, "refused": refused }), scales }
 }
 
 /// What the records that are true give.
@@ -238,7 +238,7 @@ mod tests {
     async fn records_are_read_by_pages_and_none_twice() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = Ratings::new(Games::builtin(), Humans::Together).unwrap();
+        let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
         let refused =
             async |game: Option<&str>| ratings.of(&store, game).await.unwrap().page["refused"].as_u64().unwrap();
         let page = PAGE as usize;
@@ -257,7 +257,7 @@ mod tests {
     async fn a_game_does_not_wait_for_another() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = Ratings::new(Games::builtin(), Humans::Together).unwrap();
+        let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
         store.write([matches("nim", 0..2), matches("pig", 0..3)].concat()).await.unwrap();
         let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
         let busy = shelf.lock().await;
@@ -273,7 +273,7 @@ mod tests {
     async fn the_last_table_is_there_while_the_next_is_made() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        let ratings = Ratings::new(Games::builtin(), Humans::Together).unwrap();
+        let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
         store.write(matches("nim", 0..2)).await.unwrap();
         assert!(ratings.last(Some("nim")).is_none());
         let made = ratings.of(&store, Some("nim")).await.unwrap();
@@ -294,7 +294,7 @@ mod tests {
     fn the_table_of_many_records_is_kept_for_a_while() {
         let of = |records: usize, age: Duration| {
             let made = Instant::now().checked_sub(age).unwrap();
-            let of = Arc::new(Made { page: Value::Null, scales: Vec::new() });
+            let of = Arc::new(RatingsSnapshot { page: Value::Null, scales: Vec::new() });
             Table { of, records, made }
         };
         let soon = AWHILE / 2;

@@ -4,15 +4,15 @@
 //! stands `enrolment.json`: what was asked for, who plays, and how it ended. A match of a run that is under way is in the
 //! store, like every match, and waits there while its agent is away.
 
-mod book;
 mod contest;
 mod enrol;
+mod enrolment;
+mod enrolment_state;
 mod host;
-mod kept;
 mod organise;
-mod page;
+mod queries;
 mod season;
-mod there;
+mod server_executor;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use ludex_protocol::record::Record;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use self::enrolment::Enrolment;
 use self::host::Host;
-use self::kept::Enrolment;
 
 /// The runs of a server.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Runs {
     }
 
     /// A match has no task any more. If it is not over, it waits in the store.
-    pub(crate) fn lost(&self, id: &str) {
+    pub(crate) fn on_match_gone(&self, id: &str) {
         self.waiting.lock().remove(id);
     }
 

@@ -1,8 +1,8 @@
 //! All sessions: who each client is, which connection it has, and which seats. A session outlives its connections, and
 //! (by the store) the server.
 
-pub(crate) mod replies;
-pub(crate) mod running;
+pub(crate) mod match_handle;
+pub(crate) mod reply_cache;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::gym::Gym;
 use crate::mailbox::Mailbox;
-use crate::owners::{Account, Owners};
+use crate::quotas::{Account, Owners};
 use crate::store::{SessionRow, Unkept, text};
 use crate::token::TokenHash;
-use replies::Replies;
-use running::{Cmd, Handle};
+use match_handle::{MatchCommand, MatchHandle};
+use reply_cache::Replies;
 
 /// Matches that are over and that a session can still be told about. Older ones are forgotten before their time.
 pub(crate) const ENDED: usize = 128;
@@ -32,7 +32,7 @@ pub(crate) const ENDED: usize = 128;
 /// What the task of a connection is told.
 pub(crate) enum Control {
     /// A newer connection takes the session: hand its work over and close with 4002.
-    Take(oneshot::Sender<Box<Work>>),
+    Take(oneshot::Sender<Box<SessionData>>),
     /// The server goes down.
     Drain(Draining),
     /// Close the connection.
@@ -40,7 +40,7 @@ pub(crate) enum Control {
 }
 
 /// What a session has beside its seats. The task of its connection holds it; between connections the session does.
-pub(crate) struct Work {
+pub(crate) struct SessionData {
     pub replies: Replies,
     pub gym: Gym,
 }
@@ -52,7 +52,7 @@ pub(crate) fn hash(key: &str) -> String {
 
 /// Who a client is; fixed for the life of its session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct About {
+pub(crate) struct ClientInfo {
     /// The agent's name; empty for a client without one.
     #[serde(skip)]
     pub agent: String,
@@ -71,7 +71,7 @@ pub(crate) struct About {
 pub struct Session {
     /// Its id.
     pub id: String,
-    pub(crate) about: About,
+    pub(crate) about: ClientInfo,
     /// What the sessions of its owner hold together.
     pub(crate) account: Arc<Account>,
     state: Mutex<State>,
@@ -88,7 +88,7 @@ struct State {
     mailbox: Option<Mailbox>,
     /// The token of its connection; absent for a guest.
     token: Option<TokenHash>,
-    seats: BTreeMap<String, (Handle, Seat)>,
+    seats: BTreeMap<String, (MatchHandle, Seat)>,
     /// The matches among them that are over, oldest first.
     ended: VecDeque<String>,
 }
@@ -97,13 +97,13 @@ enum Place {
     /// A connection has it.
     Live(mpsc::UnboundedSender<Control>),
     /// It waits for its client, without any work if it comes from before a restart.
-    Waits(Option<Box<Work>>),
+    Waits(Option<Box<SessionData>>),
     /// It is on its way to another connection.
     Moving,
 }
 
 /// A connection, as its session knows it.
-pub(crate) struct Line {
+pub(crate) struct SessionConnection {
     /// The way to its task.
     pub control: mpsc::UnboundedSender<Control>,
     /// The way to its client.
@@ -115,14 +115,14 @@ pub(crate) struct Line {
 }
 
 /// What a client that resumes gets.
-pub(crate) struct Taken {
+pub(crate) struct ResumedSession {
     pub session: Arc<Session>,
     /// Absent for a session from before a restart.
-    pub work: Option<Box<Work>>,
+    pub work: Option<Box<SessionData>>,
 }
 
 impl Session {
-    fn new(id: String, about: About, account: Arc<Account>, place: Place) -> Self {
+    fn new(id: String, about: ClientInfo, account: Arc<Account>, place: Place) -> Self {
         let state = State {
             key: None,
             old_key: None,
@@ -153,8 +153,8 @@ impl Session {
 
     /// A connection has it, under a new key. The key that was shown to resume it stays good until
     /// [`settle`](Self::settle).
-    pub(crate) fn hold(&self, key: &str, line: Line) {
-        let Line { control, mailbox, generation, token } = line;
+    pub(crate) fn hold(&self, key: &str, line: SessionConnection) {
+        let SessionConnection { control, mailbox, generation, token } = line;
         let mut s = self.state.lock();
         s.key = Some(hash(key));
         s.place = Place::Live(control);
@@ -174,7 +174,7 @@ impl Session {
         }
         s.mailbox = None;
         for (handle, seat) in s.seats.values() {
-            handle.send(Cmd::Detach { seat: *seat, generation });
+            handle.send(MatchCommand::Detach { seat: *seat, generation });
         }
         true
     }
@@ -198,14 +198,16 @@ impl Session {
     // ---- seats ----------------------------------------------------------------------------------------------------
 
     /// Takes a seat in a match that begins or was brought back.
-    pub(crate) fn take_seat(self: &Arc<Self>, id: &str, handle: &Handle, seat: Seat) {
+    pub(crate) fn take_seat(self: &Arc<Self>, id: &str, handle: &MatchHandle, seat: Seat) {
         handle.hold(seat, self);
         let mut s = self.state.lock();
         s.seats.insert(id.to_owned(), (handle.clone(), seat));
         let generation = s.generation;
         match s.mailbox.clone() {
-            Some(mailbox) => drop(handle.send(Cmd::Attach { seat, mailbox, generation, seen: None, resync: false })),
-            None => drop(handle.send(Cmd::Detach { seat, generation })),
+            Some(mailbox) => {
+                drop(handle.send(MatchCommand::Attach { seat, mailbox, generation, seen: None, resync: false }))
+            }
+            None => drop(handle.send(MatchCommand::Detach { seat, generation })),
         }
     }
 
@@ -217,7 +219,7 @@ impl Session {
             && let Some(oldest) = s.ended.pop_front()
             && let Some((handle, _)) = s.seats.get(&oldest)
         {
-            handle.send(Cmd::Forget);
+            handle.send(MatchCommand::Forget);
         }
     }
 
@@ -238,17 +240,17 @@ impl Session {
         for (id, (handle, seat)) in &s.seats {
             let (mailbox, generation) = (mailbox.clone(), s.generation);
             let (seen, resync) = (seen.get(id).copied(), anew || !seen.contains_key(id));
-            handle.send(Cmd::Attach { seat: *seat, mailbox, generation, seen, resync });
+            handle.send(MatchCommand::Attach { seat: *seat, mailbox, generation, seen, resync });
         }
     }
 
     /// Where it sits.
-    pub(crate) fn seats(&self) -> Vec<(Handle, Seat)> {
+    pub(crate) fn seats(&self) -> Vec<(MatchHandle, Seat)> {
         self.state.lock().seats.values().cloned().collect()
     }
 
     /// Its seat in a match.
-    pub(crate) fn seat(&self, id: &str) -> Option<(Handle, Seat)> {
+    pub(crate) fn seat(&self, id: &str) -> Option<(MatchHandle, Seat)> {
         self.state.lock().seats.get(id).cloned()
     }
 
@@ -267,7 +269,7 @@ impl Session {
             (s.seats, s.ended) = (kept, rest);
             (seats, ended)
         };
-        let seats: BTreeMap<String, (Handle, Seat)> = seats;
+        let seats: BTreeMap<String, (MatchHandle, Seat)> = seats;
         let moved = seats.iter().map(|(id, (_, seat))| (id.clone(), *seat as u32)).collect();
         seats.values().for_each(|(handle, seat)| handle.hold(*seat, to));
         let mut s = to.state.lock();
@@ -310,7 +312,7 @@ impl Sessions {
     }
 
     /// A new session, on its way to its connection.
-    pub fn create(&self, id: String, about: About) -> Arc<Session> {
+    pub fn create(&self, id: String, about: ClientInfo) -> Arc<Session> {
         let account = self.owners.account(about.owner.as_deref(), &id);
         let session = Arc::new(Session::new(id, about, account, Place::Moving));
         self.table.lock().insert(&session);
@@ -318,7 +320,7 @@ impl Sessions {
     }
 
     /// A session from before a restart, which waits for its client; `key` is absent if the store has lost it.
-    pub fn restore(&self, id: String, about: About, key: Option<String>, old_key: Option<String>) -> Arc<Session> {
+    pub fn restore(&self, id: String, about: ClientInfo, key: Option<String>, old_key: Option<String>) -> Arc<Session> {
         let account = self.owners.account(about.owner.as_deref(), &id);
         let session = Session::new(id, about, account, Place::Waits(None));
         {
@@ -336,7 +338,7 @@ impl Sessions {
     }
 
     /// The sessions of an agent's name and owner.
-    pub fn named(&self, agent: &str, owner: Option<&str>) -> Vec<Arc<Session>> {
+    pub fn by_agent(&self, agent: &str, owner: Option<&str>) -> Vec<Arc<Session>> {
         let table = self.table.lock();
         let ids = table.named.get(&(agent.to_owned(), owner.map(str::to_owned)));
         ids.into_iter().flatten().filter_map(|id| table.all.get(id).cloned()).collect()
@@ -351,7 +353,7 @@ impl Sessions {
 
     /// The session `id`, if `key` opens it and it belongs to `owner`: from its wait, or from an older connection, which
     /// has the time `wait` to hand it over. The caller [holds](Session::hold) it.
-    pub async fn take(&self, id: &str, key: &str, owner: Option<&str>, wait: Duration) -> Option<Taken> {
+    pub async fn take(&self, id: &str, key: &str, owner: Option<&str>, wait: Duration) -> Option<ResumedSession> {
         let session = self.get(id).filter(|s| s.about.owner.as_deref() == owner)?;
         let shown = hash(key);
         let coming = {
@@ -364,7 +366,7 @@ impl Sessions {
             match std::mem::replace(&mut s.place, Place::Moving) {
                 Place::Waits(work) => {
                     drop(s);
-                    return Some(Taken { session, work });
+                    return Some(ResumedSession { session, work });
                 }
                 Place::Moving => return None,
                 Place::Live(control) => {
@@ -376,7 +378,7 @@ impl Sessions {
             }
         };
         let work = tokio::time::timeout(wait, coming).await.ok()?.ok()?;
-        Some(Taken { session, work: Some(work) })
+        Some(ResumedSession { session, work: Some(work) })
     }
 
     /// The connection is lost: the session waits, or goes to the connection that asked for it meanwhile. Returns the
@@ -384,7 +386,7 @@ impl Sessions {
     pub fn park(
         &self,
         session: &Session,
-        mut work: Box<Work>,
+        mut work: Box<SessionData>,
         control: &mut mpsc::UnboundedReceiver<Control>,
     ) -> Option<u64> {
         let mut s = session.state.lock();

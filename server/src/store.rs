@@ -30,10 +30,10 @@ use crate::metrics::Commits;
 pub use error::StoreError;
 use readers::Readers;
 pub use rows::{
-    ActRow, EndRow, JoinRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, TicketRow,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, StoredMatch, TicketRow,
     TokenRow, Write,
 };
-use writer::{Done, Job};
+use writer::{Completion, Job};
 
 /// A handle on the store; clones are cheap and share everything.
 ///
@@ -79,12 +79,12 @@ impl Store {
     /// # Errors
     /// [`StoreError::Missing`] when there is none, [`StoreError::Version`] when a running server of another version
     /// owns it, and those of [`open`](Self::open) but `Locked`.
-    pub async fn beside(folder: &Path) -> Result<Self, StoreError> {
+    pub async fn open_shared(folder: &Path) -> Result<Self, StoreError> {
         Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
     }
 
     fn start(
-        opened: open::Opened,
+        opened: open::OpenStore,
         counters: Option<Mutex<HashMap<String, u64>>>,
         commits: Commits,
     ) -> Result<Self, StoreError> {
@@ -116,7 +116,7 @@ impl Store {
     /// [`StoreError::Closed`]; the receipt resolves to those of [`write`](Self::write).
     pub async fn submit(&self, writes: Vec<Write>) -> Result<Receipt, StoreError> {
         let (ack, receipt) = oneshot::channel();
-        self.queue(writes, Done::Durable(ack)).await?;
+        self.queue(writes, Completion::Durable(ack)).await?;
         Ok(Receipt(receipt))
     }
 
@@ -127,7 +127,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Closed`].
     pub async fn write_behind(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        self.queue(writes, Done::Behind).await
+        self.queue(writes, Completion::Behind).await
     }
 
     /// Returns when everything that was queued before is on the disk.
@@ -136,7 +136,7 @@ impl Store {
     /// The first failure of a write behind since the last flush; [`StoreError::Closed`].
     pub async fn flush(&self) -> Result<(), StoreError> {
         let (ack, receipt) = oneshot::channel();
-        self.queue(Vec::new(), Done::Flush(ack)).await?;
+        self.queue(Vec::new(), Completion::Flush(ack)).await?;
         Receipt(receipt).await
     }
 
@@ -149,11 +149,11 @@ impl Store {
         let (ack, receipt) = oneshot::channel();
         // The readers go first: the last connection to leave tidies the log file up.
         self.shared.readers.close().await;
-        self.queue(Vec::new(), Done::Close(ack)).await?;
+        self.queue(Vec::new(), Completion::Close(ack)).await?;
         Receipt(receipt).await
     }
 
-    async fn queue(&self, writes: Vec<Write>, done: Done) -> Result<(), StoreError> {
+    async fn queue(&self, writes: Vec<Write>, done: Completion) -> Result<(), StoreError> {
         self.shared.jobs.send(Job { writes, done }).await.map_err(|_| StoreError::Closed)
     }
 
@@ -216,7 +216,7 @@ impl Store {
 }
 
 /// Opens on a thread where that may take its time.
-async fn opened(folder: &Path, access: open::Access) -> Result<open::Opened, StoreError> {
+async fn opened(folder: &Path, access: open::Access) -> Result<open::OpenStore, StoreError> {
     let path = folder.to_owned();
     let opened = tokio::task::spawn_blocking(move || open::open(&path, access)).await;
     opened.map_err(|e| StoreError::io(folder, std::io::Error::other(e)))?

@@ -7,11 +7,11 @@ use ludex_agents::{AgentClass, AgentSpec};
 use ludex_env::Games;
 use ludex_protocol::message::{SuiteEntry, SuitePart};
 use ludex_referee::suite::plan::{Plan, PlannedPart};
-use ludex_referee::suite::roles::{Cast, Role, RoleAgent};
-use ludex_referee::suite::{Part, SUITES, Schedule, Suite};
+use ludex_referee::suite::roles::{Role, RoleAgent, RoleAssignment};
+use ludex_referee::suite::{PartSpec, SUITES, Schedule, Suite};
 
 /// A suite that is offered.
-pub(crate) struct Offer {
+pub(crate) struct OfferedSuite {
     /// Its text.
     pub(crate) text: String,
     /// As clients see it.
@@ -30,7 +30,7 @@ pub(crate) struct Alone {
 
 /// The suites that agents may enrol for, by name.
 #[derive(Clone, Default)]
-pub struct Suites(BTreeMap<String, Arc<Offer>>);
+pub struct Suites(BTreeMap<String, Arc<OfferedSuite>>);
 
 /// Made once: every game of every suite is loaded for it.
 static BUILTIN: LazyLock<Suites> = LazyLock::new(|| {
@@ -52,9 +52,9 @@ impl Suites {
     pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(text, &Games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
-        let known = suite.cast();
+        let known = suite.assigned_roles();
         // Of the other roles nobody is known.
-        let filled = |part: &Part| suite.opponents(part).is_ok();
+        let filled = |part: &PartSpec| suite.opponents(part).is_ok();
         let closed: Vec<String> = suite.parts.iter().filter(|part| !filled(part)).map(|part| part.id.clone()).collect();
         // Agents that enrol may fill the other roles; how many matches there are does not depend on it.
         let open: Vec<&Role> = suite.roles.iter().filter(|role| !known.contains_key(&role.name)).collect();
@@ -62,7 +62,7 @@ impl Suites {
             let agent = |k| RoleAgent { name: format!("{} {k}", role.name), spec: format!("random seed={k}") };
             (role.name.clone(), (0..role.count).map(agent).collect())
         };
-        let stand_ins: Cast = open.iter().map(stand_in).collect();
+        let stand_ins: RoleAssignment = open.iter().map(stand_in).collect();
         suite.fill(&stand_ins)?;
         for part in &suite.parts {
             for RoleAgent { spec, .. } in suite.opponents(part).map_err(anyhow::Error::msg)? {
@@ -108,17 +108,18 @@ impl Suites {
             parts,
             season: None,
         };
-        self.0.insert(name, Arc::new(Offer { text: text.to_owned(), entry, alone }));
+        self.0.insert(name, Arc::new(OfferedSuite { text: text.to_owned(), entry, alone }));
         Ok(self)
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Offer>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<OfferedSuite>> {
         self.0.get(name)
     }
 
     /// The names of the suites with a part of this name that plays this game.
     pub(crate) fn with_part(&self, name: &str, game: &str) -> Vec<&str> {
-        let has = |offer: &&Arc<Offer>| offer.entry.parts.iter().any(|part| part.part == name && part.game == game);
+        let has =
+            |offer: &&Arc<OfferedSuite>| offer.entry.parts.iter().any(|part| part.part == name && part.game == game);
         self.0.values().filter(has).map(|offer| offer.entry.suite.as_str()).collect()
     }
 

@@ -347,7 +347,7 @@ async fn sessions_tickets_tokens_and_values_outlive_the_server() {
 async fn one_owner_and_others_beside() {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("a/b");
-    assert!(matches!(Store::beside(&folder).await, Err(StoreError::Missing { .. })));
+    assert!(matches!(Store::open_shared(&folder).await, Err(StoreError::Missing { .. })));
     assert!(!folder.exists(), "looking must not make anything");
     let store = open(&folder).await;
     #[cfg(unix)]
@@ -359,7 +359,7 @@ async fn one_owner_and_others_beside() {
     assert!(matches!(error, StoreError::Locked { .. }));
     assert!(error.to_string().contains("in use by another ludex server"), "{error}");
 
-    let beside = Store::beside(&folder).await.unwrap();
+    let beside = Store::open_shared(&folder).await.unwrap();
     store.write(vec![start("m_1")]).await.unwrap();
     assert_eq!(beside.running().await.unwrap().len(), 1);
     beside.write(vec![Write::Meta { key: "k".to_owned(), value: "v".to_owned() }]).await.unwrap();
@@ -394,7 +394,7 @@ async fn files_that_are_not_ours_are_named_and_left_alone() {
     fs::remove_file(&path).unwrap();
     database(folder.path(), "CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1");
     let before = fs::read(&path).unwrap();
-    for opened in [Store::open(folder.path()).await, Store::beside(folder.path()).await] {
+    for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
         assert!(matches!(opened.err(), Some(StoreError::Foreign { .. })));
     }
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -490,7 +490,7 @@ async fn a_file_that_lost_everything_is_not_a_new_store() {
     let path = folder.path().join("ludex.db");
     open(folder.path()).await.close().await.unwrap();
     fs::write(&path, "").unwrap();
-    for opened in [Store::open(folder.path()).await, Store::beside(folder.path()).await] {
+    for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
         let error = opened.err().expect("an empty file was opened");
         assert!(matches!(error, StoreError::Empty { .. }), "{error:?}");
         assert!(error.to_string().contains("restore it from a backup, or remove it"), "{error}");

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a bot knows of one match.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct BotMatch {
     /// The number of the last frame.
     pub last: u64,
     /// The `match_start`.
@@ -39,7 +39,7 @@ pub struct Bot {
     /// The connection.
     pub client: Client,
     /// What it knows, by match.
-    pub matches: BTreeMap<String, Seen>,
+    pub matches: BTreeMap<String, BotMatch>,
     /// Requests without an answer, as they were sent.
     pub unanswered: BTreeMap<i64, Value>,
     /// Whether each `welcome` but the first resumed the session.
@@ -136,7 +136,7 @@ impl Bot {
         let seq = message["seq"].as_u64();
         if kind == "match_start" {
             assert!(!self.matches.contains_key(id), "{id} begins again");
-            let seen = Seen { last: seq.expect("a number"), start: message.clone(), ..Seen::default() };
+            let seen = BotMatch { last: seq.expect("a number"), start: message.clone(), ..BotMatch::default() };
             self.matches.insert(id.to_owned(), seen);
             return;
         }
@@ -255,13 +255,13 @@ impl Bot {
     ///
     /// # Panics
     /// If there are more or fewer.
-    pub fn only(&self) -> (&str, &Seen) {
+    pub fn only(&self) -> (&str, &BotMatch) {
         assert_eq!(self.matches.len(), 1);
         self.matches.iter().next().map(|(id, seen)| (id.as_str(), seen)).expect("a match")
     }
 }
 
-impl Seen {
+impl BotMatch {
     fn anew(&mut self, resync: &Value) {
         self.last = resync["seq"].as_u64().expect("a number");
         self.start = resync["start"].clone();

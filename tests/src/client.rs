@@ -28,7 +28,7 @@ pub struct Client {
 
 /// What ended a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ClientEnd {
     /// A close frame.
     Closed(u16, String),
     /// The socket went without one.
@@ -232,16 +232,16 @@ impl Client {
     }
 
     /// Reads on until the connection ends; everything that came before goes to the second.
-    pub async fn ended(&mut self) -> (Ended, Vec<Value>) {
+    pub async fn ended(&mut self) -> (ClientEnd, Vec<Value>) {
         let mut before = Vec::new();
         loop {
             match self.next_frame().await {
                 Ok(Message::Close(Some(frame))) => {
-                    return (Ended::Closed(frame.code.into(), frame.reason.to_string()), before);
+                    return (ClientEnd::Closed(frame.code.into(), frame.reason.to_string()), before);
                 }
                 Ok(Message::Text(text)) => before.push(serde_json::from_str(&text).unwrap_or_default()),
                 Ok(_) => {}
-                Err(_) => return (Ended::Lost, before),
+                Err(_) => return (ClientEnd::Lost, before),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use ludex_env::{DynState, Turn};
+use ludex_env::{DynState, ToMove};
 use serde_json::Value;
 
 /// The document in `tests/data/<name>.json.gz`.
@@ -19,7 +19,7 @@ pub fn document(name: &str) -> Value {
 
 /// How many histories of `depth` moves (at least 1) there are, in a game in turns without chance.
 pub fn histories(state: &dyn DynState, depth: usize) -> u64 {
-    let Turn::Seat(seat) = state.turn() else { return 0 };
+    let ToMove::Seat(seat) = state.turn() else { return 0 };
     let legal = state.legal_list(seat);
     if depth == 1 {
         return legal.len() as u64;

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ludex_agents::{Agent, Answer, wrap};
-use ludex_env::history::Steps;
-use ludex_env::{Ask, GameRef};
-use ludex_play::local::{Asking, Seated, block_key, play_match, setup};
-use ludex_play::words::move_text;
+use ludex_agents::{Agent, MoveReply, wrap};
+use ludex_env::recording::Replay;
+use ludex_env::{GameRef, MoveRequest};
+use ludex_play::display::move_text;
+use ludex_play::local::{HostOptions, Participant, block_key, play_match, setup};
 use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Record};
 use ludex_referee::suite::Suite;
@@ -93,9 +93,9 @@ impl Run<'_> {
         (part, index): (&str, u64),
         turn: usize,
     ) -> Record {
-        let mut model = Seated::new(plays, game).expect("an agent");
+        let mut model = Participant::new(plays, game).expect("an agent");
         model.agent = clumsy(model.agent);
-        let opponent = Seated::new(opponent, game).expect("an agent");
+        let opponent = Participant::new(opponent, game).expect("an agent");
         let table = [&model, &opponent];
         let seats = [table[turn], table[1 - turn]];
         let seed = seeds("small", SEED, part, None).of(index);
@@ -109,7 +109,7 @@ impl Run<'_> {
         seat.spec = Some(format!("llm model={name}"));
         setup.run = Some(self.name.to_owned());
         setup.pair = episode.rsplit_once('.').map(|(pair, _)| pair.to_owned());
-        play_match(setup, &seats, Asking::default()).record
+        play_match(setup, &seats, HostOptions::default()).record
     }
 }
 
@@ -121,7 +121,7 @@ fn spec_of(model: &str) -> String {
 /// The calls of a match: one for each attempt of the model.
 fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String {
     let mut out = String::new();
-    let mut steps = Steps::new(&**game, &record.events);
+    let mut steps = Replay::new(&**game, &record.events);
     while let Some(step) = steps.next() {
         let step = step.expect("a record that can be played");
         let Some((_, m)) = step.moves().find(|(_, m)| m.seat as usize == seat && step.played) else { continue };
@@ -147,9 +147,9 @@ fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String
 
 /// The same agent, but its first answer in a match is not a move.
 fn clumsy(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
-    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
         if ask.turn == 0 && ask.attempts().is_empty() {
-            return Ok(Answer::new(Move::Text("nowhere".to_owned())));
+            return Ok(MoveReply::new(Move::Text("nowhere".to_owned())));
         }
         agent.act(ask, deadline)
     }))

@@ -1,14 +1,14 @@
 //! Chess against an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose head names its
 //! fields). OpenSpiel's games are in `vectors.rs`.
-use ludex_env::{DynState, GameRef, Heard, Move, Turn, Viewer, load};
+use ludex_env::{DynState, GameRef, Move, ParsedMove, ToMove, Viewer, load};
 use ludex_tests::data::{document, histories};
 use serde_json::Value;
 
 /// The id of a text, for the side to move.
 fn id(s: &dyn DynState, text: &str) -> u32 {
-    let Turn::Seat(seat) = s.turn() else { panic!("nobody to move before {text}") };
-    match s.read(seat, &Move::Text(text.to_owned())) {
-        Ok(Heard::Action(a)) => a,
+    let ToMove::Seat(seat) = s.turn() else { panic!("nobody to move before {text}") };
+    match s.parse_move(seat, &Move::Text(text.to_owned())) {
+        Ok(ParsedMove::Action(a)) => a,
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -44,7 +44,7 @@ fn python_chess_moves_and_positions() {
         let mut s = game.start();
         for m in g["moves"].as_array().unwrap() {
             let text = |i: usize| m[i].as_str().unwrap();
-            let Turn::Seat(seat) = s.turn() else { panic!("game {} is over too early", g["id"]) };
+            let ToMove::Seat(seat) = s.turn() else { panic!("game {} is over too early", g["id"]) };
             let a = id(&*s, text(0));
             let before = s.view(Viewer::Seat(seat));
             assert_eq!(before.action_text(seat, a), text(1), "game {} ply {plies}", g["id"]);
@@ -58,7 +58,7 @@ fn python_chess_moves_and_positions() {
             assert!(legal == "-" || legal == always, "{fen}");
             let seat = seat ^ 1;
             let legal = match s.turn() {
-                Turn::Over => 0,
+                ToMove::Over => 0,
                 _ => s.legal_list(seat).len() as u64,
             };
             assert_eq!(legal, m[4].as_u64().unwrap(), "{fen}");
@@ -67,7 +67,7 @@ fn python_chess_moves_and_positions() {
             plies += 1;
         }
         let over = ["checkmate", "stalemate"].contains(&g["termination"].as_str().unwrap());
-        assert_eq!(s.turn() == Turn::Over, over, "game {}", g["id"]);
+        assert_eq!(s.turn() == ToMove::Over, over, "game {}", g["id"]);
         if over {
             assert_eq!(view(&*s)["end"], g["termination"]);
             let white = match g["result"].as_str().unwrap() {
@@ -80,7 +80,7 @@ fn python_chess_moves_and_positions() {
             let mut legal: Vec<u32> =
                 g["final_legal"].as_array().unwrap().iter().map(|m| id(&*s, m.as_str().unwrap())).collect();
             legal.sort_unstable();
-            let Turn::Seat(seat) = s.turn() else { unreachable!() };
+            let ToMove::Seat(seat) = s.turn() else { unreachable!() };
             assert_eq!(s.legal_list(seat), legal);
         }
         games += 1;
@@ -98,7 +98,7 @@ fn python_chess_draws() {
         let Ok(game) = load(&format!("chess(fen={})", g["start_fen"].as_str().unwrap())) else { continue };
         let mut s = game.start();
         for m in g["moves"].as_array().unwrap() {
-            let Turn::Seat(seat) = s.turn() else { unreachable!("a game continues after its end") };
+            let ToMove::Seat(seat) = s.turn() else { unreachable!("a game continues after its end") };
             let a = id(&*s, m[0].as_str().unwrap());
             s.play(seat, a).unwrap();
             let end = match (m[10] == 1, m[6] == 1, m[4] == 0, m[5] == 1, m[8] == 1) {
@@ -108,7 +108,7 @@ fn python_chess_draws() {
                 (_, _, true, false, _) => "stalemate",
                 (.., true) => "no capture or pawn move",
                 _ => {
-                    assert_ne!(s.turn(), Turn::Over, "game {} after {}: {}", g["id"], m[0], view(&*s));
+                    assert_ne!(s.turn(), ToMove::Over, "game {} after {}: {}", g["id"], m[0], view(&*s));
                     continue;
                 }
             };

@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Observer, Open, Step, View};
-use ludex_client::protocol::record::{Notes, Reason};
+use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Observer, Open, StepEnvs, ViewEnv};
+use ludex_client::protocol::record::{EndReason, Notes};
 use ludex_client::protocol::{Encoding, ErrorCode, Move};
-use ludex_client::{Answer, Ask, Client, Error, Event, Failure, Handler, Options, Played, Player, play};
+use ludex_client::{
+    Client, Error, Event, Failure, Handler, MatchResult, Options, Player, TurnReply, TurnRequest, play,
+};
 use ludex_tests::Server;
 use ludex_tests::proxy::Proxy;
 use serde_json::json;
@@ -16,9 +18,9 @@ fn options(name: &str, encoding: Encoding) -> Options {
     Options { patience: Some(Duration::from_secs(10)), ..Options::default().agent(name).encoding(encoding) }
 }
 
-async fn first(ask: Ask) -> Result<Answer, Failure> {
+async fn first(ask: TurnRequest) -> Result<TurnReply, Failure> {
     let first = ask.legal.iter().next().ok_or("nothing is legal")?;
-    Ok(Answer::action(first))
+    Ok(TurnReply::action(first))
 }
 
 #[tokio::test]
@@ -40,7 +42,7 @@ async fn a_gym_works_in_both_encodings() {
         batches.push(one.await.unwrap());
         batches.push(two.await.unwrap());
         let snapshot = env.snapshot().await.unwrap();
-        let view = env.view(View { parse: Some(vec!["4".into()]), ..View::default() }).await.unwrap();
+        let view = env.view(ViewEnv { parse: Some(vec!["4".into()]), ..ViewEnv::default() }).await.unwrap();
         assert_eq!(view.parsed.unwrap().len(), 1);
         let twin = env.duplicate(None).await.unwrap();
         assert_eq!(twin.count(), 3);
@@ -63,15 +65,15 @@ async fn a_gym_works_in_both_encodings() {
 #[derive(Clone, Default)]
 struct Witness {
     asked: Arc<Mutex<Vec<(String, u32, u32)>>>,
-    ended: Arc<Mutex<Vec<Played>>>,
+    ended: Arc<Mutex<Vec<MatchResult>>>,
 }
 
 impl Handler for Witness {
-    async fn turn(&self, ask: Ask) -> Result<Answer, Failure> {
+    async fn turn(&self, ask: TurnRequest) -> Result<TurnReply, Failure> {
         self.asked.lock().unwrap().push((ask.start.match_id.clone(), ask.turn, ask.attempt));
         assert_eq!(ask.names.as_ref().map(Vec::len), Some(ask.legal.iter().count()));
         if ask.turn == 1 && ask.attempt == 0 {
-            return Ok(Answer::text("nonsense"));
+            return Ok(TurnReply::text("nonsense"));
         }
         if ask.attempt > 0 {
             let refusal = ask.refusal.as_ref().expect("the reason");
@@ -80,10 +82,10 @@ impl Handler for Witness {
         let last = ask.legal.iter().last().ok_or("nothing is legal")?;
         let name = ask.name(last).ok_or("it has no name")?;
         let notes = Notes { analysis: Some("the last one".into()), ..Notes::default() };
-        Ok(Answer::text(name).noting(notes))
+        Ok(TurnReply::text(name).noting(notes))
     }
 
-    fn ended(&self, played: &Played) {
+    fn ended(&self, played: &MatchResult) {
         self.ended.lock().unwrap().push(played.clone());
     }
 }
@@ -98,8 +100,8 @@ async fn a_player_plays_its_matches_and_acts_again_after_a_refusal() {
         let played = play(&url, options("witness", encoding), join, witness.clone()).await.unwrap();
         assert_eq!(played.len(), 6);
         assert_eq!(*witness.ended.lock().unwrap(), played);
-        let ends: Vec<Reason> = played.iter().map(|p| p.end.as_ref().unwrap().reason).collect();
-        assert_eq!(ends, [Reason::Finished; 6]);
+        let ends: Vec<EndReason> = played.iter().map(|p| p.end.as_ref().unwrap().reason).collect();
+        assert_eq!(ends, [EndReason::Finished; 6]);
         let asked = witness.asked.lock().unwrap();
         assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len());
         assert_eq!(asked.iter().filter(|(_, turn, attempt)| (*turn, *attempt) == (1, 1)).count(), 6);
@@ -143,7 +145,7 @@ async fn connections_that_break_cost_neither_a_match_nor_a_move() {
         let played = play(&url, options("broken", encoding), join, witness.clone()).await.unwrap();
         assert!(proxy.connections() > 5, "only {} connections", proxy.connections());
         for played in &played {
-            assert_eq!(played.end.as_ref().unwrap().reason, Reason::Finished);
+            assert_eq!(played.end.as_ref().unwrap().reason, EndReason::Finished);
         }
         let asked = witness.asked.lock().unwrap();
         assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "nothing is asked twice");
@@ -180,7 +182,7 @@ async fn errors_say_what_happened() {
 
     // An agent that fails gives up its match and says why.
     let join = Join { against: Some(vec!["random".into()]), ..Join::new("tic_tac_toe") };
-    let fails = |_: Ask| async { Err("no idea".into()) };
+    let fails = |_: TurnRequest| async { Err("no idea".into()) };
     let failed = play(&url, options("fails", Encoding::MsgPack), join, fails).await.unwrap_err();
     assert_eq!(failed, Error::Agent("no idea".into()));
     let (client, _events) = Client::connect(&url, options("looks", Encoding::MsgPack)).await.unwrap();
@@ -233,9 +235,10 @@ async fn documents_are_said_in_joint_moves_and_in_matches() {
     let (client, _events) = Client::connect(&url, options("gym", Encoding::MsgPack)).await.unwrap();
     let env = client.open(Open { observer: Observer::All, ..Open::new("naming") }).await.unwrap();
     env.reset(Some(1)).await.unwrap();
-    let seen = env.view(View { seat: Some(1), ..View::default() }).await.unwrap();
+    let seen = env.view(ViewEnv { seat: Some(1), ..ViewEnv::default() }).await.unwrap();
     assert_eq!((seen.phase.as_deref(), seen.schema.as_deref()), (Some("name"), Some("name")));
-    let step = |moves: [Option<Move>; 2]| Step { env: env.handle(), moves: Some(moves.into()), ..Step::default() };
+    let step =
+        |moves: [Option<Move>; 2]| StepEnvs { env: env.handle(), moves: Some(moves.into()), ..StepEnvs::default() };
     let named = |number: i64| Some(Move::Document(json!({ "number": number })));
     let refused = env.step_with(step([named(12), Some(Move::Id(3))])).await.unwrap_err();
     assert_eq!(refused.code(), Some(ErrorCode::IllegalAction), "{refused}");
@@ -251,7 +254,7 @@ async fn documents_are_said_in_joint_moves_and_in_matches() {
     // A match against an agent of the server: a document with a flaw, then one without.
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = said.clone();
-    let agent = move |ask: Ask| {
+    let agent = move |ask: TurnRequest| {
         let flaws = ask.refusal.as_ref().and_then(|r| r.issues.as_ref()).map_or(0, Vec::len);
         heard.lock().unwrap().push((ask.schema.clone(), flaws));
         let document = match (ask.phase.as_deref(), ask.attempt) {
@@ -259,12 +262,12 @@ async fn documents_are_said_in_joint_moves_and_in_matches() {
             (Some("name"), _) => json!({"number": 9}),
             _ => json!({"swap": false, "say": "kept"}),
         };
-        async move { Ok::<_, Failure>(Answer::proposal(document)) }
+        async move { Ok::<_, Failure>(TurnReply::proposal(document)) }
     };
     let join = Join { against: Some(vec!["random".into()]), seat: Some(0), ..Join::new("naming") };
     let played = play(&url, options("speaker", Encoding::Json), join, agent).await.unwrap();
     assert_eq!(played.len(), 1);
-    assert_eq!(played[0].end.as_ref().map(|end| end.reason), Some(Reason::Finished));
+    assert_eq!(played[0].end.as_ref().map(|end| end.reason), Some(EndReason::Finished));
     assert_eq!(
         *said.lock().unwrap(),
         [(Some("name".into()), 0), (Some("name".into()), 2), (Some("swap/first".into()), 0)]

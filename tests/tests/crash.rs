@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use ludex_env::Stream;
 use ludex_env::check::scaled;
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
-use ludex_tests::bot::Seen;
+use ludex_tests::bot::BotMatch;
 use ludex_tests::{Bot, Process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -41,7 +41,7 @@ struct Play {
 
 impl Play {
     async fn run(self, address: SocketAddr, moves: Arc<AtomicUsize>) -> Bot {
-        let mut rng = Stream::named(&format!("{}:{}", self.name, self.seed));
+        let mut rng = Stream::from_text(&format!("{}:{}", self.name, self.seed));
         let mut bot = Bot::new(address, &self.name).await;
         bot.ask("join", self.joins).await;
         let mut choose = |turn: &Value| {
@@ -69,7 +69,7 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
     for play in plays {
         running.spawn(play.run(address, moves.clone()));
     }
-    let mut rng = Stream::named(&format!("ludex-tests:crash:{seed}"));
+    let mut rng = Stream::from_text(&format!("ludex-tests:crash:{seed}"));
     for _ in 0..kills {
         // Some moves after the last crash, and anywhere within one.
         let (until, mut patience) = (moves.load(Ordering::Relaxed) + 10 + rng.below(60), 1_000);
@@ -91,9 +91,9 @@ async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec
 }
 
 /// The record of a match verifies and holds what this seat was told, in its order.
-async fn holds(address: SocketAddr, id: &str, seen: &Seen) {
+async fn holds(address: SocketAddr, id: &str, seen: &BotMatch) {
     let line = page(address, &format!("/episodes/{id}")).await;
-    let parts = Parts::parse(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    let parts = RecordParts::parse(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
     Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {line}"));
     let record: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!((&record["reason"], &seen.end["reason"]), (&json!("finished"), &json!("finished")), "{record}");

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentEntry, AgentError, Answer, Roster};
-use ludex_env::Ask;
-use ludex_protocol::record::Parts;
+use ludex_agents::{Agent, AgentEntry, AgentError, MoveReply, Roster};
+use ludex_env::MoveRequest;
+use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_server::auth::{NewToken, Scopes, add};
@@ -21,7 +21,7 @@ async fn episode(server: &Server, id: &str) -> Value {
     assert_eq!(status, 200, "{body}");
     let page: Value = serde_json::from_str(&body).expect("JSON");
     if page["digest"].is_string() {
-        let parts = Parts::parse(&body).expect("a record");
+        let parts = RecordParts::parse(&body).expect("a record");
         Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {body}"));
     }
     page
@@ -273,8 +273,8 @@ const HOLD: Duration = Duration::from_secs(5);
 struct Blocker;
 
 impl Agent for Blocker {
-    fn act(&self, ask: &Ask<'_>, _: Option<Instant>) -> Result<Answer, AgentError> {
-        Ok(Answer::id(ask.legal[0]))
+    fn act(&self, ask: &MoveRequest<'_>, _: Option<Instant>) -> Result<MoveReply, AgentError> {
+        Ok(MoveReply::id(ask.legal[0]))
     }
 
     fn enter(&self) {

@@ -542,13 +542,13 @@ async fn recorded_episodes_are_kept_and_verify() {
     // Records are written behind: they are there once the store was closed in order.
     c.cut();
     server.stop().stopped().await;
-    let store = ludex_server::store::Store::beside(data.path()).await.unwrap();
+    let store = ludex_server::store::Store::open_shared(data.path()).await.unwrap();
     let rows = store.records(&ludex_server::store::MatchFilter::default(), 0, 1_000).await.unwrap();
     let verifier = ludex_referee::verify::Verifier::new();
     let (mut reasons, mut flags) = (Vec::new(), Vec::new());
     for row in &rows {
         let record: Value = serde_json::from_str(&row.record).unwrap();
-        let parts = ludex_protocol::record::Parts::parse(&row.record).unwrap();
+        let parts = ludex_protocol::record::RecordParts::parse(&row.record).unwrap();
         let source = ludex_referee::read::Source { file: "kept".into(), line: 1 };
         if let Err(fault) = verifier.verify(&parts, source) {
             panic!("{fault}: {record}");

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_tests::bot::first;
@@ -169,7 +169,7 @@ async fn botzone_programs_play_mahjong_on_a_server() {
         assert_eq!(all.len().to_string(), count);
         for one in all {
             let record = whole(&server, one).await;
-            let parts = Parts::parse(&record.to_string()).expect("a record");
+            let parts = RecordParts::parse(&record.to_string()).expect("a record");
             Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {record}"));
             assert_eq!(record["reason"], "finished", "{one}");
         }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
 use ludex_server::auth::{NewToken, Scopes, add};
-use ludex_server::ladders::LadderTerms;
 use ludex_server::seasons::Season;
+use ludex_server::standing_ladders::LadderTerms;
 use ludex_tests::bot::first;
 use ludex_tests::server::get;
 use ludex_tests::{Bot, Process, Server};
@@ -65,7 +65,7 @@ fn results(page: &Value) -> Vec<Value> {
 
 /// Plays this number of matches, with moves at random.
 async fn plays(bot: &mut Bot, matches: usize, seed: &str) {
-    let mut rng = Stream::named(seed);
+    let mut rng = Stream::from_text(seed);
     bot.play(matches, |turn| {
         let legal = turn["legal"].as_array().expect("legal actions");
         json!({"action": legal[rng.below(legal.len())]})

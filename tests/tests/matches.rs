@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::RecordParts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_server::suites::Suites;
 use ludex_tests::bot::{act, first};
-use ludex_tests::client::Ended;
+use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ mod starts;
 async fn record(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;
     assert_eq!(status, 200, "{body}");
-    let parts = Parts::parse(&body).expect("a record");
+    let parts = RecordParts::parse(&body).expect("a record");
     Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {body}"));
     serde_json::from_str(&body).expect("JSON")
 }
@@ -636,7 +636,7 @@ async fn seats_are_reclaimed_by_name() {
     let resync = y.next().await;
     assert_eq!((&resync["type"], &resync["turn"]["turn"]), (&json!("resync"), &json!(0)));
     let (ended, _) = x.client.ended().await;
-    assert_eq!(ended, Ended::Closed(4002, "superseded".into()));
+    assert_eq!(ended, ClientEnd::Closed(4002, "superseded".into()));
     assert_eq!(y.act(&resync["turn"], json!({"action": 4})).await["type"], "accepted");
     moves(&mut o, &mut y, &[0, 3, 1, 5]).await;
     assert_eq!(y.wait("match_end").await["outcome"], json!(["win", "loss"]));
@@ -647,7 +647,7 @@ async fn seats_are_reclaimed_by_name() {
     // The same session on two connections: the newer one has it.
     let welcome = y.client.welcome.clone();
     let mut newer = Client::resume(server.address, &welcome, 100).await;
-    assert_eq!(y.client.ended().await.0, Ended::Closed(4002, "superseded".into()));
+    assert_eq!(y.client.ended().await.0, ClientEnd::Closed(4002, "superseded".into()));
     assert_eq!(newer.call("ping", json!({})).await["type"], "pong");
     server.stop().stopped().await;
 }
@@ -841,7 +841,7 @@ async fn a_server_that_goes_down_takes_nothing_new_and_goes_on_afterwards() {
     is_error(&bot.call("join", json!({"game": "tic_tac_toe", "against": ["random"]})).await, "draining");
     assert_eq!(bot.act(&turn, json!({"action": 4})).await["type"], "accepted", "running matches continue");
     let (ended, _) = bot.client.ended().await;
-    assert_eq!(ended, Ended::Closed(1012, "restart".into()));
+    assert_eq!(ended, ClientEnd::Closed(1012, "restart".into()));
     stopping.stopped().await;
     let server = Server::start_in(folder.path(), |_| {}).await;
     assert_eq!(server.hub.live_matches(), 1);

@@ -2,7 +2,7 @@
 //! no-limit hold'em, which LLMArena plays.
 
 use ludex_env::cards::{Hand, cards, strength::category};
-use ludex_env::{Move, Turn, Viewer, load};
+use ludex_env::{Move, ToMove, Viewer, load};
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 
@@ -61,12 +61,12 @@ fn rlcard_games() {
         let mut s = game.start();
         loop {
             match s.turn() {
-                Turn::Chance => {
+                ToMove::Chance => {
                     let text = deals.next().unwrap_or_else(|| panic!("no card is left in {g}"));
                     let a = s.read_outcome(&Move::Text(text)).unwrap();
                     s.play_chance(a).unwrap();
                 }
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     let m = theirs.next().unwrap_or_else(|| panic!("no move is left in {g}"));
                     assert_eq!(seat as u64, number(&m[0]), "{g}");
                     assert_eq!(json!(s.legal_list(seat)), m[1], "{m} in {g}");

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use ludex_env::check::scaled;
 use ludex_env::{
-    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, Turn, Unit, Viewer, games, load,
+    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, ToMove, Unit, Viewer, games,
+    load,
 };
-use ludex_play::machine::Match;
+use ludex_play::machine::MatchMachine;
 use ludex_play::machine::Watcher;
-use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
+use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
 use ludex_protocol::error::Issue;
 use ludex_protocol::message::{Act, MatchFrame, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
@@ -64,14 +65,14 @@ impl DynGame for Continued {
 /// Chance outcomes of an episode up to its first decision, by seed.
 fn opening(game: &GameRef, seed: u64) -> Box<dyn DynState> {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
-    while state.turn() == Turn::Chance {
+    while state.turn() == ToMove::Chance {
         state.chance(&mut outcomes);
         state.play_unchecked(draw.pick(&outcomes).expect("an outcome"));
     }
     state
 }
 
-fn machine(game: &GameRef, seed: u64) -> Match {
+fn machine(game: &GameRef, seed: u64) -> MatchMachine {
     let spec = game.spec();
     let views = vec![MatchView::Struct, MatchView::Text, MatchView::Texts, MatchView::Tensor, MatchView::Info];
     let views: Vec<MatchView> = views
@@ -96,7 +97,7 @@ fn machine(game: &GameRef, seed: u64) -> Match {
         ..Header::default()
     };
     let seat = SeatSetup { remote: true, views, ..SeatSetup::default() };
-    let setup = Setup {
+    let setup = MatchSetup {
         seats: vec![seat; spec.players as usize],
         skip_forced: true,
         seed,
@@ -111,14 +112,14 @@ fn machine(game: &GameRef, seed: u64) -> Match {
         header,
         game: game.clone(),
     };
-    let mut machine = Match::new(setup, 0);
-    machine.listen(Watcher::Public);
-    machine.listen(Watcher::Full);
+    let mut machine = MatchMachine::new(setup, 0);
+    machine.add_watcher(Watcher::Public);
+    machine.add_watcher(Watcher::Full);
     machine
 }
 
 /// The legal actions that `seat` is asked to choose from; `None` when it is not asked.
-fn open(m: &Match, seat: usize) -> Option<Vec<u32>> {
+fn open(m: &MatchMachine, seat: usize) -> Option<Vec<u32>> {
     let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
     resync.turn.map(|t| t.legal.iter().collect())
 }
@@ -142,7 +143,7 @@ fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
 }
 
 /// A document that the seat could say in a world that it cannot tell from the true one, in games that take documents.
-fn document(game: &GameRef, m: &Match, seat: usize, rng: &mut Stream) -> Option<Value> {
+fn document(game: &GameRef, m: &MatchMachine, seat: usize, rng: &mut Stream) -> Option<Value> {
     let view = m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure?;
     game.read_view(&view).ok()?.world(rng).sample(seat, rng)
 }
@@ -160,10 +161,10 @@ struct Step {
 }
 
 /// Plays the same inputs in both worlds while the rules allow them in both.
-fn both(game: &GameRef, mut worlds: [Match; 2], rng: &mut Stream) -> Vec<Step> {
+fn both(game: &GameRef, mut worlds: [MatchMachine; 2], rng: &mut Stream) -> Vec<Step> {
     let players = game.spec().players as usize;
     let watchers: Vec<Watcher> = (0..players).map(Watcher::Seat).chain([Watcher::Public, Watcher::Full]).collect();
-    let step = |out: [Vec<Output>; 2], worlds: &[Match; 2]| {
+    let step = |out: [Vec<Output>; 2], worlds: &[MatchMachine; 2]| {
         let told = [0, 1].map(|w| watchers.iter().enumerate().map(|(k, &to)| (k, bytes(&out[w], to))).collect());
         let alike = watchers.iter().map(|&to| {
             let [a, b] = worlds.each_ref().map(|m| m.spectator_view(to, &[MatchView::Struct]));
@@ -171,10 +172,10 @@ fn both(game: &GameRef, mut worlds: [Match; 2], rng: &mut Stream) -> Vec<Step> {
         });
         Step { told, alike: alike.collect() }
     };
-    let started = worlds.each_mut().map(|m| m.on(0, Input::Start));
+    let started = worlds.each_mut().map(|m| m.handle(0, Input::Start));
     let mut steps = vec![step(started, &worlds)];
     let (mut turns, mut now) = (vec![(0u32, 0u32); players], 0);
-    while !worlds[0].over() && !worlds[1].over() {
+    while !worlds[0].is_over() && !worlds[1].is_over() {
         let Some((seat, first)) = (0..players).find_map(|s| Some((s, open(&worlds[0], s)?))) else { break };
         let Some(second) = open(&worlds[1], seat) else { break };
         let legal = [first, second];
@@ -194,7 +195,7 @@ fn both(game: &GameRef, mut worlds: [Match; 2], rng: &mut Stream) -> Vec<Step> {
         let act = Act { action, proposal: said, ..act };
         now += 5;
         let input = || Input::Act { seat, re: 1, act: Box::new(act.clone()) };
-        let played = worlds.each_mut().map(|m| m.on(now, input()));
+        let played = worlds.each_mut().map(|m| m.handle(now, input()));
         // A document may be legal in one world only. Then the speaker knows its world.
         let [refused, other] = played.each_ref().map(|out| out.iter().any(is_refusal));
         if refused != other {
@@ -202,7 +203,7 @@ fn both(game: &GameRef, mut worlds: [Match; 2], rng: &mut Stream) -> Vec<Step> {
         }
         turns[seat] = if refused { (turn, attempt + 1) } else { (turn + 1, 0) };
         steps.push(step(played, &worlds));
-        worlds.iter_mut().for_each(|m| m.delivered(now));
+        worlds.iter_mut().for_each(|m| m.start_client_clocks(now));
     }
     steps
 }
@@ -220,7 +221,7 @@ fn two_worlds_look_the_same_to_whoever_cannot_tell_them_apart() {
     let (mut compared, mut different) = (0, 0);
     for game in hidden.filter_map(|text| load(&text).ok()).filter(|g| g.spec().information == Information::Imperfect) {
         let players = game.spec().players as usize;
-        let mut rng = Stream::named(&format!("secrecy:{}", game.spec().string));
+        let mut rng = Stream::from_text(&format!("secrecy:{}", game.spec().string));
         for _ in 0..scaled(400) {
             let seeds = [rng.bits(), rng.bits()];
             let mut play = rng.clone();
@@ -251,18 +252,18 @@ fn position(game: &GameRef, rng: &mut Stream) -> Option<Box<dyn DynState>> {
     let mut outcomes = Outcomes::new();
     loop {
         match state.turn() {
-            Turn::Over => return None,
-            Turn::Chance => {
+            ToMove::Over => return None,
+            ToMove::Chance => {
                 state.chance(&mut outcomes);
                 state.play_chance(rng.pick(&outcomes)?).ok()?;
             }
-            Turn::Seat(_) | Turn::Together(_) if left == 0 => return Some(state),
-            Turn::Seat(seat) => {
+            ToMove::Seat(_) | ToMove::Simultaneous(_) if left == 0 => return Some(state),
+            ToMove::Seat(seat) => {
                 let a = state.random_action(seat, rng);
                 state.play(seat, a).ok()?;
                 left -= 1;
             }
-            Turn::Together(set) => {
+            ToMove::Simultaneous(set) => {
                 let mut joint = vec![None; state.spec().players as usize];
                 set.iter().for_each(|seat| joint[seat] = Some(state.random_action(seat, rng)));
                 state.play_together(&joint).ok()?;
@@ -279,7 +280,7 @@ fn a_world_made_from_a_view_looks_the_same_to_the_viewer() {
     let hidden = games().iter().filter_map(|e| load(e.id).ok());
     for game in hidden.filter(|g| g.spec().information == Information::Imperfect) {
         let players = game.spec().players as usize;
-        let mut rng = Stream::named(&format!("worlds:{}", game.spec().string));
+        let mut rng = Stream::from_text(&format!("worlds:{}", game.spec().string));
         let (mut compared, mut different) = (0, 0);
         for _ in 0..scaled(300).max(150) {
             let Some(state) = position(&game, &mut rng) else { continue };
@@ -313,7 +314,7 @@ fn nothing_of_a_joint_turn_is_told_before_all_have_answered() {
     let mut checked = BTreeMap::new();
     let loaded = names.iter().filter_map(|name| own.load(name).ok());
     for game in loaded.filter(|game| game.spec().dynamics != Dynamics::Sequential) {
-        let mut rng = Stream::named(&format!("joint:{}", game.spec().string));
+        let mut rng = Stream::from_text(&format!("joint:{}", game.spec().string));
         for _ in 0..scaled(100).max(20) {
             let by = joint_turn_kept(&game, &mut rng);
             by.into_iter().for_each(|by| *checked.entry((game.id(), by)).or_insert(0) += 1);
@@ -329,7 +330,7 @@ fn joint_turn_kept(game: &GameRef, rng: &mut Stream) -> Option<&'static str> {
     let players = game.spec().players as usize;
     let seed = rng.bits();
     let mut worlds = [machine(game, seed), machine(game, seed)];
-    worlds.iter_mut().for_each(|m| drop(m.on(0, Input::Start)));
+    worlds.iter_mut().for_each(|m| drop(m.handle(0, Input::Start)));
     let mut turns = vec![0u32; players];
     loop {
         let asked: Vec<(usize, Vec<u32>)> = (0..players).filter_map(|s| Some((s, open(&worlds[0], s)?))).collect();
@@ -339,8 +340,8 @@ fn joint_turn_kept(game: &GameRef, rng: &mut Stream) -> Option<&'static str> {
             let mv = act(turns[*seat], 0, Some(i64::from(legal[rng.below(legal.len())])));
             turns[*seat] += 1;
             for m in &mut worlds {
-                m.on(1, Input::Act { seat: *seat, re: 1, act: Box::new(mv.clone()) });
-                m.delivered(1);
+                m.handle(1, Input::Act { seat: *seat, re: 1, act: Box::new(mv.clone()) });
+                m.start_client_clocks(1);
             }
             continue;
         }
@@ -354,7 +355,7 @@ fn joint_turn_kept(game: &GameRef, rng: &mut Stream) -> Option<&'static str> {
         let second = vec![act(turn, 0, bad), Act { proposal: said, ..act(turn, 1, other) }];
         let mut play = |w: usize, acts: Vec<Act>| -> Vec<Output> {
             let input = |act| Input::Act { seat: *seat, re: 1, act: Box::new(act) };
-            acts.into_iter().flat_map(|act| worlds[w].on(1, input(act))).collect()
+            acts.into_iter().flat_map(|act| worlds[w].handle(1, input(act))).collect()
         };
         let told = [play(0, first), play(1, second)];
         let all = (0..players).map(Watcher::Seat).chain([Watcher::Public, Watcher::Full]);
@@ -375,13 +376,13 @@ fn no_frame_before_the_end_gives_the_seed_away() {
     let game = load("kuhn_poker").unwrap();
     for seed in [7u64, 1_844_674_407_370_955] {
         let mut m = machine(&game, seed);
-        let mut out = m.on(0, Input::Start);
+        let mut out = m.handle(0, Input::Start);
         let mut turns = [0u32; 2];
-        while !m.over() {
+        while !m.is_over() {
             let seat = (0..2).find(|&s| open(&m, s).is_some()).unwrap();
             let act = Act { match_id: "m_1".into(), turn: turns[seat], action: Some(1), ..Act::default() };
             turns[seat] += 1;
-            out.extend(m.on(1, Input::Act { seat, re: 1, act: Box::new(act) }));
+            out.extend(m.handle(1, Input::Act { seat, re: 1, act: Box::new(act) }));
         }
         let secrets = [hex::encode(SALT), m.record().unwrap().footer.digest.clone().unwrap()];
         for watcher in [Watcher::Seat(0), Watcher::Seat(1), Watcher::Public, Watcher::Full] {

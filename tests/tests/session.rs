@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 
-use ludex_tests::client::Ended;
+use ludex_tests::client::ClientEnd;
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
 
-fn closed(code: u16, name: &str) -> Ended {
-    Ended::Closed(code, name.to_owned())
+fn closed(code: u16, name: &str) -> ClientEnd {
+    ClientEnd::Closed(code, name.to_owned())
 }
 
 /// Sends one first message, and returns how the connection ended and what came before that.
-async fn first(server: &Server, message: Value) -> (Ended, Vec<Value>) {
+async fn first(server: &Server, message: Value) -> (ClientEnd, Vec<Value>) {
     let mut c = Client::mute(server.address).await;
     c.say(&message).await;
     c.ended().await
@@ -170,7 +170,7 @@ async fn an_upgrade_must_be_whole() {
 #[tokio::test]
 async fn tokens_close_the_doors() {
     let server = Server::start(|_| {}).await;
-    let store = ludex_server::store::Store::beside(&server.data).await.unwrap();
+    let store = ludex_server::store::Store::open_shared(&server.data).await.unwrap();
     let wanted = |owner: &str, scopes: &str| ludex_server::auth::NewToken {
         owner: owner.into(),
         scopes: scopes.parse().unwrap(),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ludex_server::auth::{NewToken, Scopes, add, revoke};
 use ludex_server::store::Store;
-use ludex_tests::client::Ended;
+use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn wanted(owner: &str, expires_ms: Option<i64>) -> NewToken {
 async fn is_closed(client: &mut Client) -> Vec<Value> {
     let from = Instant::now();
     let (ended, before) = client.ended().await;
-    assert_eq!(ended, Ended::Closed(4001, "unauthorized".into()));
+    assert_eq!(ended, ClientEnd::Closed(4001, "unauthorized".into()));
     assert!(from.elapsed() < Duration::from_secs(10), "it took {:?}", from.elapsed());
     before
 }
@@ -26,7 +26,7 @@ async fn is_closed(client: &mut Client) -> Vec<Value> {
 async fn a_revoked_token_ends_what_its_connections_may_do() {
     let server = Server::start(|_| {}).await;
     // As `ludex token` does it: beside the server.
-    let store = Store::beside(&server.data).await.unwrap();
+    let store = Store::open_shared(&server.data).await.unwrap();
     let tokens = add(&store, &[wanted("ann", None), wanted("ann", None), wanted("bob", None)], 0).await.unwrap();
     let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
     let mut ann = Bot::with(server.address, None, hello(0, "ann")).await;

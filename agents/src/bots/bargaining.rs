@@ -1,12 +1,12 @@
 //! Bargaining for the bots of `sharing`. Ids: all triples of at most 7 items, the first kind fastest, then agreement.
 
 use ludex_env::games::bargaining::{Params, Reward, View};
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use super::deal::{Asked, Deal, Items, Reply, Sharing, dot, lists};
+use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, dot, lists};
 use crate::error::AgentError;
-use crate::fit::{params, view};
+use crate::typed_access::{params, view};
 
 pub(super) const GAME: &str = "bargaining";
 
@@ -42,9 +42,9 @@ fn others(deal: &Deal) -> Vec<Items> {
 }
 
 impl Sharing for BargainingRules {
-    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
+    fn read(&self, ask: &MoveRequest<'_>) -> Result<NegotiationTurn, AgentError> {
         let seen: View = view(ask)?;
-        Ok(Asked::Deal(Deal {
+        Ok(NegotiationTurn::Deal(Deal {
             me: ask.seat,
             pool: seen.pool.unwrap_or_default().to_vec(),
             mine: seen.values.unwrap_or_default().to_vec(),

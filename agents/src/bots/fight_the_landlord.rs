@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, count, counts};
-use ludex_env::games::fight_the_landlord::plays::Plays;
+use ludex_env::games::fight_the_landlord::combinations::Plays;
 use ludex_env::games::fight_the_landlord::{Params, Phase, Rules, View};
-use ludex_env::{Action, Ask, GameRef, Viewer};
+use ludex_env::{Action, GameRef, MoveRequest, Viewer};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{params, plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
+use crate::typed_access::{params, plays_only, view};
 
 mod playout;
 mod policy;
@@ -76,7 +76,7 @@ fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>,
 }
 
 impl Agent for LandlordBot {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let choice = match (seen.phase, self.style) {
             (Phase::Bid, _) => bid(counts(cards::set(&seen.hand)), ask.legal),
@@ -90,7 +90,7 @@ impl Agent for LandlordBot {
         };
         // Plays that the quick search leaves out (OpenSpiel's barred chains) are answered by the smallest play.
         let choice = choice.filter(|a| ask.legal.binary_search(a).is_ok()).or_else(|| self.smallest(ask.legal));
-        choice.map(Answer::id).ok_or_else(|| AgentError::failed("there is no action to choose from"))
+        choice.map(MoveReply::id).ok_or_else(|| AgentError::failed("there is no action to choose from"))
     }
 }
 
@@ -162,14 +162,14 @@ impl LandlordBot {
         }
     }
 
-    fn by_policy(&self, seen: &View, ask: &Ask<'_>, sense: Sense) -> Option<Action> {
+    fn by_policy(&self, seen: &View, ask: &MoveRequest<'_>, sense: Sense) -> Option<Action> {
         let sight = self.sight(seen, ask.seat);
         let candidates = ranked(&sight, sense, &mut Splits::new());
         let fits = || candidates.iter().find_map(|(_, play)| self.id(*play, ask.legal));
         self.last(sight.hand, ask.legal).or_else(fits)
     }
 
-    fn by_search(&self, seen: &View, ask: &Ask<'_>, worlds: u64) -> Option<Action> {
+    fn by_search(&self, seen: &View, ask: &MoveRequest<'_>, worlds: u64) -> Option<Action> {
         let sight = self.sight(seen, ask.seat);
         if let Some(last) = self.last(sight.hand, ask.legal) {
             return Some(last);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::first_sealed_auction::{Params, View};
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{params, plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
+use crate::typed_access::{params, plays_only, view};
 
 const GAME: &str = "first_sealed_auction";
 
@@ -59,12 +59,12 @@ struct Bidder {
 }
 
 impl Agent for Bidder {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let value = usize::from(seen.value.unwrap_or(0));
         let bid = self.bids.get(value).copied().unwrap_or(0);
         // Bids begin at 0 and have no gaps, so the last is the greatest.
-        Ok(Answer::id(bid.min(ask.legal.last().copied().unwrap_or(0))))
+        Ok(MoveReply::id(bid.min(ask.legal.last().copied().unwrap_or(0))))
     }
 }
 

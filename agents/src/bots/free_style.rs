@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::free_style::{Phase, View};
-use ludex_env::{Action, Ask, DynState, DynView, GameRef, Seat, Stream, Turn};
+use ludex_env::{Action, DynState, DynView, GameRef, MoveRequest, Seat, Stream, ToMove};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::search::mcts;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
+use crate::typed_access::{plays_only, view};
 
 const GAME: &str = "free_style";
 
@@ -48,15 +48,15 @@ struct RuleMaker {
 }
 
 impl Agent for RuleMaker {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let mut rng = ask.stream();
         if seen.phase == Phase::Negotiate {
-            return Ok(Answer::id(message(&*ask.view(), ask.seat, ask.legal, &mut rng)));
+            return Ok(MoveReply::id(message(&*ask.view(), ask.seat, ask.legal, &mut rng)));
         }
         match &self.search {
             Some(search) => search.act(ask, deadline),
-            None => Ok(Answer::id(one_ply(&*ask.view().world(&mut rng), ask.seat, ask.legal, &mut rng))),
+            None => Ok(MoveReply::id(one_ply(&*ask.view().world(&mut rng), ask.seat, ask.legal, &mut rng))),
         }
     }
 }
@@ -107,7 +107,7 @@ fn one_ply(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut Stream)
 fn after(state: &dyn DynState, seat: Seat, a: Action, rng: &mut Stream) -> Box<dyn DynState> {
     let mut next = state.boxed();
     let _ = match state.turn() {
-        Turn::Together(seats) => {
+        ToMove::Simultaneous(seats) => {
             let mut one = |p: Seat| seats.has(p).then(|| if p == seat { a } else { state.random_action(p, rng) });
             let joint = [one(0), one(1)];
             next.play_together(&joint)

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::hanabi::View;
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
 use self::table::{HanabiRules, HanabiTable};
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{params, plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec};
+use crate::typed_access::{params, plays_only, view};
 
 const GAME: &str = "hanabi";
 
@@ -53,7 +53,7 @@ struct HanabiBot {
 }
 
 impl Agent for HanabiBot {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let table = HanabiTable::new(self.rules, ask.seat, &seen);
         let mut rng = ask.stream();
@@ -62,6 +62,6 @@ impl Agent for HanabiBot {
             Style::Conventions => convention::act(&table, &seen, &mut rng),
         };
         // Some rule always applies, unless the view is forged.
-        Ok(Answer::id(act.map_or(ask.legal[0], |act| self.rules.id(ask.seat, act))))
+        Ok(MoveReply::id(act.map_or(ask.legal[0], |act| self.rules.id(ask.seat, act))))
     }
 }

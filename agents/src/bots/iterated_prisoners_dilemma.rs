@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::iterated_prisoners_dilemma::{Params, View};
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{params, plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
+use crate::typed_access::{params, plays_only, view};
 
 const GAME: &str = "iterated_prisoners_dilemma";
 
@@ -127,7 +127,7 @@ fn gradual(other: &[bool]) -> bool {
 }
 
 /// The moves of the asked seat and those of the other; `true` is a defection.
-fn rounds(ask: &Ask<'_>) -> Result<[Vec<bool>; 2], AgentError> {
+fn rounds(ask: &MoveRequest<'_>) -> Result<[Vec<bool>; 2], AgentError> {
     let seen: View = view(ask)?;
     let read = |moves: &String| moves.bytes().map(|b| b == b'D').collect();
     let [first, second] = &seen.moves;
@@ -135,12 +135,12 @@ fn rounds(ask: &Ask<'_>) -> Result<[Vec<bool>; 2], AgentError> {
 }
 
 impl Agent for Classic {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let [own, other] = rounds(ask)?;
         let chance = self.defects(&own, &other);
         // Only mixed strategies draw a random number.
         let defects = chance >= 1.0 || chance > 0.0 && ask.stream().unit() < chance;
-        Ok(Answer::id(defects.into()))
+        Ok(MoveReply::id(defects.into()))
     }
 }
 
@@ -255,7 +255,7 @@ impl Responder {
 }
 
 impl Agent for Responder {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let [mut mine, mut theirs] = rounds(ask)?;
         let mut weights: Vec<f64> = EXPECTED.iter().map(|e| e.1).collect();
         let played = mine.len();
@@ -269,6 +269,6 @@ impl Agent for Responder {
             weights.iter_mut().for_each(|w| *w = *w / sum + 1e-12);
         }
         let (_, defects) = self.best(&mut mine, &mut theirs, &weights, DEPTH);
-        Ok(Answer::id(defects.into()))
+        Ok(MoveReply::id(defects.into()))
     }
 }

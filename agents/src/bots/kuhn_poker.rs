@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::kuhn_poker::View;
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec};
+use crate::typed_access::{plays_only, view};
 
 const GAME: &str = "kuhn_poker";
 
@@ -29,10 +29,10 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 struct Honest;
 
 impl Agent for Honest {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         // There are as many cards as seats, and one more.
         let upper = 2 * usize::from(seen.card.unwrap_or(0)) >= seen.chips.len();
-        Ok(Answer::id(u32::from(upper)))
+        Ok(MoveReply::id(u32::from(upper)))
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::leduc_poker::View;
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec};
+use crate::typed_access::{plays_only, view};
 
 const GAME: &str = "leduc_poker";
 
@@ -33,7 +33,7 @@ struct Honest {
 }
 
 impl Agent for Honest {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let rank = |card: u8| usize::from(if self.suits { card / 2 } else { card });
         let (own, board) = (seen.card.map_or(0, rank), seen.board.map(rank));
@@ -50,6 +50,6 @@ impl Agent for Honest {
         // It does not fold when it may check, and it calls the last raise.
         let best = if ask.legal.contains(&wanted) { wanted } else { call };
         let must_pay = seen.chips.get(ask.seat) < seen.chips.iter().max();
-        Ok(Answer::id(if best == fold && !must_pay { call } else { best }))
+        Ok(MoveReply::id(if best == fold && !must_pay { call } else { best }))
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::liars_dice::{BiddingRule, Params, View};
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{params, plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec};
+use crate::typed_access::{params, plays_only, view};
 
 const GAME: &str = "liars_dice";
 
@@ -75,7 +75,7 @@ fn at_least(wanted: usize, n: usize, p: f64) -> f64 {
 }
 
 impl Agent for Odds {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let call = (self.dice * self.sides) as Action;
         let lie = seen.bids.last().map_or(0.0, |bid| 1.0 - self.likely(bid.map(usize::from), &seen.dice));
@@ -87,7 +87,7 @@ impl Agent for Odds {
                 best = (bid, likely);
             }
         }
-        Ok(Answer::id(best.0))
+        Ok(MoveReply::id(best.0))
     }
 }
 

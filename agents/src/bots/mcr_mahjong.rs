@@ -8,18 +8,18 @@ use ludex_env::games::mcr_mahjong::ids::{self, Doing};
 use ludex_env::games::mcr_mahjong::shanten::shanten;
 use ludex_env::games::mcr_mahjong::tiles::{self, COPIES, Counts, KINDS, Tile};
 use ludex_env::games::mcr_mahjong::{Edition, Errors, Flags, Meld, MeldKind, Params, View, unseen};
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{params, plays_only, view};
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
+use crate::typed_access::{params, plays_only, view};
 
 mod plans;
 
-use plans::{Held, worth};
+use plans::{OpenHand, worth};
 
 const GAME: &str = "mcr_mahjong";
 
@@ -143,7 +143,7 @@ impl MahjongBot {
     /// What a hand of 3n + 1 tiles is worth.
     fn worth(&self, sight: &Sight<'_>, hand: &Counts, melds: &[Meld]) -> f64 {
         let (unseen, flags, minimum, edition) = (&sight.unseen, sight.flags, self.minimum, self.edition);
-        worth(&Held { hand, melds, unseen, flags, minimum, edition })
+        worth(&OpenHand { hand, melds, unseen, flags, minimum, edition })
     }
 
     /// The best discard of a hand of 3n + 2 tiles by its plans, and what is left.
@@ -192,7 +192,7 @@ impl MahjongBot {
 }
 
 impl Agent for MahjongBot {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let first = ask
             .legal
@@ -200,10 +200,10 @@ impl Agent for MahjongBot {
             .copied()
             .ok_or_else(|| AgentError::failed("mcr_mahjong: the list of legal actions is empty"))?;
         if ask.legal.contains(&ids::HU) {
-            return Ok(Answer::id(ids::HU));
+            return Ok(MoveReply::id(ids::HU));
         }
         if ask.legal.len() == 1 {
-            return Ok(Answer::id(first));
+            return Ok(MoveReply::id(first));
         }
         let own = seen.melds.get(ask.seat).into_iter().flatten();
         // The tile of a chow is its middle one.
@@ -219,13 +219,13 @@ impl Agent for MahjongBot {
         let mut rng = ask.stream();
         if seen.offer.is_none() && rng.unit() < self.slips {
             let plays: Vec<Action> = ask.legal.iter().copied().filter(|a| (ids::PLAY..ids::GANG).contains(a)).collect();
-            return Ok(Answer::id(plays.get(rng.below(plays.len().max(1))).copied().unwrap_or(first)));
+            return Ok(MoveReply::id(plays.get(rng.below(plays.len().max(1))).copied().unwrap_or(first)));
         }
         let choice = match self.style {
             Style::Plans => self.by_plans(&sight),
             _ => self.by_shanten(&sight),
         };
         let legal = choice.filter(|a| ask.legal.binary_search(a).is_ok());
-        Ok(Answer::id(legal.unwrap_or(first)))
+        Ok(MoveReply::id(legal.unwrap_or(first)))
     }
 }

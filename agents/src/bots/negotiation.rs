@@ -1,12 +1,12 @@
 //! Negotiation for the bots of `sharing`. Ids: offers as numbers of base 6, then agreement, then utterances.
 
 use ludex_env::games::negotiation::{Params, View};
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use super::deal::{Asked, Deal, Items, Reply, Sharing, lists};
+use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, lists};
 use crate::error::AgentError;
-use crate::fit::{params, view};
+use crate::typed_access::{params, view};
 
 pub(super) const GAME: &str = "negotiation";
 
@@ -47,12 +47,12 @@ fn others(deal: &Deal) -> Vec<Items> {
 }
 
 impl Sharing for NegotiationRules {
-    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
+    fn read(&self, ask: &MoveRequest<'_>) -> Result<NegotiationTurn, AgentError> {
         let seen: View = view(ask)?;
         if ask.legal[0] > self.agree() {
-            return Ok(Asked::Words(self.utterance(&seen.values)));
+            return Ok(NegotiationTurn::Words(self.utterance(&seen.values)));
         }
-        Ok(Asked::Deal(Deal {
+        Ok(NegotiationTurn::Deal(Deal {
             me: ask.seat,
             pool: seen.pool,
             mine: seen.values,

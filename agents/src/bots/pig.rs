@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::pig::View;
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
+use crate::typed_access::{plays_only, view};
 
 const GAME: &str = "pig";
 
@@ -32,11 +32,13 @@ struct Hold {
 }
 
 impl Agent for Hold {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         // Rolling is the lower id, and not legal once the points are enough to win.
         let roll = u64::from(seen.turn_total) < self.at;
         let choice = if roll { ask.legal.first() } else { ask.legal.last() };
-        choice.map(|&a| Answer::id(a)).ok_or_else(|| AgentError::failed("hold: there is no action id to choose from"))
+        choice
+            .map(|&a| MoveReply::id(a))
+            .ok_or_else(|| AgentError::failed("hold: there is no action id to choose from"))
     }
 }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::{battle_cards, elemental_duel, tower_defense};
-use ludex_env::plans::{Craft, Plans, Side, View};
-use ludex_env::{Ask, Game, GameRef, Stream};
+use ludex_env::plan_game::{PlanEngine, PlanGame, Side, View};
+use ludex_env::{Game, GameRef, MoveRequest, Stream};
 use ludex_protocol::{Move, Refusal};
 use serde_json::Value;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{params, view};
-use crate::refusal::{does_not_play, refused};
+use crate::refusal::{bad_spec, does_not_play};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
+use crate::typed_access::{params, view};
 
 pub(crate) const BOTS: &[AgentEntry] = &[
     AgentEntry::new(
@@ -76,9 +76,13 @@ const ELEMENTAL_DUEL: [&str; 2] = [
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     match game.spec().game.as_str() {
-        tower_defense::Tables::ID => planner::<tower_defense::Tables>(spec, game, TOWER_DEFENSE),
-        battle_cards::Tables::ID => planner::<battle_cards::Tables>(spec, game, BATTLE_CARDS),
-        elemental_duel::Tables::ID => planner::<elemental_duel::Tables>(spec, game, ELEMENTAL_DUEL),
+        tower_defense::TowerDefenseEngine::ID => {
+            planner::<tower_defense::TowerDefenseEngine>(spec, game, TOWER_DEFENSE)
+        }
+        battle_cards::BattleCardsEngine::ID => planner::<battle_cards::BattleCardsEngine>(spec, game, BATTLE_CARDS),
+        elemental_duel::ElementalDuelEngine::ID => {
+            planner::<elemental_duel::ElementalDuelEngine>(spec, game, ELEMENTAL_DUEL)
+        }
         other => {
             let fits = "it plays tower_defense, battle_cards and elemental_duel";
             Err(does_not_play(spec.name(), other, "it is a bot of other games", fits))
@@ -86,8 +90,8 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }
 }
 
-fn planner<C: Craft>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) -> Result<Arc<dyn Agent>, Refusal> {
-    let game = Plans::<C>::new(params(game)?).map_err(|e| refused(e.to_string()))?;
+fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) -> Result<Arc<dyn Agent>, Refusal> {
+    let game = PlanGame::<C>::new(params(game)?).map_err(|e| bad_spec(e.to_string()))?;
     let way = match (spec.name(), spec.int("sims").unwrap_or(0)) {
         ("best_answer", sims) => Way::Draws(sims),
         ("hill_climber", sims) => Way::Climbs(sims),
@@ -103,7 +107,7 @@ fn planner<C: Craft>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) -> Resu
 }
 
 /// The plan of a document, if it violates nothing.
-fn legal<C: Craft>(game: &Plans<C>, side: Side, document: &Value) -> Option<C::Plan> {
+fn legal<C: PlanEngine>(game: &PlanGame<C>, side: Side, document: &Value) -> Option<C::Plan> {
     let reading = game.craft().read(side, game.budgets()[side], document);
     reading.plan.filter(|_| reading.violations.is_empty() && document.is_object())
 }
@@ -119,13 +123,13 @@ enum Way {
     Climbs(u64),
 }
 
-struct Planner<C: Craft> {
-    game: Plans<C>,
+struct Planner<C: PlanEngine> {
+    game: PlanGame<C>,
     sound: [C::Plan; 2],
     way: Way,
 }
 
-impl<C: Craft> Planner<C> {
+impl<C: PlanEngine> Planner<C> {
     /// What a plan is worth against another, the greater the better: first who wins, then by how much.
     fn worth(&self, side: Side, own: &C::Plan, other: &C::Plan) -> (bool, f64) {
         let plans = if side == 0 { [own, other] } else { [other, own] };
@@ -165,8 +169,8 @@ impl<C: Craft> Planner<C> {
     }
 }
 
-impl<C: Craft> Agent for Planner<C> {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+impl<C: PlanEngine> Agent for Planner<C> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let named = |side: &&str| seen.side.as_deref() == Some(*side);
         let side = C::SIDES.iter().position(named).unwrap_or(0);
@@ -176,7 +180,7 @@ impl<C: Craft> Agent for Planner<C> {
         let own = seen.strategy.get(C::SIDES[side]).and_then(|own| legal(&self.game, side, &own.strategy));
         let first = own.unwrap_or_else(|| self.sound[side].clone());
         let (plan, cut) = self.answer(side, first, &other, &mut ask.stream(), deadline);
-        let answer = Answer::new(Move::Document(self.game.craft().document(side, &plan)));
+        let answer = MoveReply::new(Move::Document(self.game.craft().document(side, &plan)));
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 }
@@ -188,16 +192,16 @@ mod tests {
     /// The fixed plans are legal at the usual budget.
     #[test]
     fn sound_plans_are_legal() {
-        fn check<C: Craft>(sound: [&str; 2]) {
-            let game = Plans::<C>::new(Default::default()).unwrap();
+        fn check<C: PlanEngine>(sound: [&str; 2]) {
+            let game = PlanGame::<C>::new(Default::default()).unwrap();
             for (side, plan) in sound.into_iter().enumerate() {
                 let document: Value = serde_json::from_str(plan).unwrap();
                 let reading = game.craft().read(side, game.budgets()[side], &document);
                 assert_eq!(reading.violations, Vec::<&str>::new(), "{document}");
             }
         }
-        check::<tower_defense::Tables>(TOWER_DEFENSE);
-        check::<battle_cards::Tables>(BATTLE_CARDS);
-        check::<elemental_duel::Tables>(ELEMENTAL_DUEL);
+        check::<tower_defense::TowerDefenseEngine>(TOWER_DEFENSE);
+        check::<battle_cards::BattleCardsEngine>(BATTLE_CARDS);
+        check::<elemental_duel::ElementalDuelEngine>(ELEMENTAL_DUEL);
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use super::deal::{Asked, Deal, Items, Reply, Sharing, dot, lists};
+use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, dot, lists};
 use super::{bargaining, negotiation};
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
@@ -131,12 +131,12 @@ struct Negotiator {
 }
 
 impl Agent for Negotiator {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let id = match self.table.read(ask)? {
-            Asked::Words(id) => id,
-            Asked::Deal(deal) => self.table.id(&self.reply(&deal)),
+            NegotiationTurn::Words(id) => id,
+            NegotiationTurn::Deal(deal) => self.table.id(&self.reply(&deal)),
         };
-        Ok(Answer::id(id))
+        Ok(MoveReply::id(id))
     }
 }
 

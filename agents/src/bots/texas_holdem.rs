@@ -7,21 +7,21 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use ludex_env::games::texas_holdem::View;
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
+use crate::typed_access::{plays_only, view};
 
-mod field;
+mod hand_equity;
 mod ranges;
 mod spot;
 #[cfg(test)]
 mod tests;
 
-use field::{Deck, Field};
+use hand_equity::{Deck, Field};
 use spot::{PokerTable, Spot};
 
 const GAME: &str = "texas_holdem";
@@ -51,7 +51,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 ];
 
 /// How a bot decides: from the spot, and whatever it draws from the turn's stream.
-type Decide = fn(&HoldemBot, &Spot, &Ask<'_>) -> Action;
+type Decide = fn(&HoldemBot, &Spot, &MoveRequest<'_>) -> Action;
 
 struct HoldemBot {
     table: PokerTable,
@@ -76,31 +76,31 @@ fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent
 }
 
 impl Agent for HoldemBot {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         if self.slips > 0.0 {
             let mut rng = ask.stream();
             if rng.unit() < self.slips {
-                return Ok(Answer::id(ask.legal.get(rng.below(ask.legal.len())).copied().unwrap_or_default()));
+                return Ok(MoveReply::id(ask.legal.get(rng.below(ask.legal.len())).copied().unwrap_or_default()));
             }
         }
         let seen: View = view(ask)?;
         let spot = Spot::of(&self.table, &seen.now, ask)
             .ok_or_else(|| AgentError::failed("a view of texas_holdem in which this seat is not to move"))?;
         let choice = (self.decide)(self, &spot, ask);
-        Ok(Answer::id(if ask.legal.binary_search(&choice).is_ok() { choice } else { spot.call }))
+        Ok(MoveReply::id(if ask.legal.binary_search(&choice).is_ok() { choice } else { spot.call }))
     }
 }
 
 impl HoldemBot {
     /// The equity of every hand against a random one before the board.
     fn preflop(&self) -> &[f64] {
-        self.preflop.get_or_init(|| field::preflop(&self.deck))
+        self.preflop.get_or_init(|| hand_equity::preflop(&self.deck))
     }
 }
 
 /// Folds the weaker half to a bet, raises with the best fifth, by the smallest raise there is.
-fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &Ask<'_>) -> Action {
-    let beaten = field::beaten(&bot.deck, &spot.hole, &spot.board);
+fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
+    let beaten = hand_equity::beaten(&bot.deck, &spot.hole, &spot.board);
     let alone = (0..spot.others.len()).fold(1.0, |all, _| all * beaten);
     match spot.raises.first() {
         Some(raise) if alone > 0.8 => raise.action,
@@ -114,8 +114,9 @@ const SAMPLES: u32 = 600;
 
 /// Calls when its share of the pot against random hands is worth the price. It raises more the further its share is above
 /// a fair one.
-fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
-    let equity = field::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
+fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
+    let equity =
+        hand_equity::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
     let fair = 1.0 / (1.0 + spot.others.len() as f64);
     // What is left beyond a fair share: heads-up 5/8 and 3/4 are a quarter and a half of it.
     let beyond = (equity - fair) / (1.0 - fair);
@@ -136,7 +137,7 @@ const WHIM: f64 = 0.03;
 
 /// Takes what promises most: nothing by a fold, the price and the share of the pot by a call, and by a raise also the pot
 /// when everybody folds.
-fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
+fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let mut rng = ask.stream();
     let preflop = bot.preflop();
     let field = Field::new(&bot.deck, &spot.hole, &spot.board, preflop, &mut rng);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::games::undercover::{Clue, Phase, STOCK_CLUES, View, category, stock_clue};
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec};
+use crate::typed_access::{plays_only, view};
 
 const GAME: &str = "undercover";
 
@@ -83,7 +83,7 @@ fn fit(clue: &Clue, fits: &[Action]) -> f64 {
 struct StockSpeaker;
 
 impl Agent for StockSpeaker {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let fits = fitting(seen.word.as_deref().unwrap_or_default());
         let good: Vec<Action> = match seen.phase {
@@ -93,7 +93,7 @@ impl Agent for StockSpeaker {
         let among = if good.is_empty() { ask.legal } else { &good };
         let choice = among.get(ask.stream().below(among.len().max(1)));
         choice
-            .map(|&a| Answer::id(a))
+            .map(|&a| MoveReply::id(a))
             .ok_or_else(|| AgentError::failed("stock_speaker: the list of legal actions is empty"))
     }
 }

@@ -16,8 +16,8 @@ mod log;
 #[cfg(test)]
 mod mahjong_tests;
 mod mcr_mahjong;
-mod memory;
 mod message;
+mod program_cache;
 #[cfg(test)]
 mod tests;
 mod texas_holdem;
@@ -29,13 +29,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::{Move, Refusal};
 
 use super::program::{self, Patience, last_words};
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::{AgentError, ErrorKind};
-use crate::process::{Allowance, Fault, Limits, Process, Program};
+use crate::process::{Allowance, Process, ProcessFault, ProcessLimits, Program};
 use crate::refusal::{bad_value, does_not_play};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
@@ -43,8 +43,8 @@ use codec::{Codec, Talk, Turn};
 use games::codec;
 use limits::Times;
 use log::Log;
-use memory::{Course, Memory};
-use message::{Form, KEEP, Reply};
+use message::{Form, KEEP, ProgramReply};
+use program_cache::{HistoryKey, ProgramCache};
 
 /// The most empty answers of a program that keeps running that are passed over.
 const BLANKS: usize = 8;
@@ -84,7 +84,8 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         other => return Err(bad_value("io", other, "json or simple")),
     };
     let program = program::read(spec)?;
-    let limits = Limits { memory: spec.int("memory").unwrap_or(256) << 20, output: 1 << 20, ..Limits::default() };
+    let limits =
+        ProcessLimits { memory: spec.int("memory").unwrap_or(256) << 20, output: 1 << 20, ..ProcessLimits::default() };
     let times = spec.number("cpu").map_or_else(|| Times::of(&program.argv), |s| Times::all(Duration::from_secs_f64(s)));
     let program = Program { limits, ..program };
     let log = spec.text("log").map(|path| Log::open(&path)).transpose()?;
@@ -100,17 +101,17 @@ struct Botzone {
     program: Program,
     times: Times,
     log: Option<Log>,
-    memory: Mutex<Memory>,
+    memory: Mutex<ProgramCache>,
 }
 
 impl Agent for Botzone {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let talk = (self.codec.talk)(ask)?;
-        let course = Course::before(ask.seat, &talk);
+        let course = HistoryKey::before(ask.seat, &talk);
         // The response to this request may have been given already, with an earlier turn.
         let known = talk.again.and_then(|_| self.memory.lock().answer(&course));
         if let Some(action) = known.and_then(|response| (self.codec.read)(ask, &response)) {
-            return Ok(Answer::id(action));
+            return Ok(MoveReply::id(action));
         }
         let answered = self.ask(&course, &talk, deadline);
         self.tell_owner(ask, &answered)?;
@@ -134,18 +135,18 @@ impl Agent for Botzone {
         }
         drop(memory);
         self.keep(after, program);
-        Ok(Answer::id(action))
+        Ok(MoveReply::id(action))
     }
 
     fn reproducible(&self) -> bool {
         false
     }
 
-    fn waits(&self) -> bool {
+    fn is_io_bound(&self) -> bool {
         true
     }
 
-    fn reads_past(&self) -> bool {
+    fn needs_history(&self) -> bool {
         true
     }
 
@@ -166,7 +167,7 @@ impl Agent for Botzone {
 /// Why a turn has no response.
 enum Failure {
     /// The program, or what it did.
-    Fault(Fault),
+    Fault(ProcessFault),
     /// The host's deadline came before the end of Botzone's time.
     Late,
     /// It answered in another form than it should.
@@ -188,12 +189,12 @@ impl Failure {
             Failure::Fault(fault) => fault,
         };
         let word = match fault {
-            Fault::NotStarted { .. } => None,
-            Fault::Cpu { .. } | Fault::Wall { .. } => Some("TLE"),
-            Fault::Memory { .. } => Some("MLE"),
-            Fault::Flood { .. } | Fault::Disk { .. } => Some("OLE"),
-            Fault::NotText => Some("NJ"),
-            Fault::Exited { .. } | Fault::Threads { .. } | Fault::Closed => Some("RE"),
+            ProcessFault::NotStarted { .. } => None,
+            ProcessFault::Cpu { .. } | ProcessFault::Wall { .. } => Some("TLE"),
+            ProcessFault::Memory { .. } => Some("MLE"),
+            ProcessFault::Flood { .. } | ProcessFault::Disk { .. } => Some("OLE"),
+            ProcessFault::NotText => Some("NJ"),
+            ProcessFault::Exited { .. } | ProcessFault::Threads { .. } | ProcessFault::Closed => Some("RE"),
         };
         (word, fault.to_string())
     }
@@ -201,7 +202,7 @@ impl Failure {
 
 /// A reply, the program itself if it keeps running, and the end of its standard error, where somebody wants it.
 struct Answered {
-    reply: Reply,
+    reply: ProgramReply,
     program: Option<Process>,
     errors: String,
 }
@@ -214,7 +215,7 @@ struct Failed {
 
 impl Botzone {
     /// Adds the turn to the owner's log.
-    fn tell_owner(&self, ask: &Ask<'_>, answered: &Result<Answered, Failed>) -> Result<(), AgentError> {
+    fn tell_owner(&self, ask: &MoveRequest<'_>, answered: &Result<Answered, Failed>) -> Result<(), AgentError> {
         let Some(log) = &self.log else { return Ok(()) };
         let told = match answered {
             Ok(Answered { reply, errors, .. }) => log.add(ask.seat, ask.turn, Ok(reply), errors),
@@ -224,7 +225,7 @@ impl Botzone {
     }
 
     /// The program's reply to the request of this turn.
-    fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
+    fn ask(&self, course: &HistoryKey, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
         let is_idle = |turn: &Turn| self.codec.idle.is_some_and(|idle| turn.response == idle);
         // A program that kept running has not heard of turns in which nothing was to be decided.
         let idle = talk.turns.iter().rev().take_while(|turn| is_idle(turn)).count();
@@ -234,7 +235,7 @@ impl Botzone {
             Time { cpu: own.cpu, patience: Patience::new(own.wall, deadline) }
         };
         let failed = |failure: Failure, mut program: Process| Failed { errors: program.errors(), failure };
-        let answered = |reply: Reply, mut program: Process, keeps_running: bool| {
+        let answered = |reply: ProgramReply, mut program: Process, keeps_running: bool| {
             let errors = self.log.as_ref().map(|_| program.errors()).unwrap_or_default();
             Answered { reply, program: keeps_running.then_some(program), errors }
         };
@@ -270,7 +271,7 @@ impl Botzone {
     }
 
     /// Keeps a program that runs for the turn after `course`.
-    fn keep(&self, course: Course, program: Option<Process>) {
+    fn keep(&self, course: HistoryKey, program: Option<Process>) {
         let Some(mut program) = program else { return };
         program.stop();
         let oldest = self.memory.lock().keep_program(course, program);
@@ -279,15 +280,15 @@ impl Botzone {
     }
 
     /// What becomes of a turn without a response.
-    fn failed(&self, failed: &Failed) -> Result<Answer, AgentError> {
+    fn failed(&self, failed: &Failed) -> Result<MoveReply, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
         let late = matches!(failed.failure, Failure::Late);
         if let (Some(action), Some(_), false) = (self.codec.fallback, word, late) {
-            return Ok(Answer::id(action).note("botzone", said));
+            return Ok(MoveReply::id(action).note("botzone", said));
         }
         let hint = match failed.failure {
-            Failure::Late | Failure::Fault(Fault::Wall { .. }) if !self.eof => {
+            Failure::Late | Failure::Fault(ProcessFault::Wall { .. }) if !self.eof => {
                 ". A program that reads to the end of its input needs eof=true"
             }
             _ => "",
@@ -300,22 +301,22 @@ impl Botzone {
     /// what Botzone plays instead.
     fn refused(
         &self,
-        ask: &Ask<'_>,
+        ask: &MoveRequest<'_>,
         response: &Value,
-        course: Course,
+        course: HistoryKey,
         talk: &Talk,
         program: Option<Process>,
-    ) -> Result<Answer, AgentError> {
+    ) -> Result<MoveReply, AgentError> {
         let said = format!("botzone answered {}", short(&response.to_string()));
         if let Some(action) = self.codec.fallback {
             // The match continues, and so does the program.
             self.keep(course.after(talk, action), program);
-            return Ok(Answer::id(action).note("botzone", format!("{said}, which is not legal")));
+            return Ok(MoveReply::id(action).note("botzone", format!("{said}, which is not legal")));
         }
         if ask.view().parse(ask.seat, ask.legal, &said).is_some() {
             return Err(AgentError::failed(format!("{said}, which is not a legal response")));
         }
-        Ok(Answer::new(Move::Text(said)))
+        Ok(MoveReply::new(Move::Text(said)))
     }
 }
 
@@ -332,13 +333,13 @@ impl Time {
         Allowance { cpu: self.cpu, ..self.patience.allowance() }
     }
 
-    fn failure(self, fault: Fault) -> Failure {
+    fn failure(self, fault: ProcessFault) -> Failure {
         if self.patience.is_late(&fault) { Failure::Late } else { Failure::Fault(fault) }
     }
 }
 
 /// The reply of a program that was just started, and whether it keeps running.
-fn first_reply(form: Form, program: &mut Process, time: Time) -> Result<(Reply, bool), Failure> {
+fn first_reply(form: Form, program: &mut Process, time: Time) -> Result<(ProgramReply, bool), Failure> {
     let (output, keeps_running) = program.until(KEEP, &time.allowance()).map_err(|fault| time.failure(fault))?;
     let reply = form.reply(&output).ok_or(Failure::Form(output))?;
     Ok((reply, keeps_running))
@@ -346,7 +347,7 @@ fn first_reply(form: Form, program: &mut Process, time: Time) -> Result<(Reply, 
 
 /// The reply of a program that kept running. Some programs print the line that says so each time, some do not. In JSON a
 /// reply is one line, so the line that says so is not waited for: it is skipped before the next reply.
-fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<Reply, Failure> {
+fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<ProgramReply, Failure> {
     let mut output = String::new();
     for _ in 0..BLANKS {
         let read = match form {
@@ -360,7 +361,7 @@ fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<Reply, F
     }
     let reply = form.reply(&output).ok_or(Failure::Form(output))?;
     // A program that keeps running keeps its data itself.
-    Ok(Reply { data: None, globaldata: None, ..reply })
+    Ok(ProgramReply { data: None, globaldata: None, ..reply })
 }
 
 /// At most 200 characters, on one line.

@@ -10,16 +10,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_env::games::go::View;
-use ludex_env::{Action, Ask, GameRef, Viewer};
+use ludex_env::{Action, GameRef, MoveRequest, Viewer};
 use ludex_protocol::Refusal;
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
+use crate::typed_access::{plays_only, view};
 
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("gtp", "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"", build)
@@ -67,7 +67,7 @@ struct Gtp {
 }
 
 impl Agent for Gtp {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let mut game = self.setup.clone();
         for (i, point) in seen.moves.iter().enumerate() {
@@ -83,10 +83,10 @@ impl Agent for Gtp {
         )?;
         let said = said.trim();
         if said.eq_ignore_ascii_case("resign") {
-            return Ok(Answer::resign());
+            return Ok(MoveReply::resign());
         }
         match ask.view().parse(ask.seat, ask.legal, said) {
-            Some(action) => Ok(Answer::id(action)),
+            Some(action) => Ok(MoveReply::id(action)),
             None => Err(AgentError::failed(self.refusal(ask, said))),
         }
     }
@@ -96,14 +96,14 @@ impl Agent for Gtp {
         false
     }
 
-    fn waits(&self) -> bool {
+    fn is_io_bound(&self) -> bool {
         true
     }
 }
 
 impl Gtp {
     /// Why `said` is not a legal move. Most engines know only the simple ko, so the reason is worth a sentence.
-    fn refusal(&self, ask: &Ask<'_>, said: &str) -> String {
+    fn refusal(&self, ask: &MoveRequest<'_>, said: &str) -> String {
         let seen = ask.view();
         let ids: Vec<Action> = (0..seen.spec().actions).collect();
         let meant = seen.parse(ask.seat, &ids, said);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ludex_protocol::Refusal;
 
 use crate::error::AgentError;
-use crate::process::{Allowance, Fault, Process, Program};
+use crate::process::{Allowance, Process, ProcessFault, Program};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 pub(super) const CMD: ArgDef = ArgDef::new("cmd", ArgKind::Text, "the command line").required();
@@ -60,8 +60,8 @@ impl Patience {
     }
 
     /// Whether the fault is that the host's deadline came.
-    pub fn is_late(self, fault: &Fault) -> bool {
-        self.deadline && matches!(fault, Fault::Wall { .. })
+    pub fn is_late(self, fault: &ProcessFault) -> bool {
+        self.deadline && matches!(fault, ProcessFault::Wall { .. })
     }
 
     /// The program's next line.
@@ -70,7 +70,7 @@ impl Patience {
     }
 
     /// A fault with the last lines that the program wrote to its standard error.
-    fn error(self, fault: &Fault, process: &mut Process) -> AgentError {
+    fn error(self, fault: &ProcessFault, process: &mut Process) -> AgentError {
         let last_words = last_words(&process.errors());
         if self.is_late(fault) {
             return AgentError::late(format!("the program gave no answer before the deadline{last_words}"));

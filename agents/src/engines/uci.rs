@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_env::games::chess::View;
-use ludex_env::{Ask, GameRef, Stream};
+use ludex_env::{GameRef, MoveRequest, Stream};
 use ludex_protocol::Refusal;
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
-use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
 use crate::refusal::unknown;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
+use crate::typed_access::{plays_only, view};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     "uci",
@@ -107,7 +107,7 @@ struct Uci {
 }
 
 impl Agent for Uci {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
         let mut position = format!("position fen {}", seen.start);
         if !seen.moves.is_empty() {
@@ -136,7 +136,7 @@ impl Agent for Uci {
                 "{name} wants to play {chosen:?} in {fen}, which is not a legal move"
             )));
         };
-        let mut answer = Answer::id(action).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
+        let mut answer = MoveReply::id(action).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
         if let Some(line) = found.lines.of(chosen) {
             let mates = MATE - line.score.abs() <= 1_000;
             answer = match (mates, line.score > 0) {
@@ -152,7 +152,7 @@ impl Agent for Uci {
         self.reproducible
     }
 
-    fn waits(&self) -> bool {
+    fn is_io_bound(&self) -> bool {
         true
     }
 }

@@ -13,7 +13,7 @@ use super::settings::{Api, Cached, Settings, thinking_budget};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Role {
+pub enum ChatRole {
     /// Instructions.
     System,
     /// The question.
@@ -22,34 +22,34 @@ pub enum Role {
     Assistant,
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for ChatRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
+            ChatRole::System => "system",
+            ChatRole::User => "user",
+            ChatRole::Assistant => "assistant",
         })
     }
 }
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct ChatMessage {
     /// Who says it.
-    pub role: Role,
+    pub role: ChatRole,
     /// What is said.
     pub content: String,
 }
 
-impl Message {
-    pub(super) fn new(role: Role, content: impl Into<String>) -> Self {
-        Message { role, content: content.into() }
+impl ChatMessage {
+    pub(super) fn new(role: ChatRole, content: impl Into<String>) -> Self {
+        ChatMessage { role, content: content.into() }
     }
 }
 
 /// What the model is to answer to.
 pub(super) struct Request<'a> {
-    pub(super) messages: &'a [Message],
+    pub(super) messages: &'a [ChatMessage],
     /// The schema of the answer, where it is to be JSON.
     pub(super) schema: Option<Value>,
     /// Data that only the stand-in for models reads.
@@ -60,7 +60,7 @@ pub(super) struct Request<'a> {
 }
 
 /// What the endpoint answered.
-pub(super) struct Reply {
+pub(super) struct ChatReply {
     pub(super) answer: String,
     /// Why it ended, in OpenAI's words: `stop`, `length`, `content_filter`.
     pub(super) finish: Option<String>,
@@ -129,7 +129,7 @@ impl Api {
     ///
     /// # Errors
     /// What is missing in it.
-    pub(super) fn read(self, body: &Value) -> Result<Reply, String> {
+    pub(super) fn read(self, body: &Value) -> Result<ChatReply, String> {
         match self {
             Api::OpenAi => read_openai(body),
             Api::Anthropic => read_anthropic(body),
@@ -164,7 +164,8 @@ fn openai(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
 
 fn anthropic(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
     let budget = settings.effort.as_deref().and_then(thinking_budget);
-    let (system, said): (Vec<&Message>, Vec<&Message>) = request.messages.iter().partition(|m| m.role == Role::System);
+    let (system, said): (Vec<&ChatMessage>, Vec<&ChatMessage>) =
+        request.messages.iter().partition(|m| m.role == ChatRole::System);
     let mut body = Map::new();
     body.insert("model".into(), settings.model.as_str().into());
     let most = settings.max_tokens.unwrap_or(MAX_TOKENS + budget.unwrap_or(0));
@@ -192,7 +193,7 @@ fn anthropic(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
     body
 }
 
-fn read_openai(body: &Value) -> Result<Reply, String> {
+fn read_openai(body: &Value) -> Result<ChatReply, String> {
     let choice = body["choices"].get(0).ok_or("it has no choices")?;
     let message = choice.get("message").filter(|m| m.is_object()).ok_or("its first choice has no message")?;
     let answer = match &message["content"] {
@@ -210,7 +211,7 @@ fn read_openai(body: &Value) -> Result<Reply, String> {
     let usage = &body["usage"];
     // DeepSeek, vLLM and Qwen write `reasoning_content`, OpenRouter and newer vLLM `reasoning`.
     let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message[*name].as_str());
-    Ok(Reply {
+    Ok(ChatReply {
         answer,
         finish,
         tokens: both(&usage["prompt_tokens"], &usage["completion_tokens"]),
@@ -226,7 +227,7 @@ fn read_openai(body: &Value) -> Result<Reply, String> {
     })
 }
 
-fn read_anthropic(body: &Value) -> Result<Reply, String> {
+fn read_anthropic(body: &Value) -> Result<ChatReply, String> {
     let blocks = body["content"].as_array().ok_or("it has no content")?;
     let tool = blocks.iter().find(|b| b["type"] == "tool_use").map(|b| b["input"].to_string());
     let text: String = blocks.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str()).collect();
@@ -249,7 +250,7 @@ fn read_anthropic(body: &Value) -> Result<Reply, String> {
         .map(|[read, written]| [read.saturating_add(cached), written]);
     let reasoning = Some(thought).filter(|text| !text.trim().is_empty());
     // Anthropic counts thoughts among the tokens written and does not tell how many they are.
-    Ok(Reply { answer: tool.unwrap_or(text), finish, tokens, cache, reasoning, reasoning_tokens: None })
+    Ok(ChatReply { answer: tool.unwrap_or(text), finish, tokens, cache, reasoning, reasoning_tokens: None })
 }
 
 fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
@@ -271,9 +272,10 @@ mod tests {
 
     #[test]
     fn what_prompts_have_in_common_is_marked_for_the_cache() {
-        let said = [(Role::System, "rules"), (Role::User, "one"), (Role::Assistant, "a"), (Role::User, "two")];
-        let messages = said.map(|(role, text)| Message::new(role, text));
-        let body = |args: &str, messages: &[Message]| {
+        let said =
+            [(ChatRole::System, "rules"), (ChatRole::User, "one"), (ChatRole::Assistant, "a"), (ChatRole::User, "two")];
+        let messages = said.map(|(role, text)| ChatMessage::new(role, text));
+        let body = |args: &str, messages: &[ChatMessage]| {
             let request = Request { messages, schema: None, metadata: None, seed: None, origin: None };
             let settings = settings(args);
             settings.api.body(&settings, &request)

@@ -4,10 +4,10 @@
 //! of its own. Who asks waits for the answer to its own question.
 
 mod anthropic;
-mod gatherer;
+mod batch_api;
+mod batch_log;
+mod collector;
 mod openai;
-mod shelf;
-mod wire;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use std::time::{Duration, Instant};
 use ludex_env::Shelf;
 use sha2::{Digest as _, Sha256};
 
-use self::gatherer::Gatherer;
-use super::http::Answered;
+use self::collector::BatchCollector;
+use super::http::HttpResponse;
 use super::settings::{Api, Batching, Settings};
 
 /// Where questions for each gatherer go.
-type Gatherers = HashMap<Terms, mpsc::Sender<Asked>>;
+type Gatherers = HashMap<Terms, mpsc::Sender<QueuedItem>>;
 
 static GATHERERS: LazyLock<Mutex<Gatherers>> = LazyLock::new(Mutex::default);
 
@@ -52,7 +52,7 @@ impl Origin {
 
 /// A question's name in a batch, and where that batch is remembered.
 #[derive(Clone)]
-pub(super) struct Question {
+pub(super) struct BatchItem {
     /// The first 16 bytes of SHA-256 over its origin and its body, in hex.
     id: String,
     folder: Option<PathBuf>,
@@ -60,9 +60,9 @@ pub(super) struct Question {
 
 /// What becomes of a question.
 #[derive(Clone, Debug)]
-pub(super) enum Word {
+pub(super) enum ItemResult {
     /// What a call of its own would have been answered.
-    Answer(Answered),
+    Answer(HttpResponse),
     /// It may be asked again; after the given time, if the provider names one.
     Later(String, Option<Duration>),
     Never(String),
@@ -71,17 +71,17 @@ pub(super) enum Word {
 }
 
 /// A question on its way.
-struct Asked {
-    question: Question,
+struct QueuedItem {
+    question: BatchItem,
     body: String,
     /// When it came.
     at: Instant,
-    answer: mpsc::Sender<Word>,
+    answer: mpsc::Sender<ItemResult>,
 }
 
-impl Asked {
+impl QueuedItem {
     /// Tells it to who asked, who may have left.
-    fn tell(&self, word: Word) {
+    fn tell(&self, word: ItemResult) {
         let _ = self.answer.send(word);
     }
 }
@@ -98,12 +98,12 @@ struct Terms {
 }
 
 /// The way to the gatherer of an endpoint.
-pub(super) struct Batches {
+pub(super) struct BatchClient {
     terms: Terms,
     key: Option<String>,
 }
 
-impl Batches {
+impl BatchClient {
     pub(super) fn new(settings: &Settings, batching: Batching, key: Option<String>) -> Self {
         let terms = Terms {
             api: settings.api,
@@ -113,44 +113,44 @@ impl Batches {
             timeout: settings.timeout,
             batching,
         };
-        Batches { terms, key }
+        BatchClient { terms, key }
     }
 
     /// The question with this body.
-    pub(super) fn question(&self, origin: &Origin, body: &str) -> Question {
+    pub(super) fn question(&self, origin: &Origin, body: &str) -> BatchItem {
         let mut sum = Sha256::new();
         sum.update(&origin.name);
         sum.update([0]);
         sum.update(body);
-        Question { id: hex::encode(&sum.finalize()[..16]), folder: origin.folder.clone() }
+        BatchItem { id: hex::encode(&sum.finalize()[..16]), folder: origin.folder.clone() }
     }
 
     /// Waits for the answer to a question.
-    pub(super) fn ask(&self, question: &Question, body: &str, deadline: Option<Instant>) -> Word {
+    pub(super) fn ask(&self, question: &BatchItem, body: &str, deadline: Option<Instant>) -> ItemResult {
         let (answer, told) = mpsc::channel();
-        let asked = Asked { question: question.clone(), body: body.to_owned(), at: Instant::now(), answer };
-        let ended = || Word::Never("the thread that gathers questions has ended".to_owned());
+        let asked = QueuedItem { question: question.clone(), body: body.to_owned(), at: Instant::now(), answer };
+        let ended = || ItemResult::Never("the thread that gathers questions has ended".to_owned());
         match self.gatherer() {
             Ok(gatherer) if gatherer.send(asked).is_ok() => {}
             Ok(_) => return ended(),
-            Err(e) => return Word::Never(format!("the thread for batches could not be started: {e}")),
+            Err(e) => return ItemResult::Never(format!("the thread for batches could not be started: {e}")),
         }
         let Some(deadline) = deadline else { return told.recv().unwrap_or_else(|_| ended()) };
         match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(word) => word,
-            Err(mpsc::RecvTimeoutError::Timeout) => Word::Late,
+            Err(mpsc::RecvTimeoutError::Timeout) => ItemResult::Late,
             Err(mpsc::RecvTimeoutError::Disconnected) => ended(),
         }
     }
 
     /// The gatherer, which begins with the first question.
-    fn gatherer(&self) -> std::io::Result<mpsc::Sender<Asked>> {
+    fn gatherer(&self) -> std::io::Result<mpsc::Sender<QueuedItem>> {
         let mut all = GATHERERS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.get(&self.terms) {
             return Ok(known.clone());
         }
         let (questions, queue) = mpsc::channel();
-        let gatherer = Gatherer::new(self.terms.clone(), self.key.clone(), queue);
+        let gatherer = BatchCollector::new(self.terms.clone(), self.key.clone(), queue);
         std::thread::Builder::new().name("batches".into()).spawn(move || gatherer.run())?;
         all.insert(self.terms.clone(), questions.clone());
         Ok(questions)

@@ -2,20 +2,20 @@
 
 use std::time::Instant;
 
-use ludex_env::erased::DynView;
-use ludex_env::history::canonical;
-use ludex_env::{Ask, Journal, Stream};
+use ludex_env::dyn_state::DynView;
+use ludex_env::recording::canonical;
+use ludex_env::{Journal, MoveRequest, Stream};
 use ludex_protocol::record::Tokens;
 use minijinja::context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::answer::{self, Reading};
-use super::api::{CUT, Message, REFUSED, Request, Role, estimate};
+use super::api::{CUT, ChatMessage, ChatRole, REFUSED, Request, estimate};
 use super::batch::Origin;
 use super::endpoint::{Failure, Sent};
 use super::model::Llm;
+use super::parse_answer::{self, ParsedAnswer};
 use super::position;
 use super::prompts::{Task, Wants};
 use super::settings::{Cached, Format};
@@ -31,7 +31,7 @@ pub struct Call {
     /// The model asked.
     pub model: String,
     /// What was said to it.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// What it answered; JSON text where a tool was called.
     pub answer: String,
     /// What the model thought before it answered: what its endpoint tells, else what stands in `<think>` in the answer.
@@ -70,22 +70,22 @@ pub struct Call {
 
 impl Call {
     /// All messages of one role, with an empty line between them.
-    pub fn said(&self, role: Role) -> String {
+    pub fn messages_of(&self, role: ChatRole) -> String {
         let of_role = self.messages.iter().filter(|m| m.role == role);
         of_role.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
     }
 }
 
 /// An answer with a move in it, or without.
-pub(super) struct Said {
+pub(super) struct ParsedCall {
     pub(super) call: Call,
-    pub(super) reading: Reading,
+    pub(super) reading: ParsedAnswer,
 }
 
 /// One attempt at a move.
-pub(super) struct Asking<'a> {
+pub(super) struct MoveAttempt<'a> {
     pub(super) llm: &'a Llm,
-    ask: &'a Ask<'a>,
+    ask: &'a MoveRequest<'a>,
     view: &'a dyn DynView,
     deadline: Option<Instant>,
     rng: Stream,
@@ -99,11 +99,16 @@ pub(super) struct Asking<'a> {
     sum: Sha256,
 }
 
-impl<'a> Asking<'a> {
-    pub(super) fn new(llm: &'a Llm, ask: &'a Ask<'a>, view: &'a dyn DynView, deadline: Option<Instant>) -> Self {
+impl<'a> MoveAttempt<'a> {
+    pub(super) fn new(
+        llm: &'a Llm,
+        ask: &'a MoveRequest<'a>,
+        view: &'a dyn DynView,
+        deadline: Option<Instant>,
+    ) -> Self {
         let rng = ask.stream();
         let sum = Sha256::new();
-        Asking { llm, ask, view, deadline, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0), sum }
+        MoveAttempt { llm, ask, view, deadline, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0), sum }
     }
 
     /// The digest of all calls so far: the first 16 bytes of SHA-256 over their canonical JSON, in hex.
@@ -112,13 +117,13 @@ impl<'a> Asking<'a> {
     }
 
     /// A call that asks for a move.
-    pub(super) fn mv(&mut self, purpose: &str, task: &Task) -> Result<Said, AgentError> {
+    pub(super) fn mv(&mut self, purpose: &str, task: &Task) -> Result<ParsedCall, AgentError> {
         let (ask, view) = (self.ask, self.view);
         let (call, reading) = self.judged(purpose, task, |call| {
-            let reading = answer::read(ask, view, &call.answer, call.finish.as_deref());
+            let reading = parse_answer::read(ask, view, &call.answer, call.finish.as_deref());
             (reading.verdict, reading.read.clone(), reading)
         })?;
-        Ok(Said { call, reading })
+        Ok(ParsedCall { call, reading })
     }
 
     /// A call that asks for words.
@@ -147,7 +152,7 @@ impl<'a> Asking<'a> {
                     more: context! { kind, candidates => candidates.to_vec() },
                 };
                 let (_, chosen) = self.judged("vote", &task, |call| {
-                    let chosen = answer::vote(&call.answer, candidates.len());
+                    let chosen = parse_answer::vote(&call.answer, candidates.len());
                     (if chosen.is_some() { "ok" } else { "unparsed" }, chosen.map(|n| n.to_string()), chosen)
                 })?;
                 if let Some(n) = chosen {
@@ -162,7 +167,7 @@ impl<'a> Asking<'a> {
     pub(super) fn emotion(&mut self, answer: &str) -> Result<Option<char>, AgentError> {
         let task = Task { template: "emotion.j2", wants: Wants::Words, more: context! { answer } };
         let (_, letter) = self.judged("emotion", &task, |call| {
-            let letter = answer::emotion(&call.answer);
+            let letter = parse_answer::emotion(&call.answer);
             (if letter.is_some() { "ok" } else { "unparsed" }, letter.map(String::from), letter)
         })?;
         Ok(letter)
@@ -295,7 +300,7 @@ impl Llm {
     }
 
     /// A call as it is kept, before its verdict is known.
-    pub(super) fn entry(&self, purpose: &str, messages: Vec<Message>, sent: Sent) -> Call {
+    pub(super) fn entry(&self, purpose: &str, messages: Vec<ChatMessage>, sent: Sent) -> Call {
         let settings = &self.endpoint.settings;
         let Sent { reply, ms, retries } = sent;
         let counted = || {
@@ -303,7 +308,7 @@ impl Llm {
             [estimate(said), estimate(reply.answer.chars().count())]
         };
         let [input, out] = reply.tokens.unwrap_or_else(counted);
-        let reasoning = reply.reasoning.or_else(|| answer::thoughts(&reply.answer).map(str::to_owned));
+        let reasoning = reply.reasoning.or_else(|| parse_answer::thoughts(&reply.answer).map(str::to_owned));
         Call {
             purpose: purpose.to_owned(),
             model: settings.model.clone(),

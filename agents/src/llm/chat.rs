@@ -1,15 +1,15 @@
 //! One conversation over a match: what was asked and answered before a question, from the calls that the journal keeps.
 
-use ludex_env::{Ask, Journal};
+use ludex_env::{Journal, MoveRequest};
 use serde::Deserialize;
 
-use super::api::{Message, Role};
+use super::api::{ChatMessage, ChatRole};
 
 /// The questions of this match before `ask` with their answers, the oldest first, at most `most` of them.
 ///
 /// Each kept call holds its own conversation, so the last one tells all before it. Nothing is in memory: a match that is played
 /// again from its calls has the same conversation. Without a journal the conversation begins anew with each question.
-pub(super) fn before(ask: &Ask<'_>, most: usize) -> Vec<Message> {
+pub(super) fn before(ask: &MoveRequest<'_>, most: usize) -> Vec<ChatMessage> {
     let Some(journal) = ask.journal() else { return Vec::new() };
     let turns = (0..=ask.turn).rev();
     let of_turn = |turn: u32| {
@@ -17,10 +17,10 @@ pub(super) fn before(ask: &Ask<'_>, most: usize) -> Vec<Message> {
         last_of(journal, turn, attempts)
     };
     let Some(call) = turns.into_iter().find_map(of_turn) else { return Vec::new() };
-    let mut all: Vec<Message> = call.messages.into_iter().filter(|m| m.role != Role::System).collect();
+    let mut all: Vec<ChatMessage> = call.messages.into_iter().filter(|m| m.role != ChatRole::System).collect();
     // An endpoint does not take an empty message.
     let said = if call.answer.trim().is_empty() { "(no answer)".to_owned() } else { call.answer };
-    all.push(Message::new(Role::Assistant, said));
+    all.push(ChatMessage::new(ChatRole::Assistant, said));
     all.drain(..all.len().saturating_sub(2 * most));
     all
 }
@@ -28,7 +28,7 @@ pub(super) fn before(ask: &Ask<'_>, most: usize) -> Vec<Message> {
 /// What is needed of a kept call.
 #[derive(Deserialize)]
 struct Said {
-    messages: Vec<Message>,
+    messages: Vec<ChatMessage>,
     answer: String,
 }
 

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use ludex_env::Stream;
 use ludex_protocol::Refusal;
 
-use super::api::{Reply, Request};
-use super::batch::{Batches, Word};
-use super::gate::Gate;
-use super::http::{Answered, Lost, ONE, Outgoing, excerpt};
+use super::api::{ChatReply, Request};
+use super::batch::{BatchClient, ItemResult};
+use super::http::{HttpError, HttpResponse, ONE, Outgoing, excerpt};
+use super::limiter::EndpointLimiter;
 use super::settings::{Format, Settings};
 use crate::error::AgentError;
 
@@ -33,11 +33,11 @@ const TOO_LONG: &[&str] = &[
 /// An endpoint that is ready to be called.
 pub(super) struct Endpoint {
     pub(super) settings: Settings,
-    pub(super) gate: Arc<Gate>,
+    pub(super) gate: Arc<EndpointLimiter>,
     url: String,
     key: Option<String>,
     /// Where questions are gathered, if they are.
-    pub(super) batches: Option<Batches>,
+    pub(super) batches: Option<BatchClient>,
     /// Whether it is never called: kept calls take the place of new ones.
     pub(super) offline: bool,
     /// Whether kept calls must ask what would be asked now.
@@ -46,7 +46,7 @@ pub(super) struct Endpoint {
 
 /// An answer, and what it took.
 pub(super) struct Sent {
-    pub(super) reply: Reply,
+    pub(super) reply: ChatReply,
     /// How long the call took that was answered.
     pub(super) ms: u64,
     /// Calls before it that failed.
@@ -64,7 +64,7 @@ pub(super) enum Failure {
 
 /// What a single call came to.
 enum Outcome {
-    Answered(Reply),
+    Answered(ChatReply),
     /// A later call may succeed; after the given time, if the endpoint names one.
     Later(String, Option<Duration>),
     Never(String),
@@ -84,15 +84,15 @@ impl Endpoint {
     /// The key is missing.
     pub(super) fn new(settings: Settings) -> Result<Self, Refusal> {
         let key = settings.key()?;
-        let gate = Gate::of(&settings.base_url, &settings.model);
+        let gate = EndpointLimiter::of(&settings.base_url, &settings.model);
         let url = settings.api.url(&settings.base_url);
-        let batches = settings.batch.map(|batching| Batches::new(&settings, batching, key.clone()));
+        let batches = settings.batch.map(|batching| BatchClient::new(&settings, batching, key.clone()));
         Ok(Endpoint { settings, gate, url, key, batches, offline: false, compares: true })
     }
 
     /// An endpoint that is never called, and so needs no key.
     pub(super) fn offline(settings: Settings, compares: bool) -> Self {
-        let gate = Gate::of(&settings.base_url, &settings.model);
+        let gate = EndpointLimiter::of(&settings.base_url, &settings.model);
         Endpoint { gate, url: String::new(), key: None, batches: None, offline: true, compares, settings }
     }
 
@@ -163,28 +163,28 @@ impl Endpoint {
         let call = Outgoing { url: &self.url, headers: &headers, body: Some(body.as_bytes()), limit, most: ONE };
         match call.send() {
             Ok(answered) => self.judge(&answered, schema),
-            Err(Lost::Slow) if left.is_some_and(|left| left <= limit) => Outcome::Late,
-            Err(Lost::Slow) => {
+            Err(HttpError::Slow) if left.is_some_and(|left| left <= limit) => Outcome::Late,
+            Err(HttpError::Slow) => {
                 Outcome::Later(format!("it did not answer within {} s (timeout)", limit.as_secs_f64()), None)
             }
-            Err(Lost::Later(why)) => Outcome::Later(why, None),
-            Err(Lost::Never(why)) => Outcome::Never(why),
+            Err(HttpError::Later(why)) => Outcome::Later(why, None),
+            Err(HttpError::Never(why)) => Outcome::Never(why),
         }
     }
 
     /// What the word of a batch means.
-    fn hear(&self, word: Word, schema: bool) -> Outcome {
+    fn hear(&self, word: ItemResult, schema: bool) -> Outcome {
         match word {
-            Word::Answer(answered) => self.judge(&answered, schema),
-            Word::Later(why, wait) => Outcome::Later(why, wait),
-            Word::Never(why) => Outcome::Never(why),
-            Word::Late => Outcome::Late,
+            ItemResult::Answer(answered) => self.judge(&answered, schema),
+            ItemResult::Later(why, wait) => Outcome::Later(why, wait),
+            ItemResult::Never(why) => Outcome::Never(why),
+            ItemResult::Late => Outcome::Late,
         }
     }
 
     /// What an answer of the endpoint means.
-    fn judge(&self, answered: &Answered, schema: bool) -> Outcome {
-        let Answered { status, wait, to, text } = answered;
+    fn judge(&self, answered: &HttpResponse, schema: bool) -> Outcome {
+        let HttpResponse { status, wait, to, text } = answered;
         let said = excerpt(text, self.key.as_deref());
         let lower = text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|w| lower.contains(w));

@@ -1,8 +1,8 @@
 //! What a move will cost, before a model is asked: prompts are rendered as they would be sent, answers are guessed.
 
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 
-use super::api::{Message, Role, estimate};
+use super::api::{ChatMessage, ChatRole, estimate};
 use super::model::{read, typical_out_tokens};
 use super::prompting;
 use super::prompts::{Prompts, Wants};
@@ -36,18 +36,23 @@ const KEPT_FROM: f64 = 1024.0;
 ///
 /// # Errors
 /// A spec of another agent, or one that does not fit the game.
-pub fn forecast(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>, answer: Option<f64>) -> Result<Forecast, AgentError> {
+pub fn forecast(
+    spec: &AgentSpec,
+    game: &GameRef,
+    ask: &MoveRequest<'_>,
+    answer: Option<f64>,
+) -> Result<Forecast, AgentError> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
     let task = prompting::first(&settings.wording);
     let schema = settings.format != Format::Text && task.wants != Wants::Words;
     let messages = prompts.messages(ask, &*ask.view(), &task, schema)?;
-    let length = |of: &dyn Fn(&&Message) -> bool| {
+    let length = |of: &dyn Fn(&&ChatMessage) -> bool| {
         estimate(messages.iter().filter(of).map(|m| m.content.chars().count()).sum()) as f64
     };
     // A conversation shows its earlier questions again. They are about as long as this one.
     let earlier = settings.wording.memory.map_or(0.0, |most| most.min(ask.turn as usize) as f64);
-    let question = length(&|_| true) + earlier * length(&|m| m.role == Role::User);
+    let question = length(&|_| true) + earlier * length(&|m| m.role == ChatRole::User);
     let answer = answer.map_or_else(|| typical_out_tokens(spec), Ok)?;
     let calls = settings.calls() as f64;
     // How many earlier answers the calls of a move show, all together.
@@ -63,7 +68,7 @@ pub fn forecast(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>, answer: Option<
     };
     let (tokens_in, tokens_out) = (calls * question + shown * answer, calls * answer);
     // What a question has in common with the one before it: the system message, and a conversation so far.
-    let common = length(&|m| m.role == Role::System)
+    let common = length(&|m| m.role == ChatRole::System)
         + (question - length(&|_| true))
         + if earlier > 0.0 { shown * answer } else { 0.0 };
     let counts = settings.price.is_some_and(|price| price.cached != price.input);

@@ -26,7 +26,7 @@ const EXCERPT: usize = 300;
 
 /// What an endpoint answered.
 #[derive(Clone, Debug)]
-pub(super) struct Answered {
+pub(super) struct HttpResponse {
     pub(super) status: u16,
     /// How long it asks to wait.
     pub(super) wait: Option<Duration>,
@@ -35,10 +35,10 @@ pub(super) struct Answered {
     pub(super) text: String,
 }
 
-impl Answered {
+impl HttpResponse {
     /// A status and a text that did not come by themselves.
     pub(super) fn new(status: u16, text: String) -> Self {
-        Answered { status, wait: None, to: None, text: mended(text) }
+        HttpResponse { status, wait: None, to: None, text: mended(text) }
     }
 
     pub(super) fn is_ok(&self) -> bool {
@@ -48,7 +48,7 @@ impl Answered {
 
 /// How a call failed.
 #[derive(Clone, Debug)]
-pub(super) enum Lost {
+pub(super) enum HttpError {
     /// It took longer than it may.
     Slow,
     /// A later call may succeed.
@@ -70,14 +70,14 @@ pub(super) struct Outgoing<'a> {
 
 impl Outgoing<'_> {
     /// Makes the call.
-    pub(super) fn send(self) -> Result<Answered, Lost> {
+    pub(super) fn send(self) -> Result<HttpResponse, HttpError> {
         let answered = match self.body {
             Some(body) => self.prepared(CLIENT.post(self.url)).send(body),
             None => self.prepared(CLIENT.get(self.url)).call(),
         };
         let read = answered.and_then(|mut response| {
             let text = response.body_mut().with_config().limit(self.most).read_to_string()?;
-            Ok(Answered {
+            Ok(HttpResponse {
                 status: response.status().as_u16(),
                 wait: wait_asked(&response),
                 to: response.headers().get("location").and_then(|to| to.to_str().ok()).map(str::to_owned),
@@ -85,17 +85,17 @@ impl Outgoing<'_> {
             })
         });
         read.map_err(|e| match e {
-            ureq::Error::Timeout(Timeout::Global) => Lost::Slow,
+            ureq::Error::Timeout(Timeout::Global) => HttpError::Slow,
             ureq::Error::Timeout(_) => {
-                Lost::Later(format!("it did not answer within {} s (timeout)", self.limit.as_secs_f64()))
+                HttpError::Later(format!("it did not answer within {} s (timeout)", self.limit.as_secs_f64()))
             }
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
-                Lost::Never(format!("it cannot be called: {e}"))
+                HttpError::Never(format!("it cannot be called: {e}"))
             }
             ureq::Error::BodyExceedsLimit(most) => {
-                Lost::Never(format!("its answer is longer than {most} bytes; is it a model's endpoint?"))
+                HttpError::Never(format!("its answer is longer than {most} bytes; is it a model's endpoint?"))
             }
-            e => Lost::Later(format!("it cannot be reached: {e}; is it running, and is base_url right?")),
+            e => HttpError::Later(format!("it cannot be reached: {e}; is it running, and is base_url right?")),
         })
     }
 

@@ -6,7 +6,7 @@ use ludex_protocol::Refusal;
 use super::endpoint::Endpoint;
 use super::prompts::Prompts;
 use super::settings::{Api, Method, Settings};
-use crate::refusal::refused;
+use crate::refusal::bad_spec;
 use crate::spec::AgentSpec;
 
 /// The name that specs of language models begin with.
@@ -37,7 +37,7 @@ impl Llm {
 /// Another agent, or arguments that do not go together.
 pub(super) fn read(spec: &AgentSpec) -> Result<Settings, Refusal> {
     if spec.name() != NAME {
-        return Err(refused(format!("{spec} is not a language model: such a spec begins with llm")));
+        return Err(bad_spec(format!("{spec} is not a language model: such a spec begins with llm")));
     }
     Settings::read(spec)
 }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ludex_env::erased::DynView;
-use ludex_env::{Action, Ask, DynState, GameRef, Mover, Past, Turn, Viewer};
+use ludex_env::dyn_state::DynView;
+use ludex_env::{Action, DynState, GameRef, MoveRequest, Mover, ObservedMove, ToMove, Viewer};
 use ludex_protocol::spec::Dynamics;
 use serde_json::Value;
 
@@ -64,11 +64,11 @@ pub(super) struct Listed {
 }
 
 /// Whether several seats move now, this one among them.
-pub(super) fn at_once(ask: &Ask<'_>, view: &dyn DynView) -> bool {
+pub(super) fn at_once(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool {
     match view.spec().dynamics {
         Dynamics::Simultaneous => true,
         Dynamics::Sequential => false,
-        _ => matches!(view.world(&mut ask.stream()).turn(), Turn::Together(seats) if seats.iter().count() > 1),
+        _ => matches!(view.world(&mut ask.stream()).turn(), ToMove::Simultaneous(seats) if seats.iter().count() > 1),
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) fn at_once(ask: &Ask<'_>, view: &dyn DynView) -> bool {
 ///
 /// Many moves that differ in numbers alone are one line. Moves with an explanation have a line each. All others stand
 /// together, on one line; on a line each if they are few and have commas in them, or have both commas and semicolons.
-pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> Listed {
+pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> Listed {
     // OpenSpiel writes a comma before an utterance, where it goes on the line of a proposal.
     let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
     let texts: Vec<String> = ask.legal.iter().map(name).collect();
@@ -234,7 +234,7 @@ fn range<'t>(rows: &[Vec<&'t str>], place: usize) -> Option<Vec<&'t str>> {
 }
 
 /// The schema that a document of this turn must fit; `None` where no documents are heard.
-pub(super) fn schema(ask: &Ask<'_>, view: &dyn DynView) -> Option<Value> {
+pub(super) fn schema(ask: &MoveRequest<'_>, view: &dyn DynView) -> Option<Value> {
     let proposals = view.spec().proposals.as_ref()?;
     let world = view.world(&mut ask.stream());
     proposals.get(world.schema(ask.seat)?).cloned()
@@ -244,15 +244,15 @@ pub(super) fn schema(ask: &Ask<'_>, view: &dyn DynView) -> Option<Value> {
 ///
 /// What an action is called can depend on the position, so the episode is played again where the seat knows all of it;
 /// where it does not, the moves are named as they would be now, and hidden ones and outcomes are left out.
-pub(super) fn history(game: &GameRef, ask: &Ask<'_>, view: &dyn DynView, most: usize) -> Vec<String> {
+pub(super) fn history(game: &GameRef, ask: &MoveRequest<'_>, view: &dyn DynView, most: usize) -> Vec<String> {
     let past = ask.past().unwrap_or_default();
     let mut lines = replayed(game, past).unwrap_or_else(|| named(past, view));
     lines.drain(..lines.len().saturating_sub(most));
     lines
 }
 
-fn named(past: &[Past], view: &dyn DynView) -> Vec<String> {
-    let line = |p: &Past| match (p.by, p.action) {
+fn named(past: &[ObservedMove], view: &dyn DynView) -> Vec<String> {
+    let line = |p: &ObservedMove| match (p.by, p.action) {
         (Mover::Seat(seat), Some(a)) => Some(format!("{}: {}", seat_name(view, seat), view.action_text(seat, a))),
         // What was said, in one line. Some games begin with the seat's name; what follows it are the seat's own words.
         (Mover::Seat(seat), None) if !p.text.is_empty() => {
@@ -266,7 +266,7 @@ fn named(past: &[Past], view: &dyn DynView) -> Vec<String> {
     past.iter().filter_map(line).collect()
 }
 
-fn replayed(game: &GameRef, past: &[Past]) -> Option<Vec<String>> {
+fn replayed(game: &GameRef, past: &[ObservedMove]) -> Option<Vec<String>> {
     let mut state = game.start();
     let mut lines = Vec::new();
     let mut joint: Vec<Option<Action>> = vec![None; game.spec().players as usize];
@@ -287,8 +287,8 @@ fn replayed(game: &GameRef, past: &[Past]) -> Option<Vec<String>> {
 /// Plays a move; the moves of seats that act together wait in `joint` until all are there.
 fn step(state: &mut dyn DynState, by: Mover, a: Action, joint: &mut [Option<Action>]) -> Option<()> {
     match (state.turn(), by) {
-        (Turn::Chance, Mover::Chance) => state.play_chance(a).ok(),
-        (Turn::Together(seats), Mover::Seat(seat)) => {
+        (ToMove::Chance, Mover::Chance) => state.play_chance(a).ok(),
+        (ToMove::Simultaneous(seats), Mover::Seat(seat)) => {
             joint[seat] = Some(a);
             if seats.iter().all(|s| joint[s].is_some()) {
                 state.play_together(joint).ok()?;
@@ -296,7 +296,7 @@ fn step(state: &mut dyn DynState, by: Mover, a: Action, joint: &mut [Option<Acti
             }
             Some(())
         }
-        (Turn::Seat(_), Mover::Seat(seat)) => state.play(seat, a).ok(),
+        (ToMove::Seat(_), Mover::Seat(seat)) => state.play(seat, a).ok(),
         _ => None,
     }
 }
@@ -307,7 +307,7 @@ pub(super) fn seat_name(view: &dyn DynView, seat: usize) -> String {
 }
 
 /// A question as JSON text for the stand-in.
-pub(super) fn metadata(ask: &Ask<'_>, view: &dyn DynView, purpose: &str) -> String {
+pub(super) fn metadata(ask: &MoveRequest<'_>, view: &dyn DynView, purpose: &str) -> String {
     let mut told = serde_json::json!({
         "game": view.spec().string,
         "seat": ask.seat,
@@ -318,7 +318,7 @@ pub(super) fn metadata(ask: &Ask<'_>, view: &dyn DynView, purpose: &str) -> Stri
         "purpose": purpose,
     });
     if let Some(past) = ask.past() {
-        let by = |p: &Past| match p.by {
+        let by = |p: &ObservedMove| match p.by {
             Mover::Seat(seat) => Some(seat),
             Mover::Chance => None,
         };

@@ -1,17 +1,17 @@
 //! Finds out in five calls whether an endpoint works and what it can do.
 
-use ludex_env::{Action, AgentKey, Ask, DynState, Stream, Viewer};
+use ludex_env::{Action, AgentKey, DynState, MoveRequest, Stream, Viewer};
 use ludex_protocol::record::Tokens;
 use serde::Serialize;
 use std::time::Instant;
 
-use super::api::{Message, Request, Role};
+use super::api::{ChatMessage, ChatRole, Request};
 use super::call::Call;
 use super::endpoint::Failure;
 use super::model::{Llm, read};
 use super::prompts::{Task, Wants};
 use super::settings::Format;
-use super::{answer, position, prompting};
+use super::{parse_answer, position, prompting};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
@@ -95,7 +95,7 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
 
     let padding = "This line is here to be long and says nothing else.\n";
     let long = format!("{}Answer with one word: ready", padding.repeat(LONG / padding.len()));
-    let tried = llm.try_out("context", &*start, |_| Ok((vec![Message::new(Role::User, long)], None)));
+    let tried = llm.try_out("context", &*start, |_| Ok((vec![ChatMessage::new(ChatRole::User, long)], None)));
     calls.push(ProbeCall::of("context", tried, |_| true));
 
     let schema = calls[1].ok && settings.format != Format::Text && !llm.thinks_with_tools();
@@ -152,11 +152,13 @@ impl ProbeCall {
 }
 
 /// Messages and the schema of the answer.
-type Prepared = (Vec<Message>, Option<serde_json::Value>);
+type Prepared = (Vec<ChatMessage>, Option<serde_json::Value>);
 
 impl Llm {
     fn hello(&self, start: &dyn DynState) -> Result<Tried, AgentError> {
-        self.try_out("endpoint", start, |_| Ok((vec![Message::new(Role::User, "Answer with one word: ready")], None)))
+        self.try_out("endpoint", start, |_| {
+            Ok((vec![ChatMessage::new(ChatRole::User, "Answer with one word: ready")], None))
+        })
     }
 
     /// One call about a position of the game.
@@ -164,13 +166,13 @@ impl Llm {
         &self,
         what: &'static str,
         state: &dyn DynState,
-        prepare: impl FnOnce(&Ask<'_>) -> Result<Prepared, AgentError>,
+        prepare: impl FnOnce(&MoveRequest<'_>) -> Result<Prepared, AgentError>,
     ) -> Result<Tried, AgentError> {
         let seat = state.turn().seat().unwrap_or(0);
         let legal = state.legal_list(seat);
         let view = state.view(Viewer::Seat(seat));
         let key = [0; 32];
-        let ask = Ask::on_view(&*view, seat, 0, &legal, AgentKey::Own(&key));
+        let ask = MoveRequest::on_view(&*view, seat, 0, &legal, AgentKey::Own(&key));
         let (messages, schema) = prepare(&ask)?;
         let request = Request {
             messages: &messages,
@@ -183,13 +185,13 @@ impl Llm {
             origin: None,
         };
         let begun = Instant::now();
-        let mut rng = Stream::named("ludex.v1:probe");
+        let mut rng = Stream::from_text("ludex.v1:probe");
         let sent = self.endpoint.send(&request, None, &mut rng).map_err(|failure| match failure {
             Failure::Agent(error) | Failure::Schema { error, .. } => error,
         })?;
         let mut call = self.entry("probe", messages, sent);
         let words = prompting::first(&self.prompts.wording).wants == Wants::Words;
-        let reading = answer::read(&ask, &*view, &call.answer, call.finish.as_deref());
+        let reading = parse_answer::read(&ask, &*view, &call.answer, call.finish.as_deref());
         call.verdict = if words && !call.answer.trim().is_empty() { "ok" } else { reading.verdict }.to_owned();
         Ok(Tried { what, call, seconds: begun.elapsed().as_secs_f64() })
     }

@@ -8,13 +8,13 @@ mod sc_cot;
 mod self_refine;
 mod tot;
 
-use super::call::{Asking, Said};
+use super::call::{MoveAttempt, ParsedCall};
 use super::prompts::Task;
 use super::settings::{Method, Wording};
 use crate::error::AgentError;
 
 /// The answer that a method comes to.
-pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     match asking.llm.prompts.wording.method {
         Method::Prompt => prompt::choose(asking),
         Method::Cot => cot::choose(asking),

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use ludex_env::erased::DynView;
-use ludex_env::{Ask, Attempt, GameRef, Issue};
+use ludex_env::dyn_state::DynView;
+use ludex_env::{GameRef, Issue, MoveRequest, PriorAttempt};
 use ludex_protocol::{Move, Refusal};
 use minijinja::{Value, context};
 use serde_json::json;
 
-use super::api::{Message, Role};
+use super::api::{ChatMessage, ChatRole};
 use super::chat;
-use super::page::{Page, has_phases};
+use super::manual::{PlayerManual, has_phases};
 use super::position::{self, Listed};
 use super::settings::Wording;
 use super::templates::{TEMPLATES, render};
@@ -54,9 +54,9 @@ pub(super) enum Wants {
 pub(super) struct Prompts {
     pub(super) wording: Wording,
     pub(super) game: GameRef,
-    page: Page,
+    page: PlayerManual,
     /// The pages of questions for documents of some kinds, where they differ from `page`.
-    pages: BTreeMap<String, Page>,
+    pages: BTreeMap<String, PlayerManual>,
     hints: &'static str,
 }
 
@@ -78,10 +78,10 @@ impl Prompts {
                 return Err(bad_value("swap", "true", &allowed));
             }
         }
-        let page = Page::new(game, wording.rules, "")?;
+        let page = PlayerManual::new(game, wording.rules, "")?;
         let mut pages = BTreeMap::new();
         for asked in game.spec().proposals.iter().flat_map(|all| all.keys()).filter(|_| has_phases(game)) {
-            let own = Page::new(game, wording.rules, asked)?;
+            let own = PlayerManual::new(game, wording.rules, asked)?;
             if own != page {
                 pages.insert(asked.clone(), own);
             }
@@ -93,11 +93,11 @@ impl Prompts {
     /// The messages of a call. `schema`: the answer will be JSON.
     pub(super) fn messages(
         &self,
-        ask: &Ask<'_>,
+        ask: &MoveRequest<'_>,
         view: &dyn DynView,
         task: &Task,
         schema: bool,
-    ) -> Result<Vec<Message>, AgentError> {
+    ) -> Result<Vec<ChatMessage>, AgentError> {
         let wants_move = task.wants != Wants::Words;
         let page = self.page_of(ask, view);
         let form = if wants_move { self.form(page, task.wants, schema)? } else { String::new() };
@@ -106,12 +106,12 @@ impl Prompts {
         let last = render(task.template, &task.more)?;
         let user = format!("{question}\n\n{last}");
         Ok(if self.wording.system {
-            let mut all = vec![Message::new(Role::System, system)];
+            let mut all = vec![ChatMessage::new(ChatRole::System, system)];
             all.extend(self.wording.memory.map(|most| chat::before(ask, most)).unwrap_or_default());
-            all.push(Message::new(Role::User, user));
+            all.push(ChatMessage::new(ChatRole::User, user));
             all
         } else {
-            vec![Message::new(Role::User, format!("{system}\n\n## The question\n\n{user}"))]
+            vec![ChatMessage::new(ChatRole::User, format!("{system}\n\n## The question\n\n{user}"))]
         })
     }
 
@@ -139,7 +139,7 @@ impl Prompts {
 
     /// Everything that prompts are made from but the question, for a digest.
     pub(super) fn sources(&self) -> String {
-        let Page { rules, actions, encoding, otherwise, .. } = &self.page;
+        let PlayerManual { rules, actions, encoding, otherwise, .. } = &self.page;
         let templates: Vec<&str> = TEMPLATES.iter().map(|(_, source)| *source).collect();
         let parameters = self.page.parameters.join("\n");
         let first = position::text(&*self.game.start().view(ludex_env::Viewer::Seat(0)), self.wording.swap);
@@ -153,7 +153,7 @@ impl Prompts {
         format!("{:?}\n{}\n{}", self.wording, parts.join("\n"), templates.join("\n"))
     }
 
-    fn form(&self, page: &Page, wants: Wants, schema: bool) -> Result<String, AgentError> {
+    fn form(&self, page: &PlayerManual, wants: Wants, schema: bool) -> Result<String, AgentError> {
         let Wording { emotion, legal, .. } = self.wording;
         let (explain, parts) = (wants == Wants::Reasoned, wants == Wants::Parts);
         let (otherwise, described) = (page.otherwise.as_str(), !page.actions.is_empty());
@@ -161,7 +161,7 @@ impl Prompts {
     }
 
     /// The page of a question: of the kind of document that it asks for.
-    fn page_of(&self, ask: &Ask<'_>, view: &dyn DynView) -> &Page {
+    fn page_of(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> &PlayerManual {
         if self.pages.is_empty() {
             return &self.page;
         }
@@ -169,7 +169,7 @@ impl Prompts {
         world.schema(ask.seat).and_then(|asked| self.pages.get(asked)).unwrap_or(&self.page)
     }
 
-    fn system(&self, page: &Page, form: &str) -> Result<String, AgentError> {
+    fn system(&self, page: &PlayerManual, form: &str) -> Result<String, AgentError> {
         let spec = self.game.spec();
         let all = context! {
             title => spec.title.as_str(),
@@ -187,7 +187,7 @@ impl Prompts {
         render("system.j2", &all)
     }
 
-    fn question(&self, ask: &Ask<'_>, view: &dyn DynView) -> Result<String, AgentError> {
+    fn question(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> Result<String, AgentError> {
         let w = &self.wording;
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
         let Listed { moves: legal, explained, patterns } =
@@ -216,7 +216,7 @@ impl Prompts {
 const ISSUES: usize = 10;
 
 /// A refused attempt as the template shows it: what was answered, why it was refused, and what is wrong with a document.
-fn attempt(a: &Attempt) -> Value {
+fn attempt(a: &PriorAttempt) -> Value {
     let one = |issue: &Issue| {
         let part = |name: &str, value: &Option<serde_json::Value>| {
             value.as_ref().map(|value| format!("; {name} {value}")).unwrap_or_default()
@@ -227,6 +227,6 @@ fn attempt(a: &Attempt) -> Value {
     let issues: Vec<String> = a.issues.iter().take(ISSUES).map(one).collect();
     let more = a.issues.len().saturating_sub(ISSUES);
     // A reason that quotes what was said needs no second quotation.
-    let said = Some(a.said()).filter(|said| !a.why.contains(said.as_str()));
+    let said = Some(a.text()).filter(|said| !a.why.contains(said.as_str()));
     context! { said, why => a.why.as_str(), issues, more }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use ludex_protocol::Refusal;
-use ludex_protocol::error::shortened;
+use ludex_protocol::error::truncate_text;
 use serde_json::{Map, Value};
 
-use crate::refusal::{bad_value, refused};
+use crate::refusal::{bad_spec, bad_value};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 const COUNT: ArgKind = ArgKind::Int { min: 1, max: 64 };
@@ -305,7 +305,7 @@ impl Settings {
                     "the key for {} is missing: set the environment variable {name}, or name another with key_env",
                     self.base_url
                 );
-                Err(refused(message).path("key_env").got(shortened(name)))
+                Err(bad_spec(message).path("key_env").got(truncate_text(name)))
             }
         }
     }
@@ -383,7 +383,7 @@ pub(super) const BATCH: [&str; 3] = ["batch_wait", "batch_size", "batch_poll"];
 fn batching(spec: &AgentSpec) -> Result<Option<Batching>, Refusal> {
     if !spec.flag("batch") {
         return match BATCH.iter().find(|name| spec.gives(name)) {
-            Some(name) => Err(refused(format!("{name} needs batch=true")).path("batch")),
+            Some(name) => Err(bad_spec(format!("{name} needs batch=true")).path("batch")),
             None => Ok(None),
         };
     }
@@ -460,13 +460,13 @@ fn price(spec: &AgentSpec) -> Result<Option<Price>, Refusal> {
             Ok(Some(Price { input, cached, cache_write, out }))
         }
         (None, None) => match ["price_cached", "price_cache_write"].iter().find(|name| spec.number(name).is_some()) {
-            Some(name) => Err(refused(format!("{name} needs price_in and price_out")).path("price_in")),
+            Some(name) => Err(bad_spec(format!("{name} needs price_in and price_out")).path("price_in")),
             None => Ok(None),
         },
         (input, _) => {
             let name = if input.is_some() { "price_out" } else { "price_in" };
             let message = format!("{name} is missing: give both prices or neither");
-            Err(refused(message).path(name))
+            Err(bad_spec(message).path(name))
         }
     }
 }

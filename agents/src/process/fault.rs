@@ -9,7 +9,7 @@ use crate::error::AgentError;
 /// its owner ([`Process::errors`](super::Process::errors)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ProcessFault {
     /// It was never run.
     NotStarted {
         /// What was to be run.
@@ -62,35 +62,37 @@ pub enum Fault {
     NotText,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ProcessFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NotStarted { program, why } => write!(f, "{program} was not started: {why}"),
-            Fault::Exited { code: Some(code), .. } => {
+            ProcessFault::NotStarted { program, why } => write!(f, "{program} was not started: {why}"),
+            ProcessFault::Exited { code: Some(code), .. } => {
                 write!(f, "the program ended with code {code} and without an answer")
             }
-            Fault::Exited { signal: Some(signal), .. } => write!(f, "the program was ended by {}", named(*signal)),
-            Fault::Exited { .. } => write!(f, "the program ended without an answer"),
-            Fault::Cpu { limit } => {
+            ProcessFault::Exited { signal: Some(signal), .. } => {
+                write!(f, "the program was ended by {}", named(*signal))
+            }
+            ProcessFault::Exited { .. } => write!(f, "the program ended without an answer"),
+            ProcessFault::Cpu { limit } => {
                 write!(f, "the program used more than {} of CPU time for an answer", seconds(*limit))
             }
-            Fault::Wall { limit } => write!(f, "the program gave no answer within {}", seconds(*limit)),
-            Fault::Memory { limit } => write!(f, "the program held more than {} MiB of memory", limit >> 20),
-            Fault::Threads { limit } => write!(f, "the program ran more than {limit} threads"),
-            Fault::Disk { files, bytes } => {
+            ProcessFault::Wall { limit } => write!(f, "the program gave no answer within {}", seconds(*limit)),
+            ProcessFault::Memory { limit } => write!(f, "the program held more than {} MiB of memory", limit >> 20),
+            ProcessFault::Threads { limit } => write!(f, "the program ran more than {limit} threads"),
+            ProcessFault::Disk { files, bytes } => {
                 write!(f, "the program kept more than {files} files or {} MiB in its folder", bytes >> 20)
             }
-            Fault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one answer"),
-            Fault::Closed => write!(f, "the program closed its output and gave no answer"),
-            Fault::NotText => write!(f, "the program's answer is not UTF-8 text"),
+            ProcessFault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one answer"),
+            ProcessFault::Closed => write!(f, "the program closed its output and gave no answer"),
+            ProcessFault::NotText => write!(f, "the program's answer is not UTF-8 text"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ProcessFault {}
 
-impl From<Fault> for AgentError {
-    fn from(fault: Fault) -> Self {
+impl From<ProcessFault> for AgentError {
+    fn from(fault: ProcessFault) -> Self {
         AgentError::failed(fault.to_string())
     }
 }

@@ -11,8 +11,8 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::orders::{Orders, WAY_OUT};
-use super::{group, reach, syscalls};
+use super::helper_config::{Orders, WAY_OUT};
+use super::{allowed_paths, group, syscalls};
 
 /// CPU time in seconds, far beyond what a host allows: for programs whose host has stopped watching.
 const CPU: u64 = 24 * 3600;
@@ -106,7 +106,7 @@ fn files(orders: &Orders) -> Result<(), RulesetError> {
     rules
         .create()?
         // A missing file does not need a rule.
-        .add_rules(path_beneath_rules(reach::SYSTEM, read))?
+        .add_rules(path_beneath_rules(allowed_paths::SYSTEM, read))?
         .add_rules(path_beneath_rules(&orders.read, read))?
         .add_rules(path_beneath_rules(orders.write.iter().chain([&orders.folder]), write))?
         .add_rules(path_beneath_rules([Path::new("/dev/null")], sink))?

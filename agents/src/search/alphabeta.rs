@@ -22,11 +22,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Action, Ask, DynState, GameRef, Seat, Turn};
+use ludex_env::{Action, DynState, GameRef, MoveRequest, Seat, ToMove};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, RewardModel, Spec, Utility};
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
@@ -89,7 +89,7 @@ struct Choice {
 }
 
 impl Agent for AlphaBeta {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         if ask.legal.is_empty() {
             return Err(AgentError::failed("alphabeta: there is no action id to choose from"));
         }
@@ -139,7 +139,7 @@ impl Agent for AlphaBeta {
             }
         }
         let value = (choice.value * 1e4).round() / 1e4;
-        let answer = Answer::id(choice.action).note("depth", reached).note("value", value);
+        let answer = MoveReply::id(choice.action).note("depth", reached).note("value", value);
         let answer = answer.note("nodes", search.nodes);
         Ok(if search.late { answer.note("cut", true) } else { answer })
     }
@@ -283,8 +283,8 @@ impl AlphaBetaSearch {
             }
         };
         match self.line[ply].turn() {
-            Turn::Seat(mover) if mover == seat => value(self, mover, alpha, beta),
-            Turn::Seat(mover) => -value(self, mover, -beta, -alpha),
+            ToMove::Seat(mover) if mover == seat => value(self, mover, alpha, beta),
+            ToMove::Seat(mover) => -value(self, mover, -beta, -alpha),
             _ => self.so_far(ply, seat),
         }
     }
@@ -316,8 +316,8 @@ impl AlphaBetaSearch {
             self.play(ply, a);
             self.nodes += 1;
             let value = match self.line[ply + 1].turn() {
-                Turn::Seat(next) if next == mover => self.horizon(ply + 1, next, left - 1, alpha, beta),
-                Turn::Seat(next) => -self.horizon(ply + 1, next, left - 1, -beta, -alpha),
+                ToMove::Seat(next) if next == mover => self.horizon(ply + 1, next, left - 1, alpha, beta),
+                ToMove::Seat(next) => -self.horizon(ply + 1, next, left - 1, -beta, -alpha),
                 _ => self.so_far(ply + 1, mover),
             };
             most = most.max(value);

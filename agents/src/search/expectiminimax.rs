@@ -11,11 +11,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Action, Ask, DynState, GameRef, Outcomes, Turn};
+use ludex_env::{Action, DynState, GameRef, MoveRequest, Outcomes, ToMove};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
@@ -59,11 +59,11 @@ struct Expectiminimax {
 }
 
 impl Agent for Expectiminimax {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let mut order = ask.legal.to_vec();
         match order[..] {
             [] => return Err(AgentError::failed("expectiminimax: there is no action id to choose from")),
-            [only] => return Ok(Answer::id(only)),
+            [only] => return Ok(MoveReply::id(only)),
             _ => {}
         }
         let mut rng = ask.stream();
@@ -84,7 +84,7 @@ impl Agent for Expectiminimax {
             }
         }
         let value = (reached.1 * 1e4).round() / 1e4;
-        let answer = Answer::id(choice).note("depth", reached.0).note("value", value).note("nodes", search.nodes);
+        let answer = MoveReply::id(choice).note("depth", reached.0).note("value", value).note("nodes", search.nodes);
         Ok(if search.stopped { answer.note("cut", true) } else { answer })
     }
 }
@@ -123,13 +123,13 @@ impl ExpectiminimaxSearch {
             return [0.0; SEATS];
         }
         match state.turn() {
-            Turn::Chance => self.mean(state, depth),
-            Turn::Seat(seat) if depth > 0 => {
+            ToMove::Chance => self.mean(state, depth),
+            ToMove::Seat(seat) if depth > 0 => {
                 let mut moves = Vec::new();
                 state.legal(seat, &mut moves);
                 self.best(state, seat, &moves, depth).1
             }
-            Turn::Over => so_far(state),
+            ToMove::Over => so_far(state),
             _ => {
                 self.open = true;
                 let mut values = so_far(state);

@@ -20,12 +20,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Action, Ask, DynState, DynView, GameRef, Mover, Outcomes, Seat, Stream, Turn, Viewer};
+use ludex_env::{Action, DynState, DynView, GameRef, MoveRequest, Mover, Outcomes, Seat, Stream, ToMove, Viewer};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::{Dynamics, Information};
 
 use super::tree::{Logs, ROLLOUT_LIMIT};
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
@@ -62,10 +62,10 @@ struct Ismcts {
 }
 
 impl Agent for Ismcts {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         match ask.legal {
             [] => return Err(AgentError::failed("ismcts: there is no action id to choose from")),
-            [only] => return Ok(Answer::id(*only)),
+            [only] => return Ok(MoveReply::id(*only)),
             _ => {}
         }
         let (view, mut rng) = (ask.view(), ask.stream());
@@ -78,7 +78,7 @@ impl Agent for Ismcts {
         }
         let best = search.best().unwrap_or(Arm::new(ask.legal[0], ask.seat));
         let value = (best.mean() * 1e4).round() / 1e4;
-        let answer = Answer::id(best.action).note("sims", made).note("value", value);
+        let answer = MoveReply::id(best.action).note("sims", made).note("value", value);
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 }
@@ -168,14 +168,14 @@ impl IsmctsSearch {
         loop {
             match world.turn() {
                 // Games in which seats move together are refused.
-                Turn::Over | Turn::Together(_) => break,
-                Turn::Chance => {
+                ToMove::Over | ToMove::Simultaneous(_) => break,
+                ToMove::Chance => {
                     world.chance(&mut self.outcomes);
                     let a = rng.pick(&self.outcomes).unwrap_or(0);
                     at = self.follow(at, &*world, Mover::Chance, a);
                     world.play_unchecked(a);
                 }
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     let Some(place) = self.choose(at, &*world, seat, rng) else { break };
                     let arm = &self.nodes[at as usize][place];
                     let (a, first) = (arm.action, arm.visits == 0);

@@ -43,13 +43,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::{Action, Ask, DynState, GameRef, Seat, Stream};
+use ludex_env::{Action, DynState, GameRef, MoveRequest, Seat, Stream};
 use ludex_protocol::Refusal;
 use ludex_protocol::spec::Information;
 
-use super::reuse::Memory;
+use super::reuse::TreeCache;
 use super::tree::{Tree, TreeSettings};
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::digest::digest;
 use crate::error::AgentError;
 use crate::refusal::{bad_value, does_not_play};
@@ -104,7 +104,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
             puct: form == "puct",
             cut,
         },
-        memory: reuse.then(Memory::default),
+        memory: reuse.then(TreeCache::default),
         worlds: if hidden { spec.int("worlds").unwrap_or(1) } else { 1 },
         peek: spec.peeks(),
     }))
@@ -114,7 +114,7 @@ struct Mcts {
     sims: u64,
     time: Option<Duration>,
     settings: TreeSettings,
-    memory: Option<Memory>,
+    memory: Option<TreeCache>,
     worlds: u64,
     peek: bool,
 }
@@ -151,10 +151,10 @@ fn best(tallies: &[Tally]) -> usize {
 }
 
 impl Agent for Mcts {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         match ask.legal {
             [] => return Err(AgentError::failed("mcts: there is no action id to choose from")),
-            [only] => return Ok(Answer::id(*only)),
+            [only] => return Ok(MoveReply::id(*only)),
             _ => {}
         }
         let peeked = match (self.peek, ask.peek()) {
@@ -194,11 +194,11 @@ impl Agent for Mcts {
             memory.keep(tree, ask.seat, ask.legal[at]);
         }
         let value = (sum[at].mean() * 1e4).round() / 1e4;
-        let answer = Answer::id(ask.legal[at]).note("sims", done).note("value", value);
+        let answer = MoveReply::id(ask.legal[at]).note("sims", done).note("value", value);
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 
-    fn peeks(&self) -> bool {
+    fn needs_full_state(&self) -> bool {
         self.peek
     }
 
@@ -219,7 +219,7 @@ struct Found {
 
 impl Mcts {
     /// The tree to search: what is left of an earlier one, or an empty one.
-    fn tree(&self, ask: &Ask<'_>, world: Box<dyn DynState>) -> Tree {
+    fn tree(&self, ask: &MoveRequest<'_>, world: Box<dyn DynState>) -> Tree {
         let known = self.memory.as_ref().and_then(|memory| memory.take(ask.seat, digest(&*ask.view())));
         let left = known.and_then(|(tree, at)| tree.below(at, world.boxed()));
         left.unwrap_or_else(|| Tree::new(world, self.settings))

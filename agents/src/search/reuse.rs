@@ -17,7 +17,7 @@ const MOST_NODES: usize = 1 << 22;
 /// Episodes that are asked about from several threads do not mix: a tree is found by the view of a position that it holds,
 /// and is handed out once. A position that is not found is searched anew.
 #[derive(Default)]
-pub(super) struct Memory(Mutex<VecDeque<Kept>>);
+pub(super) struct TreeCache(Mutex<VecDeque<Kept>>);
 
 struct Kept {
     seat: Seat,
@@ -26,7 +26,7 @@ struct Kept {
     next: HashMap<u128, u32>,
 }
 
-impl Memory {
+impl TreeCache {
     /// Keeps the tree of a search that ended with `action`.
     pub fn keep(&self, tree: Tree, seat: Seat, action: Action) {
         let next: HashMap<u128, u32> = tree
@@ -65,11 +65,11 @@ mod tests {
         for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
             let game = ludex_env::load(name).unwrap();
             let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
-            let (mut tree, mut rng) = (Tree::new(game.start(), settings), Stream::named(name));
+            let (mut tree, mut rng) = (Tree::new(game.start(), settings), Stream::from_text(name));
             (0..2_000).for_each(|_| tree.simulate(&mut rng));
             let most = tree.candidates(0).max_by_key(|c| c.visits).unwrap();
             let next: Vec<_> = tree.next_turns(0, most.action).collect();
-            let memory = Memory::default();
+            let memory = TreeCache::default();
             memory.keep(tree, 0, most.action);
             let Some((state, node)) = next.into_iter().next_back() else {
                 assert_eq!(name, "iterated_prisoners_dilemma", "seats that move together leave nothing to keep");
@@ -90,7 +90,7 @@ mod tests {
     fn few_trees_are_kept() {
         let game = ludex_env::load("connect_four").unwrap();
         let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
-        let (memory, mut rng) = (Memory::default(), Stream::named("few"));
+        let (memory, mut rng) = (TreeCache::default(), Stream::from_text("few"));
         for _ in 0..20 {
             let mut tree = Tree::new(game.start(), settings);
             (0..100).for_each(|_| tree.simulate(&mut rng));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, Turn};
+use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, ToMove};
 
 /// Most nodes (640 MB). A full tree is still searched, without growing.
 const MAX_NODES: usize = 1 << 24;
@@ -286,7 +286,7 @@ impl Tree {
             self.take_returns();
             return over;
         };
-        let over = self.work.turn() == Turn::Over;
+        let over = self.work.turn() == ToMove::Over;
         self.work.rollout(rng, plies);
         if !self.take_guess() {
             self.work.rollout(rng, ROLLOUT_LIMIT);
@@ -302,17 +302,17 @@ impl Tree {
             return false;
         }
         let kind = match self.work.turn() {
-            Turn::Over => NodeKind::Over,
-            Turn::Seat(seat) => {
+            ToMove::Over => NodeKind::Over,
+            ToMove::Seat(seat) => {
                 self.push_actions(SeatSet(1 << seat), NodeKind::Fresh, rng);
                 self.set_priors(first, seat);
                 NodeKind::Choice
             }
-            Turn::Together(set) => {
+            ToMove::Simultaneous(set) => {
                 self.push_actions(set, NodeKind::Arm, rng);
                 NodeKind::Joint
             }
-            Turn::Chance => {
+            ToMove::Chance => {
                 self.work.chance(&mut self.outcomes);
                 self.nodes.extend(self.outcomes.items().iter().map(|&(a, _)| Node::new(a, NOBODY, NodeKind::Fresh)));
                 NodeKind::Chance
@@ -344,7 +344,7 @@ impl Tree {
         let value = |n: &Node| {
             ahead.copy_from(&*self.work);
             ahead.play_unchecked(n.action);
-            if ahead.turn() == Turn::Over { Some(ahead.returns()[seat]) } else { ahead.evaluate(seat) }
+            if ahead.turn() == ToMove::Over { Some(ahead.returns()[seat]) } else { ahead.evaluate(seat) }
         };
         let values: Option<Vec<f64>> = children.iter().map(value).collect();
         let mut weights = vec![1.0; children.len()];
@@ -488,7 +488,7 @@ impl Tree {
 
     /// Takes the game's guess at the returns; false where it has none, as where the episode is over.
     fn take_guess(&mut self) -> bool {
-        let (work, over) = (&self.work, self.work.turn() == Turn::Over);
+        let (work, over) = (&self.work, self.work.turn() == ToMove::Over);
         let guessed = |(seat, r): (Seat, &mut f64)| work.evaluate(seat).map(|guess| *r = guess).is_some();
         let known = !over && self.returns.iter_mut().enumerate().all(guessed);
         if known {

@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use ludex_env::{Ask, GameRef, Seat};
+use ludex_env::{GameRef, MoveRequest, Seat};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
-use crate::solve::tree::{Node, NodeKind, Tree};
+use crate::solve::tree::{GameTree, GameTreeNode, NodeKind};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 /// Games with more nodes are not played, since building the agent takes until the whole tree is listed.
@@ -32,7 +32,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 
 /// CFR+ on one tree. Policies are as in [`Tree`]: one probability for every action of every information set.
 pub struct Cfr<'t> {
-    tree: &'t Tree,
+    tree: &'t GameTree,
     regrets: Vec<f64>,
     /// The policy of the next round, by regret matching.
     policy: Vec<f64>,
@@ -47,7 +47,7 @@ pub struct Cfr<'t> {
 
 impl<'t> Cfr<'t> {
     /// Before the first round, with the uniform policy.
-    pub fn new(tree: &'t Tree) -> Self {
+    pub fn new(tree: &'t GameTree) -> Self {
         let (policy, nodes) = (tree.uniform(), tree.nodes().len());
         let (none, blank) = (vec![0.0; policy.len()], vec![1.0; nodes]);
         Cfr {
@@ -76,7 +76,7 @@ impl<'t> Cfr<'t> {
     }
 
     /// The set of a node at which `seat` chooses.
-    fn own_set(&self, node: &Node, seat: Seat) -> Option<usize> {
+    fn own_set(&self, node: &GameTreeNode, seat: Seat) -> Option<usize> {
         match node.kind {
             NodeKind::Choice(set) if self.tree.sets()[set as usize].seat == seat => Some(set as usize),
             _ => None,
@@ -84,7 +84,7 @@ impl<'t> Cfr<'t> {
     }
 
     /// How likely each child of a node is.
-    fn likely(&self, node: &Node, child: usize, k: usize) -> f64 {
+    fn likely(&self, node: &GameTreeNode, child: usize, k: usize) -> f64 {
         match node.kind {
             NodeKind::Choice(set) => self.policy[self.tree.sets()[set as usize].places().start + k],
             _ => self.tree.probability(child),
@@ -134,7 +134,7 @@ impl<'t> Cfr<'t> {
 
 /// A game that is solved when the first move is asked for.
 struct Solved {
-    tree: Tree,
+    tree: GameTree,
     rounds: u32,
     policy: OnceLock<Vec<f64>>,
 }
@@ -163,7 +163,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         return Ok(Arc::new(CfrPlayer(solved.clone())));
     }
     let fits = format!("it plays games whose whole tree has at most {MOST_NODES} nodes");
-    let tree = Tree::build(game, MOST_NODES)
+    let tree = GameTree::build(game, MOST_NODES)
         .map_err(|why| does_not_play(spec.name(), &game.spec().game, &why.to_string(), &fits))?;
     if known.len() >= MOST_KEPT {
         known.clear();
@@ -176,12 +176,12 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 struct CfrPlayer(Arc<Solved>);
 
 impl Agent for CfrPlayer {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let (tree, policy) = (&self.0.tree, self.0.policy());
         let set = tree.set(ask.seat, &*ask.view());
         let set = set.ok_or_else(|| AgentError::failed("cfr: a view that is not in the game's tree"))?;
-        let drawn = super::solution::drawn(&policy[tree.sets()[set].places()], &mut ask.stream());
-        Ok(Answer::id(tree.actions(set)[drawn]))
+        let drawn = super::solution::sample_index(&policy[tree.sets()[set].places()], &mut ask.stream());
+        Ok(MoveReply::id(tree.actions(set)[drawn]))
     }
 }
 
@@ -191,9 +191,9 @@ mod tests {
 
     use super::*;
 
-    fn tree(game: &str) -> (GameRef, Tree) {
+    fn tree(game: &str) -> (GameRef, GameTree) {
         let game = ludex_env::load(game).unwrap();
-        let tree = Tree::build(&game, MOST_NODES).unwrap();
+        let tree = GameTree::build(&game, MOST_NODES).unwrap();
         (game, tree)
     }
 
@@ -234,8 +234,8 @@ mod tests {
         let set = tree.set(0, &*s.view(ludex_env::Viewer::Seat(0))).unwrap();
         let wanted = policy[tree.sets()[set].places()][1];
         let calls = (0..2_000u32).filter(|&turn| {
-            let ask = Ask::on_state(&*s, 0, turn, &[0, 1], AgentKey::Own(&[7; 32]));
-            agent.act(&ask, None).unwrap() == Answer::id(1)
+            let ask = MoveRequest::on_state(&*s, 0, turn, &[0, 1], AgentKey::Own(&[7; 32]));
+            agent.act(&ask, None).unwrap() == MoveReply::id(1)
         });
         let share = calls.count() as f64 / 2_000.0;
         assert!(wanted > 0.2 && (share - wanted).abs() < 0.05, "{share} of {wanted}");

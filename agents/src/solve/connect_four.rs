@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use ludex_env::games::connect_four::View;
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 
 use super::solution::{Solution, Solved};
 use crate::agent::Agent;
 use crate::error::AgentError;
-use crate::fit::view;
 use crate::search::alphabeta;
 use crate::spec::AgentSpec;
+use crate::typed_access::view;
 
 mod board;
 pub mod book;
@@ -50,8 +50,8 @@ struct ConnectFour {
 }
 
 impl Solution for ConnectFour {
-    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
-        let p = Position::drawn(&view::<View>(ask)?.board);
+    fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
+        let p = Position::from_rows(&view::<View>(ask)?.board);
         let cells = match book::find(p) {
             Some(cell) => cell,
             None => best(p, &mut Search::new(MOST_NODES)).unwrap_or(0),

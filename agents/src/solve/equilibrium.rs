@@ -15,14 +15,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use ludex_env::{Ask, GameRef};
+use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, MoveReply};
 use crate::digest::digest;
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
-use crate::solve::tree::Tree;
+use crate::solve::tree::GameTree;
 use crate::spec::{AgentEntry, AgentSpec};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -75,7 +75,7 @@ impl PolicyTable {
     ///
     /// # Errors
     /// Two information sets whose keys are the same.
-    pub fn pack(tree: &Tree, policy: &[f64]) -> Result<Vec<u8>, String> {
+    pub fn pack(tree: &GameTree, policy: &[f64]) -> Result<Vec<u8>, String> {
         let mut rows: Vec<(u32, &[f64])> =
             tree.digests().map(|(set, digest)| (key(digest), &policy[tree.sets()[set].places()])).collect();
         rows.retain(|(_, shares)| shares.len() > 1);
@@ -109,7 +109,7 @@ impl PolicyTable {
     }
 
     /// The policy as [`Tree`] measures it; where the table has nothing, every action is as likely.
-    pub fn policy(&self, tree: &Tree) -> Vec<f64> {
+    pub fn policy(&self, tree: &GameTree) -> Vec<f64> {
         let mut policy = tree.uniform();
         for (set, digest) in tree.digests() {
             let Some(weights) = self.weights(digest) else { continue };
@@ -133,9 +133,9 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 struct TablePlayer(&'static PolicyTable);
 
 impl Agent for TablePlayer {
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         if let [only] = ask.legal {
-            return Ok(Answer::id(*only));
+            return Ok(MoveReply::id(*only));
         }
         let weights = self.0.weights(digest(&*ask.view())).filter(|w| w.len() == ask.legal.len());
         let weights = weights.ok_or_else(|| AgentError::failed("equilibrium: a view that is not in the table"))?;
@@ -144,7 +144,7 @@ impl Agent for TablePlayer {
         for (&a, &w) in ask.legal.iter().zip(weights) {
             match left.checked_sub(usize::from(w)) {
                 Some(less) => left = less,
-                None => return Ok(Answer::id(a)),
+                None => return Ok(MoveReply::id(a)),
             }
         }
         Err(AgentError::failed("equilibrium: a row of the table without weights"))

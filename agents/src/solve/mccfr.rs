@@ -12,11 +12,11 @@
 
 use ludex_env::{Seat, Stream};
 
-use crate::solve::tree::{Node, NodeKind, Tree};
+use crate::solve::tree::{GameTree, GameTreeNode, NodeKind};
 
 /// External-sampling MCCFR on one tree. Policies are as in [`Tree`].
 pub struct Mccfr<'t> {
-    tree: &'t Tree,
+    tree: &'t GameTree,
     rng: Stream,
     regrets: Vec<f64>,
     /// Sum of the policies met so far.
@@ -25,7 +25,7 @@ pub struct Mccfr<'t> {
 
 impl<'t> Mccfr<'t> {
     /// Before the first iteration, with the uniform policy.
-    pub fn new(tree: &'t Tree, rng: Stream) -> Self {
+    pub fn new(tree: &'t GameTree, rng: Stream) -> Self {
         let none = vec![0.0; tree.uniform().len()];
         Mccfr { tree, rng, regrets: none.clone(), sums: none }
     }
@@ -70,8 +70,8 @@ impl<'t> Mccfr<'t> {
     }
 
     /// Goes on at one child, drawn by `shares`.
-    fn walk_one(&mut self, node: &Node, shares: &[f64], seat: Seat) -> f64 {
-        let drawn = super::solution::drawn(shares, &mut self.rng);
+    fn walk_one(&mut self, node: &GameTreeNode, shares: &[f64], seat: Seat) -> f64 {
+        let drawn = super::solution::sample_index(shares, &mut self.rng);
         self.walk(node.children().start + drawn, seat)
     }
 
@@ -88,14 +88,14 @@ impl<'t> Mccfr<'t> {
 mod tests {
     use super::*;
 
-    fn tree(game: &str) -> Tree {
-        Tree::build(&ludex_env::load(game).unwrap(), 20_000).unwrap()
+    fn tree(game: &str) -> GameTree {
+        GameTree::build(&ludex_env::load(game).unwrap(), 20_000).unwrap()
     }
 
     #[test]
     fn kuhn_poker_is_solved_by_samples() {
         let tree = tree("kuhn_poker");
-        let mut solver = Mccfr::new(&tree, Stream::named("kuhn"));
+        let mut solver = Mccfr::new(&tree, Stream::from_text("kuhn"));
         solver.run(20_000);
         let policy = solver.average();
         assert!(tree.exploitability(&policy) < 0.02, "{}", tree.exploitability(&policy));
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn more_iterations_come_closer_in_leduc_poker() {
         let tree = tree("leduc_poker");
-        let mut solver = Mccfr::new(&tree, Stream::named("leduc"));
+        let mut solver = Mccfr::new(&tree, Stream::from_text("leduc"));
         let found = [300, 3_000, 30_000].map(|more| {
             solver.run(more);
             tree.exploitability(&solver.average())
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn always_to_defect_is_found() {
         let tree = tree("iterated_prisoners_dilemma(num_repetitions=2)");
-        let mut solver = Mccfr::new(&tree, Stream::named("defect"));
+        let mut solver = Mccfr::new(&tree, Stream::from_text("defect"));
         solver.run(5_000);
         assert!(tree.nash_conv(&solver.average()) < 0.1, "{}", tree.nash_conv(&solver.average()));
     }

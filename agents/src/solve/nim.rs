@@ -4,12 +4,12 @@
 //! play, once no pile holds more than one object, who leaves an odd number of them.
 
 use ludex_env::games::nim::View;
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use serde_json::Value;
 
 use super::solution::{Solution, Solved};
 use crate::error::AgentError;
-use crate::fit::view;
+use crate::typed_access::view;
 
 pub(super) const GAME: &str = "nim";
 
@@ -70,7 +70,7 @@ impl Nim {
 
 impl Solution for Nim {
     /// The moves that win; where there are none, those after which a random reply is least likely to.
-    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
+    fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
         let mut piles = view::<View>(ask)?.piles;
         let n = piles.len().max(1);
         let sum = piles.iter().fold(Sum::default(), |sum, &size| sum.with(size));

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use ludex_env::games::pig::View;
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use serde_json::Value;
 
 use super::solution::{Solution, Solved};
 use crate::error::AgentError;
-use crate::fit::view;
+use crate::typed_access::view;
 
 pub(super) const GAME: &str = "pig";
 
@@ -136,7 +136,7 @@ impl PigRules {
 }
 
 impl Solution for Pig {
-    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
+    fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
         let seen: View = view(ask)?;
         let points = [ask.seat, 1 - (ask.seat & 1)].map(|seat| seen.scores.get(seat).map_or(0, |&n| usize::from(n)));
         let [mine, theirs] = points;

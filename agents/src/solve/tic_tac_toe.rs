@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use ludex_env::{Action, Ask, DynState, GameRef, Turn};
+use ludex_env::{Action, DynState, GameRef, MoveRequest, ToMove};
 
 use super::solution::{Solution, Solved};
 use crate::error::AgentError;
@@ -32,7 +32,7 @@ pub(super) fn solution(_game: &GameRef) -> Solved {
 struct TicTacToe;
 
 impl Solution for TicTacToe {
-    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
+    fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
         let state = ask.view().world(&mut ask.stream());
         let mut best = (i8::MIN, Vec::new());
         let mut next = state.boxed();
@@ -59,7 +59,7 @@ fn value(state: &dyn DynState, table: &mut Table) -> i8 {
         return known;
     }
     let found = match state.turn() {
-        Turn::Seat(seat) => {
+        ToMove::Seat(seat) => {
             let after = state.legal_list(seat).into_iter().map(|a| {
                 let mut next = state.boxed();
                 next.play_unchecked(a);

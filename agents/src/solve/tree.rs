@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::digest::digest;
-use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, Turn, Viewer};
+use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, ToMove, Viewer};
 
 /// Why a game has no tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,14 +46,14 @@ pub enum NodeKind {
 
 /// One node: what it is, and where its children are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct GameTreeNode {
     /// What it is.
     pub kind: NodeKind,
     first: u32,
     count: u32,
 }
 
-impl Node {
+impl GameTreeNode {
     /// Its children, as indices of nodes.
     pub fn children(&self) -> Range<usize> {
         range(self.first, self.count)
@@ -62,14 +62,14 @@ impl Node {
 
 /// An information set: whose it is, and which places of a policy are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Set {
+pub struct InfoSet {
     /// The seat that chooses.
     pub seat: Seat,
     first: u32,
     count: u32,
 }
 
-impl Set {
+impl InfoSet {
     /// The places of its actions in a policy.
     pub fn places(&self) -> Range<usize> {
         range(self.first, self.count)
@@ -104,14 +104,14 @@ pub struct Response {
 }
 
 /// A game's tree.
-pub struct Tree {
+pub struct GameTree {
     players: usize,
-    nodes: Vec<Node>,
+    nodes: Vec<GameTreeNode>,
     /// By node: how likely chance is to go there from its parent, 1 where a seat chooses.
     probabilities: Vec<f64>,
     /// Returns of the ends, one row of a number per seat each.
     returns: Vec<f64>,
-    sets: Vec<Set>,
+    sets: Vec<InfoSet>,
     /// By place of a policy: the action.
     actions: Vec<Action>,
     /// Information sets by seat and digest of its view.
@@ -127,15 +127,15 @@ struct Pending {
     joint: Vec<Action>,
 }
 
-impl Tree {
+impl GameTree {
     /// The tree of `game`, if it has at most `most` nodes.
     ///
     /// # Errors
     /// Why it has none.
-    pub fn build(game: &GameRef, most: usize) -> Result<Tree, TreeError> {
+    pub fn build(game: &GameRef, most: usize) -> Result<GameTree, TreeError> {
         let state = game.start();
         let players = state.spec().players as usize;
-        let mut tree = Tree {
+        let mut tree = GameTree {
             players,
             nodes: Vec::new(),
             probabilities: Vec::new(),
@@ -153,12 +153,12 @@ impl Tree {
             let before = pending.len();
             let turn = state.turn();
             match turn {
-                Turn::Over => {
+                ToMove::Over => {
                     tree.counts.ends += 1;
                     tree.nodes[node].kind = NodeKind::Over((tree.returns.len() / players) as u32);
                     tree.returns.extend(state.returns());
                 }
-                Turn::Chance => {
+                ToMove::Chance => {
                     tree.counts.chance += 1;
                     state.chance(&mut outcomes);
                     for (a, p) in outcomes.probabilities() {
@@ -167,7 +167,7 @@ impl Tree {
                         pending.push(Pending { node: tree.add(p, most)?, state: next, joint: Vec::new() });
                     }
                 }
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     tree.counts.decisions += 1;
                     for a in tree.choice(node, seat, &*state)? {
                         let mut next = state.boxed();
@@ -175,7 +175,7 @@ impl Tree {
                         pending.push(Pending { node: tree.add(1.0, most)?, state: next, joint: Vec::new() });
                     }
                 }
-                Turn::Together(seats) => {
+                ToMove::Simultaneous(seats) => {
                     tree.counts.together += usize::from(joint.is_empty());
                     let Some(seat) = seats.iter().nth(joint.len()) else { continue };
                     for a in tree.choice(node, seat, &*state)? {
@@ -205,7 +205,7 @@ impl Tree {
         if self.nodes.len() >= most {
             return Err(TreeError::TooLarge(most));
         }
-        self.nodes.push(Node { kind: NodeKind::Chance, first: 0, count: 0 });
+        self.nodes.push(GameTreeNode { kind: NodeKind::Chance, first: 0, count: 0 });
         self.probabilities.push(probability);
         Ok(self.nodes.len() - 1)
     }
@@ -218,7 +218,7 @@ impl Tree {
         }
         let key = (seat, digest(&*state.view(Viewer::Seat(seat))));
         let set = *self.known.entry(key).or_insert_with(|| {
-            self.sets.push(Set { seat, first: self.actions.len() as u32, count: legal.len() as u32 });
+            self.sets.push(InfoSet { seat, first: self.actions.len() as u32, count: legal.len() as u32 });
             self.actions.extend(&legal);
             self.sets.len() as u32 - 1
         });
@@ -235,7 +235,7 @@ impl Tree {
     }
 
     /// All nodes; the first is the root, and children stand after their parents.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[GameTreeNode] {
         &self.nodes
     }
 
@@ -250,7 +250,7 @@ impl Tree {
     }
 
     /// The information sets.
-    pub fn sets(&self) -> &[Set] {
+    pub fn sets(&self) -> &[InfoSet] {
         &self.sets
     }
 
@@ -295,7 +295,7 @@ impl Tree {
     }
 
     /// How likely each child of `node` is under `policy`.
-    fn likely<'a>(&'a self, node: &Node, policy: &'a [f64]) -> &'a [f64] {
+    fn likely<'a>(&'a self, node: &GameTreeNode, policy: &'a [f64]) -> &'a [f64] {
         match node.kind {
             NodeKind::Choice(set) => &policy[self.sets[set as usize].places()],
             NodeKind::Chance | NodeKind::Over(_) => &self.probabilities[node.children()],
@@ -330,7 +330,7 @@ impl Tree {
     /// # Panics
     /// If `policy` does not have one number for every action of every set.
     pub fn best_response(&self, policy: &[f64], seat: Seat) -> Response {
-        let own = |node: &Node| match node.kind {
+        let own = |node: &GameTreeNode| match node.kind {
             NodeKind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
             _ => None,
         };
@@ -410,18 +410,18 @@ impl Tree {
 mod tests {
     use super::*;
 
-    fn tree(game: &str) -> (GameRef, Tree) {
+    fn tree(game: &str) -> (GameRef, GameTree) {
         let game = ludex_env::load(game).unwrap();
-        let tree = Tree::build(&game, 100_000).unwrap();
+        let tree = GameTree::build(&game, 100_000).unwrap();
         (game, tree)
     }
 
     /// Writes into `policy` how likely `of` is to play action 1 at every choice that follows from `s`.
-    fn write(tree: &Tree, s: &dyn DynState, of: &dyn Fn(Seat, &serde_json::Value) -> f64, policy: &mut [f64]) {
+    fn write(tree: &GameTree, s: &dyn DynState, of: &dyn Fn(Seat, &serde_json::Value) -> f64, policy: &mut [f64]) {
         let mut outcomes = Outcomes::new();
         s.chance(&mut outcomes);
         let mut ids: Vec<Action> = outcomes.items().iter().map(|o| o.0).collect();
-        if let Turn::Seat(seat) = s.turn() {
+        if let ToMove::Seat(seat) = s.turn() {
             let view = s.view(Viewer::Seat(seat));
             let set = tree.sets()[tree.set(seat, &*view).unwrap()];
             let p = of(seat, &view.value());
@@ -484,7 +484,7 @@ mod tests {
     fn large_games_are_refused() {
         for game in ["chess", "iterated_prisoners_dilemma", "pig"] {
             let game = ludex_env::load(game).unwrap();
-            assert_eq!(Tree::build(&game, 1_000).err(), Some(TreeError::TooLarge(1_000)));
+            assert_eq!(GameTree::build(&game, 1_000).err(), Some(TreeError::TooLarge(1_000)));
         }
     }
 }

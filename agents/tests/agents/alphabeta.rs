@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::{AgentKey, Ask, Draw, DynState, Turn};
+use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ToMove};
 
 /// The value of a position for seat 0 by plain minimax.
 fn minimax(state: &dyn DynState) -> f64 {
-    let Turn::Seat(seat) = state.turn() else {
+    let ToMove::Seat(seat) = state.turn() else {
         return state.returns()[0];
     };
     let values = state.legal_list(seat).into_iter().map(|a| {
@@ -110,12 +110,12 @@ fn ties_follow_the_key_near_and_far() {
 }
 
 /// The answer to the first position of `name` after some plies.
-fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::Answer {
+fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
     let g = game(name);
     let state = after(&g, plies);
     let seat = plies.len() % 2;
     let legal = state.legal_list(seat);
-    let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32]));
+    let ask = MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32]));
     build(spec, &g).unwrap().act(&ask, None).unwrap()
 }
 

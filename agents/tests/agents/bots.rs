@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::human::Human;
 use ludex_agents::{Agent, build};
-use ludex_env::{AgentKey, Ask, Draw};
+use ludex_env::{AgentKey, Draw, MoveRequest};
 use ludex_protocol::Move;
 
 #[test]
@@ -69,7 +69,7 @@ fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
     let human = Human::new(Cursor::new(lines.to_owned()), paper);
     assert!(!human.reproducible());
     let legal = state.legal_list(seat);
-    let mv = human.act(&Ask::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])), None).unwrap().mv;
+    let mv = human.act(&MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])), None).unwrap().mv;
     let text = String::from_utf8(shown.lock().unwrap().clone()).unwrap();
     (mv, text)
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::game;
-use ludex_agents::{Agent, AgentError, Answer, ErrorKind, build};
-use ludex_env::{Action, AgentKey, Ask, Draw, GameRef, Mover, Outcomes, Past, Turn};
+use ludex_agents::{Agent, AgentError, ErrorKind, MoveReply, build};
+use ludex_env::{Action, AgentKey, Draw, GameRef, MoveRequest, Mover, ObservedMove, Outcomes, ToMove};
 use ludex_protocol::Move;
 
 fn samples() -> PathBuf {
@@ -27,29 +27,35 @@ fn script(folder: &tempfile::TempDir, name: &str, text: &str, more: &str) -> Str
 }
 
 /// Plays a match; the moves, the notes and the returns.
-fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<Answer>, Vec<f64>) {
+fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<MoveReply>, Vec<f64>) {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
     let (mut past, mut turns, mut moves, mut answers) = (Vec::new(), vec![0; agents.len()], Vec::new(), Vec::new());
     loop {
         match state.turn() {
-            Turn::Over => return (moves, answers, state.returns()),
-            Turn::Chance => {
+            ToMove::Over => return (moves, answers, state.returns()),
+            ToMove::Chance => {
                 state.chance(&mut outcomes);
                 state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
-                past.push(Past { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() });
+                past.push(ObservedMove { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() });
             }
-            Turn::Seat(seat) => {
+            ToMove::Seat(seat) => {
                 let legal = state.legal_list(seat);
-                let ask = Ask::on_state(&*state, seat, turns[seat], &legal, AgentKey::Episode(&draw)).with_past(&past);
+                let ask = MoveRequest::on_state(&*state, seat, turns[seat], &legal, AgentKey::Episode(&draw))
+                    .with_history(&past);
                 let answer = agents[seat].act(&ask, None).unwrap();
                 let Some(a) = answer.action() else { panic!("{answer:?}") };
                 answers.push(answer);
                 turns[seat] += 1;
                 moves.push(a);
-                past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new(), reveals: Vec::new() });
+                past.push(ObservedMove {
+                    by: Mover::Seat(seat),
+                    action: Some(a),
+                    text: String::new(),
+                    reveals: Vec::new(),
+                });
                 state.play(seat, a).unwrap();
             }
-            Turn::Together(_) => unreachable!(),
+            ToMove::Simultaneous(_) => unreachable!(),
         }
     }
 }
@@ -66,16 +72,16 @@ fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
 }
 
 /// The answer to the first question of a game.
-fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<Answer, AgentError> {
+fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<MoveReply, AgentError> {
     let game = game(name);
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 0, 0), Outcomes::new());
-    while state.turn() == Turn::Chance {
+    while state.turn() == ToMove::Chance {
         state.chance(&mut outcomes);
         state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
     }
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
-    let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw)).with_past(&[]);
+    let ask = MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw)).with_history(&[]);
     build(spec, &game)?.act(&ask, wait.map(|wait| Instant::now() + wait))
 }
 
@@ -278,15 +284,15 @@ fn blank_lines_do_not_move_the_deadline() {
     let g = game("tic_tac_toe");
     let agent = build(&script(&folder, "blank.py", text, ""), &g).unwrap();
     let mut state = g.start();
-    let past = [(0, 4), (1, 0)].map(|(seat, a)| Past {
+    let past = [(0, 4), (1, 0)].map(|(seat, a)| ObservedMove {
         by: Mover::Seat(seat),
         action: Some(a),
         text: String::new(),
         reveals: Vec::new(),
     });
-    let act = |state: &dyn ludex_env::DynState, turn: u32, past: &[Past], deadline| {
+    let act = |state: &dyn ludex_env::DynState, turn: u32, past: &[ObservedMove], deadline| {
         let legal = state.legal_list(0);
-        let ask = Ask::on_state(state, 0, turn, &legal, AgentKey::Own(&[0; 32])).with_past(past);
+        let ask = MoveRequest::on_state(state, 0, turn, &legal, AgentKey::Own(&[0; 32])).with_history(past);
         agent.act(&ask, deadline)
     };
     assert_eq!(act(&*state, 0, &[], None).unwrap().mv, Some(Move::Id(4)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::{Agent, build};
-use ludex_env::{Action, Draw, Outcomes, Turn};
+use ludex_env::{Action, Draw, Outcomes, ToMove};
 
 const HOLDEM: [&str; 3] = ["hand_strength", "pot_odds", "hand_ranges"];
 const SLIPPING: [&str; 1] = ["pot_odds slips=0.2"];
@@ -19,13 +19,13 @@ fn asked_everywhere(name: &str, bots: &[&str], episodes: u64, every: u64) {
         let (mut outcomes, mut turn) = (Outcomes::new(), 0);
         loop {
             match state.turn() {
-                Turn::Over => break,
-                Turn::Chance => {
+                ToMove::Over => break,
+                ToMove::Chance => {
                     state.chance(&mut outcomes);
                     let a = draw.pick(&outcomes).unwrap();
                     state.play_chance(a).unwrap();
                 }
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     let legal = state.legal_list(seat);
                     turn += 1;
                     if (u64::from(turn) + seed) % every == 0 {
@@ -38,7 +38,7 @@ fn asked_everywhere(name: &str, bots: &[&str], episodes: u64, every: u64) {
                     let a = legal[(draw.bits() % legal.len() as u64) as usize];
                     state.play(seat, a).unwrap();
                 }
-                Turn::Together(_) => panic!(),
+                ToMove::Simultaneous(_) => panic!(),
             }
         }
     }
@@ -81,7 +81,7 @@ fn dealt(text: &str) -> Vec<Action> {
 fn answer(game_text: &str, bot: &str, actions: &[Action], seat: usize) -> Action {
     let g = game(game_text);
     let state = after(&g, actions);
-    assert_eq!(state.turn(), Turn::Seat(seat));
+    assert_eq!(state.turn(), ToMove::Seat(seat));
     near(&*build(bot, &g).unwrap(), &*state, seat, 0, &Draw::new(g.id(), 5, 0))
 }
 

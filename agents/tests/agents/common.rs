@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ludex_agents::{Agent, build};
-use ludex_env::{Action, AgentKey, Ask, Draw, DynState, GameRef, Outcomes, Seat, Turn, Viewer, load};
+use ludex_env::{Action, AgentKey, Draw, DynState, GameRef, MoveRequest, Outcomes, Seat, ToMove, Viewer, load};
 use ludex_protocol::Refusal;
 
 /// Whether a refusal says that the agent does not play the game.
@@ -21,8 +21,8 @@ pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
     let mut state = game.start();
     for &a in actions {
         match state.turn() {
-            Turn::Chance => state.play_chance(a).unwrap(),
-            Turn::Seat(seat) => state.play(seat, a).unwrap(),
+            ToMove::Chance => state.play_chance(a).unwrap(),
+            ToMove::Seat(seat) => state.play(seat, a).unwrap(),
             other => panic!("{other:?}"),
         }
     }
@@ -32,8 +32,8 @@ pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
 /// The agent's action for `seat`, asked as an in-process agent.
 pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
     let legal = state.legal_list(seat);
-    let mut ask = Ask::on_state(state, seat, turn, &legal, AgentKey::Episode(draw));
-    if agent.peeks() {
+    let mut ask = MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Episode(draw));
+    if agent.needs_full_state() {
         ask = ask.with_peek();
     }
     agent.act(&ask, None).unwrap().action().expect("an action")
@@ -44,7 +44,7 @@ pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, 
     let legal = state.legal_list(seat);
     let view = game.read_view(&state.view(Viewer::Seat(seat)).value()).unwrap();
     let key = draw.other("agent");
-    let ask = Ask::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key));
+    let ask = MoveRequest::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key));
     agent.act(&ask, None).unwrap().action().expect("an action")
 }
 
@@ -60,19 +60,19 @@ pub fn play_to(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Act
     let (mut turns, mut moves, mut outcomes) = (vec![0; agents.len()], Vec::new(), Outcomes::new());
     loop {
         match state.turn() {
-            Turn::Over => return (moves, state),
-            Turn::Chance => {
+            ToMove::Over => return (moves, state),
+            ToMove::Chance => {
                 state.chance(&mut outcomes);
                 let a = draw.pick(&outcomes).unwrap();
                 state.play_chance(a).unwrap();
             }
-            Turn::Seat(seat) => {
+            ToMove::Seat(seat) => {
                 let a = near(&*agents[seat], &*state, seat, turns[seat], &draw);
                 turns[seat] += 1;
                 moves.push(a);
                 state.play(seat, a).unwrap();
             }
-            Turn::Together(set) => {
+            ToMove::Simultaneous(set) => {
                 let mut joint = vec![None; agents.len()];
                 for seat in set.iter() {
                     joint[seat] = Some(near(&*agents[seat], &*state, seat, turns[seat], &draw));

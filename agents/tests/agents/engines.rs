@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, unfit};
-use ludex_agents::{Agent, AgentError, AgentSpec, Answer, ErrorKind, build};
-use ludex_env::{AgentKey, Ask, Draw, GameRef};
+use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, MoveReply, build};
+use ludex_env::{AgentKey, Draw, GameRef, MoveRequest};
 
 /// Whether the engine can be started; says so where it cannot.
 fn missing(engine: &str) -> bool {
@@ -48,11 +48,11 @@ impl Drop for Fake {
 }
 
 /// What an agent answers in the first position.
-fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<Answer, AgentError> {
+fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<MoveReply, AgentError> {
     let (state, draw) = (game.start(), Draw::new(game.id(), 0, 0));
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
-    let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw));
+    let ask = MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw));
     build(spec, game).unwrap().act(&ask, within.map(|d| Instant::now() + d))
 }
 
@@ -221,7 +221,7 @@ fn a_move_that_the_rules_refuse_is_told_with_the_reason() {
         let (state, draw) = (after(&go, actions), Draw::new(go.id(), 0, 0));
         let seat = state.turn().seat().unwrap();
         let legal = state.legal_list(seat);
-        let ask = Ask::on_state(&*state, seat, 1, &legal, AgentKey::Episode(&draw));
+        let ask = MoveRequest::on_state(&*state, seat, 1, &legal, AgentKey::Episode(&draw));
         build(&fake.spec("gtp", ""), &go).unwrap().act(&ask, None).unwrap_err().message
     };
     assert!(says(&fake, &[1]).ends_with("wants to play B1: b1 is taken"));
@@ -263,7 +263,7 @@ fn stockfish_beats_random_and_answers_alike_from_near_and_far() {
     assert!(
         spec.build(&chess)
             .unwrap()
-            .act(&Ask::on_state(&*state, seat, 4, &state.legal_list(seat), AgentKey::Episode(&draw)), None)
+            .act(&MoveRequest::on_state(&*state, seat, 4, &state.legal_list(seat), AgentKey::Episode(&draw)), None)
             .is_ok()
     );
 }

@@ -3,13 +3,13 @@
 use crate::common::{after, far, game, near, unfit};
 use ludex_agents::build;
 use ludex_agents::solve::equilibrium::PolicyTable;
-use ludex_agents::solve::tree::Tree;
-use ludex_env::{Draw, Outcomes, Stream, Turn};
+use ludex_agents::solve::tree::GameTree;
+use ludex_env::{Draw, Outcomes, Stream, ToMove};
 
 /// The tree of a game and its stored policy.
-fn stored(name: &str) -> (Tree, Vec<f64>) {
+fn stored(name: &str) -> (GameTree, Vec<f64>) {
     let g = game(name);
-    let tree = Tree::build(&g, 1 << 20).unwrap();
+    let tree = GameTree::build(&g, 1 << 20).unwrap();
     let policy = PolicyTable::stored(&g).unwrap().policy(&tree);
     (tree, policy)
 }
@@ -40,26 +40,27 @@ fn liars_dice_is_solved() {
 fn the_agent_knows_every_view() {
     for name in ["kuhn_poker", "leduc_poker", "liars_dice"] {
         let g = game(name);
-        let (agent, mut rng, mut outcomes) = (build("equilibrium", &g).unwrap(), Stream::named(name), Outcomes::new());
+        let (agent, mut rng, mut outcomes) =
+            (build("equilibrium", &g).unwrap(), Stream::from_text(name), Outcomes::new());
         for seed in 0..200 {
             let (mut state, draw) = (g.start(), Draw::new(g.id(), seed, 0));
             for turn in 0..100 {
                 match state.turn() {
-                    Turn::Seat(seat) => {
+                    ToMove::Seat(seat) => {
                         let legal = state.legal_list(seat);
                         let a = near(&*agent, &*state, seat, turn, &draw);
                         assert!(legal.contains(&a), "{name}: {a}");
                         assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{name}");
                         state.play_unchecked(legal[rng.below(legal.len())]);
                     }
-                    Turn::Chance => {
+                    ToMove::Chance => {
                         state.chance(&mut outcomes);
                         state.play_unchecked(rng.pick(&outcomes).unwrap());
                     }
                     _ => break,
                 }
             }
-            assert_eq!(state.turn(), Turn::Over);
+            assert_eq!(state.turn(), ToMove::Over);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{after, game, near, unfit};
 use ludex_agents::build;
-use ludex_env::{Draw, DynState, Outcomes, Seat, Turn};
+use ludex_env::{Draw, DynState, Outcomes, Seat, ToMove};
 
 /// What every seat gets when all play for themselves, written out plainly.
 fn values(state: &dyn DynState) -> Vec<f64> {
@@ -12,12 +12,12 @@ fn values(state: &dyn DynState) -> Vec<f64> {
         values(&*next)
     };
     match state.turn() {
-        Turn::Seat(seat) => {
+        ToMove::Seat(seat) => {
             let mut after = state.legal_list(seat).into_iter().map(next);
             let first = after.next().unwrap();
             after.fold(first, |best, values| if values[seat] > best[seat] { values } else { best })
         }
-        Turn::Chance => {
+        ToMove::Chance => {
             let mut outcomes = Outcomes::new();
             state.chance(&mut outcomes);
             let mut mean = vec![0.0; state.returns().len()];
@@ -34,7 +34,7 @@ fn values(state: &dyn DynState) -> Vec<f64> {
 fn keeps_the_value(name: &str, seat: Seat, first: &[u32]) {
     let g = game(name);
     let state = after(&g, first);
-    assert_eq!(state.turn(), Turn::Seat(seat));
+    assert_eq!(state.turn(), ToMove::Seat(seat));
     let agent = build("expectiminimax depth=20", &g).unwrap();
     let wanted = values(&*state)[seat];
     for turn in 0..4 {

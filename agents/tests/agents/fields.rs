@@ -5,7 +5,7 @@ use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::check::scaled;
 use ludex_env::games::hanabi::View as Hanabi;
-use ludex_env::{Action, Draw, DynState, GameRef, Heard, Outcomes, Stream, Turn, Viewer};
+use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, ParsedMove, Stream, ToMove, Viewer};
 use ludex_protocol::Move;
 
 const HANABI: &[&str] = &["internal", "iggi", "piers", "conventions"];
@@ -35,19 +35,19 @@ const CLASSICS: &[&str] = &[
 /// bot says; checks that this is legal, and the same for a remote agent.
 fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynState, usize, Action)) {
     let agent = build(bot, g).unwrap();
-    let mut rng = Stream::named("questions to bots");
+    let mut rng = Stream::from_text("questions to bots");
     for seed in 0..episodes {
         let (mut state, mut draw) = (g.start(), Draw::new(g.id(), seed, 0));
         let (mut turn, mut outcomes) = (0, Outcomes::new());
         loop {
             let (set, together) = match state.turn() {
-                Turn::Over => break,
-                Turn::Chance => {
+                ToMove::Over => break,
+                ToMove::Chance => {
                     state.chance(&mut outcomes);
                     state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
                     continue;
                 }
-                t => (t.seats(), matches!(t, Turn::Together(_))),
+                t => (t.seats(), matches!(t, ToMove::Simultaneous(_))),
             };
             let mut joint = vec![None; g.spec().players as usize];
             for seat in set.iter() {
@@ -67,7 +67,7 @@ fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynSta
             }
             match (together, state.turn()) {
                 (true, _) => state.play_together(&joint).unwrap(),
-                (false, Turn::Seat(seat)) => state.play(seat, joint[seat].unwrap()).unwrap(),
+                (false, ToMove::Seat(seat)) => state.play(seat, joint[seat].unwrap()).unwrap(),
                 _ => unreachable!(),
             }
             turn += 1;
@@ -355,8 +355,8 @@ fn a_rule_maker_accepts_what_is_fair_and_nothing_else() {
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "corner" } }, { "do": "pass", "when": "stuck" }],
         "end": [{ "if": "line", "len": 3, "then": "win" }] });
     let mut state = g.start();
-    let heard = state.read(0, &Move::Document(serde_json::json!({ "act": "propose", "rules": rules })));
-    let Ok(Heard::Said(said)) = heard else { panic!("{heard:?}") };
+    let heard = state.parse_move(0, &Move::Document(serde_json::json!({ "act": "propose", "rules": rules })));
+    let Ok(ParsedMove::Document(said)) = heard else { panic!("{heard:?}") };
     state.play_said(0, &said).unwrap();
     assert!(near(&*bot, &*state, 1, 0, &draw) < 3, "it counters");
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::{AgentSpec, build};
-use ludex_env::{AgentKey, Ask, Draw, Outcomes, Stream, Turn};
+use ludex_env::{AgentKey, Draw, MoveRequest, Outcomes, Stream, ToMove};
 
 #[test]
 fn plays_the_king_and_throws_the_jack() {
@@ -62,10 +62,10 @@ fn every_game_with_hidden_information_is_played_near_and_far_alike() {
             }
         };
         let (mut state, draw) = (g.start(), Draw::new(g.id(), 4, 0));
-        let (mut rng, mut outcomes) = (Stream::named(&string), Outcomes::new());
+        let (mut rng, mut outcomes) = (Stream::from_text(&string), Outcomes::new());
         for turn in 0..40 {
             match state.turn() {
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     let legal = state.legal_list(seat);
                     if legal.is_empty() {
                         break;
@@ -75,12 +75,12 @@ fn every_game_with_hidden_information_is_played_near_and_far_alike() {
                     assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{string}, turn {turn}");
                     state.play_unchecked(legal[rng.below(legal.len())]);
                 }
-                Turn::Chance => {
+                ToMove::Chance => {
                     state.chance(&mut outcomes);
                     state.play_unchecked(rng.pick(&outcomes).unwrap());
                 }
                 other => {
-                    assert_eq!(other, Turn::Over, "{string}");
+                    assert_eq!(other, ToMove::Over, "{string}");
                     break;
                 }
             }
@@ -102,7 +102,7 @@ fn hidden_cards_are_not_used() {
 fn a_deadline_cuts_the_search_and_is_noted() {
     let g = game("leduc_poker");
     let (agent, state) = (build("ismcts sims=1000000000", &g).unwrap(), after(&g, &[0, 1]));
-    let ask = Ask::on_state(&*state, 0, 0, &[1, 2], AgentKey::Own(&[0; 32]));
+    let ask = MoveRequest::on_state(&*state, 0, 0, &[1, 2], AgentKey::Own(&[0; 32]));
     for left in [0, 5] {
         let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(left))).unwrap();
         assert_eq!(answer.notes.more["cut"], true);

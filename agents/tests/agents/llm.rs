@@ -5,8 +5,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use ludex_agents::llm::{self, Call};
-use ludex_agents::{AgentError, AgentSpec, Answer, ErrorKind, build};
-use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Journal, Outcomes, Past, Turn, Viewer};
+use ludex_agents::{AgentError, AgentSpec, ErrorKind, MoveReply, build};
+use ludex_env::{
+    AgentKey, DynState, GameRef, Journal, MoveRequest, ObservedMove, Outcomes, PriorAttempt, ToMove, Viewer,
+};
 use ludex_protocol::Move;
 use ludex_protocol::record::Tokens;
 use serde_json::{Value, json};
@@ -38,19 +40,19 @@ impl Notebook {
 /// What goes with a question.
 #[derive(Default)]
 struct With<'a> {
-    attempts: &'a [Attempt],
-    past: Option<&'a [Past]>,
+    attempts: &'a [PriorAttempt],
+    past: Option<&'a [ObservedMove]>,
     journal: Option<&'a Notebook>,
     deadline: Option<Instant>,
 }
 
-fn ask(spec: &str, game: &GameRef, state: &dyn DynState, with: &With<'_>) -> Result<Answer, AgentError> {
+fn ask(spec: &str, game: &GameRef, state: &dyn DynState, with: &With<'_>) -> Result<MoveReply, AgentError> {
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
     let key = [1; 32];
-    let mut ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&key)).with_attempts(with.attempts);
+    let mut ask = MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&key)).with_attempts(with.attempts);
     if let Some(past) = with.past {
-        ask = ask.with_past(past);
+        ask = ask.with_history(past);
     }
     if let Some(journal) = with.journal {
         ask = ask.with_journal(journal);
@@ -59,7 +61,7 @@ fn ask(spec: &str, game: &GameRef, state: &dyn DynState, with: &With<'_>) -> Res
 }
 
 /// The answer to the first question of tic-tac-toe.
-fn first(endpoint: &Endpoint, args: &str) -> Result<Answer, AgentError> {
+fn first(endpoint: &Endpoint, args: &str) -> Result<MoveReply, AgentError> {
     let game = game("tic_tac_toe");
     ask(&endpoint.spec(args), &game, &*game.start(), &With::default())
 }
@@ -323,7 +325,7 @@ fn an_answer_without_a_move_goes_to_the_rules() {
         let answer = first(&endpoint, "format=text").unwrap();
         assert_eq!(answer.notes.more["verdict"], verdict);
         assert_eq!(answer.mv, Some(Move::Text(text.into())), "{verdict}");
-        assert!(game.start().read(0, &ludex_env::Move::Text(text.into())).is_err());
+        assert!(game.start().parse_move(0, &ludex_env::Move::Text(text.into())).is_err());
     }
     let endpoint = Endpoint::new(|_, _| completion(json!({ "content": "Answer: x(1,1)\nBecause" }), "length"));
     assert_eq!(first(&endpoint, "").unwrap().mv, Some(Move::Id(4)), "a move in a truncated answer counts");
@@ -333,7 +335,7 @@ fn an_answer_without_a_move_goes_to_the_rules() {
 fn the_next_attempt_is_told_why_the_last_was_refused() {
     let endpoint = Endpoint::saying(&["Answer: x(1,1)"]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
-    let attempts = [Attempt {
+    let attempts = [PriorAttempt {
         given: Some(Move::Text("o(1,1)".into())),
         why: "\"o(1,1)\" names no legal action".into(),
         issues: Vec::new(),
@@ -352,7 +354,7 @@ fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
     let endpoint = Endpoint::saying(&[&texts[0], &texts[1]]);
     let game = game("bargaining(talk=true)");
     let mut state = game.start();
-    while state.turn() == Turn::Chance {
+    while state.turn() == ToMove::Chance {
         let mut outcomes = Outcomes::new();
         state.chance(&mut outcomes);
         state.play_chance(outcomes.items()[0].0).unwrap();
@@ -366,8 +368,8 @@ fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
     assert_eq!(&format["properties"]["move"]["anyOf"][1], schema);
     assert!(!user(&endpoint.asked()[0]).contains("JSON Schema"));
 
-    let why = state.read(0, &given).unwrap_err();
-    let attempts = [Attempt { given: Some(given), why: why.message, issues: why.issues }];
+    let why = state.parse_move(0, &given).unwrap_err();
+    let attempts = [PriorAttempt { given: Some(given), why: why.message, issues: why.issues }];
     let with = With { attempts: &attempts, ..With::default() };
     let second = ask(&endpoint.spec(""), &game, &*state, &with).unwrap();
     assert_eq!(second.mv, Some(Move::Document(good)));
@@ -491,7 +493,7 @@ fn a_journal_that_keeps_nothing_stops_the_agent() {
     let game = game("tic_tac_toe");
     let state = game.start();
     let legal = state.legal_list(0);
-    let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32])).with_journal(&Full);
+    let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32])).with_journal(&Full);
     let e = build(&endpoint.spec(""), &game).unwrap().act(&ask, None).unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("the disk is full"), "{e}");
 }
@@ -501,8 +503,8 @@ fn the_stand_in_is_told_the_view_and_nothing_else() {
     let endpoint = Endpoint::saying(&["Answer: Pass"]);
     let game = game("kuhn_poker");
     let past = [
-        Past { by: ludex_env::Mover::Chance, action: Some(0), text: String::new(), reveals: Vec::new() },
-        Past { by: ludex_env::Mover::Chance, action: None, text: String::new(), reveals: Vec::new() },
+        ObservedMove { by: ludex_env::Mover::Chance, action: Some(0), text: String::new(), reveals: Vec::new() },
+        ObservedMove { by: ludex_env::Mover::Chance, action: None, text: String::new(), reveals: Vec::new() },
     ];
     // p0 holds 0; p1 holds 1 in one world and 2 in the other.
     for hidden in [1, 2] {
@@ -554,11 +556,12 @@ fn a_probe_makes_five_calls() {
 }
 
 /// A question of the first player's turn `turn`, with what was asked before in the journal.
-fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[Attempt], journal: &Notebook) -> Answer {
+fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[PriorAttempt], journal: &Notebook) -> MoveReply {
     let seat = state.turn().seat().unwrap();
     let (legal, key) = (state.legal_list(seat), [1; 32]);
-    let ask =
-        Ask::on_state(state, seat, turn, &legal, AgentKey::Own(&key)).with_attempts(attempts).with_journal(journal);
+    let ask = MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&key))
+        .with_attempts(attempts)
+        .with_journal(journal);
     build(spec, &game("tic_tac_toe")).unwrap().act(&ask, None).unwrap()
 }
 
@@ -577,7 +580,7 @@ fn a_chat_is_one_conversation() {
     [4, 0].into_iter().enumerate().for_each(|(k, a)| state.play(k, a).unwrap());
     in_turn(&spec, &*state, 1, &[], &journal);
     let refused =
-        [Attempt { given: Some(Move::Text("no move".into())), why: "it names none".into(), issues: Vec::new() }];
+        [PriorAttempt { given: Some(Move::Text("no move".into())), why: "it names none".into(), issues: Vec::new() }];
     in_turn(&spec, &*state, 1, &refused, &journal);
     [1, 2].into_iter().enumerate().for_each(|(k, a)| state.play(k, a).unwrap());
     in_turn(&spec, &*state, 2, &[], &journal);
@@ -643,8 +646,8 @@ fn cached_tokens_are_kept_with_the_call_and_priced() {
 fn explanations_behind_a_move_are_not_part_of_it() {
     let game = game("negotiation(instance=2 3 4;7 1 7;7 6 1;6)");
     let mut state = after(&game, &[]);
-    let keeps = state.read(0, &Move::Text("Proposal: [1, 2, 0]".into())).unwrap();
-    let ludex_env::Heard::Action(a) = keeps else { panic!("an action") };
+    let keeps = state.parse_move(0, &Move::Text("Proposal: [1, 2, 0]".into())).unwrap();
+    let ludex_env::ParsedMove::Action(a) = keeps else { panic!("an action") };
     state.play(0, a).unwrap();
     let a = state.legal_list(0)[0];
     state.play(0, a).unwrap();

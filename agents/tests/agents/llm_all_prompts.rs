@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ludex_agents::AgentSpec;
-use ludex_agents::llm::{Question, Way, prompt, reached};
+use ludex_agents::llm::{PositionQuery, Way, prompt, resolve_path};
 use ludex_env::GameRef;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/prompts.txt.gz");
@@ -32,8 +32,8 @@ fn games() -> Vec<GameRef> {
 fn told(game: &GameRef, random: u32) -> String {
     let spec = AgentSpec::parse("llm model=none").unwrap();
     let way = |random| Way { random, seed: 3, ..Way::default() };
-    let h = (0..=random).rev().find_map(|random| reached(game, &way(random)).ok()).unwrap();
-    let prompt = prompt(&spec, game, &Question { h, seat: None }).unwrap();
+    let h = (0..=random).rev().find_map(|random| resolve_path(game, &way(random)).ok()).unwrap();
+    let prompt = prompt(&spec, game, &PositionQuery { h, seat: None }).unwrap();
     prompt.messages.iter().map(|m| format!("[{}]\n\n{}\n\n", m.role, m.content)).collect()
 }
 

@@ -2,8 +2,10 @@
 //! not know.
 
 use ludex_agents::AgentSpec;
-use ludex_agents::llm::{Message, Role, calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
-use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Mover, Outcomes, Past, Stream, Turn, Viewer};
+use ludex_agents::llm::{ChatMessage, ChatRole, calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
+use ludex_env::{
+    AgentKey, Draw, DynState, GameRef, MoveRequest, Mover, ObservedMove, Outcomes, PriorAttempt, Stream, ToMove, Viewer,
+};
 
 use ludex_protocol::Move;
 
@@ -12,22 +14,22 @@ use crate::common::game;
 const METHODS: [&str; 7] = ["prompt", "cot", "parts", "chat", "sc_cot", "tot", "self_refine"];
 
 /// A position after some random moves, where one or several seats are to move, and what was played.
-fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<Past>) {
+fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<ObservedMove>) {
     (seed..seed + 100).find_map(|seed| walked(game, seed, moves)).expect("not every game is over at once")
 }
 
-fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>, Vec<Past>)> {
-    let mut rng = Stream::named(&format!("ludex.v1:test:prompts:{seed}"));
+fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>, Vec<ObservedMove>)> {
+    let mut rng = Stream::from_text(&format!("ludex.v1:test:prompts:{seed}"));
     let (mut state, mut draw, mut past) = (game.start(), Draw::new(game.id(), seed, 0), Vec::new());
     let (mut outcomes, mut made) = (Outcomes::new(), 0);
     loop {
         let before = state.boxed();
         match state.turn() {
-            Turn::Over => return None,
-            Turn::Chance => {
+            ToMove::Over => return None,
+            ToMove::Chance => {
                 state.chance(&mut outcomes);
                 let a = draw.pick(&outcomes).unwrap();
-                past.push(Past {
+                past.push(ObservedMove {
                     by: Mover::Chance,
                     action: before.seen(Viewer::Seat(0), Mover::Chance, a).action,
                     text: String::new(),
@@ -36,10 +38,10 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
                 state.play_chance(a).unwrap();
             }
             _ if made == moves => return Some((state, past)),
-            Turn::Seat(seat) => {
+            ToMove::Seat(seat) => {
                 let a = state.random_action(seat, &mut rng);
                 let by = Mover::Seat(seat);
-                past.push(Past {
+                past.push(ObservedMove {
                     by,
                     action: before.seen(Viewer::Seat(0), by, a).action,
                     text: String::new(),
@@ -48,12 +50,12 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
                 state.play(seat, a).unwrap();
                 made += 1;
             }
-            Turn::Together(seats) => {
+            ToMove::Simultaneous(seats) => {
                 let mut joint = vec![None; game.spec().players as usize];
                 for seat in seats.iter() {
                     let a = state.random_action(seat, &mut rng);
                     joint[seat] = Some(a);
-                    past.push(Past {
+                    past.push(ObservedMove {
                         by: Mover::Seat(seat),
                         action: Some(a),
                         text: String::new(),
@@ -68,17 +70,21 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
 }
 
 /// The first call's messages for the seat to move.
-fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[Past]) -> Vec<Message> {
+fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) -> Vec<ChatMessage> {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
-    let attempts =
-        [Attempt { given: Some(Move::Text("nonsense".into())), why: "it names nothing".into(), issues: Vec::new() }];
+    let attempts = [PriorAttempt {
+        given: Some(Move::Text("nonsense".into())),
+        why: "it names nothing".into(),
+        issues: Vec::new(),
+    }];
     let key = [0; 32];
-    let ask = Ask::on_state(state, seat, 1, &legal, AgentKey::Own(&key)).with_past(past).with_attempts(&attempts);
+    let ask =
+        MoveRequest::on_state(state, seat, 1, &legal, AgentKey::Own(&key)).with_history(past).with_attempts(&attempts);
     render(&AgentSpec::parse(spec).unwrap(), game, &ask).unwrap()
 }
 
-fn all(spec: &str, game: &GameRef, state: &dyn DynState, past: &[Past]) -> String {
+fn all(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) -> String {
     let parts: Vec<String> = messages(spec, game, state, past).into_iter().map(|m| m.content).collect();
     parts.join("\n\n")
 }
@@ -97,9 +103,9 @@ fn every_game_is_told_in_full_under_every_method() {
                 }
                 let spec = format!("llm model=m prompting={method} {more}");
                 let said = messages(&spec, &game, &*state, &past);
-                let roles: Vec<Role> = said.iter().map(|m| m.role).collect();
-                let expected: &[Role] =
-                    if more == "template=user" { &[Role::User] } else { &[Role::System, Role::User] };
+                let roles: Vec<ChatRole> = said.iter().map(|m| m.role).collect();
+                let expected: &[ChatRole] =
+                    if more == "template=user" { &[ChatRole::User] } else { &[ChatRole::System, ChatRole::User] };
                 assert_eq!(roles, expected);
                 let text = said.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n");
                 let name = &game.spec().seats[seat];
@@ -143,7 +149,7 @@ fn a_prompt_tells_nothing_that_the_seat_does_not_know() {
         for moves in 0..=1 {
             let (state, _) = walk(&game, 7, moves);
             let seat = state.turn().seats().iter().next().unwrap();
-            let world = state.view(Viewer::Seat(seat)).world(&mut Stream::named("ludex.v1:test:world"));
+            let world = state.view(Viewer::Seat(seat)).world(&mut Stream::from_text("ludex.v1:test:world"));
             let told = all("llm model=m", &game, &*state, &[]);
             assert_eq!(told, all("llm model=m", &game, &*world, &[]), "{}", entry.id);
         }
@@ -240,7 +246,7 @@ fn what_was_said_stands_in_the_history() {
     let talk = game("bargaining(preset=llmarena)");
     let mut state = talk.start();
     let mut moves = Vec::new();
-    while state.turn() == Turn::Chance {
+    while state.turn() == ToMove::Chance {
         let mut outcomes = Outcomes::new();
         state.chance(&mut outcomes);
         let outcome = outcomes.items()[0].0;
@@ -269,11 +275,11 @@ fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
     state.play(0, 1).unwrap();
     let legal = state.legal_list(1);
     let past = [
-        Past { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() },
-        Past { by: Mover::Chance, action: Some(0), text: String::new(), reveals: Vec::new() },
-        Past { by: Mover::Seat(0), action: Some(1), text: String::new(), reveals: Vec::new() },
+        ObservedMove { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() },
+        ObservedMove { by: Mover::Chance, action: Some(0), text: String::new(), reveals: Vec::new() },
+        ObservedMove { by: Mover::Seat(0), action: Some(1), text: String::new(), reveals: Vec::new() },
     ];
-    let ask = Ask::on_state(&*state, 1, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
+    let ask = MoveRequest::on_state(&*state, 1, 0, &legal, AgentKey::Own(&[0; 32])).with_history(&past);
     assert_eq!(told.messages, render(&spec, &kuhn, &ask).unwrap());
 
     for (wrong, said) in [

@@ -7,7 +7,7 @@ use ludex_agents::{Agent, build};
 use ludex_env::check::scaled;
 use ludex_env::games::mcr_mahjong::tiles::ALL_KINDS;
 use ludex_env::games::mcr_mahjong::{Kind, View, ids};
-use ludex_env::{Action, Draw, DynState, Outcomes, Turn, Viewer};
+use ludex_env::{Action, Draw, DynState, Outcomes, ToMove, Viewer};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 
@@ -18,14 +18,14 @@ fn asked_everywhere(name: &str, seed: u64) {
     let (mut state, mut draw, mut outcomes, mut turn) = (g.start(), Draw::new(g.id(), seed, 0), Outcomes::new(), 0);
     loop {
         let seats = match state.turn() {
-            Turn::Over => break,
-            Turn::Chance => {
+            ToMove::Over => break,
+            ToMove::Chance => {
                 state.chance(&mut outcomes);
                 state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
                 continue;
             }
-            Turn::Seat(seat) => vec![seat],
-            Turn::Together(set) => set.iter().collect(),
+            ToMove::Seat(seat) => vec![seat],
+            ToMove::Simultaneous(set) => set.iter().collect(),
         };
         let mut joint: Vec<Option<Action>> = vec![None; 4];
         for &seat in &seats {
@@ -40,7 +40,7 @@ fn asked_everywhere(name: &str, seed: u64) {
             }
         }
         match seats[..] {
-            [seat] if matches!(state.turn(), Turn::Seat(_)) => state.play(seat, joint[seat].unwrap()).unwrap(),
+            [seat] if matches!(state.turn(), ToMove::Seat(_)) => state.play(seat, joint[seat].unwrap()).unwrap(),
             _ => state.play_together(&joint).unwrap(),
         }
     }

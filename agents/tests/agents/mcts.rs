@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, seats, unfit};
-use ludex_agents::{AgentSpec, Budget, ErrorKind, build};
-use ludex_env::{AgentKey, Ask, Draw, DynState, Turn, Viewer};
+use ludex_agents::{AgentSpec, ErrorKind, SearchBudget, build};
+use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ToMove, Viewer};
 use serde_json::Value;
 
 #[test]
@@ -35,7 +35,7 @@ fn beats_random_at_connect_four() {
 fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) -> Value {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
-    let ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&[1; 32]));
+    let ask = MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&[1; 32]));
     build(spec, g).unwrap().act(&ask, None).unwrap().notes.more.remove(name).unwrap_or_default()
 }
 
@@ -113,12 +113,13 @@ fn peeking_uses_them_and_says_so() {
     let g = game("kuhn_poker");
     let draw = Draw::new(g.id(), 5, 0);
     let peek = build("mcts sims=200 peek=true", &g).unwrap();
-    assert!(peek.peeks());
+    assert!(peek.needs_full_state());
     // Called with the middle card: folds to the king, calls the jack.
     let answers = [0, 2].map(|hidden| near(&*peek, &*after(&g, &[1, hidden, 0, 1]), 0, 1, &draw));
     assert_eq!(answers, [1, 0]);
     let (state, legal) = (after(&g, &[1, 0]), [0, 1]);
-    let refused = peek.act(&Ask::on_view(&*state.view(Viewer::Seat(0)), 0, 0, &legal, AgentKey::Own(&[0; 32])), None);
+    let refused =
+        peek.act(&MoveRequest::on_view(&*state.view(Viewer::Seat(0)), 0, 0, &legal, AgentKey::Own(&[0; 32])), None);
     assert_eq!(refused.unwrap_err().kind, ErrorKind::Failed);
 }
 
@@ -161,9 +162,9 @@ fn chance_inside_the_tree() {
 #[test]
 fn budgets_and_time() {
     let budget = |text: &str| AgentSpec::parse(text).unwrap().budget();
-    assert_eq!(budget("mcts"), Budget { sims: Some(1000), ..Budget::default() });
-    assert_eq!(budget("mcts ms=50"), Budget { ms: Some(50), ..Budget::default() });
-    assert_eq!(budget("mcts ms=50 sims=7"), Budget { ms: Some(50), sims: Some(7), ..Budget::default() });
+    assert_eq!(budget("mcts"), SearchBudget { sims: Some(1000), ..SearchBudget::default() });
+    assert_eq!(budget("mcts ms=50"), SearchBudget { ms: Some(50), ..SearchBudget::default() });
+    assert_eq!(budget("mcts ms=50 sims=7"), SearchBudget { ms: Some(50), sims: Some(7), ..SearchBudget::default() });
     let timed = AgentSpec::parse("mcts ms=5").unwrap();
     assert!(!timed.reproducible() && AgentSpec::parse("mcts").unwrap().reproducible());
     assert_eq!(timed.full(), "mcts ms=5 form=uct c=2 solve=true worlds=16 reuse=false peek=false");
@@ -179,7 +180,7 @@ fn a_deadline_cuts_the_search_and_is_noted() {
         let g = game(name);
         let state = if name == "kuhn_poker" { after(&g, &[0, 1]) } else { g.start() };
         let legal = state.legal_list(0);
-        let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
+        let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
         let agent = build("mcts sims=1000000000 solve=false", &g).unwrap();
         let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(5))).unwrap();
         assert_eq!(answer.notes.more["cut"], true);
@@ -222,10 +223,10 @@ fn arguments_that_do_not_fit_are_refused() {
 }
 
 /// The answer of `agent` for the seat to move in `state`.
-fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::Answer {
+fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::MoveReply {
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
-    agent.act(&Ask::on_state(state, seat, turn, &legal, AgentKey::Own(&[3; 32])), None).unwrap()
+    agent.act(&MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&[3; 32])), None).unwrap()
 }
 
 #[test]
@@ -246,17 +247,17 @@ fn episodes_do_not_mix_in_kept_trees() {
     // Two episodes by turns, one agent; each has the proofs of its own position.
     let g = game("tic_tac_toe");
     let agent = build("mcts sims=2000 reuse=true", &g).unwrap();
-    let (mut rng, mut lost) = (ludex_env::Stream::named("kept trees"), 0);
+    let (mut rng, mut lost) = (ludex_env::Stream::from_text("kept trees"), 0);
     for _ in 0..20 {
         let mut states = [g.start(), g.start()];
         for turn in 0..5 {
             for s in &mut states {
-                if s.turn() == Turn::Over {
+                if s.turn() == ToMove::Over {
                     continue;
                 }
                 let Some(a) = answer(&*agent, &**s, turn).action() else { panic!("an action id") };
                 s.play(0, a).unwrap();
-                if s.turn() != Turn::Over {
+                if s.turn() != ToMove::Over {
                     let legal = s.legal_list(1);
                     s.play(1, legal[rng.below(legal.len())]).unwrap();
                 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::common::{game, seats, unfit};
 use ludex_agents::{Agent, build};
-use ludex_env::{AgentKey, Ask, Draw, DynState, Heard, Turn, Viewer};
+use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ParsedMove, ToMove, Viewer};
 use ludex_protocol::Move;
 
 const GAMES: [&str; 3] = ["tower_defense", "battle_cards", "elemental_duel"];
@@ -16,14 +16,14 @@ const COURSES: [&str; 3] = [
 ];
 
 /// What an agent says, asked near and far: the same.
-fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &Draw) -> Heard {
+fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &Draw) -> ParsedMove {
     let legal = state.legal_list(seat);
     let key = draw.other("agent");
-    let near = agent.act(&Ask::on_state(state, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
+    let near = agent.act(&MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
     let view = state.view(Viewer::Seat(seat));
-    let far = agent.act(&Ask::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
+    let far = agent.act(&MoveRequest::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
     assert_eq!(near, far);
-    state.read(seat, &near.mv.unwrap()).unwrap()
+    state.parse_move(seat, &near.mv.unwrap()).unwrap()
 }
 
 /// The final view of the public, and the returns.
@@ -31,7 +31,7 @@ fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
     let game = game(string);
     let (mut state, draw, agents) = (game.start(), Draw::new(game.id(), 1, 0), seats(&game, &bots));
     let mut turns = [0; 2];
-    while state.turn() != Turn::Over {
+    while state.turn() != ToMove::Over {
         let due = state.turn().seats();
         let mut joint = [None, None];
         for seat in due.iter() {
@@ -39,10 +39,10 @@ fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
             turns[seat] += 1;
         }
         match (state.turn(), &joint) {
-            (Turn::Seat(seat), [.., Some(Heard::Said(said))] | [Some(Heard::Said(said)), ..]) => {
+            (ToMove::Seat(seat), [.., Some(ParsedMove::Document(said))] | [Some(ParsedMove::Document(said)), ..]) => {
                 state.play_said(seat, said).unwrap();
             }
-            (Turn::Seat(seat), [.., Some(Heard::Action(a))] | [Some(Heard::Action(a)), ..]) => {
+            (ToMove::Seat(seat), [.., Some(ParsedMove::Action(a))] | [Some(ParsedMove::Action(a)), ..]) => {
                 state.play(seat, *a).unwrap()
             }
             _ => state.play_joint(&joint).unwrap(),
@@ -82,7 +82,7 @@ fn a_deadline_cuts_the_search() {
     let game = game("battle_cards");
     let (state, bot) = (game.start(), build("hill_climber sims=1000000", &game).unwrap());
     let legal = state.legal_list(0);
-    let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
+    let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
     let answer = bot.act(&ask, Some(Instant::now())).unwrap();
     assert_eq!(answer.notes.more.get("cut"), Some(&true.into()));
     let fixed = build("sound_plan", &game).unwrap().act(&ask, None).unwrap();

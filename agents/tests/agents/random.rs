@@ -2,7 +2,7 @@
 
 use ludex_agents::{Agent, InProcess, build};
 use ludex_env::draw::key;
-use ludex_env::{Action, AgentKey, Ask, Draw, Policy, Viewer, load};
+use ludex_env::{Action, AgentKey, Draw, MoveRequest, Policy, Viewer, load};
 
 fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
     let game = load("connect_four").unwrap();
@@ -10,7 +10,7 @@ fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
     let legal = state.legal_list(0);
     (0..turns)
         .map(|turn| {
-            let ask = Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&key));
+            let ask = MoveRequest::on_state(&*state, 0, turn, &legal, AgentKey::Own(&key));
             agent.act(&ask, None).unwrap().action().expect("an action")
         })
         .collect()
@@ -41,8 +41,8 @@ fn in_process_and_remote_are_one_agent() {
     let (state, draw) = (game.start(), Draw::new(game.id(), 7, 0));
     let (legal, view) = (state.legal_list(0), state.view(Viewer::Seat(0)));
     for turn in 0..20 {
-        let near = policy.choose(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Episode(&draw)));
-        let far = policy.choose(&Ask::on_view(&*view, 0, turn, &legal, AgentKey::Own(&draw.other("agent"))));
+        let near = policy.choose(&MoveRequest::on_state(&*state, 0, turn, &legal, AgentKey::Episode(&draw)));
+        let far = policy.choose(&MoveRequest::on_view(&*view, 0, turn, &legal, AgentKey::Own(&draw.other("agent"))));
         assert_eq!(near, far);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::{Draw, GameRef, Outcomes, Stream, Turn};
+use ludex_env::{Draw, GameRef, Outcomes, Stream, ToMove};
 
 const BOTS: [(&str, &[&str]); 3] = [
     ("kuhn_honest", &["kuhn_poker", "kuhn_poker(players=5)"]),
@@ -31,19 +31,19 @@ fn they_play_every_table_near_and_far_alike() {
     for (bot, tables) in BOTS {
         for name in tables {
             let g = game(name);
-            let (agent, mut rng, mut outcomes) = (build(bot, &g).unwrap(), Stream::named(name), Outcomes::new());
+            let (agent, mut rng, mut outcomes) = (build(bot, &g).unwrap(), Stream::from_text(name), Outcomes::new());
             for seed in 0..50 {
                 let (mut state, draw) = (g.start(), Draw::new(g.id(), seed, 0));
                 for turn in 0.. {
                     match state.turn() {
-                        Turn::Seat(seat) => {
+                        ToMove::Seat(seat) => {
                             let legal = state.legal_list(seat);
                             let a = near(&*agent, &*state, seat, turn, &draw);
                             assert!(legal.contains(&a), "{bot} in {name}: {a}");
                             assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{bot} in {name}");
                             state.play_unchecked(legal[rng.below(legal.len())]);
                         }
-                        Turn::Chance => {
+                        ToMove::Chance => {
                             state.chance(&mut outcomes);
                             state.play_unchecked(rng.pick(&outcomes).unwrap());
                         }

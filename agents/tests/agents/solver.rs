@@ -3,22 +3,22 @@
 
 use crate::common::{far, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::{Draw, Outcomes, Stream, Turn};
+use ludex_env::{Draw, Outcomes, Stream, ToMove};
 
 /// Asks in every position of random games, from ply `from` on.
 fn wander(spec: &str, name: &str, games: u64, from: usize) {
     let g = game(name);
     let agent = build(spec, &g).unwrap();
-    let mut rng = Stream::named(name);
+    let mut rng = Stream::from_text(name);
     for seed in 0..games {
         let (mut state, mut draw, mut outcomes) = (g.start(), Draw::new(g.id(), seed, 0), Outcomes::new());
         for ply in 0.. {
             match state.turn() {
-                Turn::Chance => {
+                ToMove::Chance => {
                     state.chance(&mut outcomes);
                     state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
                 }
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     if ply >= from {
                         let a = near(&*agent, &*state, seat, ply as u32, &draw);
                         assert!(state.legal_list(seat).contains(&a), "{spec} at {name}: {a}");

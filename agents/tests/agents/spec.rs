@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ludex_agents::random::Random;
 use ludex_agents::{
-    Agent, AgentClass, AgentEntry, AgentSpec, Answer, ArgDef, ArgKind, Budget, Roster, ask, build, wrap,
+    Agent, AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind, MoveReply, Roster, SearchBudget, ask, build, wrap,
 };
 use ludex_env::{GameRef, load};
 use ludex_protocol::{ErrorCode, Refusal};
@@ -86,7 +86,7 @@ fn anchors_are_the_rungs_of_the_ladder() {
 #[test]
 fn random_has_no_budget() {
     let spec = AgentSpec::parse("random").unwrap();
-    assert_eq!((spec.budget(), spec.peeks(), spec.reproducible()), (Budget::default(), false, true));
+    assert_eq!((spec.budget(), spec.peeks(), spec.reproducible()), (SearchBudget::default(), false, true));
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn every_anchor_of_every_game_fits_it() {
 fn a_wrapper_passes_on_what_it_does_not_change() {
     let g = game("chess");
     let uci = build("uci cmd=x skill=1", &g).unwrap();
-    let facts = |a: &dyn Agent| [a.waits(), a.reproducible(), a.reads_past(), a.peeks()];
-    let wrapped = wrap(uci.clone(), |_, ask, _| Ok(Answer::id(ask.legal[0])));
+    let facts = |a: &dyn Agent| [a.is_io_bound(), a.reproducible(), a.needs_history(), a.needs_full_state()];
+    let wrapped = wrap(uci.clone(), |_, ask, _| Ok(MoveReply::id(ask.legal[0])));
     assert_eq!((facts(&wrapped), facts(&*uci)), ([true, false, false, false], [true, false, false, false]));
     assert_eq!(facts(&wrapped.reading_past()), [true, false, true, false]);
     // So does the argument that every agent takes.
@@ -141,11 +141,11 @@ fn a_wrapper_passes_on_what_it_does_not_change() {
     assert_eq!(facts(&*keyed), [false, false, false, true]);
     let agents = ["human", "gtp cmd=x", "botzone cmd=x", "llm model=m base_url=http://127.0.0.1:1/v1 history=3"];
     for (spec, game_of) in agents.iter().zip(["chess", "go", "gomoku", "chess"]) {
-        assert!(build(spec, &game(game_of)).unwrap().waits(), "{spec}");
+        assert!(build(spec, &game(game_of)).unwrap().is_io_bound(), "{spec}");
     }
-    assert!(build(agents[2], &game("gomoku")).unwrap().reads_past());
-    assert!(build(agents[3], &g).unwrap().reads_past());
-    assert!(!build("random", &g).unwrap().waits());
+    assert!(build(agents[2], &game("gomoku")).unwrap().needs_history());
+    assert!(build(agents[3], &g).unwrap().needs_history());
+    assert!(!build("random", &g).unwrap().is_io_bound());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_env::Stream;
-use ludex_protocol::message::{Autoreset, Batch, Mask, MaskForm, Open, Reset, Seed, Step};
+use ludex_protocol::message::{Autoreset, Batch, Mask, MaskForm, Open, Reset, Seed, StepEnvs};
 use ludex_protocol::{ClientMessage, Column, ServerMessage};
 
 use crate::host::Host;
@@ -25,7 +25,7 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
 
 /// Steps per second with `handles` batches in turn: all but one are in flight while the actions of that one are drawn.
 async fn measure(host: &Host, count: u32, handles: usize, span: Duration) -> anyhow::Result<f64> {
-    let (mut link, mut rng) = (Link::open(host.address, None).await?, Stream::named("wire"));
+    let (mut link, mut rng) = (Link::open(host.address, None).await?, Stream::from_text("wire"));
     let mut envs = Vec::new();
     for _ in 0..handles {
         let open = Open { count, autoreset: Autoreset::SameStep, mask: Some(MaskForm::U1), ..Open::new(GAME) };
@@ -52,7 +52,7 @@ async fn measure(host: &Host, count: u32, handles: usize, span: Duration) -> any
 }
 
 fn step(env: u32, actions: Vec<i32>) -> ClientMessage {
-    ClientMessage::Step(Step { env, actions: Some(Column::from_slice(&actions)), ..Step::default() })
+    ClientMessage::Step(StepEnvs { env, actions: Some(Column::from_slice(&actions)), ..StepEnvs::default() })
 }
 
 fn batch(message: ServerMessage) -> anyhow::Result<Box<Batch>> {

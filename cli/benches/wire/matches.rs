@@ -99,7 +99,7 @@ struct Said {
 async fn play(mut link: Link, rated: bool, from: Instant, to: Instant) -> anyhow::Result<u32> {
     let join = Join { against: Some(vec!["random".into()]), slots: SLOTS, count: 0, rated, ..Join::new("tic_tac_toe") };
     link.request(&ClientMessage::Join(Box::new(join))).await?;
-    let (mut rng, mut accepted) = (Stream::named("wire"), 0);
+    let (mut rng, mut accepted) = (Stream::from_text("wire"), 0);
     while Instant::now() < to
         && let Ok(frame) = tokio::time::timeout_at(to.into(), link.next()).await
     {

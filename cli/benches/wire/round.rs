@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ludex_protocol::message::{Autoreset, Open, Reset, Seed, Step};
+use ludex_protocol::message::{Autoreset, Open, Reset, Seed, StepEnvs};
 use ludex_protocol::{ClientMessage, Column, Encoding, Id, ServerMessage};
 use tokio_tungstenite::tungstenite::Bytes;
 
@@ -63,7 +63,7 @@ struct Template {
 
 impl Template {
     fn new(env: u32, action: i32) -> anyhow::Result<Self> {
-        let step = Step { env, actions: Some(Column::from_slice(&[action])), ..Step::default() };
+        let step = StepEnvs { env, actions: Some(Column::from_slice(&[action])), ..StepEnvs::default() };
         let bytes = Encoding::MsgPack.encode_client(Some(FIRST), &ClientMessage::Step(step))?;
         let id = (FIRST as u32).to_be_bytes();
         let at = bytes.windows(4).position(|four| four == id);

@@ -13,7 +13,7 @@ use ludex_agents::{AgentSpec, Roster};
 use serde_json::{Value, json};
 
 use super::print;
-use ludex_play::named::{self, AgentSource, Agents, NamedAgent};
+use ludex_play::agents_file::{self, AgentSource, Agents, NamedAgent};
 
 /// What `ludex agents` takes.
 #[derive(clap::Args)]
@@ -93,7 +93,7 @@ pub(super) fn run(args: Args) -> ExitCode {
 }
 
 fn roster(data: &Path, as_json: bool) -> anyhow::Result<()> {
-    let named = named::of_data(data)?;
+    let named = agents_file::of_data(data)?;
     if as_json {
         let agents = Roster::builtin().iter().map(|entry| {
             let args = entry
@@ -173,17 +173,17 @@ fn add(data: &Path, new: Add, as_json: bool) -> anyhow::Result<()> {
         let fine = price.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
         anyhow::ensure!(fine, "{option} takes a number of at least 0: US dollars per million tokens");
     }
-    let path = data.join(named::FILE);
+    let path = data.join(agents_file::FILE);
     let entry = NamedAgent { name, source: AgentSource::Spec(spec), price_in, price_out, note, measured: None };
-    named::add(&path, &entry, new.replace)?;
-    let kept = named::read(&path)?;
+    agents_file::add(&path, &entry, new.replace)?;
+    let kept = agents_file::read(&path)?;
     let entry = kept.find(&entry.name).unwrap_or(&entry);
     told(as_json, &document(entry), &format!("{} is {}, kept in {}", entry.name, source(entry), path.display()))
 }
 
 fn remove(data: &Path, name: &str, as_json: bool) -> anyhow::Result<()> {
-    let Agents { path, .. } = named::of_data(data)?;
-    named::remove(&path, name)?;
+    let Agents { path, .. } = agents_file::of_data(data)?;
+    agents_file::remove(&path, name)?;
     told(as_json, &json!({ "removed": name }), &format!("{name} is removed from {}", path.display()))
 }
 

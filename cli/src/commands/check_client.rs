@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::checks;
-use ludex_conformance::client::{Level, Plan, check};
+use ludex_conformance::client::{ClientCheckOptions, Level, check};
 
 /// What `ludex check-client` takes.
 #[derive(clap::Args)]
@@ -33,7 +33,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> ExitCode {
     let patience = Duration::from_secs(args.patience);
-    let plan = Plan { command: args.command, level: args.level, patience, only: args.only, trace: args.trace };
+    let plan =
+        ClientCheckOptions { command: args.command, level: args.level, patience, only: args.only, trace: args.trace };
     let subject = ("command", plan.command.clone().into());
     checks::report(args.json, subject, check(&plan, checks::line(args.json)))
 }

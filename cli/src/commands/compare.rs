@@ -5,16 +5,16 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use ludex_protocol::record::Outcome;
-use ludex_referee::Verified;
-use ludex_referee::compare::{Comparison, ComparisonRow, Difference, NoInterval, Side, compare};
-use ludex_referee::outcome::is_fight;
-use ludex_referee::read::Lines;
+use ludex_referee::VerifiedRecord;
+use ludex_referee::compare::{ComparedMatch, Comparison, ComparisonRow, Difference, NoInterval, compare};
+use ludex_referee::outcome::is_competitive;
+use ludex_referee::read::RecordLines;
 use serde_json::json;
 
 use super::print::{self, number};
 use super::records;
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::pages;
+use ludex_play::runs::report_files;
 
 /// What `ludex compare` takes.
 #[derive(clap::Args)]
@@ -132,12 +132,17 @@ fn variants(run: &Archive, name: &str) -> Vec<String> {
 
 /// An agent's matches that count. Matches only against itself, or against the agent that it is compared with, have no
 /// partner and are left out.
-pub(super) fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&records::Which>) -> Vec<Side> {
-    let lines = Lines { found: run.found.clone(), refused: run.refused.clone() };
+pub(super) fn sides_of(
+    run: &Archive,
+    name: &str,
+    other: Option<&str>,
+    which: Option<&records::Which>,
+) -> Vec<ComparedMatch> {
+    let lines = RecordLines { found: run.found.clone(), refused: run.refused.clone() };
     let (mut good, refused) = records::verified(lines, which);
     records::warn(&refused);
-    pages::put_in_order(run, &mut good);
-    let side_of = |game: &Verified| {
+    report_files::put_in_order(run, &mut good);
+    let side_of = |game: &VerifiedRecord| {
         let record = game.record();
         let met = record.header.seats.iter().any(|seat| Some(seat.name.as_str()) == other);
         if met || !game.reason().counts() || game.result().replayed {
@@ -149,7 +154,7 @@ pub(super) fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Op
     good.iter().filter_map(side_of).collect()
 }
 
-fn side(game: &Verified, part: String, name: &str) -> Option<Side> {
+fn side(game: &VerifiedRecord, part: String, name: &str) -> Option<ComparedMatch> {
     let record = game.record();
     let footer = &record.footer;
     let own: Vec<usize> = (0..record.header.seats.len()).filter(|&k| record.header.seats[k].name == name).collect();
@@ -169,8 +174,8 @@ fn side(game: &Verified, part: String, name: &str) -> Option<Side> {
     let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
     // Only where somebody wins there are scores.
     let scores: Option<Vec<f64>> = own.iter().map(score).collect();
-    let scores = scores.filter(|_| is_fight(&**game.game()));
-    Some(Side {
+    let scores = scores.filter(|_| is_competitive(&**game.game()));
+    Some(ComparedMatch {
         part,
         game: game.spec().string.clone(),
         seats: (0..record.header.seats.len()).map(opponent).collect(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::checks;
 use ludex_client::Options;
-use ludex_conformance::server::{Plan, check};
+use ludex_conformance::server::{ServerCheckOptions, check};
 
 /// What `ludex conformance` takes.
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub(super) fn run(args: Args) -> ExitCode {
     let (json, url) = (args.json, args.url.clone());
     let checks = async move {
         let trusting = args.ca.map(|file| Options::default().ca(file)).transpose()?;
-        let plan = Plan {
+        let plan = ServerCheckOptions {
             url: args.url,
             token: args.token.or_else(super::token_of_environment),
             agent: args.agent,

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_agents::AgentSpec;
-use ludex_client::protocol::message::{AgentId, CupEntrant, Enrol, Organise};
+use ludex_client::protocol::message::{AgentId, Enrol, Organise, TournamentEntrant};
 use ludex_client::{Client, Options, Player};
 use ludex_play::remote_agent::RemoteAgent;
-use ludex_play::runs::folder::{Look, path_of};
+use ludex_play::runs::folder::{RunStatus, path_of};
 use ludex_server::config::Config;
 use ludex_server::matches::Hub;
 use tokio::net::TcpListener;
@@ -81,7 +81,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     let mut names: Vec<String> = AGENTS.iter().map(|spec| name(spec)).collect();
     names.push(DROPS.to_owned());
     names.extend(python.then(|| PYTHON.to_owned()));
-    let entrants = names.iter().map(|name| CupEntrant { name: name.clone(), ..CupEntrant::default() });
+    let entrants = names.iter().map(|name| TournamentEntrant { name: name.clone(), ..TournamentEntrant::default() });
     let cup = Organise {
         run: run.clone(),
         game: args.game.clone(),
@@ -113,7 +113,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     let drops = joined.map_err(|_| anyhow::anyhow!("the agents' thread panicked"))??;
     println!("Played in {:.1} s; `{DROPS}` connected {drops} times.", began.elapsed().as_secs_f64());
     anyhow::ensure!(over["state"] == "done", "the tournament ended as {}", over["state"]);
-    let look = Look::at(&path_of(&args.data, &run))?;
+    let look = RunStatus::at(&path_of(&args.data, &run))?;
     tournament::status(&look, false)?;
     println!(
         "The referee replayed every record. The report: {}",

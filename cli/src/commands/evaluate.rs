@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_referee::answers::Answers;
+use ludex_referee::answer_counts::Answers;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::schedule::Deals;
@@ -18,14 +18,14 @@ use serde_json::json;
 use super::print::{self, number};
 use super::report;
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::check;
+use ludex_play::runs::driver::{Budget, RunNews, StopReason};
 use ludex_play::runs::estimate::{Cost, PartEstimate, Pilot, RunEstimate};
 use ludex_play::runs::evaluation::{
-    Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, cast, suite_text,
+    Candidates, Evaluation, EvaluationRequest, EvaluationResults, PlayedEvaluation, parse_roles, suite_text,
 };
-use ludex_play::runs::executor::Here;
-use ludex_play::runs::pages;
-use ludex_play::runs::play::{Budget, RunEnd, RunNews};
+use ludex_play::runs::executor::LocalExecutor;
+use ludex_play::runs::preflight;
+use ludex_play::runs::report_files;
 use ludex_play::runs::summary::{GroupScore, PartResult};
 use ludex_play::runs::usage::Usage;
 
@@ -94,12 +94,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let budget = budget(&args.budget)?;
     let evaluation = Evaluation::new(EvaluationRequest {
-        candidates: Candidates::named(&args.agents, &args.data)?,
+        candidates: Candidates::resolve(&args.agents, &args.data)?,
         suite: suite_text(&args.suite)?,
         data: args.data.clone(),
         scale: args.scale,
         only: args.only.clone(),
-        roles: cast(&args.roles, &args.data)?,
+        roles: parse_roles(&args.roles, &args.data)?,
         secret: args.secret.clone(),
         deals: args.deals,
         shard: args.shard,
@@ -117,13 +117,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let name = args.run.clone().unwrap_or_default();
     anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
     let person = args.agents.iter().any(|agent| agent.split_whitespace().next() == Some("human"));
-    check::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
+    preflight::shortages(&evaluation.plan).iter().for_each(|why| eprintln!("ludex: {why}"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
     if person {
         // The terminal is the board.
         bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
     }
-    let played = evaluation.play(&Here, &name, budget, args.ci, |news| match news {
+    let played = evaluation.play(&LocalExecutor, &name, budget, args.ci, |news| match news {
         RunNews::Due(n) => bar.set_length(bar.position() + n as u64),
         RunNews::Match(_) => bar.inc(1),
     })?;
@@ -131,17 +131,17 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let findings = played.findings(&evaluation.plan)?;
     tell(&args, &evaluation.plan, &played, &findings)?;
     match &played.end {
-        RunEnd::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
+        StopReason::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
             let log = played.folder.path().join("log.jsonl");
             bail!("no match counts: the infrastructure failed in every one; {} says why", log.display())
         }
-        RunEnd::Done => Ok(()),
-        RunEnd::Budget(why) => {
+        StopReason::Done => Ok(()),
+        StopReason::Budget(why) => {
             eprintln!("ludex: stopped: {why}; run the same command with a larger budget to continue");
             Ok(())
         }
-        RunEnd::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
-        RunEnd::Waiting => bail!("the agents cannot play at present; run the same command again to continue"),
+        StopReason::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
+        StopReason::Waiting => bail!("the agents cannot play at present; run the same command again to continue"),
     }
 }
 
@@ -164,18 +164,18 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 }
 
 /// Prints the results and writes the report.
-fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings) -> anyhow::Result<()> {
-    let Findings { rows, groups, summaries, .. } = findings;
+fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &EvaluationResults) -> anyhow::Result<()> {
+    let EvaluationResults { rows, groups, summaries, .. } = findings;
     let folder = played.folder.path();
     let title = format!("{}: {}", plan.suite.title, args.agents.join(", "));
     let files = write_report(folder, title);
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
-            RunEnd::Done => ("done", None),
-            RunEnd::Budget(why) => ("budget", Some(why)),
-            RunEnd::Infrastructure(why) => ("infrastructure", Some(why)),
-            RunEnd::Waiting => ("waiting", None),
+            StopReason::Done => ("done", None),
+            StopReason::Budget(why) => ("budget", Some(why)),
+            StopReason::Infrastructure(why) => ("infrastructure", Some(why)),
+            StopReason::Waiting => ("waiting", None),
         };
         print::json(&json!({
             "run": played.folder.run(), "shard": plan.shard, "end": ended, "why": why, "matches": played.records.len(),
@@ -203,9 +203,13 @@ pub(super) fn write_report(folder: &Path, title: String) -> Vec<PathBuf> {
         let name = folder.to_str().context("the folder's name is not Unicode")?;
         let run = Archive::open(name, folder)?;
         let words = ["ludex", "report", name, "--out", name].map(str::to_owned);
-        let about =
-            ReportAbout { title, command: report::line(&words), secret: pages::secret(&run), ..ReportAbout::default() };
-        let (made, _) = pages::report(&[&run], RatingOptions::default(), about, |_| None);
+        let about = ReportAbout {
+            title,
+            command: report::line(&words),
+            secret: report_files::secret(&run),
+            ..ReportAbout::default()
+        };
+        let (made, _) = report_files::report(&[&run], RatingOptions::default(), about, |_| None);
         report::write(&made, folder)
     };
     files().unwrap_or_else(|e: anyhow::Error| {
@@ -286,7 +290,7 @@ fn answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
         let own = || rows.iter().filter(|row| row.agent == agent);
         let mut all = Answers::default();
         own().filter_map(|row| row.answers.as_ref()).for_each(|answers| all.add(answers));
-        let kinds = all.named().into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
+        let kinds = all.by_kind().into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
         let lost: u64 = own().map(|row| row.lost_by_answers).sum();
         let lost = if lost > 0 { format!("; {lost} matches were lost by them") } else { String::new() };
         writeln!(out, "answers of {agent}: {}{lost}", kinds.collect::<Vec<_>>().join(", "))?;

@@ -20,7 +20,7 @@ use ludex_play::tables::record::parts_line;
     DATA/runs, or its folder) [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
-    from: records::From,
+    from: records::RecordSource,
     /// What to write of a run: its matches, its decisions (one row each), or its calls (one row each)
     #[arg(long, value_enum, default_value_t = What::Episodes)]
     what: What,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, AgentSpec, llm};
-use ludex_client::{Client, Options, Played, Player};
+use ludex_client::{Client, MatchResult, Options, Player};
 use ludex_protocol::message::{AgentId, Enrol, Join};
 use ludex_protocol::record::{Clock, Outcome};
 use ludex_protocol::spec::Params;
@@ -121,7 +121,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// Plays; the matches of a join, nothing of a run.
-async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<Played>>> {
+async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<MatchResult>>> {
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name_of(&spec),
@@ -250,12 +250,12 @@ fn name_of(spec: &AgentSpec) -> String {
     mapped.take(40).collect()
 }
 
-fn outcome(played: &Played) -> Option<Outcome> {
+fn outcome(played: &MatchResult) -> Option<Outcome> {
     played.end.as_ref()?.outcome.get(played.start.seat? as usize).copied()
 }
 
 /// One match in a line.
-fn line(played: &Played) -> String {
+fn line(played: &MatchResult) -> String {
     let start = &played.start;
     let seat = start.seat.unwrap_or(0);
     let head = format!("{} {} seat {seat}", start.match_id, start.game);
@@ -286,9 +286,9 @@ struct Results {
 }
 
 impl Results {
-    fn of(played: &[Played]) -> Self {
+    fn of(played: &[MatchResult]) -> Self {
         let count = |which| played.iter().filter(|played| outcome(played) == Some(which)).count();
-        let returns: Vec<f64> = played.iter().filter_map(Played::own_return).collect();
+        let returns: Vec<f64> = played.iter().filter_map(MatchResult::own_return).collect();
         Results {
             matches: played.len(),
             wins: count(Outcome::Win),
@@ -298,8 +298,8 @@ impl Results {
         }
     }
 
-    fn document(&self, played: &[Played]) -> Value {
-        let one = |played: &Played| {
+    fn document(&self, played: &[MatchResult]) -> Value {
+        let one = |played: &MatchResult| {
             let mut entry = json!({
                 "match": played.start.match_id,
                 "game": played.start.game,

@@ -9,7 +9,7 @@ use ludex_agents::AgentSpec;
 use tokio::net::TcpListener;
 
 use super::serve::stop_signal;
-use crate::stub::{self, Batches, Faults, Options};
+use crate::llm_stub::{self, Batches, Faults, Options};
 
 /// What `ludex llm-stub` takes.
 #[derive(clap::Args)]
@@ -97,7 +97,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let listener = bound.with_context(|| format!("cannot listen on {}; try another --listen", args.listen))?;
         let stop = stop_signal()?;
         announce(listener.local_addr()?, args.json)?;
-        stub::serve(listener, options(args), stop).await
+        llm_stub::serve(listener, options(args), stop).await
     })
 }
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_agents::AgentClass;
 use ludex_env::GameRef;
-use ludex_protocol::record::{Outcome, Reason, Record};
-use ludex_referee::outcome::is_fight;
-use ludex_referee::power::{Decision, SequentialTest, Sprt};
+use ludex_protocol::record::{EndReason, Outcome, Record};
+use ludex_referee::outcome::is_competitive;
+use ludex_referee::power::{SequentialTest, Sprt, SprtDecision};
 use ludex_referee::rating::table::Tally;
 use ludex_referee::schedule::{Seeds, blocks};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             writeln!(file, "{line}").with_context(|| format!("{} cannot be written", path.display()))?;
         }
         if let Some(why) = played.failure {
-            let counts = record.footer.reason.is_some_and(Reason::counts);
+            let counts = record.footer.reason.is_some_and(EndReason::counts);
             let list = if counts { &mut failures } else { &mut spoiled };
             list.push(format!("{}: {why}", record.header.episode));
         }
@@ -149,7 +149,7 @@ impl Tested {
     fn new(sprt: Sprt, game: &GameRef) -> anyhow::Result<Self> {
         let spec = game.spec();
         anyhow::ensure!(
-            spec.players == 2 && is_fight(&**game),
+            spec.players == 2 && is_competitive(&**game),
             "--sprt tests which of two agents beats the other, and {} is not a game of two who fight",
             spec.string
         );
@@ -165,7 +165,7 @@ impl Tested {
             Some(Outcome::Loss) => Some(0.0),
             Some(Outcome::None) | None => None,
         };
-        self.block.push(score.filter(|_| record.footer.reason.is_some_and(Reason::counts)));
+        self.block.push(score.filter(|_| record.footer.reason.is_some_and(EndReason::counts)));
         let [first, second] = self.block[..] else { return ControlFlow::Continue(()) };
         self.block.clear();
         if let Some((first, second)) = first.zip(second) {
@@ -186,8 +186,12 @@ impl Tested {
         let Sprt { elo0, elo1, .. } = self.sprt;
         let [low, high] = self.sprt.bounds().map(|bound| number(bound, 2));
         let what = match self.test.decision() {
-            Some(Decision::Elo1) => format!("elo1 is accepted: the first agent is about {elo1} points better, or more"),
-            Some(Decision::Elo0) => format!("elo0 is accepted: the first agent is about {elo0} points better, or less"),
+            Some(SprtDecision::Elo1) => {
+                format!("elo1 is accepted: the first agent is about {elo1} points better, or more")
+            }
+            Some(SprtDecision::Elo0) => {
+                format!("elo0 is accepted: the first agent is about {elo0} points better, or less")
+            }
             None => "not decided; more pairs are needed (--pairs)".to_owned(),
         };
         let pairs = print::count(self.test.blocks() as usize, "pair", "pairs");

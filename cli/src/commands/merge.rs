@@ -8,7 +8,7 @@ use serde_json::json;
 use super::evaluate::{self, show, show_more};
 use super::print;
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::evaluation::Findings;
+use ludex_play::runs::evaluation::EvaluationResults;
 use ludex_play::runs::folder::path_of;
 use ludex_play::runs::merge::merge;
 
@@ -52,7 +52,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     merged.write(&folder)?;
 
     let plan = merged.plan()?;
-    let Findings { rows, groups, summaries, .. } = Findings::of(run, &plan, &merged.records)?;
+    let EvaluationResults { rows, groups, summaries, .. } = EvaluationResults::of(run, &plan, &merged.records)?;
     let agents: Vec<&str> =
         merged.settings.agents.iter().filter(|a| a.candidate && !a.variant).map(|a| a.name.as_str()).collect();
     let title = format!("{}: {}", plan.suite.title, agents.join(", "));

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, human, wrap};
-use ludex_env::{GameRef, Turn};
+use ludex_env::{GameRef, ToMove};
 use ludex_protocol::message::{EventKind, MatchFrame};
-use ludex_protocol::record::Reason;
+use ludex_protocol::record::EndReason;
 
 use super::print::{plain, points};
 use super::seats;
 use super::terminal::Terminal;
-use ludex_play::local::{self, Asking, Seated};
-use ludex_play::machine::Match;
+use ludex_play::local::{self, HostOptions, Participant};
+use ludex_play::machine::MatchMachine;
 use ludex_play::machine::Watcher;
 
 /// What `ludex play` takes.
@@ -63,7 +63,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         open.with_context(|| format!("{} cannot be written", path.display()))
     });
     let file = file.transpose()?;
-    let table: Vec<&Seated> = players.iter().collect();
+    let table: Vec<&Participant> = players.iter().collect();
     let block = local::block_key(&game, &table, seed);
     let setup = local::setup(&game, &table, seed, &block, 0, None);
     let spec = game.spec();
@@ -72,9 +72,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if !persons.is_empty() {
         talk.tell("? lists the legal moves, quit resigns");
     }
-    let asking = Asking { stop: Some(&terminal.stopped), ..Asking::default() };
-    let played = local::play_aloud(setup, &table, asking, ears, |machine, frame| talk.hear(machine, ears, frame));
-    talk.tell(&ludex_play::words::result(spec, &played.record));
+    let asking = HostOptions { stop: Some(&terminal.stopped), ..HostOptions::default() };
+    let played = local::play_observed(setup, &table, asking, ears, |machine, frame| talk.hear(machine, ears, frame));
+    talk.tell(&ludex_play::display::result(spec, &played.record));
     if let Some(why) = played.failure {
         talk.tell(&why);
     }
@@ -84,7 +84,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let (path, id) = (path.display(), &played.record.header.episode);
         talk.tell(&format!("record: {id} in {path} (`ludex replay {path}` shows it)"));
     }
-    if played.record.footer.reason == Some(Reason::Aborted) {
+    if played.record.footer.reason == Some(EndReason::Aborted) {
         let lost = if args.out.is_none() {
             "; --out FILE keeps the record of a match, also of one that is stopped"
         } else {
@@ -96,14 +96,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// Who plays: as named, else a person on the seat that begins, or on the first free one, against the middle of the ladder.
-fn players(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Seated>> {
+fn players(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Participant>> {
     let mut named = seats::read(game, given)?;
     let spec = game.spec();
     let levels: Vec<u32> = spec.anchors.iter().map(|anchor| anchor.level).collect();
     let middle = levels.iter().max().map_or("random".to_owned(), |top| format!("anchor level={}", top.div_ceil(2)));
     let is_person = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim() == "human");
     let begins = match game.start().turn() {
-        Turn::Seat(seat) => seat,
+        ToMove::Seat(seat) => seat,
         _ => 0,
     };
     if !named.iter().any(is_person) {
@@ -155,7 +155,7 @@ impl Talk {
     }
 
     /// What `to` is told, in words. It is not told its own moves.
-    fn hear(&self, machine: &Match, to: Watcher, frame: &MatchFrame) {
+    fn hear(&self, machine: &MatchMachine, to: Watcher, frame: &MatchFrame) {
         let name = |seat: u32| {
             let spec = machine.setup().game.spec();
             let agent = machine.header().seats.get(seat as usize).map(|s| s.name.as_str()).unwrap_or_default();

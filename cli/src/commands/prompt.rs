@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
 use ludex_env::GameRef;
-use ludex_play::named;
+use ludex_play::agents_file;
 use serde_json::json;
 
 /// What `ludex prompt` takes.
@@ -49,14 +49,14 @@ const QUIET: Duration = Duration::from_secs(2);
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let params = serde_json::from_str(&args.params).context("--params is not a JSON object")?;
     let game = ludex_env::load_with(&args.game, &params)?;
-    let (_, spec) = named::of_data(&args.data)?.resolve(&args.agent, &args.data.join("programs"))?;
+    let (_, spec) = agents_file::of_data(&args.data)?.resolve(&args.agent, &args.data.join("programs"))?;
     let chosen = args.seat.is_some() || !args.after.is_empty() || args.random.is_some() || args.seed.is_some();
     if !chosen && !io::stdin().is_terminal() && answer(&spec, &game)? > 0 {
         return Ok(());
     }
     let way = llm::Way { moves: args.after, random: args.random.unwrap_or(0), seed: args.seed.unwrap_or(0) };
-    let h = llm::reached(&game, &way)?;
-    let prompt = llm::prompt(&spec, &game, &llm::Question { h, seat: args.seat })?;
+    let h = llm::resolve_path(&game, &way)?;
+    let prompt = llm::prompt(&spec, &game, &llm::PositionQuery { h, seat: args.seat })?;
     let parts = prompt.messages.iter().map(|m| format!("[{}]\n\n{}\n", m.role, m.content));
     print!("{}", parts.collect::<Vec<_>>().join("\n"));
     Ok(())

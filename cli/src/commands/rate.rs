@@ -1,6 +1,6 @@
 //! `ludex rate`.
 
-mod measured;
+mod metric;
 
 use std::io::{self, Write};
 
@@ -16,14 +16,14 @@ use super::records;
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    from: records::From,
+    from: records::RecordSource,
     #[command(flatten)]
     rated: records::Rated,
     /// Rate each agent apart in each role, as NAME/ROLE, in games with named teams: undercover, fight_the_landlord
     #[arg(long)]
     by_role: bool,
     #[command(flatten)]
-    measured: measured::Measure,
+    measured: metric::Measure,
     /// Print one JSON document: {ratings, records, refused}, or with --metric {metric, args, values}
     #[arg(long)]
     json: bool,
@@ -31,7 +31,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if args.measured.metric.is_some() {
-        return measured::run(&args);
+        return metric::run(&args);
     }
     let options = args.rated.options()?;
     let (mut good, refused) = args.rated.read(&args.from, &options)?;

@@ -8,16 +8,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::RecordParts;
 use ludex_protocol::spec::Params;
-use ludex_referee::read::{Found, Lines, RawLine, Refused, Source, raw_lines, read_file, read_lines};
+use ludex_referee::read::{
+    RawLine, RecordLines, RejectedRecord, Source, SourcedRecord, raw_lines, read_file, read_lines,
+};
 use ludex_referee::scale::RatingOptions;
-use ludex_referee::{GameResult, Verified, Verifier};
+use ludex_referee::{GameResult, VerifiedRecord, Verifier};
 
 use super::print;
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::lines::RUN;
-use ludex_play::runs::pages;
+use ludex_play::runs::report_files;
+use ludex_play::runs::run_files::RUN;
 use ludex_server::store::{MatchFilter, Store};
 
 /// Records that are read from the store at a time.
@@ -25,7 +27,7 @@ const PAGE: u32 = 500;
 
 /// Where records come from.
 #[derive(clap::Args)]
-pub(super) struct From {
+pub(super) struct RecordSource {
     /// Files of records, one JSON object per line (- for standard input), or runs where a command says so [default: the store]
     files: Vec<PathBuf>,
     /// Folder of the store
@@ -33,14 +35,14 @@ pub(super) struct From {
     data: PathBuf,
 }
 
-impl From {
+impl RecordSource {
     /// Every record; lines that are not records are in `refused`.
-    pub(super) fn read(&self) -> anyhow::Result<Lines> {
+    pub(super) fn read(&self) -> anyhow::Result<RecordLines> {
         if self.files.is_empty() {
             return in_store(&self.data, async |store| of_store(&store, &MatchFilter::default()).await)
                 .with_context(|| format!("no file was named, and {} cannot be read", self.data.display()));
         }
-        let mut lines = Lines::default();
+        let mut lines = RecordLines::default();
         for file in &self.files {
             lines.append(read(file)?);
         }
@@ -54,11 +56,11 @@ impl From {
         which: Option<&Which>,
         marks: BTreeSet<String>,
         mut each: impl FnMut(GameResult),
-    ) -> anyhow::Result<Vec<Refused>> {
-        let (verifier, bar) = (Verifier::new().wanting(marks), print::counter("verified"));
+    ) -> anyhow::Result<Vec<RejectedRecord>> {
+        let (verifier, bar) = (Verifier::new().with_marks(marks), print::counter("verified"));
         let wanted = |game: &str, params: &Params| which.is_none_or(|which| which.means(game, params));
         let mut refused = Vec::new();
-        let judged = |judged: Result<GameResult, Refused>| {
+        let judged = |judged: Result<GameResult, RejectedRecord>| {
             bar.inc(1);
             match judged {
                 Ok(result) => each(result),
@@ -118,7 +120,7 @@ impl From {
     /// run.
     fn order(&self) -> HashMap<String, (usize, bool)> {
         let folders = self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file());
-        folders.flat_map(pages::order).collect()
+        folders.flat_map(report_files::order).collect()
     }
 
     /// What records were read from, for messages.
@@ -142,7 +144,7 @@ impl From {
 }
 
 /// The records of one file.
-pub(super) fn read(file: &Path) -> anyhow::Result<Lines> {
+pub(super) fn read(file: &Path) -> anyhow::Result<RecordLines> {
     if file == STANDARD_INPUT {
         return Ok(read_lines("standard input", io::stdin().lock()));
     }
@@ -161,7 +163,7 @@ fn check(file: &Path) -> anyhow::Result<()> {
 }
 
 /// The lines of one file, which is opened when the first is asked for.
-fn lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, Refused>> + Send> {
+fn lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send> {
     if file == STANDARD_INPUT {
         return Box::new(raw_lines("standard input", BufReader::new(io::stdin())));
     }
@@ -171,7 +173,7 @@ fn lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, Refused>> + 
         Err(e) => {
             let message = format!("the file cannot be opened: {e}");
             let source = Source { file: name, line: 0 };
-            Box::new(std::iter::once(Err(Refused { source, episode: None, message })))
+            Box::new(std::iter::once(Err(RejectedRecord { source, episode: None, message })))
         }
     }
 }
@@ -179,10 +181,10 @@ fn lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, Refused>> + 
 /// Gives the released records of the store in `folder` to `verify`, page by page.
 fn verify_store(
     folder: &Path,
-    verify: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, Refused>> + Send)),
+    verify: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
 ) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let store = runtime.block_on(Store::beside(folder))?;
+    let store = runtime.block_on(Store::open_shared(folder))?;
     let source = Source { file: store.path().display().to_string(), line: 0 };
     let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
     let mut lines = std::iter::from_fn(|| {
@@ -207,7 +209,7 @@ fn verify_store(
 pub(super) fn in_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = Store::beside(folder).await?;
+        let store = Store::open_shared(folder).await?;
         let done = work(store.clone()).await;
         // A write that did not reach the disk is told by the call that made it.
         let closed = store.close().await;
@@ -218,8 +220,8 @@ pub(super) fn in_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow
 }
 
 /// The records of a store that `filter` lets through.
-pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Result<Lines> {
-    let mut lines = Lines::default();
+pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Result<RecordLines> {
+    let mut lines = RecordLines::default();
     let source = Source { file: store.path().display().to_string(), line: 0 };
     let mut after = 0;
     loop {
@@ -227,9 +229,9 @@ pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Res
         let Some(last) = rows.last() else { return Ok(lines) };
         after = last.seq;
         for row in rows {
-            match Parts::parse(&row.record) {
-                Ok(parts) => lines.found.push(Found { source: source.clone(), parts }),
-                Err(e) => lines.refused.push(Refused {
+            match RecordParts::parse(&row.record) {
+                Ok(parts) => lines.found.push(SourcedRecord { source: source.clone(), parts }),
+                Err(e) => lines.refused.push(RejectedRecord {
                     source: source.clone(),
                     episode: Some(row.id),
                     message: e.to_string(),
@@ -254,7 +256,7 @@ impl Which {
     }
 
     /// Whether a record is of the game.
-    pub(super) fn is_of(&self, parts: &Parts) -> bool {
+    pub(super) fn is_of(&self, parts: &RecordParts) -> bool {
         let game = parts.header.get("game").and_then(|g| g.as_str()).unwrap_or_default();
         match parts.header.get("params").and_then(|p| p.as_object()) {
             Some(params) => self.means(game, params),
@@ -273,7 +275,7 @@ impl Which {
 }
 
 /// Verifies what was read and shows progress: the true records that are of the game, and what was refused.
-pub(super) fn verified(mut lines: Lines, which: Option<&Which>) -> (Vec<Verified>, Vec<Refused>) {
+pub(super) fn verified(mut lines: RecordLines, which: Option<&Which>) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
     if let Some(which) = which {
         lines.found.retain(|f| which.is_of(&f.parts));
     }
@@ -322,17 +324,21 @@ impl Rated {
     }
 
     /// The results of the true records, and what was refused; an error if nothing counts.
-    pub(super) fn read(&self, from: &From, options: &RatingOptions) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
+    pub(super) fn read(
+        &self,
+        from: &RecordSource,
+        options: &RatingOptions,
+    ) -> anyhow::Result<(Vec<GameResult>, Vec<RejectedRecord>)> {
         self.read_with(from, options, BTreeSet::new())
     }
 
     /// As [`read`](Self::read), with the marks of these names.
     pub(super) fn read_with(
         &self,
-        from: &From,
+        from: &RecordSource,
         options: &RatingOptions,
         marks: BTreeSet<String>,
-    ) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
+    ) -> anyhow::Result<(Vec<GameResult>, Vec<RejectedRecord>)> {
         let which = Which::parse(self.game.as_deref())?;
         let mut good = Vec::new();
         let refused = from.verify(which.as_ref(), marks, |result| good.push(result))?;
@@ -374,6 +380,6 @@ impl Rated {
 }
 
 /// Lists on standard error what is left out.
-pub(super) fn warn(refused: &[Refused]) {
+pub(super) fn warn(refused: &[RejectedRecord]) {
     refused.iter().for_each(|r| eprintln!("ludex: left out: {r}"));
 }

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use ludex_env::history::Steps;
+use ludex_env::recording::Replay;
 use ludex_env::{GameRef, Mark, Picture, Seat, Viewer};
-use ludex_protocol::record::{Parts, Record};
+use ludex_protocol::record::{Record, RecordParts};
 use ludex_referee::Verifier;
-use ludex_referee::read::{Found, Lines, Source};
+use ludex_referee::read::{RecordLines, Source, SourcedRecord};
 use serde_json::json;
 
 use super::print::{self, plain};
 use super::records;
 use html::{Frame, Heading};
-use ludex_play::words;
+use ludex_play::display;
 
 /// What `ludex replay` takes.
 #[derive(clap::Args)]
@@ -80,7 +80,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// The records that the arguments name.
-fn find(args: &Args) -> anyhow::Result<Lines> {
+fn find(args: &Args) -> anyhow::Result<RecordLines> {
     let what = &args.what;
     if what == "-" || Path::new(what).exists() {
         return records::read(Path::new(what));
@@ -105,13 +105,13 @@ fn find(args: &Args) -> anyhow::Result<Lines> {
     };
     let end = kept.end.with_context(|| format!("{what} is still running"))?;
     anyhow::ensure!(kept.released, "{what} is not released yet: another match on its seed is still running");
-    let parts = Parts::parse(&end.record).with_context(|| format!("{what} in {}", args.data.display()))?;
+    let parts = RecordParts::parse(&end.record).with_context(|| format!("{what} in {}", args.data.display()))?;
     let source = Source { file: args.data.display().to_string(), line: 0 };
-    Ok(Lines { found: vec![Found { source, parts }], refused: Vec::new() })
+    Ok(RecordLines { found: vec![SourcedRecord { source, parts }], refused: Vec::new() })
 }
 
 /// Shows one record as far as it can be played, and returns whether it verifies.
-fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool> {
+fn show(args: &Args, verifier: &Verifier, found: &SourcedRecord) -> anyhow::Result<bool> {
     let mut out = io::stdout().lock();
     let checked = verifier.verify(&found.parts, found.source.clone());
     let fault = checked.as_ref().err();
@@ -140,7 +140,7 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
             title: plain(&record.header.episode),
             game: plain(&spec.string),
             seats: plain(&seats),
-            result: plain(&words::result(spec, &record)),
+            result: plain(&display::result(spec, &record)),
             fault: fault.map(|fault| plain(&fault.to_string())),
         };
         let frames: Vec<Frame> = boards.into_iter().map(|b| Frame::new(b.ply, &b.by, b.picture)).collect();
@@ -170,7 +170,7 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
         out.flush()?;
     }
     if args.ply.is_none() && fault.is_none_or(|f| f.event.is_none()) {
-        writeln!(out, "\n{}", words::result(spec, &record))?;
+        writeln!(out, "\n{}", display::result(spec, &record))?;
     }
     told(&mut out, found, fault)
 }
@@ -182,7 +182,11 @@ fn file_name(episode: &str) -> String {
 }
 
 /// Prints whether the record verifies.
-fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verify::Fault>) -> anyhow::Result<bool> {
+fn told(
+    out: &mut impl Write,
+    found: &SourcedRecord,
+    fault: Option<&ludex_referee::verify::RecordFault>,
+) -> anyhow::Result<bool> {
     match fault {
         None => writeln!(out, "verified\n")?,
         Some(fault) => writeln!(out, "NOT VERIFIED: {}: {fault}\n", found.source)?,
@@ -192,7 +196,7 @@ fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verif
 
 /// The marks of every step that somebody played, as metrics count them: a start that was given is left out.
 fn marks(out: &mut impl Write, game: &GameRef, record: &Record) -> anyhow::Result<()> {
-    let mut steps = Steps::new(&**game, &record.events);
+    let mut steps = Replay::new(&**game, &record.events);
     let mut ply = 0;
     while let Some(Ok(step)) = steps.next() {
         ply += u32::from(step.moves().next().is_some());
@@ -211,12 +215,12 @@ fn marks(out: &mut impl Write, game: &GameRef, record: &Record) -> anyhow::Resul
 /// Every position up to the event at fault, played with checks.
 fn boards(game: &GameRef, record: &Record, viewer: Viewer, fault: Option<usize>) -> Vec<Board> {
     let until = fault.unwrap_or(record.events.len()).min(record.events.len());
-    let mut steps = Steps::new(&**game, &record.events[..until]);
+    let mut steps = Replay::new(&**game, &record.events[..until]);
     let mut ply = 0;
     let first = steps.position().view(viewer);
     let mut out = vec![Board { ply, by: "start".into(), text: first.text(), picture: first.picture(viewer) }];
     while let Some(Ok(step)) = steps.next() {
-        let Some(by) = words::step(record, &step) else { break };
+        let Some(by) = display::step(record, &step) else { break };
         ply += u32::from(step.moves().next().is_some());
         out.push(Board { ply, by, text: step.after.view(viewer).text(), picture: step.picture(viewer) });
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::pages;
+use ludex_play::runs::report_files;
 use ludex_referee::Report;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
@@ -18,7 +18,7 @@ use super::{print, records, transcript};
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    from: records::From,
+    from: records::RecordSource,
     #[command(flatten)]
     rated: records::Rated,
     /// Folder to write into; it is created if missing, and files of the same name are replaced
@@ -60,7 +60,7 @@ fn of_runs(args: &Args, runs: &[Archive], options: RatingOptions, about: ReportA
     );
     let file = |run: &Archive| (!args.no_transcripts).then(|| format!("transcripts-{}.html", run.about.folder()));
     runs.iter().for_each(|run| records::warn(&run.refused));
-    let (report, refused) = pages::report(&runs.iter().collect::<Vec<_>>(), options, about, file);
+    let (report, refused) = report_files::report(&runs.iter().collect::<Vec<_>>(), options, about, file);
     records::warn(&refused);
     anyhow::ensure!(report.records > 0, "found no matches to report in {}", args.from.name());
     let mut files = write(&report, &args.out)?;

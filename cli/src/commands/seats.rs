@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
-use ludex_play::local::Seated;
+use ludex_play::local::Participant;
 
 use super::print;
 
@@ -48,8 +48,8 @@ pub(super) fn position(seats: &[String], name: &str) -> Option<usize> {
 }
 
 /// An agent for each seat.
-pub(super) fn players(game: &GameRef, texts: &[String]) -> anyhow::Result<Vec<Seated>> {
-    let player = |text: &String| Seated::new(text, game).with_context(|| format!("--seat {text:?}"));
+pub(super) fn players(game: &GameRef, texts: &[String]) -> anyhow::Result<Vec<Participant>> {
+    let player = |text: &String| Participant::new(text, game).with_context(|| format!("--seat {text:?}"));
     texts.iter().map(player).collect()
 }
 

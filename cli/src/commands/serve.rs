@@ -14,10 +14,10 @@ use tokio::sync::oneshot;
 
 use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, Humans, PairMode, TlsFiles};
-use ludex_server::ladders::LadderTerms;
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
 use ludex_server::seasons::SuiteSeasons;
+use ludex_server::standing_ladders::LadderTerms;
 use ludex_server::suites::Suites;
 
 /// What `ludex serve` takes.
@@ -40,7 +40,7 @@ pub(super) struct Args {
     until_stdin_closes: bool,
     /// How the log on standard error is written
     #[arg(long, value_enum, default_value_t, value_name = "FORM")]
-    log: log::Form,
+    log: log::LogFormat,
     /// Threads that serve connections [default: one for each core]
     #[arg(long)]
     workers: Option<usize>,

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::evaluate::{costs, show, show_more};
 use super::{print, tournament};
 use ludex_play::runs::archive::Archive;
-use ludex_play::runs::folder::Look;
-use ludex_play::runs::lines::LogLine;
-use ludex_play::runs::play::results;
+use ludex_play::runs::driver::results;
+use ludex_play::runs::folder::RunStatus;
+use ludex_play::runs::run_files::LogLine;
 use ludex_play::runs::settings::RunKind;
 use ludex_play::runs::summary::{counting_or_invalid, groups, rows, summaries, verified_with};
 
@@ -30,7 +30,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let Some(name) = &args.run else { return list(&args) };
     let path = Archive::folder(name, &args.data)?;
-    let look = Look::at(&path)?;
+    let look = RunStatus::at(&path)?;
     if look.settings.kind == RunKind::Tournament {
         return tournament::status(&look, args.json);
     }
@@ -81,23 +81,23 @@ fn list(args: &Args) -> anyhow::Result<()> {
     let runs = Archive::list(&args.data);
     let mut found = Vec::new();
     for name in &runs {
-        match Archive::folder(name, &args.data).and_then(|path| Look::at(&path)) {
+        match Archive::folder(name, &args.data).and_then(|path| RunStatus::at(&path)) {
             Ok(look) => found.push((name, look)),
             Err(e) => eprintln!("ludex: {name}: {e:#}"),
         }
     }
-    let last = |look: &Look| look.past.log.last().map_or_else(String::new, |line| line.at.clone());
+    let last = |look: &RunStatus| look.past.log.last().map_or_else(String::new, |line| line.at.clone());
     found.sort_by_key(|(_, look)| std::cmp::Reverse(last(look)));
-    let ends = |look: &Look| {
+    let ends = |look: &RunStatus| {
         let mut last = look.past.log.iter().rev().map(|line| line.what.as_str());
         last.find(|what| matches!(*what, "done" | "begun" | "resumed")) == Some("done")
     };
-    let state = |look: &Look| state(look.playing, ends(look));
-    let kind = |look: &Look| match look.settings.kind {
+    let state = |look: &RunStatus| state(look.playing, ends(look));
+    let kind = |look: &RunStatus| match look.settings.kind {
         RunKind::Tournament => "tournament",
         _ => "evaluation",
     };
-    let agents = |look: &Look| look.settings.agents.iter().map(|agent| agent.name.clone()).collect::<Vec<_>>();
+    let agents = |look: &RunStatus| look.settings.agents.iter().map(|agent| agent.name.clone()).collect::<Vec<_>>();
     if args.json {
         let runs = found.iter().map(|(name, look)| {
             json!({
@@ -112,7 +112,7 @@ fn list(args: &Args) -> anyhow::Result<()> {
         return Ok(writeln!(out, "there are no runs in {}", args.data.join("runs").display())?);
     }
     let head = ["run", "kind", "state", "matches", "last change", "agents"].map(str::to_owned).to_vec();
-    let row = |(name, look): &(&String, Look)| {
+    let row = |(name, look): &(&String, RunStatus)| {
         let agents = agents(look);
         let more = if agents.len() > 3 { format!(" and {} more", agents.len() - 3) } else { String::new() };
         let few = agents.iter().take(3).cloned().collect::<Vec<_>>().join(", ");

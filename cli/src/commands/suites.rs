@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use ludex_env::Games;
-use ludex_play::runs::check;
-use ludex_play::runs::evaluation::{cast, suite_text};
+use ludex_play::runs::evaluation::{parse_roles, suite_text};
+use ludex_play::runs::preflight;
 use ludex_referee::suite::plan::{Plan, PlannedPart};
-use ludex_referee::suite::roles::{Cast, RoleAgent};
+use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::variants::Variant;
-use ludex_referee::suite::{Policy, SUITES, Schedule, Suite};
+use ludex_referee::suite::{MatchPolicy, SUITES, Schedule, Suite};
 use serde_json::{Value, json};
 
 use super::print;
@@ -78,20 +78,20 @@ impl Explained {
         let games = Games::builtin();
         let mut suite =
             Suite::parse(text, &games).map_err(|e| anyhow::anyhow!("the suite {name} cannot be used: {e}"))?;
-        suite.fill(&cast(&args.roles, &args.data)?)?;
+        suite.fill(&parse_roles(&args.roles, &args.data)?)?;
         // How many matches there are does not depend on who fills a role, so that its name stands for each of its agents.
-        let known = suite.cast();
+        let known = suite.assigned_roles();
         let open: Vec<(String, usize)> = suite.roles.iter().map(|role| (role.name.clone(), role.count)).collect();
         let open: Vec<(String, usize)> = open.into_iter().filter(|(name, _)| !known.contains_key(name)).collect();
         let stand_in = |(name, count): &(String, usize)| {
             let agent = |k: usize| RoleAgent { name: format!("@{name}"), spec: format!("@{name} {k}") };
             (name.clone(), (1..=*count).map(agent).collect())
         };
-        suite.fill(&open.iter().map(stand_in).collect::<Cast>())?;
+        suite.fill(&open.iter().map(stand_in).collect::<RoleAssignment>())?;
         let candidates: Vec<(String, String)> =
             (1..=args.candidates).map(|k| (format!("candidate {k}"), format!("candidate {k}"))).collect();
         let plan = Plan::new(suite, &candidates, 1.0, &games)?;
-        check::check(&plan).with_context(|| format!("the suite {name} cannot be used"))?;
+        preflight::check(&plan).with_context(|| format!("the suite {name} cannot be used"))?;
         let open = open.into_iter().map(|(name, _)| name).collect();
         Ok(Explained { text: text.to_owned(), plan, open, candidates: args.candidates })
     }
@@ -193,7 +193,7 @@ impl Explained {
         }
         for role in &suite.roles {
             let count = print::count(role.count, "agent", "agents");
-            let filled = match (self.open.contains(&role.name), suite.cast().get(&role.name)) {
+            let filled = match (self.open.contains(&role.name), suite.assigned_roles().get(&role.name)) {
                 (false, Some(agents)) => agents.iter().map(|agent| agent.name.clone()).collect::<Vec<_>>().join(", "),
                 _ => format!("nobody yet: --role {}=AGENT", role.name),
             };
@@ -219,7 +219,7 @@ impl Explained {
 }
 
 /// What differs between two policies, or all of one beside an empty document.
-fn policy(own: &Policy, beside: &impl serde::Serialize) -> String {
+fn policy(own: &MatchPolicy, beside: &impl serde::Serialize) -> String {
     let (own, beside) = (json!(own), json!(beside));
     let fields = own.as_object().into_iter().flatten().filter(|(name, value)| beside[name.as_str()] != **value);
     fields.map(|(name, value)| format!("{name} {}", plain(value))).collect::<Vec<_>>().join(", ")

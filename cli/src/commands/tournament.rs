@@ -16,16 +16,16 @@ use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
-use ludex_referee::tournament::Format;
+use ludex_referee::tournament::TournamentFormat;
 use serde_json::json;
 
 use super::{print, report};
 use ludex_agents::AgentClass;
-use ludex_play::named::{self, AgentSource};
-use ludex_play::runs::executor::Here;
-use ludex_play::runs::folder::Look;
-use ludex_play::runs::play::{RunEnd, results};
-use ludex_play::runs::tournament::schedule::{Terms, TournamentSchedule};
+use ludex_play::agents_file::{self, AgentSource};
+use ludex_play::runs::driver::{StopReason, results};
+use ludex_play::runs::executor::LocalExecutor;
+use ludex_play::runs::folder::RunStatus;
+use ludex_play::runs::tournament::schedule::{TournamentSchedule, TournamentTerms};
 use ludex_play::runs::tournament::{Contest, TournamentEstimate, TournamentRequest};
 use tables::Outcome;
 
@@ -100,20 +100,22 @@ enum Shape {
 }
 
 impl Shape {
-    fn format(self, rounds: Option<u64>, entrants: usize) -> anyhow::Result<Format> {
+    fn format(self, rounds: Option<u64>, entrants: usize) -> anyhow::Result<TournamentFormat> {
         anyhow::ensure!(rounds.is_none() || self == Shape::Swiss, "--rounds is for --format swiss");
         Ok(match self {
-            Shape::RoundRobin => Format::RoundRobin,
-            Shape::DoubleRoundRobin => Format::DoubleRoundRobin,
-            Shape::Swiss => rounds.map_or_else(|| Format::swiss(entrants), |rounds| Format::Swiss { rounds }),
-            Shape::Ladder => Format::Ladder,
+            Shape::RoundRobin => TournamentFormat::RoundRobin,
+            Shape::DoubleRoundRobin => TournamentFormat::DoubleRoundRobin,
+            Shape::Swiss => {
+                rounds.map_or_else(|| TournamentFormat::swiss(entrants), |rounds| TournamentFormat::Swiss { rounds })
+            }
+            Shape::Ladder => TournamentFormat::Ladder,
         })
     }
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = load(&args.game)?;
-    let agents = named::read(&args.agents)?;
+    let agents = agents_file::read(&args.agents)?;
     let run = args.run.clone().unwrap_or_else(|| format!("{}-{}", game.spec().game, name_of(args.format)));
     anyhow::ensure!(is_word(&run), "--run {run:?}: only small letters, digits, _ and - are allowed");
     if let Some(address) = args.serve {
@@ -159,7 +161,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         eprintln!("ludex: {estimate}");
     }
     let bar = print::progress(ready.matches_at_most(), "playing");
-    let played = ready.play(&Here, |done, _| bar.set_position(done as u64))?;
+    let played = ready.play(&LocalExecutor, |done, _| bar.set_position(done as u64))?;
     bar.finish_and_clear();
     let (path, terms) = (&ready.contest.path, &ready.contest.terms);
     let about = ReportAbout {
@@ -169,7 +171,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     };
     let report = Report::build(&ready.games(&played.records)?, Vec::new(), RatingOptions::default(), about);
     let files = report::write(&report, path)?;
-    let look = Look::at(path)?;
+    let look = RunStatus::at(path)?;
     let outcome = Outcome::of(&look, &ready.schedule, terms);
     if args.json {
         print::json(&outcome.document(&files, played.played))?;
@@ -177,8 +179,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         outcome.show(&mut io::stdout().lock())?;
     }
     match played.end {
-        RunEnd::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
-        RunEnd::Done | RunEnd::Budget(_) | RunEnd::Waiting => Ok(()),
+        StopReason::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
+        StopReason::Done | StopReason::Budget(_) | StopReason::Waiting => Ok(()),
     }
 }
 
@@ -192,8 +194,8 @@ fn show_estimate(args: &Args, estimate: &TournamentEstimate, left_out: &[(String
 }
 
 /// `ludex status` of a tournament: its table as it stands.
-pub(super) fn status(look: &Look, as_json: bool) -> anyhow::Result<()> {
-    let terms = Terms::parse(&look.suite)?;
+pub(super) fn status(look: &RunStatus, as_json: bool) -> anyhow::Result<()> {
+    let terms = TournamentTerms::parse(&look.suite)?;
     let names: Vec<String> = look.settings.agents.iter().map(|agent| agent.name.clone()).collect();
     let seats = load(&terms.game)?.spec().players as usize;
     let schedule = TournamentSchedule::new(&look.settings.run, &terms, &names, seats)?;

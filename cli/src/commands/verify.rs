@@ -8,7 +8,7 @@ use ludex_play::runs::archive::Archive;
 use ludex_play::runs::audit::{Audit, audit};
 use ludex_play::runs::bundle;
 use ludex_play::runs::signature;
-use ludex_referee::read::Refused;
+use ludex_referee::read::RejectedRecord;
 use serde_json::json;
 
 use super::{print, records};
@@ -20,7 +20,7 @@ use super::{print, records};
     DATA/runs, or its folder), or one bundle [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
-    from: records::From,
+    from: records::RecordSource,
     /// The public key of the bundle's maker, as `minisign` writes it: BUNDLE.minisig must be their signature of the bundle
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub(super) struct Args {
 struct Read {
     run: Archive,
     files: bundle::Files,
-    sums: Vec<Refused>,
+    sums: Vec<RejectedRecord>,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
@@ -103,14 +103,14 @@ fn of_records(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Whose signature a bundle has.
-fn signer(from: &records::From, key: &std::path::Path) -> anyhow::Result<String> {
+fn signer(from: &records::RecordSource, key: &std::path::Path) -> anyhow::Result<String> {
     let file = from.only_file().filter(|file| bundle::is_bundle(file));
     let file = file.context("--key checks the signature of a bundle: name the file of one bundle")?;
     signature::check(file, key)
 }
 
 /// The run or bundle that is named; `None` if neither is.
-fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
+fn read(from: &records::RecordSource) -> anyhow::Result<Option<Read>> {
     if let Some(file) = from.only_file().filter(|file| bundle::is_bundle(file)) {
         let files = bundle::read(file)?;
         let (sums, summed) = (bundle::check(file, &files), files.contains_key(bundle::SUMS));

@@ -173,7 +173,7 @@ impl Client {
     /// # Errors
     /// As [`request`](Self::request).
     pub async fn leave(&self, join: &str) -> Result<(), Error> {
-        self.done(ClientMessage::Leave(Leave { join: join.to_owned() })).await
+        self.expect_ok(ClientMessage::Leave(Leave { join: join.to_owned() })).await
     }
 
     /// Resigns a match.
@@ -181,7 +181,7 @@ impl Client {
     /// # Errors
     /// As [`request`](Self::request).
     pub async fn resign(&self, match_id: &str) -> Result<(), Error> {
-        self.done(ClientMessage::Resign(Resign { match_id: match_id.to_owned() })).await
+        self.expect_ok(ClientMessage::Resign(Resign { match_id: match_id.to_owned() })).await
     }
 
     /// Lists matches of the server, newest first.
@@ -205,7 +205,7 @@ impl Client {
     /// # Errors
     /// As [`request`](Self::request).
     pub async fn withdraw(&self, run: &str) -> Result<(), Error> {
-        self.done(ClientMessage::Withdraw(Withdraw { run: run.to_owned() })).await
+        self.expect_ok(ClientMessage::Withdraw(Withdraw { run: run.to_owned() })).await
     }
 
     /// Begins to watch a match; its messages arrive as events.
@@ -213,7 +213,7 @@ impl Client {
     /// # Errors
     /// As [`request`](Self::request).
     pub async fn spectate(&self, spectate: Spectate) -> Result<(), Error> {
-        self.done(ClientMessage::Spectate(spectate)).await
+        self.expect_ok(ClientMessage::Spectate(spectate)).await
     }
 
     /// Stops watching a match.
@@ -221,7 +221,7 @@ impl Client {
     /// # Errors
     /// As [`request`](Self::request).
     pub async fn unspectate(&self, match_id: &str) -> Result<(), Error> {
-        self.done(ClientMessage::Unspectate(Unspectate { match_id: match_id.to_owned() })).await
+        self.expect_ok(ClientMessage::Unspectate(Unspectate { match_id: match_id.to_owned() })).await
     }
 
     /// Closes the connection for all handles, and waits until it is closed.
@@ -232,7 +232,7 @@ impl Client {
         }
     }
 
-    pub(crate) async fn done(&self, message: ClientMessage) -> Result<(), Error> {
+    pub(crate) async fn expect_ok(&self, message: ClientMessage) -> Result<(), Error> {
         expect_reply!(self.request(message).await?, Ok, "ok").map(drop)
     }
 }

@@ -3,7 +3,8 @@
 use std::future::Future;
 
 use ludex_protocol::message::{
-    Batch, CloneEnvs, Close, Opened, Reset, Restore, Seed, Snapshot, Snapshots, Step, View, Viewed,
+    Batch, CloneEnvs, CloseHandle, HandleOpened, Reset, Restore, Seed, SnapshotEnvs, Snapshots, StepEnvs, ViewEnv,
+    Viewed,
 };
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Bytes, ClientMessage, Column};
@@ -23,7 +24,7 @@ pub struct Env {
 }
 
 impl Env {
-    pub(crate) fn new(client: Client, opened: Opened) -> Self {
+    pub(crate) fn new(client: Client, opened: HandleOpened) -> Self {
         Env { client, handle: opened.env, count: opened.count, spec: Box::new(opened.spec) }
     }
 
@@ -70,8 +71,8 @@ impl Env {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn step_with(&self, step: Step) -> Result<Box<Batch>, Error> {
-        self.batch(ClientMessage::Step(Step { env: self.handle, ..step })).await
+    pub async fn step_with(&self, step: StepEnvs) -> Result<Box<Batch>, Error> {
+        self.batch(ClientMessage::Step(StepEnvs { env: self.handle, ..step })).await
     }
 
     /// Sends a step and returns a future of its batch at once. With several steps in flight, the program does not wait
@@ -83,7 +84,7 @@ impl Env {
         &self,
         actions: &[i32],
     ) -> Result<impl Future<Output = Result<Box<Batch>, Error>> + use<>, Error> {
-        let step = Step { env: self.handle, ..acting(actions) };
+        let step = StepEnvs { env: self.handle, ..acting(actions) };
         let reply = self.client.post(ClientMessage::Step(step)).await?;
         Ok(async move { expect!(reply.await?, Batch, "batch") })
     }
@@ -92,8 +93,8 @@ impl Env {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn view(&self, view: View) -> Result<Box<Viewed>, Error> {
-        let request = ClientMessage::View(View { env: self.handle, ..view });
+    pub async fn view(&self, view: ViewEnv) -> Result<Box<Viewed>, Error> {
+        let request = ClientMessage::View(ViewEnv { env: self.handle, ..view });
         expect!(self.client.request(request).await?, Viewed, "viewed")
     }
 
@@ -102,7 +103,7 @@ impl Env {
     /// # Errors
     /// As [`Client::request`].
     pub async fn snapshot(&self) -> Result<Snapshots, Error> {
-        let request = ClientMessage::Snapshot(Snapshot { env: self.handle, envs: None });
+        let request = ClientMessage::Snapshot(SnapshotEnvs { env: self.handle, envs: None });
         expect!(self.client.request(request).await?, Snapshots, "snapshots")
     }
 
@@ -129,7 +130,7 @@ impl Env {
     /// # Errors
     /// As [`Client::request`].
     pub async fn close(self) -> Result<(), Error> {
-        self.client.done(ClientMessage::Close(Close { env: self.handle })).await
+        self.client.expect_ok(ClientMessage::Close(CloseHandle { env: self.handle })).await
     }
 
     async fn batch(&self, message: ClientMessage) -> Result<Box<Batch>, Error> {
@@ -137,6 +138,6 @@ impl Env {
     }
 }
 
-fn acting(actions: &[i32]) -> Step {
-    Step { actions: Some(Column::from(actions)), ..Step::default() }
+fn acting(actions: &[i32]) -> StepEnvs {
+    StepEnvs { actions: Some(Column::from(actions)), ..StepEnvs::default() }
 }

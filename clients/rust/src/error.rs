@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ludex_protocol::{EncodeError, ErrorCode, Refusal, Rejected};
+use ludex_protocol::{DecodeError, EncodeError, ErrorCode, Refusal};
 
 /// Why a call failed. Cheap to clone, because one lost connection fails all requests that wait for it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum Error {
     Encode(#[from] EncodeError),
     /// The answer to a request cannot be decoded.
     #[error("the server's answer cannot be read: {0}")]
-    Decode(Box<Rejected>),
+    Decode(Box<DecodeError>),
     /// The answer to a request is not the message that the protocol prescribes.
     #[error("expected the answer `{wanted}`, but the server sent `{got}`")]
     Unexpected {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::Move;
-use ludex_protocol::message::{Act, Event, Legal, MatchEnd, MatchStart, Progress, Refused, Resync, SeatView};
+use ludex_protocol::message::{Act, ActRefused, Legal, MatchEnd, MatchEvent, MatchStart, Progress, Resync, SeatView};
 use ludex_protocol::record::Notes;
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A question for a move: everything that the server says about the turn.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct TurnRequest {
     /// The beginning of the match: game, parameters, own seat, the other agents, clock.
     pub start: Arc<MatchStart>,
     /// The number of this turn, counting only this seat's turns, from 0.
@@ -38,10 +38,10 @@ pub struct Ask {
     /// When the turn arrived.
     pub since: Instant,
     /// Why the last attempt of this turn was refused.
-    pub refusal: Option<Box<Refused>>,
+    pub refusal: Option<Box<ActRefused>>,
 }
 
-impl Ask {
+impl TurnRequest {
     /// The agent's own seat.
     pub fn seat(&self) -> u32 {
         self.start.seat.unwrap_or(0)
@@ -61,32 +61,32 @@ impl Ask {
 
 /// A move and its notes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct TurnReply {
     /// The move; `None` resigns the match.
     pub mv: Option<Move>,
     /// Notes for the record; the other seats hear `say`.
     pub notes: Option<Notes>,
 }
 
-impl Answer {
+impl TurnReply {
     /// A legal action.
     pub fn action(id: impl Into<i64>) -> Self {
-        Answer { mv: Some(Move::Id(id.into())), notes: None }
+        TurnReply { mv: Some(Move::Id(id.into())), notes: None }
     }
 
     /// The move in any notation that the game knows.
     pub fn text(text: impl Into<String>) -> Self {
-        Answer { mv: Some(Move::Text(text.into())), notes: None }
+        TurnReply { mv: Some(Move::Text(text.into())), notes: None }
     }
 
     /// A document.
     pub fn proposal(document: Value) -> Self {
-        Answer { mv: Some(Move::Document(document)), notes: None }
+        TurnReply { mv: Some(Move::Document(document)), notes: None }
     }
 
     /// Resigns the match.
     pub fn resign() -> Self {
-        Answer { mv: None, notes: None }
+        TurnReply { mv: None, notes: None }
     }
 
     /// Adds notes.
@@ -109,14 +109,14 @@ impl Answer {
 
 /// A finished match.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Played {
+pub struct MatchResult {
     /// How it began.
     pub start: Arc<MatchStart>,
     /// How it ended; absent if the server forgot the match before it could report the end.
     pub end: Option<Box<MatchEnd>>,
 }
 
-impl Played {
+impl MatchResult {
     /// The return of the agent's seat.
     pub fn own_return(&self) -> Option<f64> {
         self.end.as_ref()?.returns.get(self.start.seat? as usize).copied()
@@ -134,19 +134,19 @@ pub trait Handler: Send + Sync + 'static {
     /// # Errors
     /// Any failure that prevents the agent from playing: the player resigns all its matches, and
     /// [`Player::run`](crate::Player::run) fails.
-    fn turn(&self, ask: Ask) -> impl Future<Output = Result<Answer, Failure>> + Send;
+    fn turn(&self, ask: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send;
 
     /// Called when a match begins.
     fn started(&self, _start: &Arc<MatchStart>) {}
 
     /// Called when something happened in a match.
-    fn event(&self, _event: &Event) {}
+    fn event(&self, _event: &MatchEvent) {}
 
     /// Called with the whole of a match, which replaces everything that earlier events said.
     fn resync(&self, _resync: &Resync) {}
 
     /// Called when a match is over.
-    fn ended(&self, _played: &Played) {}
+    fn ended(&self, _played: &MatchResult) {}
 
     /// Called when a match of a run is done.
     fn progress(&self, _progress: &Progress) {}
@@ -154,10 +154,10 @@ pub trait Handler: Send + Sync + 'static {
 
 impl<F, A> Handler for F
 where
-    F: Fn(Ask) -> A + Send + Sync + 'static,
-    A: Future<Output = Result<Answer, Failure>> + Send,
+    F: Fn(TurnRequest) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<TurnReply, Failure>> + Send,
 {
-    fn turn(&self, ask: Ask) -> impl Future<Output = Result<Answer, Failure>> + Send {
+    fn turn(&self, ask: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send {
         self(ask)
     }
 }

@@ -83,7 +83,7 @@ mod wire;
 pub use client::{Client, Events, Reply};
 pub use env::Env;
 pub use error::Error;
-pub use handler::{Answer, Ask, Failure, Handler, Played};
+pub use handler::{Failure, Handler, MatchResult, TurnReply, TurnRequest};
 pub use ludex_protocol as protocol;
 pub use options::Options;
 pub use player::{Player, evaluate, play};

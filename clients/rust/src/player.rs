@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{
-    Act, Draining, Enrol, Join, Leave, Legal, MatchEnd, MatchStart, Ping, Refused, Resign, Resync, RunOver, Turn,
-    Welcome,
+    Act, ActRefused, Draining, Enrol, Join, Leave, Legal, MatchEnd, MatchStart, Ping, Resign, Resync, RunEnd,
+    TurnFrame, Welcome,
 };
 use ludex_protocol::{ClientMessage, ServerMessage};
 use tokio::task::{JoinError, JoinSet};
 
 use crate::client::{Client, Events, Reply, expect};
 use crate::error::Error;
-use crate::handler::{Answer, Ask, Failure, Handler, Played};
+use crate::handler::{Failure, Handler, MatchResult, TurnReply, TurnRequest};
 use crate::options::Options;
 use crate::session::Event;
 
@@ -44,7 +44,7 @@ pub struct Player<H> {
     aim: Aim,
     entry: Entry,
     /// How the run ended.
-    over: Option<Box<RunOver>>,
+    over: Option<Box<RunEnd>>,
     matches: BTreeMap<String, Table>,
     /// Reclaimed matches whose `resync` has not arrived yet.
     expected: BTreeSet<String>,
@@ -54,7 +54,7 @@ pub struct Player<H> {
     owed: u32,
     /// Whether to take no new matches and only finish the running ones.
     no_more: bool,
-    played: Vec<Played>,
+    played: Vec<MatchResult>,
     ended: VecDeque<String>,
     work: JoinSet<Done>,
     /// How many sessions were lost.
@@ -83,7 +83,7 @@ enum Entry {
 struct Table {
     start: Arc<MatchStart>,
     /// The open turn, and when it arrived.
-    turn: Option<(Box<Turn>, Instant)>,
+    turn: Option<(Box<TurnFrame>, Instant)>,
     /// The key of the last question to the agent.
     asked: Option<Key>,
     /// The last act that was sent.
@@ -95,7 +95,7 @@ struct Table {
 /// A result that the player waited for.
 #[derive(Debug)]
 enum Done {
-    Answered(String, Key, Result<Answer, Failure>),
+    Answered(String, Key, Result<TurnReply, Failure>),
     Acted(String, Key, Result<ServerMessage, Error>),
     /// It is time to send the act of this key again.
     Again(String, Key),
@@ -113,7 +113,7 @@ enum Done {
 ///
 /// # Errors
 /// As [`Client::connect`] and [`Player::run`].
-pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: H) -> Result<Vec<Played>, Error> {
+pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: H) -> Result<Vec<MatchResult>, Error> {
     let (client, events) = Client::connect(url, options).await?;
     let played = Player::new(client.clone(), events, join, handler).run(pending()).await;
     client.close().await;
@@ -129,7 +129,7 @@ pub async fn evaluate<H: Handler>(
     options: Options,
     enrol: Enrol,
     handler: H,
-) -> Result<Option<Box<RunOver>>, Error> {
+) -> Result<Option<Box<RunEnd>>, Error> {
     let (client, events) = Client::connect(url, options).await?;
     let over = Player::enrolled(client.clone(), events, enrol, handler).run_to_end(pending()).await;
     client.close().await;
@@ -174,7 +174,7 @@ impl<H: Handler> Player<H> {
     /// # Errors
     /// [`Error::Refused`] if the server refuses the join, or refuses an act for another reason than lateness;
     /// [`Error::Agent`] if the handler fails; and the errors that end the connection.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Vec<Played>, Error> {
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Vec<MatchResult>, Error> {
         self.play(stop).await?;
         Ok(self.played)
     }
@@ -184,7 +184,7 @@ impl<H: Handler> Player<H> {
     ///
     /// # Errors
     /// As [`Player::run`]; [`Error::Refused`] if the server refuses the enrolment.
-    pub async fn run_to_end(mut self, stop: impl Future<Output = ()>) -> Result<Option<Box<RunOver>>, Error> {
+    pub async fn run_to_end(mut self, stop: impl Future<Output = ()>) -> Result<Option<Box<RunEnd>>, Error> {
         self.play(stop).await?;
         Ok(self.over)
     }
@@ -411,7 +411,7 @@ impl<H: Handler> Player<H> {
     }
 
     /// Handles an open turn: asks the agent, unless it was asked already; repeats its act if that may be lost.
-    async fn turn(&mut self, turn: Box<Turn>, refusal: Option<Box<Refused>>) -> Result<(), Error> {
+    async fn turn(&mut self, turn: Box<TurnFrame>, refusal: Option<Box<ActRefused>>) -> Result<(), Error> {
         let id = turn.match_id.clone();
         let Some(table) = self.matches.get_mut(&id) else { return Ok(()) };
         let key = (turn.turn, turn.attempt);
@@ -428,7 +428,7 @@ impl<H: Handler> Player<H> {
             return Ok(());
         }
         table.asked = Some(key);
-        let ask = Ask {
+        let ask = TurnRequest {
             start: table.start.clone(),
             turn: turn.turn,
             attempt: turn.attempt,
@@ -452,7 +452,7 @@ impl<H: Handler> Player<H> {
         self.doubtful.remove(id);
         self.expected.remove(id);
         let Some(table) = self.matches.remove(id) else { return };
-        let played = Played { start: table.start, end };
+        let played = MatchResult { start: table.start, end };
         self.handler.ended(&played);
         self.played.push(played);
         self.ended.push_back(id.to_owned());
@@ -487,7 +487,7 @@ impl<H: Handler> Player<H> {
         }
     }
 
-    async fn answered(&mut self, id: &str, key: Key, answer: Result<Answer, Failure>) -> Result<(), Error> {
+    async fn answered(&mut self, id: &str, key: Key, answer: Result<TurnReply, Failure>) -> Result<(), Error> {
         // If a clock or a resync has ended the turn, the answer is not needed.
         let Some(table) = self.matches.get_mut(id).filter(|table| table.asked == Some(key)) else { return Ok(()) };
         match answer.map_err(|failure| Error::Agent(failure.to_string()))?.act(id, key) {
@@ -541,7 +541,7 @@ impl<H: Handler> Player<H> {
         }
     }
 
-    async fn refused(&mut self, id: &str, refused: Box<Refused>) -> Result<(), Error> {
+    async fn refused(&mut self, id: &str, refused: Box<ActRefused>) -> Result<(), Error> {
         let turn = self.matches.get(id).and_then(|table| table.turn.as_ref());
         let Some((turn, _)) = turn.filter(|(turn, _)| turn.turn == refused.turn && refused.tries_left > 0) else {
             return Ok(());

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use ludex_protocol::error::{self, close};
-use ludex_protocol::message::{Hello, Pong, Resume, Welcome};
+use ludex_protocol::message::{Hello, Pong, ResumeSession, Welcome};
 use ludex_protocol::{ClientMessage, Id, ServerMessage, VERSION};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::error::Error;
 use crate::options::Options;
-use crate::wire::{Incoming, Unwelcome, Wire};
+use crate::wire::{ClientSocket, Incoming, Unwelcome};
 
 /// After this much silence the client sends a ping. After the same time again it treats the server as gone.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -25,7 +25,7 @@ const ENDED: usize = 100;
 /// A command from the client's handles to the task.
 pub(crate) enum Command {
     /// Send a request, if the session is still the one that it is meant for.
-    Request(ClientMessage, Answered, Option<u64>),
+    Request(ClientMessage, ReplySender, Option<u64>),
     /// Send a message that gets no reply.
     Tell(ClientMessage),
     /// Close the connection.
@@ -33,7 +33,7 @@ pub(crate) enum Command {
 }
 
 /// Where the reply to a request goes.
-pub(crate) type Answered = oneshot::Sender<Result<ServerMessage, Error>>;
+pub(crate) type ReplySender = oneshot::Sender<Result<ServerMessage, Error>>;
 
 /// An event of a connection; replies are not events.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub enum Event {
 /// A request without a reply.
 struct Pending {
     frame: Vec<u8>,
-    reply: Answered,
+    reply: ReplySender,
 }
 
 pub(crate) struct Session {
@@ -95,10 +95,10 @@ impl Session {
         options: Options,
         commands: mpsc::Receiver<Command>,
         events: mpsc::UnboundedSender<Event>,
-    ) -> Result<(Session, Wire), Error> {
+    ) -> Result<(Session, ClientSocket), Error> {
         let url = &address(url);
         let hello = hello(&options, None);
-        let (wire, welcome) = Wire::open(url, &options, hello).await.map_err(|unwelcome| unwelcome.error)?;
+        let (wire, welcome) = ClientSocket::open(url, &options, hello).await.map_err(|unwelcome| unwelcome.error)?;
         let session = Session {
             url: url.to_owned(),
             options,
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Runs until the user closes the client or the server cannot be reached.
-    pub async fn run(mut self, mut wire: Wire) {
+    pub async fn run(mut self, mut wire: ClientSocket) {
         let error = loop {
             let end = self.serve(&mut wire).await;
             if let End::Done(_) = end {
@@ -162,7 +162,7 @@ impl Session {
     }
 
     /// Serves one connection, from `welcome` to its end.
-    async fn serve(&mut self, wire: &mut Wire) -> End {
+    async fn serve(&mut self, wire: &mut ClientSocket) -> End {
         loop {
             self.pump(wire);
             let silence = self.heard + SILENCE;
@@ -177,7 +177,7 @@ impl Session {
         }
     }
 
-    fn silent(&mut self, wire: &mut Wire) -> Option<End> {
+    fn silent(&mut self, wire: &mut ClientSocket) -> Option<End> {
         if self.heard.elapsed() >= 2 * SILENCE {
             return Some(End::Lost("the server is silent".into()));
         }
@@ -187,7 +187,7 @@ impl Session {
         None
     }
 
-    fn command(&mut self, wire: &mut Wire, command: Option<Command>) -> Option<End> {
+    fn command(&mut self, wire: &mut ClientSocket, command: Option<Command>) -> Option<End> {
         match command {
             None => Some(End::Done(None)),
             Some(Command::Close(closing)) => Some(End::Done(Some(closing))),
@@ -218,7 +218,7 @@ impl Session {
     }
 
     /// Sends waiting requests, as many as the server's window allows.
-    fn pump(&mut self, wire: &mut Wire) {
+    fn pump(&mut self, wire: &mut ClientSocket) {
         let window = self.welcome.limits.window.max(1) as usize;
         let room = window.saturating_sub(self.in_flight);
         for (&id, pending) in self.pending.range(self.sent + 1..).take(room) {
@@ -228,7 +228,7 @@ impl Session {
         }
     }
 
-    fn take(&mut self, wire: &mut Wire, incoming: Incoming) -> Option<End> {
+    fn take(&mut self, wire: &mut ClientSocket, incoming: Incoming) -> Option<End> {
         self.heard = Instant::now();
         match incoming {
             Incoming::Message(Some(re), ServerMessage::Error(error)) => self.reply(re, Err(Error::Refused(error))),
@@ -249,9 +249,9 @@ impl Session {
                 return Some(match close::of(code) {
                     Some(close::IDLE) => End::Idle,
                     Some(close) => match close.resume {
-                        error::Resume::Yes => End::Lost(close.name.to_owned()),
-                        error::Resume::Later => End::Later(close.name.to_owned()),
-                        error::Resume::No => End::Over(Error::Closed { code, reason }),
+                        error::ResumeRule::Yes => End::Lost(close.name.to_owned()),
+                        error::ResumeRule::Later => End::Later(close.name.to_owned()),
+                        error::ResumeRule::No => End::Over(Error::Closed { code, reason }),
                     },
                     None => End::Lost(format!("closed with {code}")),
                 });
@@ -313,7 +313,7 @@ impl Session {
     }
 
     /// Reconnects, as long as the patience lasts, and resumes the session if possible.
-    async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<Wire, Error> {
+    async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<ClientSocket, Error> {
         let patience = self.options.patience.unwrap_or(Duration::from_millis(self.welcome.limits.grace_ms));
         let began = Instant::now();
         let mut pause = first;
@@ -321,13 +321,13 @@ impl Session {
             if self.commands.is_closed() && self.commands.is_empty() {
                 return Err(Error::Shut);
             }
-            let resume = resume.then(|| Resume {
+            let resume = resume.then(|| ResumeSession {
                 session: self.welcome.session.clone(),
                 key: self.welcome.key.clone(),
                 seen: self.seen.clone(),
             });
             let mut wait = pause;
-            match Wire::open(&self.url, &self.options, hello(&self.options, resume)).await {
+            match ClientSocket::open(&self.url, &self.options, hello(&self.options, resume)).await {
                 Ok((wire, welcome)) => {
                     self.take_up(welcome);
                     return Ok(wire);
@@ -364,7 +364,7 @@ impl Session {
     }
 }
 
-fn hello(options: &Options, resume: Option<Resume>) -> Hello {
+fn hello(options: &Options, resume: Option<ResumeSession>) -> Hello {
     Hello {
         protocol: vec![VERSION],
         client: options.client.clone(),

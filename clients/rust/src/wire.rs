@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use ludex_protocol::message::{Hello, Welcome};
-use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Rejected, ServerMessage};
+use ludex_protocol::{ClientMessage, DecodeError, Encoding, ErrorCode, Id, ServerMessage};
 use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -42,7 +42,7 @@ pub(crate) enum Incoming {
     /// A message, with its `re` if it is a reply.
     Message(Option<Id>, ServerMessage),
     /// A message that cannot be decoded, from a newer or a faulty server: with its `re`, and its place in a match.
-    Unread(Rejected, Option<Numbered>),
+    Unread(DecodeError, Option<Numbered>),
     /// A frame without a message; it shows that the server is alive.
     Alive,
     /// The server closed the connection.
@@ -52,7 +52,7 @@ pub(crate) enum Incoming {
 }
 
 /// A connection. Reading also writes the queued frames, so that neither side can block the other.
-pub(crate) struct Wire {
+pub(crate) struct ClientSocket {
     ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
     encoding: Encoding,
     out: VecDeque<Message>,
@@ -76,12 +76,12 @@ impl Unwelcome {
     }
 }
 
-impl Wire {
+impl ClientSocket {
     /// Connects and says hello.
-    pub async fn open(url: &str, options: &Options, hello: Hello) -> Result<(Wire, Box<Welcome>), Unwelcome> {
+    pub async fn open(url: &str, options: &Options, hello: Hello) -> Result<(ClientSocket, Box<Welcome>), Unwelcome> {
         let failed = |why: String| Error::Connect { url: url.to_owned(), why };
         let attempt = async {
-            let mut wire = Wire::connect(url, options).await?;
+            let mut wire = ClientSocket::connect(url, options).await?;
             let message = ClientMessage::Hello(Box::new(hello));
             let frame = options.encoding.encode_client(Some(HELLO_ID), &message);
             wire.send(frame.map_err(|e| Unwelcome::hopeless(e.into()))?);
@@ -92,7 +92,7 @@ impl Wire {
         timely.unwrap_or_else(|_| Err(Unwelcome::passing(failed("the server does not answer".into()))))
     }
 
-    async fn connect(url: &str, options: &Options) -> Result<Wire, Unwelcome> {
+    async fn connect(url: &str, options: &Options) -> Result<ClientSocket, Unwelcome> {
         let failed = |e: &tungstenite::Error| Error::Connect {
             url: url.to_owned(),
             why: tls::advice(e).unwrap_or_else(|| e.to_string()),
@@ -124,7 +124,7 @@ impl Wire {
             let why = format!("the server does not support {}", options.encoding.subprotocol());
             return Err(Unwelcome::hopeless(Error::Connect { url: url.to_owned(), why }));
         }
-        Ok(Wire { ws, encoding, out: VecDeque::new(), dirty: false })
+        Ok(ClientSocket { ws, encoding, out: VecDeque::new(), dirty: false })
     }
 
     /// Reads until the answer to `hello`.
@@ -140,8 +140,8 @@ impl Wire {
                     return Err(Unwelcome::hopeless(Error::Decode(Box::new(rejected))));
                 }
                 Incoming::Closed { code, reason } => {
-                    use ludex_protocol::error::{Resume, close};
-                    let again = close::of(code).is_some_and(|close| close.resume != Resume::No);
+                    use ludex_protocol::error::{ResumeRule, close};
+                    let again = close::of(code).is_some_and(|close| close.resume != ResumeRule::No);
                     return Err(Unwelcome { error: Error::Closed { code, reason }, again, after_ms: None });
                 }
                 Incoming::Lost(why) => {

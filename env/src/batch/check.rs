@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::episode::{Envs, KEPT_MASK, Rows, Status};
 use super::{Autoreset, DynBatch, OnIllegal};
-use crate::game::{Action, Game, Outcomes, Seat, SeatSet, Turn};
-use crate::typed::held;
+use crate::game::{Action, Game, Outcomes, Seat, SeatSet, ToMove};
+use crate::typed::box_state;
 
 impl<G: Game> Envs<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
@@ -43,7 +43,7 @@ impl<G: Game> Envs<G> {
     }
 
     pub(super) fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> Refusal {
-        let state = held(&self.of, self.hot[i].state.clone());
+        let state = box_state(&self.of, self.hot[i].state.clone());
         let spec = &self.of.spec;
         let (why, allowed): (String, Value) = match seat {
             None => {
@@ -88,14 +88,14 @@ impl<G: Game> Envs<G> {
         let column = |seat: Seat| if row.len() == 1 { 0 } else { seat };
         let mut used = SeatSet(0);
         match self.turn(i) {
-            Turn::Seat(seat) => {
+            ToMove::Seat(seat) => {
                 used = SeatSet(1 << column(seat));
                 let a = row[column(seat)];
                 if !self.is_legal(i, seat, a) {
                     return if lose && a != -1 { Ok(Some(seat)) } else { Err(self.illegal(i, Some(seat), a, at)) };
                 }
             }
-            Turn::Chance => {
+            ToMove::Chance => {
                 used = SeatSet(1);
                 let mut outcomes = Outcomes::new();
                 self.of.game.chance(&h.state, &mut outcomes);
@@ -103,7 +103,7 @@ impl<G: Game> Envs<G> {
                     return Err(self.illegal(i, None, row[0], at));
                 }
             }
-            Turn::Together(set) => {
+            ToMove::Simultaneous(set) => {
                 for seat in set.iter().filter(|&s| self.player(i, s).is_none()) {
                     used.0 |= 1 << column(seat);
                     let a = row[column(seat)];
@@ -112,7 +112,7 @@ impl<G: Game> Envs<G> {
                     }
                 }
             }
-            Turn::Over => {}
+            ToMove::Over => {}
         }
         for (c, &a) in row.iter().enumerate() {
             if a != -1 && !used.has(c) {

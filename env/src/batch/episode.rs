@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use ludex_protocol::message::{Batch, Ended};
+use ludex_protocol::message::{Batch, FinalRows};
 use ludex_protocol::spec::RewardModel;
 use ludex_protocol::{ErrorCode, Refusal};
 
-use super::answer::Shape;
-use super::{BatchConfig, ChanceBy, Episode, GymView, Layout, Observer, Player, Rotate, check_seats, forfeit};
+use super::columns::Shape;
+use super::{BatchConfig, ChanceBy, Episode, GymView, Layout, Observer, Rotate, SeatPolicy, check_seats, forfeit};
 use crate::documents;
 use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
-use crate::game::{Action, Game, Heard, Outcomes, Seat, Turn};
-use crate::policy::{AgentKey, Ask, Policy};
-use crate::typed::{Loaded, held};
+use crate::game::{Action, Game, Outcomes, ParsedMove, Seat, ToMove};
+use crate::policy::{AgentKey, MoveRequest, Policy};
+use crate::typed::{Loaded, box_state};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
@@ -30,7 +30,7 @@ pub(super) enum Status {
 
 /// What every step touches, most of it as answers tell it.
 #[derive(Clone)]
-pub(super) struct Hot<S> {
+pub(super) struct RowState<S> {
     pub(super) state: S,
     pub(super) status: Status,
     /// [`Turn::code`] while the episode is live, else that of its end.
@@ -45,12 +45,12 @@ pub(super) struct Hot<S> {
 
 /// The documents of an episode, and how many bytes they take in memory.
 #[derive(Clone, Default)]
-pub(super) struct Said {
+pub(super) struct EpisodeDocuments {
     pub(super) values: Vec<Value>,
     pub(super) bytes: usize,
 }
 
-impl Said {
+impl EpisodeDocuments {
     /// Keeps a document. Returns its entry of the history.
     fn push(&mut self, said: Value) -> u32 {
         self.bytes += documents::bytes(&said);
@@ -61,13 +61,13 @@ impl Said {
 
 /// What only some steps touch.
 #[derive(Clone)]
-pub(super) struct Cold {
+pub(super) struct RowContext {
     pub(super) draw: Draw,
     /// Who plays this episode; empty = every seat is the client's.
-    pub(super) seats: Arc<[Player]>,
+    pub(super) seats: Arc<[SeatPolicy]>,
     /// Rotation: seat k is played by entry (k + shift) mod P.
     pub(super) shift: usize,
-    pub(super) said: Said,
+    pub(super) said: EpisodeDocuments,
     /// Returns at the client's last action, in games that reward steps.
     pub(super) base: Vec<f64>,
     /// Returns that a forfeit fixed.
@@ -89,14 +89,14 @@ pub(super) const KEPT_MASK: u32 = 512;
 
 /// A seat, and the row that it looks at.
 #[derive(Clone, Copy)]
-pub(super) struct Eye {
+pub(super) struct ViewRow {
     row: u32,
     seat: u32,
 }
 
-impl Eye {
+impl ViewRow {
     pub(super) fn new(row: usize, seat: Seat) -> Self {
-        Eye { row: row as u32, seat: seat as u32 }
+        ViewRow { row: row as u32, seat: seat as u32 }
     }
 
     pub(super) fn row(self) -> usize {
@@ -113,15 +113,15 @@ pub(crate) struct Envs<G: Game> {
     pub(super) of: Arc<Loaded<G>>,
     pub(super) config: BatchConfig,
     /// Who plays the episodes that begin from now on; empty = every seat is the client's.
-    pub(super) seats: Arc<[Player]>,
+    pub(super) seats: Arc<[SeatPolicy]>,
     /// How many seats are the client's, for as long as the batch lives.
     pub(super) client_seats: usize,
     pub(super) players: usize,
     pub(super) actions: usize,
     /// Of the answers.
     pub(super) shape: Shape,
-    pub(super) hot: Vec<Hot<G::State>>,
-    pub(super) cold: Vec<Cold>,
+    pub(super) hot: Vec<RowState<G::State>>,
+    pub(super) cold: Vec<RowContext>,
     /// Masks of the acting seats as last shown, `count * actions` bytes, where they are kept.
     pub(super) masks: Vec<u8>,
     pub(super) keep_masks: bool,
@@ -136,9 +136,9 @@ pub(crate) struct Envs<G: Game> {
     pub(super) outcomes: Outcomes,
     pub(super) scratch: Vec<Action>,
     /// Views of the answer that is being written.
-    pub(super) eyes: Vec<Eye>,
+    pub(super) eyes: Vec<ViewRow>,
     /// What the answer says of episodes that are reset in the step that ends them.
-    pub(super) last: Ended,
+    pub(super) last: FinalRows,
     /// Episodes that ended in this call, where they are recorded.
     pub(super) episodes: Vec<Episode>,
 }
@@ -168,21 +168,21 @@ impl<G: Game> Envs<G> {
             Refusal::new(ErrorCode::BadField, format!("{} has no view {view:?}", spec.game)).path("views").got(view)
         })?;
         let keep_masks = spec.actions <= KEPT_MASK && config.observer == Observer::Acting;
-        let start = Hot {
+        let start = RowState {
             state: of.game.start(),
             status: Status::New,
-            to_move: Turn::Over.code(),
+            to_move: ToMove::Over.code(),
             last: NOBODY,
             length: 0,
             episode: 0,
             history: Vec::new(),
         };
-        let seats: Arc<[Player]> = players_of(&config);
-        let cold = |i: usize| Cold {
+        let seats: Arc<[SeatPolicy]> = players_of(&config);
+        let cold = |i: usize| RowContext {
             seats: seats.clone(),
             draw: Draw::new(G::ID, config.seed.wrapping_add(i as u64), 0),
             shift: 0,
-            said: Said::default(),
+            said: EpisodeDocuments::default(),
             base: vec![0.0; players],
             forfeit: None,
             turns: vec![0; players],
@@ -203,7 +203,7 @@ impl<G: Game> Envs<G> {
             outcomes: Outcomes::new(),
             scratch: Vec::new(),
             eyes: Vec::new(),
-            last: Ended::default(),
+            last: FinalRows::default(),
             episodes: Vec::new(),
             client_seats,
             seats,
@@ -214,12 +214,12 @@ impl<G: Game> Envs<G> {
 
     /// Who moves in row `i`; where the step limit ended the episode, who would.
     #[inline]
-    pub(super) fn turn(&self, i: usize) -> Turn {
+    pub(super) fn turn(&self, i: usize) -> ToMove {
         let h = &self.hot[i];
         match (Seat::try_from(h.to_move), h.status) {
-            (Ok(seat), _) => Turn::Seat(seat),
-            (_, Status::Terminated) => Turn::Over,
-            _ => self.of.game.turn(&h.state),
+            (Ok(seat), _) => ToMove::Seat(seat),
+            (_, Status::Terminated) => ToMove::Over,
+            _ => self.of.game.to_move(&h.state),
         }
     }
 
@@ -332,7 +332,7 @@ impl<G: Game> Envs<G> {
         h.state = self.of.game.start();
         (h.status, h.last, h.length, h.episode) = (Status::Live, NOBODY, 0, c.draw.episode() as u32);
         h.history.clear();
-        c.said = Said::default();
+        c.said = EpisodeDocuments::default();
         if self.step_rewards {
             c.base.fill(0.0);
         }
@@ -355,21 +355,21 @@ impl<G: Game> Envs<G> {
     /// Plays on until the client is to act or the episode is over; whether the episode continues.
     #[inline(always)]
     pub(super) fn advance(&mut self, i: usize) -> bool {
-        let turn = self.of.game.turn(&self.hot[i].state);
+        let turn = self.of.game.to_move(&self.hot[i].state);
         self.settle(i, turn) && (self.plain || self.play_on(i, turn))
     }
 
     /// Writes who moves in row `i`, where the rules say `turn`; whether the episode continues.
     #[inline(always)]
-    fn settle(&mut self, i: usize, turn: Turn) -> bool {
+    fn settle(&mut self, i: usize, turn: ToMove) -> bool {
         let h = &mut self.hot[i];
         h.to_move = turn.code();
-        if turn == Turn::Over {
+        if turn == ToMove::Over {
             h.status = Status::Terminated;
             return false;
         }
         if self.config.max_steps.is_some_and(|max| h.length >= max) {
-            (h.status, h.to_move) = (Status::Truncated, Turn::Over.code());
+            (h.status, h.to_move) = (Status::Truncated, ToMove::Over.code());
             return false;
         }
         true
@@ -377,9 +377,9 @@ impl<G: Game> Envs<G> {
 
     /// Makes the moves of chance and of the server's agents until the client is to act; whether the episode continues.
     #[inline]
-    fn play_on(&mut self, i: usize, mut turn: Turn) -> bool {
+    fn play_on(&mut self, i: usize, mut turn: ToMove) -> bool {
         while self.server_moves(i, turn) {
-            turn = self.of.game.turn(&self.hot[i].state);
+            turn = self.of.game.to_move(&self.hot[i].state);
             if !self.settle(i, turn) {
                 return false;
             }
@@ -389,22 +389,22 @@ impl<G: Game> Envs<G> {
 
     /// Moves in row `i` if chance or the server's agents are to move; whether there may be more to do.
     #[inline]
-    fn server_moves(&mut self, i: usize, turn: Turn) -> bool {
+    fn server_moves(&mut self, i: usize, turn: ToMove) -> bool {
         match turn {
-            Turn::Chance if self.config.chance == ChanceBy::Server => {
+            ToMove::Chance if self.config.chance == ChanceBy::Server => {
                 self.outcomes.clear();
                 self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
                 let a = self.cold[i].draw.pick(&self.outcomes).unwrap_or(0);
                 self.move_chance(i, a);
             }
-            Turn::Seat(seat) if self.player(i, seat).is_some() => {
+            ToMove::Seat(seat) if self.player(i, seat).is_some() => {
                 let Some(a) = self.ask(i, seat) else {
                     self.lose(i, seat);
                     return false;
                 };
                 self.move_seat(i, seat, a);
             }
-            Turn::Together(set) if set.iter().all(|seat| self.player(i, seat).is_some()) => {
+            ToMove::Simultaneous(set) if set.iter().all(|seat| self.player(i, seat).is_some()) => {
                 let mut joint = [NONE; 16];
                 for seat in set.iter() {
                     let Some(a) = self.ask(i, seat) else {
@@ -426,9 +426,9 @@ impl<G: Game> Envs<G> {
         let mut legal = std::mem::take(&mut self.scratch);
         legal.clear();
         self.of.game.legal(&self.hot[i].state, seat, &mut legal);
-        let state = held(&self.of, self.hot[i].state.clone());
+        let state = box_state(&self.of, self.hot[i].state.clone());
         let c = &self.cold[i];
-        let mut ask = Ask::on_state(&*state, seat, c.turns[seat], &legal, AgentKey::Episode(&c.draw));
+        let mut ask = MoveRequest::on_state(&*state, seat, c.turns[seat], &legal, AgentKey::Episode(&c.draw));
         if policy.peeks() {
             ask = ask.with_peek();
         }
@@ -445,7 +445,7 @@ impl<G: Game> Envs<G> {
     }
 
     pub(super) fn move_said(&mut self, i: usize, seat: Seat, said: Value) {
-        self.of.game.play_said(&mut self.hot[i].state, seat, &said);
+        self.of.game.play_document(&mut self.hot[i].state, seat, &said);
         let at = self.cold[i].said.push(said);
         self.moved(i, seat, at);
     }
@@ -470,15 +470,15 @@ impl<G: Game> Envs<G> {
     }
 
     /// A joint move in which somebody says something.
-    pub(super) fn move_joint(&mut self, i: usize, joint: Vec<Option<Heard>>) {
+    pub(super) fn move_joint(&mut self, i: usize, joint: Vec<Option<ParsedMove>>) {
         self.of.game.play_joint_unchecked(&mut self.hot[i].state, &joint);
         let (h, c) = (&mut self.hot[i], &mut self.cold[i]);
         for (seat, heard) in joint.into_iter().enumerate() {
             c.turns[seat] += u32::from(heard.is_some());
             h.history.push(match heard {
                 None => NONE,
-                Some(Heard::Action(a)) => a,
-                Some(Heard::Said(said)) => c.said.push(said),
+                Some(ParsedMove::Action(a)) => a,
+                Some(ParsedMove::Document(said)) => c.said.push(said),
             });
         }
         h.length += 1;
@@ -508,7 +508,7 @@ impl<G: Game> Envs<G> {
         forfeit(&self.of.spec, seat, &mut returns);
         self.cold[i].forfeit = Some(returns);
         let h = &mut self.hot[i];
-        (h.last, h.status, h.to_move) = (seat as i8, Status::Terminated, Turn::Over.code());
+        (h.last, h.status, h.to_move) = (seat as i8, Status::Terminated, ToMove::Over.code());
     }
 
     #[inline]
@@ -552,7 +552,7 @@ impl Rows<'_> {
 }
 
 /// The players of `config`, or none if every seat is the client's.
-pub(super) fn players_of(config: &BatchConfig) -> Arc<[Player]> {
+pub(super) fn players_of(config: &BatchConfig) -> Arc<[SeatPolicy]> {
     if config.seats.iter().all(Option::is_none) { Arc::new([]) } else { config.seats.as_slice().into() }
 }
 

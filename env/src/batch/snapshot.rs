@@ -1,20 +1,20 @@
 //! Snapshots: a seed and moves, replayed with checks when they come back.
 
-use ludex_protocol::message::Ended;
+use ludex_protocol::message::FinalRows;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
 use serde_json::{Value, json};
 
-use super::episode::{Cold, Envs, Hot, NONE, SAID, Status};
+use super::episode::{Envs, NONE, RowContext, RowState, SAID, Status};
 use super::{Episode, Snapshot};
 use crate::draw::Draw;
-use crate::game::{Action, Game, Heard, Outcomes, Seat, SeatSet, Turn};
-use crate::typed::held;
+use crate::game::{Action, Game, Outcomes, ParsedMove, Seat, SeatSet, ToMove};
+use crate::typed::box_state;
 use ludex_protocol::Move;
 
 /// One entry of a row's history.
 enum Done<'a> {
     /// A joint move: who acted, and what each seat did.
-    Together(SeatSet, &'a [Option<Heard>]),
+    Together(SeatSet, &'a [Option<ParsedMove>]),
     /// A seat said something.
     Said(Seat, &'a Value),
     /// A seat's action, or an outcome of chance.
@@ -29,22 +29,22 @@ impl<G: Game> Envs<G> {
         while k < history.len() {
             let a = history[k];
             k += 1;
-            match self.of.game.turn(&s) {
-                Turn::Together(acting) => {
+            match self.of.game.to_move(&s) {
+                ToMove::Simultaneous(acting) => {
                     let heard = |&entry: &u32| match entry {
                         NONE => None,
-                        a if a & SAID != 0 => Some(Heard::Said(c.said.values[(a & !SAID) as usize].clone())),
-                        a => Some(Heard::Action(a)),
+                        a if a & SAID != 0 => Some(ParsedMove::Document(c.said.values[(a & !SAID) as usize].clone())),
+                        a => Some(ParsedMove::Action(a)),
                     };
                     let joint: Vec<_> = history[k - 1..k - 1 + self.players].iter().map(heard).collect();
                     each(Done::Together(acting, &joint));
                     self.of.game.play_joint_unchecked(&mut s, &joint);
                     k += self.players - 1;
                 }
-                Turn::Seat(seat) if a & SAID != 0 => {
+                ToMove::Seat(seat) if a & SAID != 0 => {
                     let said = &c.said.values[(a & !SAID) as usize];
                     each(Done::Said(seat, said));
-                    self.of.game.play_said(&mut s, seat, said);
+                    self.of.game.play_document(&mut s, seat, said);
                 }
                 turn => {
                     each(Done::Played(turn.seat(), a));
@@ -62,8 +62,8 @@ impl<G: Game> Envs<G> {
                 Done::Together(_, joint) => {
                     let shown = joint.iter().map(|heard| match heard {
                         None => (-1).into(),
-                        Some(Heard::Action(a)) => (*a).into(),
-                        Some(Heard::Said(said)) => json!({ "said": said }),
+                        Some(ParsedMove::Action(a)) => (*a).into(),
+                        Some(ParsedMove::Document(said)) => json!({ "said": said }),
                     });
                     (-2, shown.collect::<Vec<Value>>().into())
                 }
@@ -91,8 +91,8 @@ impl<G: Game> Envs<G> {
                 let last = acting.iter().last();
                 events.extend(acting.iter().map(|seat| {
                     let (action, said) = match joint[seat].clone() {
-                        Some(Heard::Said(said)) => (None, Some(said)),
-                        Some(Heard::Action(a)) => (Some(a), None),
+                        Some(ParsedMove::Document(said)) => (None, Some(said)),
+                        Some(ParsedMove::Action(a)) => (Some(a), None),
                         None => (None, None),
                     };
                     moved(seat, action, said, Some(seat) != last)
@@ -147,7 +147,7 @@ impl<G: Game> Envs<G> {
     }
 
     /// A row replayed from a snapshot with checked moves.
-    pub(super) fn replayed(&self, i: usize, item: &Snapshot) -> Result<(Hot<G::State>, Cold), String> {
+    pub(super) fn replayed(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
         let spec = &self.of.spec;
         if item.v != 1 || item.hash != spec.hash {
             return Err(format!("it is of rules {}, not {}", item.hash, spec.hash));
@@ -183,7 +183,7 @@ impl<G: Game> Envs<G> {
         if self.hot[0].status != Status::Live {
             return Err("it comes after the end".into());
         }
-        let state = held(&self.of, self.hot[0].state.clone());
+        let state = box_state(&self.of, self.hot[0].state.clone());
         let id =
             |v: &Value| v.as_u64().and_then(|a| u32::try_from(a).ok()).ok_or_else(|| format!("{v} is not an action"));
         match state.turn() {
@@ -191,19 +191,19 @@ impl<G: Game> Envs<G> {
                 let seat = usize::try_from(who).ok().filter(|&seat| turn.seats().has(seat));
                 self.lose(0, seat.ok_or_else(|| format!("{who} does not act here"))?);
             }
-            Turn::Chance if who == -1 => {
+            ToMove::Chance if who == -1 => {
                 let a = id(what)?;
                 state.boxed().play_chance(a).map_err(|e| e.message)?;
                 self.move_chance(0, a);
                 // The stream continues after the draws that were made.
                 self.cold[0].draw.skip();
             }
-            Turn::Together(set) if who == -2 => {
+            ToMove::Simultaneous(set) if who == -2 => {
                 let list = what.as_array().filter(|l| l.len() == self.players).ok_or("no joint move")?;
                 let heard = |(seat, what): (Seat, &Value)| {
                     let one = || match what.get("said") {
-                        Some(said) => state.read(seat, &Move::Document(said.clone())).map_err(|e| e.message),
-                        None => id(what).map(Heard::Action),
+                        Some(said) => state.parse_move(seat, &Move::Document(said.clone())).map_err(|e| e.message),
+                        None => id(what).map(ParsedMove::Action),
                     };
                     set.has(seat).then(one).transpose()
                 };
@@ -211,10 +211,10 @@ impl<G: Game> Envs<G> {
                 state.boxed().play_joint(&joint).map_err(|e| e.message)?;
                 self.move_joint(0, joint);
             }
-            Turn::Seat(seat) if who == seat as i32 => match what.get("said") {
-                Some(said) => match state.read(seat, &Move::Document(said.clone())).map_err(|e| e.message)? {
-                    Heard::Said(canonical) => self.move_said(0, seat, canonical),
-                    Heard::Action(a) => self.move_seat(0, seat, a),
+            ToMove::Seat(seat) if who == seat as i32 => match what.get("said") {
+                Some(said) => match state.parse_move(seat, &Move::Document(said.clone())).map_err(|e| e.message)? {
+                    ParsedMove::Document(canonical) => self.move_said(0, seat, canonical),
+                    ParsedMove::Action(a) => self.move_seat(0, seat, a),
                 },
                 None => {
                     let a = id(what)?;
@@ -253,7 +253,7 @@ impl<G: Game> Envs<G> {
             scratch: Vec::new(),
             eyes: Vec::new(),
             due: Vec::new(),
-            last: Ended::default(),
+            last: FinalRows::default(),
             episodes: Vec::new(),
             shape: self.shape.clone(),
             ..*self

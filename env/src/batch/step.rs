@@ -9,12 +9,13 @@ use ludex_protocol::{Batch, ErrorCode, Refusal};
 
 use super::episode::{Envs, NONE, Rows, Status, client_seats, players_of};
 use super::{
-    Actions, Autoreset, BatchConfig, DynBatch, Episode, Items, OnIllegal, Player, Seeds, Snapshot, check_seats,
+    Actions, Autoreset, BatchConfig, DynBatch, Episode, OnIllegal, ResetSeeds, SeatPolicy, Snapshot, SnapshotIter,
+    check_seats,
 };
 use crate::draw::Draw;
-use crate::erased::DynState;
-use crate::game::{Game, Heard, Nth, Seat, SeatSet, Turn};
-use crate::typed::held;
+use crate::dyn_state::DynState;
+use crate::game::{Game, Nth, ParsedMove, Seat, SeatSet, ToMove};
+use crate::typed::box_state;
 use ludex_protocol::Move;
 
 /// An id that no game has. It stands for an entry without a meaning where illegal moves lose.
@@ -80,16 +81,16 @@ impl<G: Game> Envs<G> {
         }
         let entry = |seat: Seat| if let &[a] = row { a as u32 } else { row[seat] as u32 };
         match self.turn(i) {
-            Turn::Seat(seat) => self.move_seat(i, seat, entry(seat)),
-            Turn::Chance => self.move_chance(i, row[0] as u32),
-            Turn::Together(set) => match self.gather(i, set, row) {
+            ToMove::Seat(seat) => self.move_seat(i, seat, entry(seat)),
+            ToMove::Chance => self.move_chance(i, row[0] as u32),
+            ToMove::Simultaneous(set) => match self.gather(i, set, row) {
                 Ok(joint) => self.move_together(i, &joint),
                 Err(seat) => {
                     self.lose(i, seat);
                     return self.end(i, pos, out);
                 }
             },
-            Turn::Over => {}
+            ToMove::Over => {}
         }
         self.after(i, pos, out)
     }
@@ -111,7 +112,7 @@ impl<G: Game> Envs<G> {
     /// Plays one checked row in which somebody says something. Its ids stand in for what is said.
     #[cold]
     fn play_words(&mut self, i: usize, pos: usize, row: &[i32], mut words: Vec<(Seat, Value)>, out: &mut Batch) {
-        if let Turn::Together(set) = self.turn(i) {
+        if let ToMove::Simultaneous(set) = self.turn(i) {
             let ids = match self.gather(i, set, row) {
                 Ok(ids) => ids,
                 Err(seat) => {
@@ -119,9 +120,9 @@ impl<G: Game> Envs<G> {
                     return self.end(i, pos, out);
                 }
             };
-            let id = |&a: &u32| (a != NONE).then_some(Heard::Action(a));
-            let mut joint: Vec<Option<Heard>> = ids[..self.players].iter().map(id).collect();
-            words.into_iter().for_each(|(seat, said)| joint[seat] = Some(Heard::Said(said)));
+            let id = |&a: &u32| (a != NONE).then_some(ParsedMove::Action(a));
+            let mut joint: Vec<Option<ParsedMove>> = ids[..self.players].iter().map(id).collect();
+            words.into_iter().for_each(|(seat, said)| joint[seat] = Some(ParsedMove::Document(said)));
             self.move_joint(i, joint);
         } else if let Some((seat, said)) = words.pop() {
             self.move_said(i, seat, said);
@@ -148,19 +149,19 @@ impl<G: Game> Envs<G> {
     /// Whose entry stands in column `column` of row `i`; `None` at a chance node.
     fn speaker(&self, i: usize, column: usize) -> Option<Seat> {
         match self.turn(i) {
-            Turn::Chance => None,
-            Turn::Seat(seat) if self.width() == 1 => Some(seat),
+            ToMove::Chance => None,
+            ToMove::Seat(seat) if self.width() == 1 => Some(seat),
             _ if self.width() == 1 => Some(self.viewer(i)),
             _ => Some(column),
         }
     }
 
     /// The meaning of an entry that is not an id in row `i`, which is live.
-    fn read_entry(&self, i: usize, column: usize, entry: &Move) -> Result<Heard, Refusal> {
-        let state = held(&self.of, self.hot[i].state.clone());
+    fn read_entry(&self, i: usize, column: usize, entry: &Move) -> Result<ParsedMove, Refusal> {
+        let state = box_state(&self.of, self.hot[i].state.clone());
         match self.speaker(i, column) {
-            Some(seat) => state.read(seat, entry),
-            None => state.read_outcome(entry).map(Heard::Action),
+            Some(seat) => state.parse_move(seat, entry),
+            None => state.read_outcome(entry).map(ParsedMove::Action),
         }
     }
 
@@ -191,8 +192,8 @@ impl<G: Game> Envs<G> {
                 continue;
             }
             match self.read_entry(i, k % width, entry) {
-                Ok(Heard::Action(a)) => ids[k] = a as i32,
-                Ok(Heard::Said(value)) => {
+                Ok(ParsedMove::Action(a)) => ids[k] = a as i32,
+                Ok(ParsedMove::Document(value)) => {
                     let seat = self.speaker(i, k % width).unwrap_or(0);
                     // Some legal id, so that the row is checked as every other.
                     let mut legal = Nth { left: 0, kept: None };
@@ -200,7 +201,9 @@ impl<G: Game> Envs<G> {
                     ids[k] = legal.kept.unwrap_or(0) as i32;
                     said.entry(pos).or_default().push((seat, value));
                 }
-                Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != Turn::Chance => ids[k] = ILLEGAL,
+                Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != ToMove::Chance => {
+                    ids[k] = ILLEGAL
+                }
                 Err(refusal) => {
                     let e = Refusal::new(refusal.code, format!("environment {i}: {}", refusal.message)).path("moves");
                     let allowed = self.allowed(i, self.speaker(i, k % width));
@@ -247,7 +250,7 @@ impl<G: Game> DynBatch for Envs<G> {
         &self.config
     }
 
-    fn set_seats(&mut self, seats: Vec<Player>) -> Result<(), Refusal> {
+    fn set_seats(&mut self, seats: Vec<SeatPolicy>) -> Result<(), Refusal> {
         check_seats(&seats, self.players)?;
         let config = BatchConfig { seats, ..self.config.clone() };
         let left = client_seats(&config, self.players);
@@ -262,9 +265,9 @@ impl<G: Game> DynBatch for Envs<G> {
         Ok(())
     }
 
-    fn reset(&mut self, rows: Option<&[u32]>, seeds: &Seeds, out: &mut Batch) -> Result<(), Refusal> {
+    fn reset(&mut self, rows: Option<&[u32]>, seeds: &ResetSeeds, out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
-        if let Seeds::Each(list) = seeds
+        if let ResetSeeds::Each(list) = seeds
             && list.len() != rows.len()
         {
             let message = format!("{} seeds were given for {} environments", list.len(), rows.len());
@@ -274,9 +277,9 @@ impl<G: Game> DynBatch for Envs<G> {
         self.prepare(rows.len(), out);
         for (pos, i) in rows.iter().enumerate() {
             let seed = match seeds {
-                Seeds::Continue => None,
-                Seeds::Base(s) => Some(s.wrapping_add(i as u64)),
-                Seeds::Each(list) => Some(list[pos]),
+                ResetSeeds::Continue => None,
+                ResetSeeds::Base(s) => Some(s.wrapping_add(i as u64)),
+                ResetSeeds::Each(list) => Some(list[pos]),
             };
             match (seed, self.hot[i].status) {
                 (Some(seed), _) => self.cold[i].draw = Draw::new(G::ID, seed, 0),
@@ -309,7 +312,7 @@ impl<G: Game> DynBatch for Envs<G> {
 
     fn state(&self, i: usize) -> Option<Box<dyn DynState>> {
         let h = self.hot.get(i).filter(|h| h.status != Status::New)?;
-        Some(held(&self.of, h.state.clone()))
+        Some(box_state(&self.of, h.state.clone()))
     }
 
     fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, Refusal> {
@@ -337,7 +340,7 @@ impl<G: Game> DynBatch for Envs<G> {
         (0..rows.len()).map(one).collect()
     }
 
-    fn restore(&mut self, rows: Option<&[u32]>, items: &mut Items<'_>, out: &mut Batch) -> Result<(), Refusal> {
+    fn restore(&mut self, rows: Option<&[u32]>, items: &mut SnapshotIter<'_>, out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
         if items.len() != rows.len() {
             let message = format!("{} snapshots were given for {} environments", items.len(), rows.len());

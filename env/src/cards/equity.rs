@@ -158,7 +158,7 @@ mod tests {
         let exact = Equity::exact(&held, &board);
         assert_eq!(exact.boards(), 43 * 42 / 2);
         assert!((exact.shares().iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        let mut rng = Stream::named("equity");
+        let mut rng = Stream::from_text("equity");
         let drawn = Equity::sampled(&held, &board, 20_000, &mut rng);
         for (a, b) in exact.shares().iter().zip(drawn.shares()) {
             assert!((a - b).abs() < 0.02, "{exact:?} {drawn:?}");
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn odd_questions_do_no_harm() {
         assert_eq!(Equity::exact(&[], &[]).shares(), Vec::<f64>::new());
-        let e = Equity::sampled(&hands(&["As Ad", "As Ad"]), &[3; 9], 3, &mut Stream::named("odd"));
+        let e = Equity::sampled(&hands(&["As Ad", "As Ad"]), &[3; 9], 3, &mut Stream::from_text("odd"));
         assert_eq!(e.shares(), [0.5, 0.5]);
     }
 }

@@ -282,7 +282,7 @@ mod tests {
     /// Of six and seven cards, the best five decide.
     #[test]
     fn the_best_five_of_seven() {
-        let mut rng = crate::Stream::named("seven cards");
+        let mut rng = crate::Stream::from_text("seven cards");
         let mut deck: Vec<Card> = (0..52).collect();
         for _ in 0..crate::check::scaled(3_000) {
             rng.shuffle(&mut deck);

@@ -4,12 +4,14 @@ use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{ErrorCode, Tensors};
 use serde_json::Value;
 
-use super::print::Print;
+use super::fingerprint::Print;
 use super::{Fault, law, same};
-use crate::batch::{Actions, Autoreset, BatchConfig, DynBatch, GymView, Layout, MaskForm, Observer, Seeds, Snapshot};
+use crate::batch::{
+    Actions, Autoreset, BatchConfig, DynBatch, GymView, Layout, MaskForm, Observer, ResetSeeds, Snapshot,
+};
 use crate::draw::Stream;
-use crate::game::{Action, Seat, Turn, Viewer};
-use crate::loaded::DynGame;
+use crate::dyn_game::DynGame;
+use crate::game::{Action, Seat, ToMove, Viewer};
 
 /// Rows of the batches that are compared.
 const ROWS: usize = 3;
@@ -42,7 +44,7 @@ fn open(game: &dyn DynGame, config: BatchConfig) -> Result<Box<dyn DynBatch>, Fa
 fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> Option<Vec<i32>> {
     let mut row = vec![-1; batch.width()];
     let s = batch.state(i)?;
-    let mut rng = Stream::named(&format!("ludex.v1:check:{seed}:{episode}:{ply}"));
+    let mut rng = Stream::from_text(&format!("ludex.v1:check:{seed}:{episode}:{ply}"));
     for seat in s.turn().seats().iter() {
         let legal = s.legal_list(seat);
         let column = if row.len() == 1 { 0 } else { seat };
@@ -55,7 +57,7 @@ fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> 
 fn actions(batch: &dyn DynBatch, seed: u64, shown: &Batch) -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for i in 0..batch.count() {
-        let over = shown.to_move.get(i)? == Turn::Over.code();
+        let over = shown.to_move.get(i)? == ToMove::Over.code();
         let row = choose(batch, i, seed.wrapping_add(i as u64), shown.episode.get(i)?, shown.length.get(i)?);
         all.extend(if over { vec![0; batch.width()] } else { row? });
     }
@@ -123,7 +125,7 @@ fn step(batch: &mut dyn DynBatch, actions: &[i32], out: &mut Batch) -> Result<()
 }
 
 fn reset(batch: &mut dyn DynBatch, seed: u64, out: &mut Batch) -> Result<(), Fault> {
-    batch.reset(None, &Seeds::Base(seed), out).map_err(|e| format!("a reset was refused: {e}"))
+    batch.reset(None, &ResetSeeds::Base(seed), out).map_err(|e| format!("a reset was refused: {e}"))
 }
 
 /// Environment i of a batch with seed s is the single environment with seed s + i.
@@ -176,8 +178,8 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
                     let views = ROWS * seats.len();
                     let shown = (out.structure.iter().flatten().nth(v), out.text.iter().flatten().nth(v));
                     same(&shown, &(Some(&view.value()), Some(&view.text())), || at("struct and text"))?;
-                    same(&part(dense(&out), views, v), &super::print::mask(&*s, seat), || at("mask"))?;
-                    let tensor = super::print::tensor(&*s, Viewer::Seat(seat), 0);
+                    same(&part(dense(&out), views, v), &super::fingerprint::mask(&*s, seat), || at("mask"))?;
+                    let tensor = super::fingerprint::tensor(&*s, Viewer::Seat(seat), 0);
                     same(&part(bytes(&out.obs), views, v), &tensor, || at("obs"))?;
                 }
             }
@@ -230,7 +232,7 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
         while ended < 3 {
             let over = is_over(&out) && mode != Autoreset::SameStep;
             if over && mode == Autoreset::Disabled {
-                batch.reset(None, &Seeds::Continue, &mut out).map_err(|e| e.message)?;
+                batch.reset(None, &ResetSeeds::Continue, &mut out).map_err(|e| e.message)?;
                 continue;
             }
             let Some(row) = actions(&*batch, seed, &out) else { return Ok(all) };
@@ -292,7 +294,7 @@ fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
         reset(&mut *batch, seed, &mut out)?;
         let Some(s) = batch.state(0) else { return Err("no state 0".into()) };
         let seat = s.turn().seats().iter().next().unwrap_or(0);
-        let wanted: Vec<u8> = super::print::openspiel(&*s, seat).iter().flat_map(|v| v.to_le_bytes()).collect();
+        let wanted: Vec<u8> = super::fingerprint::openspiel(&*s, seat).iter().flat_map(|v| v.to_le_bytes()).collect();
         same(&part(bytes(&out.obs), ROWS, 0), &wanted, || "layout openspiel in a batch".into())?;
     }
     Ok(())

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::Fault;
-use crate::erased::DynState;
-use crate::game::{Action, Heard, Seat};
+use crate::dyn_state::DynState;
+use crate::game::{Action, ParsedMove, Seat};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Event {
     Chance(Action),
     Move(Seat, Action),
-    Together(Vec<Option<Heard>>),
+    Together(Vec<Option<ParsedMove>>),
     Said(Seat, Value),
 }
 

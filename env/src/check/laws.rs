@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use ludex_protocol::spec::{ChanceMode, Dynamics, TensorSpec};
 
-use super::print::{Print, Sight, info, mask, openspiel, tensor, viewers};
+use super::fingerprint::{Print, Sight, info, mask, openspiel, tensor, viewers};
 use super::{Fault, garbage, law, same};
 use crate::draw::Stream;
-use crate::erased::{DynState, DynView};
-use crate::game::{Action, Heard, Outcomes, Seat, Turn, Viewer};
-use crate::loaded::GameRef;
+use crate::dyn_game::GameRef;
+use crate::dyn_state::{DynState, DynView};
+use crate::game::{Action, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use crate::picture::{Gesture, MOST_BYTES};
 use ludex_protocol::Move;
 
@@ -17,10 +17,12 @@ use ludex_protocol::Move;
 pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     let turn = s.turn();
-    law(turn != Turn::Chance || spec.chance != ChanceMode::Deterministic, || "chance moves in a game without".into())?;
-    let together = matches!(turn, Turn::Together(_));
+    law(turn != ToMove::Chance || spec.chance != ChanceMode::Deterministic, || {
+        "chance moves in a game without".into()
+    })?;
+    let together = matches!(turn, ToMove::Simultaneous(_));
     law(!together || spec.dynamics != Dynamics::Sequential, || "a joint move in a sequential game".into())?;
-    law(!matches!(turn, Turn::Seat(_)) || spec.dynamics != Dynamics::Simultaneous, || {
+    law(!matches!(turn, ToMove::Seat(_)) || spec.dynamics != Dynamics::Simultaneous, || {
         "a single move in a simultaneous game".into()
     })?;
     law(s.returns().iter().all(|r| r.is_finite()), || format!("returns {:?}", s.returns()))?;
@@ -38,10 +40,10 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
             let (random, default) = (s.random_action(seat, rng), s.default_move(seat, rng));
             law(legal.contains(&random), || format!("random action {random} is not legal"))?;
             let given = match &default {
-                Heard::Action(a) => Move::Id((*a).into()),
-                Heard::Said(said) => Move::Document(said.clone()),
+                ParsedMove::Action(a) => Move::Id((*a).into()),
+                ParsedMove::Document(said) => Move::Document(said.clone()),
             };
-            let read = s.read(seat, &given);
+            let read = s.parse_move(seat, &given);
             law(read == Ok(default), || format!("the default move {given:?} is not legal: {read:?}"))?;
         }
     }
@@ -51,7 +53,7 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
 fn chance(s: &dyn DynState) -> Result<(), Fault> {
     let mut outcomes = Outcomes::new();
     s.chance(&mut outcomes);
-    if s.turn() != Turn::Chance {
+    if s.turn() != ToMove::Chance {
         return law(outcomes.items().is_empty(), || "chance outcomes where chance is not to move".into());
     }
     let ids: HashSet<Action> = outcomes.items().iter().map(|o| o.0).collect();
@@ -84,8 +86,10 @@ fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
             let name = view.action_text(seat, a);
             law(seen.insert(name.clone()), || format!("two actions are called {name:?}"))?;
             same(&view.parse(seat, &legal, &name), &Some(a), || format!("parse({name:?})"))?;
-            same(&s.read(seat, &Move::Text(name.clone())), &Ok(Heard::Action(a)), || format!("read({name:?})"))?;
-            same(&s.read(seat, &Move::Id(a.into())), &Ok(Heard::Action(a)), || format!("read({a})"))?;
+            same(&s.parse_move(seat, &Move::Text(name.clone())), &Ok(ParsedMove::Action(a)), || {
+                format!("read({name:?})")
+            })?;
+            same(&s.parse_move(seat, &Move::Id(a.into())), &Ok(ParsedMove::Action(a)), || format!("read({a})"))?;
             law(s.is_legal(seat, a), || format!("{a} is listed and not legal"))?;
         }
     }
@@ -226,18 +230,20 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
         let legal = s.legal_list(seat);
         let some = (0..8).map(|_| rng.below(spec.actions.max(1) as usize) as Action);
         for a in some.chain([0, spec.actions, Action::MAX]) {
-            if !legal.contains(&a) || !matches!(s.turn(), Turn::Seat(_)) {
+            if !legal.contains(&a) || !matches!(s.turn(), ToMove::Seat(_)) {
                 refused(t.play(seat, a), &|| format!("action {a} of seat {seat}"))?;
-                law(legal.contains(&a) || s.read(seat, &Move::Id(a.into())).is_err(), || format!("{a} was read"))?;
+                law(legal.contains(&a) || s.parse_move(seat, &Move::Id(a.into())).is_err(), || {
+                    format!("{a} was read")
+                })?;
             }
         }
-        law(s.read(seat, &Move::Id(-1)).is_err(), || "action -1 was read".into())?;
-        law(s.read(seat, &Move::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was read".into())?;
+        law(s.parse_move(seat, &Move::Id(-1)).is_err(), || "action -1 was read".into())?;
+        law(s.parse_move(seat, &Move::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was read".into())?;
         for value in garbage() {
-            let read = s.read(seat, &Move::Document(value.clone()));
+            let read = s.parse_move(seat, &Move::Document(value.clone()));
             law(read.is_err() || spec.proposals.is_some(), || format!("{value} was read as a move"))?;
         }
-        let odd = s.read(seat, &Move::Text("no such move \u{0}".into()));
+        let odd = s.parse_move(seat, &Move::Text("no such move \u{0}".into()));
         law(odd.is_err() || spec.proposals.is_some(), || "nonsense was read as a move".into())?;
     }
     let mut outcomes = Outcomes::new();
@@ -250,7 +256,7 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let acting = s.turn().seats();
     let right = |seat| acting.has(seat).then(|| s.legal_list(seat).first().copied().unwrap_or(0));
     let joint: Vec<Option<Action>> = (0..players).map(right).collect();
-    if let Turn::Together(_) = s.turn() {
+    if let ToMove::Simultaneous(_) = s.turn() {
         for seat in 0..players {
             let mut wrong = joint.clone();
             wrong[seat] = if acting.has(seat) { None } else { Some(0) };
@@ -271,12 +277,12 @@ fn unchecked(s: &dyn DynState, rng: &mut Stream) {
     let mut t = s.boxed();
     for _ in 0..3 {
         match s.turn() {
-            Turn::Chance => t.play_unchecked(rng.below(spec.max_chance as usize) as Action),
-            Turn::Together(_) => {
+            ToMove::Chance => t.play_unchecked(rng.below(spec.max_chance as usize) as Action),
+            ToMove::Simultaneous(_) => {
                 let ids: Vec<Action> = (0..spec.players).map(|_| rng.below(spec.actions as usize) as Action).collect();
                 t.play_together_unchecked(&ids);
             }
-            Turn::Seat(_) | Turn::Over => t.play_unchecked(rng.below(spec.actions as usize) as Action),
+            ToMove::Seat(_) | ToMove::Over => t.play_unchecked(rng.below(spec.actions as usize) as Action),
         }
     }
 }
@@ -284,7 +290,7 @@ fn unchecked(s: &dyn DynState, rng: &mut Stream) {
 /// Evaluations stay within the bounds of returns, and what search is told to look at is legal.
 fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     let spec = s.spec();
-    if let Turn::Seat(seat) = s.turn() {
+    if let ToMove::Seat(seat) = s.turn() {
         let legal = s.legal_list(seat);
         let (mut promising, mut noisy) = (Vec::new(), Vec::new());
         let first = s.promising(seat, &mut promising);

@@ -4,11 +4,11 @@ use ludex_protocol::spec::{Information, RewardModel};
 use serde_json::Value;
 
 use super::event::Event;
-use super::print::{Print, Sight, viewers};
+use super::fingerprint::{Print, Sight, viewers};
 use super::{Fault, law, same};
 use crate::draw::Stream;
-use crate::erased::DynState;
-use crate::game::{Action, Heard, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::dyn_state::DynState;
+use crate::game::{Action, EventView, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use ludex_protocol::Move;
 
 /// What a viewer knows fits every world made from it, in every form in which it is shown.
@@ -31,7 +31,7 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
             same(&outcomes(&*world), &outcomes(s), || format!("{what}: chance"))?;
         }
         // Sums are told to everybody: at the end, or with every reward.
-        if s.turn() == Turn::Over || spec.rewards == RewardModel::Step {
+        if s.turn() == ToMove::Over || spec.rewards == RewardModel::Step {
             same(&world.returns(), &s.returns(), || format!("{what}: returns"))?;
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
 }
 
 /// All that a viewer is told of one step: the event of each mover, and what is laid open after it.
-type Told = (Vec<Seen>, Vec<(String, Value)>);
+type Told = (Vec<EventView>, Vec<(String, Value)>);
 
 fn told(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer) -> Told {
     let seen = match event {
@@ -47,9 +47,9 @@ fn told(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer)
         Event::Move(seat, a) => vec![before.seen(who, Mover::Seat(*seat), *a)],
         Event::Together(joint) => {
             let acting = joint.iter().enumerate().filter_map(|(seat, heard)| Some((seat, heard.as_ref()?)));
-            let seen = |(seat, heard): (Seat, &Heard)| match heard {
-                Heard::Action(a) => before.seen(who, Mover::Seat(seat), *a),
-                Heard::Said(said) => before.seen_said(who, seat, said),
+            let seen = |(seat, heard): (Seat, &ParsedMove)| match heard {
+                ParsedMove::Action(a) => before.seen(who, Mover::Seat(seat), *a),
+                ParsedMove::Document(said) => before.seen_said(who, seat, said),
             };
             acting.map(seen).collect()
         }
@@ -87,12 +87,12 @@ pub(super) fn events(
 }
 
 /// The ids in events are the true ones; movers see their own, and everybody sees all of them where nothing is hidden.
-fn ids(event: &Event, seen: &[Seen], who: Viewer, perfect: bool) -> Result<(), Fault> {
+fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<(), Fault> {
     let moves: Vec<(Option<Seat>, Option<Action>)> = match event {
         Event::Chance(a) => vec![(None, Some(*a))],
         Event::Move(seat, a) => vec![(Some(*seat), Some(*a))],
         Event::Together(joint) => {
-            let id = |heard: &Heard| if let Heard::Action(a) = heard { Some(*a) } else { None };
+            let id = |heard: &ParsedMove| if let ParsedMove::Action(a) = heard { Some(*a) } else { None };
             joint.iter().enumerate().filter_map(|(p, heard)| Some((Some(p), id(heard.as_ref()?)))).collect()
         }
         Event::Said(..) => return Ok(()),
@@ -116,15 +116,15 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     match event {
         Event::Move(seat, a) => Event::Move(*seat, other(*seat, *a, rng)),
         Event::Together(joint) => {
-            let mut one = |(seat, heard): (Seat, &Option<Heard>)| match heard.as_ref()? {
-                Heard::Action(a) => Some(Heard::Action(other(seat, *a, rng))),
-                Heard::Said(said) => Some(said_elsewhere(world, seat, said, rng)),
+            let mut one = |(seat, heard): (Seat, &Option<ParsedMove>)| match heard.as_ref()? {
+                ParsedMove::Action(a) => Some(ParsedMove::Action(other(seat, *a, rng))),
+                ParsedMove::Document(said) => Some(said_elsewhere(world, seat, said, rng)),
             };
             Event::Together(joint.iter().enumerate().map(&mut one).collect())
         }
         Event::Said(seat, said) => match said_elsewhere(world, *seat, said, rng) {
-            Heard::Action(a) => Event::Move(*seat, a),
-            Heard::Said(said) => Event::Said(*seat, said),
+            ParsedMove::Action(a) => Event::Move(*seat, a),
+            ParsedMove::Document(said) => Event::Said(*seat, said),
         },
         Event::Chance(a) => {
             let mut outcomes = Outcomes::new();
@@ -138,9 +138,9 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
 
 /// The same saying in another world, if it is heard there; in half of the cases another one, sampled by the game, and a
 /// legal id where neither can be had. Who does not hear what is said must not notice.
-fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> Heard {
-    let read = |said: Value| world.read(seat, &Move::Document(said)).ok();
+fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> ParsedMove {
+    let read = |said: Value| world.parse_move(seat, &Move::Document(said)).ok();
     let same = if rng.below(2) == 0 { read(said.clone()) } else { None };
     let other = || world.sample(seat, rng).and_then(read).or_else(|| read(said.clone()));
-    same.or_else(other).unwrap_or_else(|| Heard::Action(world.legal_list(seat).first().copied().unwrap_or(0)))
+    same.or_else(other).unwrap_or_else(|| ParsedMove::Action(world.legal_list(seat).first().copied().unwrap_or(0)))
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use ludex_protocol::spec::{ChanceMode, TensorSpec};
 
 use super::{Fault, law, same};
-use crate::loaded::DynGame;
+use crate::dyn_game::DynGame;
 use crate::registry::Games;
 
 pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {

@@ -3,44 +3,44 @@
 use ludex_protocol::spec::{RewardModel, Utility};
 
 use super::event::Event;
-use super::print::Print;
+use super::fingerprint::Print;
 use super::{Fault, Proposer, law, laws, same, secrets};
 use crate::draw::{Draw, Stream};
-use crate::erased::DynState;
-use crate::game::{Heard, Outcomes, Seat, Turn};
-use crate::loaded::GameRef;
+use crate::dyn_game::GameRef;
+use crate::dyn_state::DynState;
+use crate::game::{Outcomes, ParsedMove, Seat, ToMove};
 use ludex_protocol::Move;
 
 /// What happens next in `s`, at random; `None` at the end.
 fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'_>) -> Result<Option<Event>, Fault> {
     Ok(match s.turn() {
-        Turn::Over => None,
-        Turn::Chance => {
+        ToMove::Over => None,
+        ToMove::Chance => {
             let mut outcomes = Outcomes::new();
             s.chance(&mut outcomes);
             draw.pick(&outcomes).map(Event::Chance)
         }
-        Turn::Together(set) => {
+        ToMove::Simultaneous(set) => {
             let one = |seat| set.has(seat).then(|| answer(s, seat, rng, propose)).transpose();
             let joint: Result<Vec<_>, Fault> = (0..s.spec().players as Seat).map(one).collect();
             Some(Event::Together(joint?))
         }
-        Turn::Seat(seat) => Some(match answer(s, seat, rng, propose)? {
-            Heard::Action(a) => Event::Move(seat, a),
-            Heard::Said(said) => Event::Said(seat, said),
+        ToMove::Seat(seat) => Some(match answer(s, seat, rng, propose)? {
+            ParsedMove::Action(a) => Event::Move(seat, a),
+            ParsedMove::Document(said) => Event::Said(seat, said),
         }),
     })
 }
 
 /// A move of `seat`: what the check's caller proposes, else now and then a sampled document, else a random id.
-fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<Heard, Fault> {
+fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<ParsedMove, Fault> {
     let sample = |rng: &mut Stream| if rng.below(2) == 0 { s.sample(seat, rng).map(Move::Document) } else { None };
     let Some(given) = propose(s, seat, rng).or_else(|| sample(rng)) else {
-        return Ok(Heard::Action(s.random_action(seat, rng)));
+        return Ok(ParsedMove::Action(s.random_action(seat, rng)));
     };
-    let heard = s.read(seat, &given).map_err(|r| format!("the proposal {given:?} was refused: {r}"))?;
-    if let Heard::Said(value) = &heard {
-        let again = s.read(seat, &Move::Document(value.clone())).map_err(|r| r.message);
+    let heard = s.parse_move(seat, &given).map_err(|r| format!("the proposal {given:?} was refused: {r}"))?;
+    if let ParsedMove::Document(value) = &heard {
+        let again = s.parse_move(seat, &Move::Document(value.clone())).map_err(|r| r.message);
         same(&again, &Ok(heard.clone()), || "a canonical saying, read again".into())?;
     }
     Ok(heard)
@@ -53,7 +53,7 @@ fn thorough(k: usize, rng: &mut Stream) -> bool {
 
 /// Plays one episode under `seed` and checks it.
 pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Result<(), Fault> {
-    let mut rng = Stream::named(&format!("ludex.v1:check:{}:{seed}", game.id()));
+    let mut rng = Stream::from_text(&format!("ludex.v1:check:{}:{seed}", game.id()));
     let mut draw = Draw::new(game.id(), seed, 0);
     let mut s = game.start();
     let mut history: Vec<Event> = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Resul
     for k in 0.. {
         let at = |f: Fault| format!("ply {k}: {f}");
         laws::position(&*s, &mut rng).map_err(at)?;
-        let full = thorough(k, &mut rng) || s.turn() == Turn::Over;
+        let full = thorough(k, &mut rng) || s.turn() == ToMove::Over;
         if full {
             laws::thorough(game, &*s, &mut rng).map_err(at)?;
             secrets::worlds(&*s, &mut rng).map_err(at)?;
@@ -83,13 +83,13 @@ pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Resul
             Print::of(&*before).same(&print, "a copy after the original moved on").map_err(at)?;
             secrets::events(&*before, &event, &*s, &mut rng).map_err(at)?;
         }
-        if spec.rewards == RewardModel::Terminal && s.turn() != Turn::Over {
+        if spec.rewards == RewardModel::Terminal && s.turn() != ToMove::Over {
             law(s.returns().iter().all(|&r| r == 0.0), || format!("returns {:?} before the end", s.returns()))
                 .map_err(at)?;
         }
         history.push(event);
     }
-    if s.turn() != Turn::Over {
+    if s.turn() != ToMove::Over {
         return Ok(());
     }
     let moves = history.iter().filter(|e| !matches!(e, Event::Chance(_))).count();

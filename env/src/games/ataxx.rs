@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{self, LETTERS};
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits};
@@ -312,7 +312,7 @@ impl Ataxx {
 
     #[inline]
     fn acts(&self, s: &State, seat: Seat) -> bool {
-        self.turn(s) == Turn::Seat(seat)
+        self.to_move(s) == ToMove::Seat(seat)
     }
 }
 
@@ -365,11 +365,11 @@ impl Game for Ataxx {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
-        if s.end.is_some() { Turn::Over } else { Turn::Seat(s.mover()) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.end.is_some() { ToMove::Over } else { ToMove::Seat(s.mover()) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         if !self.acts(s, seat) {
             return;
         }
@@ -457,7 +457,7 @@ impl Game for Ataxx {
         let counted = matches!(s.end, Some(End::NoMove | End::Plies));
         View {
             board: rows(s.pieces),
-            to_move: board::to_move(self.turn(s), NAMES),
+            to_move: board::to_move(self.to_move(s), NAMES),
             plies: s.plies.into(),
             steps: s.steps.iter().map(|&step| rows(step).join("/")).collect(),
             end: s.end.map(|end| end.text().to_owned()),
@@ -465,7 +465,7 @@ impl Game for Ataxx {
         }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let pieces = read_rows(view.board.iter().map(String::as_str));
         let plies = view.plies.min(self.params.max_plies) as u16;
         let mut s = State { pieces, plies, end: None, steps: Vec::new() };
@@ -494,7 +494,7 @@ impl Game for Ataxx {
         if !self.counts_steps() {
             return String::new();
         }
-        let mut s = self.world(view, &mut Stream::new(&[0; 32]));
+        let mut s = self.sample_world(view, &mut Stream::new(&[0; 32]));
         if !self.is_legal(&s, seat, a) {
             return String::new();
         }
@@ -570,7 +570,7 @@ impl Game for Ataxx {
     }
 
     /// What turns most pieces first; jumps that turn none only where there is nothing else.
-    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+    fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         if !self.acts(s, seat) {
             return 0;
         }

@@ -12,14 +12,15 @@ use serde_json::{Value, json};
 use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
+use crate::division_marks;
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
+    Unit, Viewer,
 };
 use crate::params::{ParamError, rows};
 use crate::picture::Picture;
-use crate::said::quoted;
-use crate::split;
+use crate::quote::quoted;
 use crate::tensor::stretches;
 
 /// The rules, and all that can be shared out under them.
@@ -320,7 +321,7 @@ impl Bargaining {
     /// OpenSpiel's arrays: with the last offer, or with all of them; zero while chance is to move.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, all: bool, out: &mut [T]) {
         out.fill(T::from(0));
-        if self.turn(s) == Turn::Chance {
+        if self.to_move(s) == ToMove::Chance {
             return;
         }
         let mut at = 0;
@@ -365,7 +366,7 @@ impl Game for Bargaining {
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
     const UNIT: Unit = Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]);
-    const MARKS: &'static [MarkDoc] = split::DOCS;
+    const MARKS: &'static [MarkDoc] = division_marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=MOST_TURNS as u32).contains(&params.max_turns) {
@@ -433,16 +434,16 @@ impl Game for Bargaining {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         match s.phase {
-            Phase::Pool | Phase::First | Phase::Second | Phase::Chance => Turn::Chance,
-            Phase::Offer => Turn::Seat(usize::from(s.made) % 2),
-            Phase::Agreed | Phase::Failed => Turn::Over,
+            Phase::Pool | Phase::First | Phase::Second | Phase::Chance => ToMove::Chance,
+            Phase::Offer => ToMove::Seat(usize::from(s.made) % 2),
+            Phase::Agreed | Phase::Failed => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             (0..AGREE).filter(|&a| self.fits(s, a)).for_each(|a| out.put(a));
             if s.made > 0 {
                 out.put(AGREE);
@@ -451,7 +452,7 @@ impl Game for Bargaining {
     }
 
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.turn(s) == Turn::Seat(seat) && (self.fits(s, a) || a == AGREE && s.made > 0)
+        self.to_move(s) == ToMove::Seat(seat) && (self.fits(s, a) || a == AGREE && s.made > 0)
     }
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
@@ -524,8 +525,8 @@ impl Game for Bargaining {
             values: seat.filter(|&p| drawn(p)).map(|p| s.values[p]),
             offers: self.made(s).collect(),
             phase: s.phase,
-            to_move: match self.turn(s) {
-                Turn::Seat(p) => Some(p as u8),
+            to_move: match self.to_move(s) {
+                ToMove::Seat(p) => Some(p as u8),
                 _ => None,
             },
             words: s.words.clone(),
@@ -534,7 +535,7 @@ impl Game for Bargaining {
     }
 
     /// All pairs of values that chance could have drawn for the pool are equally likely.
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         if self.given.is_none() {
             s.pool = view.pool.unwrap_or(s.pool);
@@ -629,10 +630,10 @@ impl Game for Bargaining {
     }
 
     /// Values are seen by the seat whose they are.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let hidden = |p: usize| {
             let text = format!("the values of p{p} are drawn");
-            if who == Viewer::Seat(p) { None } else { Some(Seen { action: None, text: Some(text) }) }
+            if who == Viewer::Seat(p) { None } else { Some(EventView { action: None, text: Some(text) }) }
         };
         let hidden = match before.phase {
             Phase::First => hidden(0),
@@ -641,7 +642,7 @@ impl Game for Bargaining {
         };
         hidden.unwrap_or_else(|| {
             let text = if by == Mover::Chance { self.outcome_text(before, a) } else { self.move_text(a) };
-            Seen { action: Some(a), text: Some(text) }
+            EventView { action: Some(a), text: Some(text) }
         })
     }
 
@@ -653,12 +654,12 @@ impl Game for Bargaining {
         if self.over(now) { vec![show(0), show(1)] } else { Vec::new() }
     }
 
-    fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         self.listen(s, seat, said)
     }
 
     fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
-        if !self.params.talk || self.turn(s) != Turn::Seat(seat) {
+        if !self.params.talk || self.to_move(s) != ToMove::Seat(seat) {
             return None;
         }
         let (a, say) = (self.random_action(s, seat, rng), ["That is fair.", "I need these.", ""][rng.below(3)]);
@@ -669,22 +670,22 @@ impl Game for Bargaining {
         Some(document)
     }
 
-    fn play_said(&self, s: &mut State, _seat: Seat, said: &Value) {
+    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
         if let (Phase::Offer, Ok((a, say))) = (s.phase, self.document(said)) {
             self.act(s, a, say.as_deref());
         }
     }
 
-    fn seen_said(&self, _before: &State, _who: Viewer, _seat: Seat, said: &Value) -> Seen {
+    fn observe_document(&self, _before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
         let text = match self.document(said) {
             Ok((a, Some(say))) => format!("says: {}\n{}", quoted(&say), self.move_text(a)),
             Ok((a, None)) => self.move_text(a),
             Err(_) => said.to_string(),
         };
-        Seen { action: None, text: Some(text) }
+        EventView { action: None, text: Some(text) }
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         if self.over(before) || !self.over(after) {
             return;
         }
@@ -695,7 +696,7 @@ impl Game for Bargaining {
             _ => kept,
         });
         let values = [0, 1].map(|seat| &after.values[seat][..]);
-        split::count(&after.pool, values, kept.as_ref().map(|kept: &Three| &kept[..]), out);
+        division_marks::count(&after.pool, values, kept.as_ref().map(|kept: &Three| &kept[..]), out);
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {

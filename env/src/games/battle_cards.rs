@@ -1,7 +1,7 @@
 #![doc = include_str!("battle_cards.md")]
 
 mod cards;
-mod craft;
+mod engine;
 mod simulate;
 mod team;
 #[cfg(test)]
@@ -14,13 +14,13 @@ pub use team::{MOST, Piece, Team, random};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plans::{Feedback, Format, Plans, Revise, Roles};
+use crate::plan_game::{Feedback, PlanGame, Revise, Roles, RoundFormat};
 
 /// The game.
-pub type BattleCards = Plans<Tables>;
+pub type BattleCards = PlanGame<BattleCardsEngine>;
 
 /// Cards, simulator and ids under given rules.
-pub struct Tables {
+pub struct BattleCardsEngine {
     rules: Rules,
 }
 
@@ -40,7 +40,7 @@ pub enum Rules {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// One round (duel), or several with revisions (match).
-    pub format: Format,
+    pub format: RoundFormat,
     /// Rounds of a match, 1 to 50.
     #[schemars(range(min = 1, max = 50))]
     pub rounds: u32,
@@ -66,7 +66,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
-            format: Format::Duel,
+            format: RoundFormat::Duel,
             rounds: 10,
             revise: Revise::Alternate,
             first: 0,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{self, LETTERS};
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, spread_bits};
@@ -307,12 +307,12 @@ impl Game for Breakthrough {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
-        if s.won { Turn::Over } else { Turn::Seat(usize::from(s.seat & 1)) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.won { ToMove::Over } else { ToMove::Seat(usize::from(s.seat & 1)) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) != Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) != ToMove::Seat(seat) {
             return;
         }
         let [to_left, takes_left, straight, _, to_right, takes_right] = self.moves(s, seat);
@@ -343,7 +343,7 @@ impl Game for Breakthrough {
     #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         let m = Move::of(a);
-        if self.turn(s) != Turn::Seat(seat) || m.seat != seat || s.men[seat] & self.origin(m) == 0 {
+        if self.to_move(s) != ToMove::Seat(seat) || m.seat != seat || s.men[seat] & self.origin(m) == 0 {
             return false;
         }
         let wanted = if m.takes { s.men[1 - seat] } else { !(s.men[0] | s.men[1]) };
@@ -383,10 +383,10 @@ impl Game for Breakthrough {
 
     fn view(&self, s: &State, _who: Viewer) -> View {
         let row = |r: u32| board::row((0..self.columns).map(|c| s.owner((r * self.columns + c) as usize)), MARKS);
-        View { board: (0..self.rows).map(row).collect(), to_move: board::to_move(self.turn(s), NAMES) }
+        View { board: (0..self.rows).map(row).collect(), to_move: board::to_move(self.to_move(s), NAMES) }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let columns = self.columns as usize;
         let mut men = [0; 2];
         for (r, line) in view.board.iter().take(self.rows as usize).enumerate() {
@@ -482,7 +482,7 @@ impl Game for Breakthrough {
         }
         let (black, mover) = rest.split_at_mut(squares);
         black.fill(other as u8);
-        mover.fill(u8::from(self.turn(s) == Turn::Seat(me)));
+        mover.fill(u8::from(self.to_move(s) == ToMove::Seat(me)));
     }
 
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
@@ -515,7 +515,7 @@ impl Game for Breakthrough {
     }
 
     /// Winning steps and captures first, of men far advanced before others; then the men that have come farthest.
-    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+    fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         let from = out.len();
         self.legal(s, seat, out);
         self.sort(seat, &mut out[from..]);
@@ -523,7 +523,7 @@ impl Game for Breakthrough {
     }
 
     /// Captures, and the winning step; where the other side is about to win, what can be done about it.
-    fn noisy(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
+    fn quiescence_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
         let mut all = Vec::new();
         self.legal(s, seat, &mut all);
         let danger = s.men[1 - seat] & self.brink[1 - seat];

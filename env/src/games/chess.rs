@@ -20,7 +20,7 @@ use ludex_protocol::record::Record;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::notation::Notation;
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -190,12 +190,12 @@ impl Game for Chess {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
-        if s.end.is_some() { Turn::Over } else { Turn::Seat(s.mover()) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.end.is_some() { ToMove::Over } else { ToMove::Seat(s.mover()) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat)
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat)
             && let Some(scan) = Scan::new(&s.pos)
         {
             scan.legal(out);
@@ -203,7 +203,7 @@ impl Game for Chess {
     }
 
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.turn(s) == Turn::Seat(seat) && Scan::new(&s.pos).is_some_and(|scan| scan.is_legal(a))
+        self.to_move(s) == ToMove::Seat(seat) && Scan::new(&s.pos).is_some_and(|scan| scan.is_legal(a))
     }
 
     fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
@@ -227,7 +227,7 @@ impl Game for Chess {
         view::view(&self.fen, s)
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let mut s = if view.start == self.fen {
             self.start()
         } else {
@@ -256,7 +256,7 @@ impl Game for Chess {
         if self.params.repetition == 0 || view.quiet < 3 {
             return String::new();
         }
-        let mut s = self.world(view, &mut Stream::new(&[0; 32]));
+        let mut s = self.sample_world(view, &mut Stream::new(&[0; 32]));
         s.play(a, &self.params);
         let draws = s.end == Some(state::End::Repetition);
         if draws { "brings this position back: the game ends as a draw".to_owned() } else { String::new() }
@@ -316,11 +316,11 @@ impl Game for Chess {
         Some(if seat == 1 { white } else { -white })
     }
 
-    fn promising(&self, s: &State, _seat: Seat, out: &mut Vec<Action>) -> usize {
+    fn search_moves(&self, s: &State, _seat: Seat, out: &mut Vec<Action>) -> usize {
         order::promising(s, out)
     }
 
-    fn noisy(&self, s: &State, _seat: Seat, out: &mut Vec<Action>) -> bool {
+    fn quiescence_moves(&self, s: &State, _seat: Seat, out: &mut Vec<Action>) -> bool {
         order::noisy(s, out)
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board;
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, Heard, MarkDoc, Marks, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, MarkDoc, Marks, ParsedMove, PresetText, Seat, ToMove, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits, spread};
@@ -281,13 +281,13 @@ impl Game for ConnectFour {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         let full = u32::from(s.ply) >= self.shape.rows * self.shape.columns;
-        if s.won || full { Turn::Over } else { Turn::Seat(usize::from(s.ply & 1)) }
+        if s.won || full { ToMove::Over } else { ToMove::Seat(usize::from(s.ply & 1)) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             let open = self.shape.open(s.all());
             (0..self.shape.columns).filter(|c| open >> c & 1 == 1).for_each(|c| out.put(c));
         }
@@ -295,7 +295,7 @@ impl Game for ConnectFour {
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        if self.turn(s) != Turn::Seat(seat) {
+        if self.to_move(s) != ToMove::Seat(seat) {
             out.fill(0);
         } else if self.usual {
             self.put_mask::<true>(s, out);
@@ -327,10 +327,10 @@ impl Game for ConnectFour {
     fn view(&self, s: &State, _who: Viewer) -> View {
         let Shape { rows, columns, .. } = self.shape;
         let row = |row| board::row((0..columns).map(|c| self.owner(s, row, c)), MARKS);
-        View { board: (0..rows).rev().map(row).collect(), to_move: board::to_move(self.turn(s), NAMES) }
+        View { board: (0..rows).rev().map(row).collect(), to_move: board::to_move(self.to_move(s), NAMES) }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let (mut s, board) = (self.start(), &self.shape);
         for (row, line) in (0..board.rows).zip(view.board.iter().rev()) {
             for (c, seat) in board::stones_of(line, board.columns as usize, MARKS) {
@@ -390,7 +390,7 @@ impl Game for ConnectFour {
         board::planes(out, &[Some(first), Some(1 - first), None], owner);
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.count(before, after, out);
     }
 

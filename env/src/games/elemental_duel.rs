@@ -1,6 +1,6 @@
 #![doc = include_str!("elemental_duel.md")]
 
-mod craft;
+mod engine;
 mod simulate;
 mod skills;
 mod team;
@@ -14,13 +14,13 @@ pub use team::{Piece, Team, cost, random};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plans::{Feedback, Format, Plans, Revise, Roles};
+use crate::plan_game::{Feedback, PlanGame, Revise, Roles, RoundFormat};
 
 /// The game.
-pub type ElementalDuel = Plans<Tables>;
+pub type ElementalDuel = PlanGame<ElementalDuelEngine>;
 
 /// Skills, simulator and ids under given terms.
-pub struct Tables {
+pub struct ElementalDuelEngine {
     terms: Terms,
 }
 
@@ -49,7 +49,7 @@ pub struct Terms {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// One round (duel), or several with revisions (match).
-    pub format: Format,
+    pub format: RoundFormat,
     /// Rounds of a match, 1 to 50.
     #[schemars(range(min = 1, max = 50))]
     pub rounds: u32,
@@ -81,7 +81,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
-            format: Format::Duel,
+            format: RoundFormat::Duel,
             rounds: 10,
             revise: Revise::Alternate,
             first: 0,

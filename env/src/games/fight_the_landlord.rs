@@ -2,9 +2,9 @@
 
 mod analyze;
 pub mod cards;
+pub mod combinations;
 mod marks;
 mod picture;
-pub mod plays;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -20,15 +20,15 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params 
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Alias, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit,
-    Viewer,
+    Action, ActionSink, Alias, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat,
+    ToMove, Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
 use cards::{Cards, DECK, LONG, RANKS, SHORT, cards_text, count, counts, lowest};
-use plays::{FIRST, Plays};
+use combinations::{FIRST, Plays};
 use state::{DEALT, MOST_BID, MOST_MOVES, NONE, SEATS, seat_after};
 pub use state::{Phase, State};
 pub use view::{FaceUp, Put, View};
@@ -86,7 +86,7 @@ impl FightTheLandlord {
             return if a == 0 { "Pass".to_owned() } else { format!("Bid {a}") };
         };
         let main = self.plays.main(play);
-        let winged = matches!(self.plays.kind(play), plays::Kind::PlaneSingles | plays::Kind::PlanePairs);
+        let winged = matches!(self.plays.kind(play), combinations::Kind::PlaneSingles | combinations::Kind::PlanePairs);
         if self.auction() && winged {
             // OpenSpiel's wings may be a trio: 333444555-666.
             let [main, wings] = [main, play.counts - main].map(|c| cards::ranks_text(c, self.names()));
@@ -120,8 +120,10 @@ impl FightTheLandlord {
     /// Why `a` may not be put on the table, if the cards are held.
     fn why_unfit(&self, s: &State, hand: Cards, a: Action) -> Option<String> {
         let play = self.plays.get(a)?;
-        let what = |a: Action, play: &plays::Play| format!("{} ({})", self.name(a), self.plays.kind(play).name());
-        if self.plays.barred(hand, play) {
+        let what = |a: Action, play: &combinations::Combination| {
+            format!("{} ({})", self.name(a), self.plays.kind(play).name())
+        };
+        if self.plays.is_forbidden(hand, play) {
             return Some(format!("{}: here no chain begins with a rank that is held four times", what(a, play)));
         }
         let top = self.top(s).filter(|top| !self.plays.beats(play, top))?;
@@ -241,17 +243,17 @@ impl Game for FightTheLandlord {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         match s.phase {
-            Phase::Deal => Turn::Chance,
-            Phase::Bid => Turn::Seat(seat_after(s.first(), s.bids)),
-            Phase::Play => Turn::Seat(seat_after(s.landlord, s.length - s.bids)),
-            Phase::Over => Turn::Over,
+            Phase::Deal => ToMove::Chance,
+            Phase::Bid => ToMove::Seat(seat_after(s.first(), s.bids)),
+            Phase::Play => ToMove::Seat(seat_after(s.landlord, s.length - s.bids)),
+            Phase::Over => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) != Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) != ToMove::Seat(seat) {
             return;
         }
         if s.phase == Phase::Bid || s.top != 0 {
@@ -264,7 +266,7 @@ impl Game for FightTheLandlord {
     }
 
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        if self.turn(s) != Turn::Seat(seat) {
+        if self.to_move(s) != ToMove::Seat(seat) {
             return false;
         }
         match (s.phase, a) {
@@ -273,7 +275,7 @@ impl Game for FightTheLandlord {
             _ => self.plays.get(a).is_some_and(|play| {
                 let hand = s.hands[seat];
                 cards::holds(counts(hand), play.counts)
-                    && !self.plays.barred(hand, play)
+                    && !self.plays.is_forbidden(hand, play)
                     && self.top(s).is_none_or(|top| self.plays.beats(play, top))
             }),
         }
@@ -328,7 +330,7 @@ impl Game for FightTheLandlord {
         self.seen_by(s, who)
     }
 
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.world_of(view, rng)
     }
 
@@ -376,7 +378,7 @@ impl Game for FightTheLandlord {
         if let Some(why) = self.lacks(hand, wanted) {
             return format!("{text:?}: {why}");
         }
-        match self.plays.named(wanted).find_map(|a| self.why_unfit(s, hand, a)) {
+        match self.plays.with_cards(wanted).find_map(|a| self.why_unfit(s, hand, a)) {
             Some(why) => why,
             None => format!("{} is not a combination", cards::ranks_text(wanted, self.names())),
         }
@@ -398,19 +400,19 @@ impl Game for FightTheLandlord {
     }
 
     /// A card is seen by the seat that gets it, and by everybody if it lies face up; bids and plays by all.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let whose = seat_after(0, before.dealt);
         let open = self.auction() && (before.face_up == NONE || before.face_up == before.dealt);
         match by {
-            Mover::Seat(seat) => Seen { action: Some(a), text: Some(self.told(before, seat, a)) },
+            Mover::Seat(seat) => EventView { action: Some(a), text: Some(self.told(before, seat, a)) },
             Mover::Chance if open && before.face_up == NONE => {
-                Seen { action: Some(a), text: Some(self.outcome_text(before, a)) }
+                EventView { action: Some(a), text: Some(self.outcome_text(before, a)) }
             }
             Mover::Chance if open || owner(who) == Some(whose) => {
                 let card = cards::card_text(self.dealt_card(a), self.names());
-                Seen { action: Some(a), text: Some(format!("{card} is dealt to p{whose}")) }
+                EventView { action: Some(a), text: Some(format!("{card} is dealt to p{whose}")) }
             }
-            Mover::Chance => Seen { action: None, text: Some(format!("a card is dealt to p{whose}")) },
+            Mover::Chance => EventView { action: None, text: Some(format!("a card is dealt to p{whose}")) },
         }
     }
 
@@ -427,7 +429,7 @@ impl Game for FightTheLandlord {
         (s.landlord != NONE).then(|| (0..SEATS).map(|p| usize::from(p != usize::from(s.landlord))).collect())
     }
 
-    fn marks(&self, before: &State, joint: &[Option<Heard>], _after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, joint: &[Option<ParsedMove>], _after: &State, out: &mut Marks) {
         self.count(before, joint, out);
     }
 

@@ -11,7 +11,8 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
+    Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::Picture;
@@ -231,33 +232,33 @@ impl Game for FirstSealedAuction {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if usize::from(s.dealt) < self.n {
-            Turn::Chance
+            ToMove::Chance
         } else if usize::from(s.made) < self.n {
-            Turn::Seat(usize::from(s.made))
+            ToMove::Seat(usize::from(s.made))
         } else if s.winner.is_none() {
-            Turn::Chance
+            ToMove::Chance
         } else {
-            Turn::Over
+            ToMove::Over
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             (0..self.open(s.values[seat])).for_each(|bid| out.put(bid as Action));
         }
     }
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let open = if self.turn(s) == Turn::Seat(seat) { self.open(s.values[seat]) } else { 0 };
+        let open = if self.to_move(s) == ToMove::Seat(seat) { self.open(s.values[seat]) } else { 0 };
         ones(out, 0..open);
     }
 
     #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.turn(s) == Turn::Seat(seat) && (a as usize) < self.open(s.values[seat])
+        self.to_move(s) == ToMove::Seat(seat) && (a as usize) < self.open(s.values[seat])
     }
 
     #[inline]
@@ -268,13 +269,13 @@ impl Game for FirstSealedAuction {
     #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let coins = a.min(u32::from(self.steps)) as u16;
-        match self.turn(s) {
-            Turn::Chance if usize::from(s.dealt) < self.n => {
+        match self.to_move(s) {
+            ToMove::Chance if usize::from(s.dealt) < self.n => {
                 s.values[usize::from(s.dealt)] = coins;
                 s.dealt += 1;
             }
-            Turn::Chance => s.winner = Some(a.min(self.params.players - 1) as u8),
-            Turn::Seat(p) => {
+            ToMove::Chance => s.winner = Some(a.min(self.params.players - 1) as u8),
+            ToMove::Seat(p) => {
                 s.bids[p] = coins;
                 s.made += 1;
             }
@@ -315,14 +316,14 @@ impl Game for FirstSealedAuction {
             bid: self.bid(s, who),
             dealt: s.dealt,
             made: s.made,
-            to_move: self.turn(s).seat().map(|p| p as u8),
+            to_move: self.to_move(s).seat().map(|p| p as u8),
             bids: s.winner.map_or_else(Vec::new, |_| s.bids[..self.n].to_vec()),
             winner: s.winner.map(|seat| Winner { seat, value: s.values[usize::from(seat)] }),
         }
     }
 
     /// Every value with which the known bids could be made is equally likely, and then every bid that the value allows.
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let n = self.n as u8;
         s.dealt = view.dealt.min(n);
@@ -392,17 +393,17 @@ impl Game for FirstSealedAuction {
     }
 
     /// Values and bids are seen by their seats alone; who wins is seen by all.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (own, hidden, seat) = match by {
             Mover::Seat(p) => (format!("p{p} bids {}", self.money(a)), format!("p{p} bids"), p),
             Mover::Chance if usize::from(before.dealt) < self.n => {
                 let p = before.dealt;
                 (format!("the item is worth {} to p{p}", self.money(a)), format!("p{p} learns its value"), p.into())
             }
-            Mover::Chance => return Seen { action: Some(a), text: Some(format!("p{a} wins the auction")) },
+            Mover::Chance => return EventView { action: Some(a), text: Some(format!("p{a} wins the auction")) },
         };
         let sees = who == Viewer::Seat(seat);
-        Seen { action: sees.then_some(a), text: Some(if sees { own } else { hidden }) }
+        EventView { action: sees.then_some(a), text: Some(if sees { own } else { hidden }) }
     }
 
     /// All bids, and the winner's value, which its return tells anyway.
@@ -416,7 +417,7 @@ impl Game for FirstSealedAuction {
         bids.chain([(worth, json!({ "seat": winner, "value": value }))]).collect()
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.count(before, after, out);
     }
 
@@ -469,7 +470,7 @@ mod tests {
         s.chance(&mut outcomes);
         assert_eq!(outcomes.items(), [(1, 1)]);
         s.play_chance(1).unwrap();
-        assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![0.0, 2.0, 0.0]));
+        assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 2.0, 0.0]));
         let s = &mut played("preset=llmarena", &[325, 800], &[100, 350]);
         s.play_chance(1).unwrap();
         assert_eq!(s.returns(), [0.0, 4.5]);
@@ -490,7 +491,7 @@ mod tests {
         let view = s.view(Viewer::Seat(0)).value();
         assert_eq!((&view["bids"], &view["winner"]), (&json!([4, 7]), &json!({ "seat": 1, "value": 8 })));
         let view = s.view(Viewer::Public);
-        let mut rng = Stream::named("auction worlds");
+        let mut rng = Stream::from_text("auction worlds");
         for _ in 0..100 {
             let loser = view.world(&mut rng).view(Viewer::Seat(0)).value();
             assert!(loser["value"].as_u64().unwrap() > 4);

@@ -28,20 +28,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use ludex_protocol::error::Issue;
-use ludex_protocol::record::Try;
+use ludex_protocol::record::RefusedMove;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit,
-    Viewer,
+    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, SeatSet,
+    ToMove, Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
 use ids::{ACCEPT, ACTIONS, REJECT};
-use position::{Play, Winner};
+use position::{BoardState, Winner};
 use rules::Rules;
 use speech::Message;
 pub use view::{Phase, View};
@@ -101,7 +101,7 @@ pub struct State {
     author: u8,
     agreed: bool,
     /// The position of play, once it is known who moves first.
-    play: Option<Play>,
+    play: Option<BoardState>,
 }
 
 /// The names of the fallback sets.
@@ -122,7 +122,7 @@ impl FreeStyle {
     }
 
     /// The rules and the position of play.
-    fn course<'a>(&'a self, s: &'a State) -> Option<(&'a Rules, &'a Play)> {
+    fn course<'a>(&'a self, s: &'a State) -> Option<(&'a Rules, &'a BoardState)> {
         Some((self.rules(s)?, s.play.as_ref()?))
     }
 
@@ -143,7 +143,7 @@ impl FreeStyle {
 
     /// Adds a message, and begins play if it was the last one or an acceptance.
     fn say(&self, s: &mut State, message: Message) {
-        let (seat, accepts) = (message.seat, message.act == speech::Act::Accept);
+        let (seat, accepts) = (message.seat, message.act == speech::MessageAct::Accept);
         s.talk.push(Arc::new(message));
         if accepts {
             let Some(rules) = self.open(s, 1 - seat).cloned() else { return };
@@ -163,7 +163,7 @@ impl FreeStyle {
 
     /// Play by these rules, unless chance decides first who moves first.
     fn begin(&self, s: &mut State, rules: Arc<Rules>) {
-        s.play = rules.first(s.author.into()).map(|first| Play::start(&rules, first));
+        s.play = rules.first(s.author.into()).map(|first| BoardState::start(&rules, first));
         s.rules = Some(rules);
     }
 }
@@ -267,29 +267,29 @@ impl Game for FreeStyle {
     }
 
     fn start(&self) -> State {
-        let first = self.fixed.as_ref().and_then(|r| r.first(0).map(|first| Play::start(r, first)));
+        let first = self.fixed.as_ref().and_then(|r| r.first(0).map(|first| BoardState::start(r, first)));
         State { talk: Vec::new(), rules: None, author: 0, agreed: false, play: first }
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         let Some(rules) = self.rules(s) else {
             let over = s.talk.len() >= self.params.messages as usize;
-            return if over { Turn::Chance } else { Turn::Seat(self.speaker(s)) };
+            return if over { ToMove::Chance } else { ToMove::Seat(self.speaker(s)) };
         };
         match &s.play {
-            None => Turn::Chance,
-            Some(play) if play.over.is_some() => Turn::Over,
-            Some(play) if rules.together() => Turn::Together(SeatSet(play.acts.into())),
-            Some(play) => Turn::Seat(usize::from(play.mover & 1)),
+            None => ToMove::Chance,
+            Some(play) if play.over.is_some() => ToMove::Over,
+            Some(play) if rules.together() => ToMove::Simultaneous(SeatSet(play.acts.into())),
+            Some(play) => ToMove::Seat(usize::from(play.mover & 1)),
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         if let Some((rules, play)) = self.course(s) {
             return legal::actions(rules, play, seat, out);
         }
-        if self.turn(s) != Turn::Seat(seat) {
+        if self.to_move(s) != ToMove::Seat(seat) {
             return;
         }
         if !self.last(s) {
@@ -305,7 +305,7 @@ impl Game for FreeStyle {
         if let Some((rules, play)) = self.course(s) {
             return seat < 2 && legal::is(rules, play, seat, a);
         }
-        self.turn(s) == Turn::Seat(seat)
+        self.to_move(s) == ToMove::Seat(seat)
             && match a {
                 0..ACCEPT => !self.last(s),
                 ACCEPT => self.open(s, 1 - seat).is_some(),
@@ -331,7 +331,7 @@ impl Game for FreeStyle {
     #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         let Some(rules) = s.rules.as_ref().or(self.fixed.as_ref()) else {
-            if self.turn(s) == Turn::Chance {
+            if self.to_move(s) == ToMove::Chance {
                 return self.begin(s, Rules::built_in(a as usize).clone());
             }
             let message = Message::of_id(self.speaker(s), a);
@@ -341,7 +341,7 @@ impl Game for FreeStyle {
             // A game of joint plies has no single ones.
             Some(play) if !rules.together() => play.step(rules, a),
             Some(_) => {}
-            play => *play = Some(Play::start(rules, a as usize & 1)),
+            play => *play = Some(BoardState::start(rules, a as usize & 1)),
         }
     }
 
@@ -354,7 +354,7 @@ impl Game for FreeStyle {
     }
 
     fn chance(&self, s: &State, out: &mut Outcomes) {
-        if self.turn(s) == Turn::Chance {
+        if self.to_move(s) == ToMove::Chance {
             out.uniform(0..if self.rules(s).is_some() { 2 } else { 3 });
         }
     }
@@ -377,7 +377,7 @@ impl Game for FreeStyle {
         self.seen_by(s, who.seat().filter(|&p| p < 2))
     }
 
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.world_of(view, rng)
     }
 
@@ -449,14 +449,14 @@ impl Game for FreeStyle {
         }
     }
 
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         match (by, self.course(before)) {
-            (Mover::Chance, _) => Seen { action: Some(a), text: Some(self.outcome_text(before, a)) },
+            (Mover::Chance, _) => EventView { action: Some(a), text: Some(self.outcome_text(before, a)) },
             (Mover::Seat(seat), Some((rules, play))) => {
-                let told = view::told(rules, play, seat, a, who.seat());
-                Seen { action: told.action, text: Some(told.text) }
+                let told = view::ply_view(rules, play, seat, a, who.seat());
+                EventView { action: told.action, text: Some(told.text) }
             }
-            (Mover::Seat(_), None) => Seen { action: Some(a), text: Some(message_text(a)) },
+            (Mover::Seat(_), None) => EventView { action: Some(a), text: Some(message_text(a)) },
         }
     }
 
@@ -483,26 +483,26 @@ impl Game for FreeStyle {
         out
     }
 
-    fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         self.listen(s, seat, said)
     }
 
     fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
-        self.drawn(s, seat, rng)
+        self.sample_document(s, seat, rng)
     }
 
-    fn play_said(&self, s: &mut State, seat: Seat, said: &Value) {
+    fn play_document(&self, s: &mut State, seat: Seat, said: &Value) {
         if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, said)) {
             self.say(s, message);
         }
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.count(before, after, out);
     }
 
-    fn tried(&self, s: &State, seat: Seat, tries: &[Try], out: &mut Marks) {
-        self.refused(s, seat, tries, out);
+    fn refusal_marks(&self, s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
+        self.count_refusals(s, seat, tries, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
@@ -510,9 +510,9 @@ impl Game for FreeStyle {
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {
-        Some(match (self.turn(s), self.rules(s)) {
-            (Turn::Over, _) => "over",
-            (Turn::Chance, _) => "draw",
+        Some(match (self.to_move(s), self.rules(s)) {
+            (ToMove::Over, _) => "over",
+            (ToMove::Chance, _) => "draw",
             (_, None) => "negotiate",
             _ => "play",
         })

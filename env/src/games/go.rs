@@ -14,7 +14,7 @@ use ludex_protocol::record::Record;
 
 use crate::board;
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::notation::{self, Notation};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -177,7 +177,7 @@ impl<const W: usize> Go<W> {
 
     #[inline]
     fn acts(&self, s: &State<W>, seat: Seat) -> bool {
-        self.turn(s) == Turn::Seat(seat)
+        self.to_move(s) == ToMove::Seat(seat)
     }
 
     /// Black's area less White's, komi and handicap.
@@ -291,11 +291,11 @@ impl<const W: usize> Game for Go<W> {
     }
 
     #[inline]
-    fn turn(&self, s: &State<W>) -> Turn {
-        if s.end.is_some() { Turn::Over } else { Turn::Seat(self.mover(s)) }
+    fn to_move(&self, s: &State<W>) -> ToMove {
+        if s.end.is_some() { ToMove::Over } else { ToMove::Seat(self.mover(s)) }
     }
 
-    fn legal(&self, s: &State<W>, seat: Seat, out: &mut impl Sink) {
+    fn legal(&self, s: &State<W>, seat: Seat, out: &mut impl ActionSink) {
         if self.acts(s, seat) {
             self.open(s).points().for_each(|point| out.put(point as Action));
             out.put(self.pass() as Action);
@@ -362,7 +362,7 @@ impl<const W: usize> Game for Go<W> {
         View {
             board: view::board(size, |point| Self::owner(s, point)),
             moves: s.record.iter().map(|entry| view::point_name(size, (entry & MOVE) as Action)).collect(),
-            to_move: board::to_move(self.turn(s), NAMES),
+            to_move: board::to_move(self.to_move(s), NAMES),
             ko: s.board.ko.map(|point| view::point_name(size, point.into())),
             end: s.end.map(|end| end.text().to_owned()),
             lead: counted.then(|| self.lead(s)),
@@ -370,7 +370,7 @@ impl<const W: usize> Game for Go<W> {
     }
 
     /// Plays the moves of the view again, as far as they are legal.
-    fn world(&self, view: &View, _rng: &mut Stream) -> State<W> {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State<W> {
         let mut s = self.start();
         for name in &view.moves {
             let Some(a) = view::read_point(self.size(), name) else { break };
@@ -405,7 +405,7 @@ impl<const W: usize> Game for Go<W> {
             Superko::Draw => "brings an earlier board back: the game ends as a draw",
             Superko::Loses => "repeats an earlier position and loses at once",
         };
-        let mut s = self.world(view, &mut Stream::new(&[0; 32]));
+        let mut s = self.sample_world(view, &mut Stream::new(&[0; 32]));
         if !self.is_legal(&s, seat, a) {
             return String::new();
         }

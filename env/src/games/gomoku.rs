@@ -16,7 +16,7 @@ use ludex_protocol::spec::Params as Raw;
 
 use crate::board::{self, LETTERS};
 use crate::draw::Stream;
-use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Alias, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::notation::{self, Notation};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -205,25 +205,25 @@ impl Game for Gomoku {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
-        if s.won || usize::from(s.ply) >= self.cells { Turn::Over } else { Turn::Seat(usize::from(s.ply & 1)) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.won || usize::from(s.ply) >= self.cells { ToMove::Over } else { ToMove::Seat(usize::from(s.ply & 1)) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             self.empty(s).iter().for_each(|i| out.put(i as Action));
         }
     }
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let open = if self.turn(s) == Turn::Seat(seat) { self.empty(s) } else { Points::default() };
+        let open = if self.to_move(s) == ToMove::Seat(seat) { self.empty(s) } else { Points::default() };
         spread_bits(open.words(), out);
     }
 
     #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.turn(s) == Turn::Seat(seat) && self.empty(s).has(a as usize)
+        self.to_move(s) == ToMove::Seat(seat) && self.empty(s).has(a as usize)
     }
 
     #[inline]
@@ -249,10 +249,10 @@ impl Game for Gomoku {
     fn view(&self, s: &State, _who: Viewer) -> View {
         let size = self.params.size as usize;
         let row = |r: usize| board::row((0..size).map(|c| Self::owner(s, r * size + c)), MARKS);
-        View { board: (0..size).map(row).collect(), to_move: board::to_move(self.turn(s), NAMES) }
+        View { board: (0..size).map(row).collect(), to_move: board::to_move(self.to_move(s), NAMES) }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let size = self.params.size as usize;
         let mut s = self.start();
         for (r, row) in view.board.iter().take(size).enumerate() {
@@ -325,9 +325,9 @@ impl Game for Gomoku {
     /// Threats first, then the lines that one side alone can still fill, each stone in a line making it worth eight times
     /// as much; at the end the returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
-        Some(match self.turn(s) {
-            Turn::Seat(mover) if mover == seat & 1 => self.guess(s),
-            Turn::Seat(_) => -self.guess(s),
+        Some(match self.to_move(s) {
+            ToMove::Seat(mover) if mover == seat & 1 => self.guess(s),
+            ToMove::Seat(_) => -self.guess(s),
             _ => {
                 let mut returns = [0.0; 2];
                 self.returns(s, &mut returns);
@@ -337,13 +337,13 @@ impl Game for Gomoku {
     }
 
     /// Points near stones; where a line is about to be filled, those that fill or close it.
-    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
-        if self.turn(s) == Turn::Seat(seat) { self.candidates(s, out) } else { 0 }
+    fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+        if self.to_move(s) == ToMove::Seat(seat) { self.candidates(s, out) } else { 0 }
     }
 
     /// Threats and what answers them.
-    fn noisy(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
-        self.turn(s) != Turn::Seat(seat) || self.forcing(s, out)
+    fn quiescence_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
+        self.to_move(s) != ToMove::Seat(seat) || self.forcing(s, out)
     }
 
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {

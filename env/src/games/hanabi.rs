@@ -14,7 +14,8 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
+    Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -528,36 +529,36 @@ impl Game for Hanabi {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if self.over(s) {
-            Turn::Over
+            ToMove::Over
         } else if s.first == NOBODY || self.draws(s).is_some() {
-            Turn::Chance
+            ToMove::Chance
         } else {
-            Turn::Seat(self.next(s))
+            ToMove::Seat(self.next(s))
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             (0..self.actions() as Action).filter(|&a| self.allowed(s, seat, a)).for_each(|a| out.put(a));
         }
     }
 
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.turn(s) == Turn::Seat(seat) && self.allowed(s, seat, a)
+        self.to_move(s) == ToMove::Seat(seat) && self.allowed(s, seat, a)
     }
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        match self.turn(s) {
-            Turn::Chance if s.first == NOBODY => s.first = (a as usize % self.n) as u8,
-            Turn::Chance => {
+        match self.to_move(s) {
+            ToMove::Chance if s.first == NOBODY => s.first = (a as usize % self.n) as u8,
+            ToMove::Chance => {
                 if let Some(to) = self.draws(s) {
                     self.deal(s, to, a);
                 }
             }
-            Turn::Seat(seat) => self.act(s, seat, a),
-            Turn::Together(_) | Turn::Over => {}
+            ToMove::Seat(seat) => self.act(s, seat, a),
+            ToMove::Simultaneous(_) | ToMove::Over => {}
         }
     }
 
@@ -581,7 +582,7 @@ impl Game for Hanabi {
         self.seen_by(s, who)
     }
 
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.world_of(view, rng)
     }
 
@@ -640,7 +641,7 @@ impl Game for Hanabi {
     }
 
     /// A card is seen by all but the seat that draws it, until it leaves the hand.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (shown, text) = match (by, self.draws(before)) {
             (Mover::Seat(_), _) => {
                 let mut after = *before;
@@ -654,10 +655,10 @@ impl Game for Hanabi {
             }
             (Mover::Chance, _) => (true, self.outcome_text(before, a)),
         };
-        Seen { action: shown.then_some(a), text: Some(text) }
+        EventView { action: shown.then_some(a), text: Some(text) }
     }
 
-    fn marks(&self, before: &State, joint: &[Option<Heard>], _after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, joint: &[Option<ParsedMove>], _after: &State, out: &mut Marks) {
         self.count(before, joint, out);
     }
 

@@ -13,7 +13,7 @@ use ludex_protocol::spec::{
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Alias, Facts, Game, Heard, MarkDoc, Marks, Outcomes, Seat, SeatSet, Sink, Turn, Unit, Viewer,
+    Action, ActionSink, Alias, Facts, Game, MarkDoc, Marks, Outcomes, ParsedMove, Seat, SeatSet, ToMove, Unit, Viewer,
 };
 use crate::params::{self, ParamError};
 use crate::picture::{Gesture, Picture};
@@ -279,15 +279,15 @@ impl Game for IteratedPrisonersDilemma {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         match s.phase {
-            Phase::Move => Turn::Together(SeatSet::first(2)),
-            Phase::Chance => Turn::Chance,
-            Phase::Over => Turn::Over,
+            Phase::Move => ToMove::Simultaneous(SeatSet::first(2)),
+            Phase::Chance => ToMove::Chance,
+            Phase::Over => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         if s.phase == Phase::Move && seat < 2 {
             out.put(0);
             out.put(1);
@@ -334,7 +334,7 @@ impl Game for IteratedPrisonersDilemma {
         View { seat, moves: [s.letters(0), s.letters(1)], score, phase: s.phase }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let mut s = self.start();
         let [first, second] = &view.moves;
         for (a, b) in first.chars().zip(second.chars()).take(self.horizon as usize) {
@@ -391,7 +391,7 @@ impl Game for IteratedPrisonersDilemma {
         legal.contains(&a).then_some(a)
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         Self::count(before, after, out);
     }
 
@@ -426,12 +426,12 @@ mod tests {
         for r in 0..9_999u32 {
             s.play_together(&[Some(r % 2), Some(r % 3 / 2)]).unwrap();
         }
-        assert_eq!(s.turn(), Turn::Over);
+        assert_eq!(s.turn(), ToMove::Over);
         // Six rounds hold both, first, second, first, both, none; 9,999 = 6 * 1,666 + 3.
         let (both, first, second, none) = (3_333.0, 3_333.0, 1_667.0, 1_666.0);
         let want = both * 0.2 + none * 0.1 + first * 0.3 - second * 0.1;
         assert!((s.returns()[0] - want).abs() < 1e-9, "{} {want}", s.returns()[0]);
-        let w = s.view(Viewer::Public).world(&mut Stream::named("w"));
+        let w = s.view(Viewer::Public).world(&mut Stream::from_text("w"));
         assert_eq!(w.returns(), s.returns());
     }
 

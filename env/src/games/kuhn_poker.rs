@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, ActionSink, EventView, Facts, Game, Mover, Outcomes, PresetText, Seat, ToMove, Unit, Viewer,
+};
 use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches, wrap};
@@ -176,18 +178,18 @@ impl Game for KuhnPoker {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if usize::from(s.dealt) < self.n {
-            Turn::Chance
+            ToMove::Chance
         } else if self.over(s) {
-            Turn::Over
+            ToMove::Over
         } else {
-            Turn::Seat(wrap(s.length.into(), self.n))
+            ToMove::Seat(wrap(s.length.into(), self.n))
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             out.put(0);
             out.put(1);
         }
@@ -196,7 +198,7 @@ impl Game for KuhnPoker {
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
         if let [pass, bet] = out {
-            *pass = u8::from(self.turn(s) == Turn::Seat(seat));
+            *pass = u8::from(self.to_move(s) == ToMove::Seat(seat));
             *bet = *pass;
         }
     }
@@ -223,7 +225,7 @@ impl Game for KuhnPoker {
 
     fn returns(&self, s: &State, out: &mut [f64]) {
         out.fill(0.0);
-        if self.turn(s) == Turn::Over {
+        if self.to_move(s) == ToMove::Over {
             let mut pot = 0.0;
             for (p, r) in out.iter_mut().enumerate() {
                 let chips = f64::from(self.chips(s, p));
@@ -235,7 +237,7 @@ impl Game for KuhnPoker {
     }
 
     fn view(&self, s: &State, who: Viewer) -> View {
-        let turn = self.turn(s);
+        let turn = self.to_move(s);
         let shown = if self.showdown(s) {
             (0..self.n).map(|p| self.stays(s, p).then_some(s.cards[p])).collect()
         } else {
@@ -249,12 +251,12 @@ impl Game for KuhnPoker {
             chips: (0..self.n).map(|p| self.chips(s, p)).collect(),
             to_move: turn.seat().map(|p| p as u8),
             shown,
-            winner: (turn == Turn::Over).then(|| self.winner(s) as u8),
+            winner: (turn == ToMove::Over).then(|| self.winner(s) as u8),
         }
     }
 
     /// Every deal of the unknown cards is equally likely, whatever was bet.
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.dealt = view.dealt.min(self.n as u8);
         for (i, c) in view.bets.chars().take(2 * self.n - 1).enumerate() {
@@ -322,14 +324,14 @@ impl Game for KuhnPoker {
     }
 
     /// A card is seen by the seat that gets it, and by nobody else.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
         match by {
-            Mover::Seat(_) => Seen { action: Some(a), text: Some(MOVES[(a & 1) as usize].to_owned()) },
+            Mover::Seat(_) => EventView { action: Some(a), text: Some(MOVES[(a & 1) as usize].to_owned()) },
             Mover::Chance if who == Viewer::Seat(to) => {
-                Seen { action: Some(a), text: Some(format!("card {a} is dealt to p{to}")) }
+                EventView { action: Some(a), text: Some(format!("card {a} is dealt to p{to}")) }
             }
-            Mover::Chance => Seen { action: None, text: Some(format!("a card is dealt to p{to}")) },
+            Mover::Chance => EventView { action: None, text: Some(format!("a card is dealt to p{to}")) },
         }
     }
 
@@ -393,7 +395,7 @@ mod tests {
     #[test]
     fn a_fold_shows_nothing() {
         let (game, s) = played(2, &[0, 2], "bp");
-        assert_eq!(game.turn(&s), Turn::Over);
+        assert_eq!(game.to_move(&s), ToMove::Over);
         assert!(game.reveals(&s, Viewer::Public).is_empty());
         assert!(game.view(&s, Viewer::Seat(1)).shown.is_empty());
     }
@@ -412,8 +414,8 @@ mod tests {
     fn worlds_deal_the_unknown_cards_evenly() {
         let (game, s) = played(2, &[1, 0], "b");
         let view = game.view(&s, Viewer::Seat(0));
-        let mut rng = Stream::named("kuhn worlds");
-        let low = (0..2_000).filter(|_| game.world(&view, &mut rng).cards[1] == 0).count();
+        let mut rng = Stream::from_text("kuhn worlds");
+        let low = (0..2_000).filter(|_| game.sample_world(&view, &mut rng).cards[1] == 0).count();
         assert!((900..1_100).contains(&low), "{low}");
     }
 
@@ -424,7 +426,7 @@ mod tests {
         (view.card, view.dealt, view.seat) = (Some(200), 99, Some(77));
         view.bets = "b".repeat(500);
         view.shown = vec![Some(3); 60];
-        let w = game.world(&view, &mut Stream::named("forged"));
+        let w = game.sample_world(&view, &mut Stream::from_text("forged"));
         let again = game.view(&w, Viewer::Seat(0));
         assert!(game.text(&again).contains("takes the pot"));
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, ActionSink, EventView, Facts, Game, Mover, Outcomes, Seat, SeatSet, ToMove, Unit, Viewer};
 use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches, wrap};
@@ -318,20 +318,20 @@ impl Game for LeducPoker {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if usize::from(s.dealt) < self.n {
-            Turn::Chance
+            ToMove::Chance
         } else if self.over(s) {
-            Turn::Over
+            ToMove::Over
         } else if s.due == 0 {
-            Turn::Chance
+            ToMove::Chance
         } else {
-            Turn::Seat(usize::from(s.seat))
+            ToMove::Seat(usize::from(s.seat))
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             let all = self.params.action_mapping;
             (FOLD..=RAISE).filter(|&a| all || self.effect(s, a) == a).for_each(|a| out.put(a));
         }
@@ -339,7 +339,7 @@ impl Game for LeducPoker {
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let (acts, all) = (self.turn(s) == Turn::Seat(seat), self.params.action_mapping);
+        let (acts, all) = (self.to_move(s) == ToMove::Seat(seat), self.params.action_mapping);
         for (a, cell) in (FOLD..).zip(out) {
             *cell = u8::from(acts && (all || self.effect(s, a) == a));
         }
@@ -347,13 +347,13 @@ impl Game for LeducPoker {
 
     #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        match self.turn(s) {
-            Turn::Chance if usize::from(s.dealt) < self.n => {
+        match self.to_move(s) {
+            ToMove::Chance if usize::from(s.dealt) < self.n => {
                 s.cards[usize::from(s.dealt)] = a as u8;
                 s.dealt += 1;
             }
-            Turn::Chance => self.turn_up(s, a as u8),
-            Turn::Seat(_) => self.act(s, a),
+            ToMove::Chance => self.turn_up(s, a as u8),
+            ToMove::Seat(_) => self.act(s, a),
             _ => {}
         }
     }
@@ -373,7 +373,7 @@ impl Game for LeducPoker {
 
     fn returns(&self, s: &State, out: &mut [f64]) {
         out.fill(0.0);
-        if self.turn(s) == Turn::Over {
+        if self.to_move(s) == ToMove::Over {
             let pot = f64::from(s.chips.iter().copied().map(u32::from).sum::<u32>());
             let winners = self.winners(s);
             let share = pot / winners.len().max(1) as f64;
@@ -383,10 +383,10 @@ impl Game for LeducPoker {
     }
 
     fn view(&self, s: &State, who: Viewer) -> View {
-        let turn = self.turn(s);
+        let turn = self.to_move(s);
         let shown =
             if self.showdown(s) { (0..self.n).map(|p| s.is_in(p).then_some(s.cards[p])).collect() } else { Vec::new() };
-        let winners = if turn == Turn::Over { self.winners(s).iter().map(|p| p as u8).collect() } else { Vec::new() };
+        let winners = if turn == ToMove::Over { self.winners(s).iter().map(|p| p as u8).collect() } else { Vec::new() };
         View {
             seat: who.seat().map(|p| p as u8),
             card: self.card(s, who),
@@ -402,7 +402,7 @@ impl Game for LeducPoker {
     }
 
     /// Every deal of the unknown cards is equally likely, whatever was bet.
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let known = |p: usize| {
             let own = view.card.filter(|_| view.seat.map(usize::from) == Some(p));
@@ -421,11 +421,11 @@ impl Game for LeducPoker {
             s.cards[p] = known(p).or_else(|| deck.pop()).unwrap_or(0);
         }
         for (round, moves) in view.moves.iter().enumerate() {
-            if let (1, Turn::Chance, Some(card)) = (round, self.turn(&s), view.board) {
+            if let (1, ToMove::Chance, Some(card)) = (round, self.to_move(&s), view.board) {
                 self.turn_up(&mut s, card);
             }
             for a in moves.chars().filter_map(|c| LETTERS.iter().position(|&l| l == c)) {
-                if let Turn::Seat(_) = self.turn(&s) {
+                if let ToMove::Seat(_) = self.to_move(&s) {
                     self.act(&mut s, a as Action);
                 }
             }
@@ -507,20 +507,20 @@ impl Game for LeducPoker {
     }
 
     /// A seat's card is seen by that seat alone, everything else by all.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
         match by {
             Mover::Seat(_) => {
                 let name = MOVES[self.effect(before, a) as usize];
-                Seen { action: Some(a), text: Some(name.to_owned()) }
+                EventView { action: Some(a), text: Some(name.to_owned()) }
             }
             Mover::Chance if to >= self.n => {
-                Seen { action: Some(a), text: Some(format!("card {} is turned up", self.name(a as u8))) }
+                EventView { action: Some(a), text: Some(format!("card {} is turned up", self.name(a as u8))) }
             }
             Mover::Chance if who == Viewer::Seat(to) => {
-                Seen { action: Some(a), text: Some(format!("card {} is dealt to p{to}", self.name(a as u8))) }
+                EventView { action: Some(a), text: Some(format!("card {} is dealt to p{to}", self.name(a as u8))) }
             }
-            Mover::Chance => Seen { action: None, text: Some(format!("a card is dealt to p{to}")) },
+            Mover::Chance => EventView { action: None, text: Some(format!("a card is dealt to p{to}")) },
         }
     }
 
@@ -575,7 +575,7 @@ mod tests {
         for c in moves.chars() {
             match (c.to_digit(10), s.turn()) {
                 (Some(card), _) => s.play_chance(card).unwrap(),
-                (None, Turn::Seat(seat)) => {
+                (None, ToMove::Seat(seat)) => {
                     s.play(seat, LETTERS.iter().position(|&l| l == c).unwrap() as Action).unwrap();
                 }
                 (None, turn) => panic!("{c} at {turn:?}"),
@@ -591,7 +591,7 @@ mod tests {
     #[test]
     fn a_fold_shows_nothing() {
         let s = played("", &[0, 2], "rf");
-        assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![1.0, -1.0]));
+        assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, -1.0]));
         assert!(s.reveals(Viewer::Public).is_empty());
         assert!(view(&*s, Viewer::Seat(1)).get("shown").is_none());
     }
@@ -620,22 +620,22 @@ mod tests {
         let mut s2 = played("", &[0, 2], "");
         assert!(s2.play(0, FOLD).unwrap_err().message.contains("nothing to pay"));
         s.play(0, CALL).unwrap();
-        assert_eq!(s.turn(), Turn::Chance);
+        assert_eq!(s.turn(), ToMove::Chance);
     }
 
     #[test]
     fn mapped_actions_are_calls() {
         let s = played("action_mapping=true", &[0, 2], "frrr");
         assert_eq!(view(&*s, Viewer::Public)["moves"], json!(["crrc", ""]));
-        assert_eq!(s.turn(), Turn::Chance);
+        assert_eq!(s.turn(), ToMove::Chance);
     }
 
     #[test]
     fn another_seat_may_begin() {
         let s = played("players=3,starting_player=2", &[0, 1, 2], "rfc5");
-        assert_eq!(s.turn(), Turn::Seat(2));
+        assert_eq!(s.turn(), ToMove::Seat(2));
         let s = played("players=3,starting_player=2", &[0, 1, 2], "crcf5");
-        assert_eq!(s.turn(), Turn::Seat(0));
+        assert_eq!(s.turn(), ToMove::Seat(0));
     }
 
     #[test]
@@ -649,7 +649,7 @@ mod tests {
     #[test]
     fn worlds_deal_the_unknown_card_evenly() {
         let s = played("suit_isomorphism=true", &[1, 0], "cc1");
-        let mut rng = Stream::named("leduc worlds");
+        let mut rng = Stream::from_text("leduc worlds");
         let view = s.view(Viewer::Seat(0));
         let other = |rng: &mut Stream| view.world(rng).view(Viewer::Seat(1)).value()["card"].as_u64().unwrap();
         let cards: Vec<u64> = (0..2_000).map(|_| other(&mut rng)).collect();

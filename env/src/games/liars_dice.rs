@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, ActionSink, EventView, Facts, Game, Mover, Outcomes, PresetText, Seat, ToMove, Unit, Viewer,
+};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{ones, stretches, wrap};
@@ -285,30 +287,30 @@ impl Game for LiarsDice {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if usize::from(s.rolled) < self.total() {
-            Turn::Chance
+            ToMove::Chance
         } else if s.called {
-            Turn::Over
+            ToMove::Over
         } else {
-            Turn::Seat(s.seat.into())
+            ToMove::Seat(s.seat.into())
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             self.open(s).for_each(|id| out.put(id as Action));
         }
     }
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        ones(out, if self.turn(s) == Turn::Seat(seat) { self.open(s) } else { 0..0 });
+        ones(out, if self.to_move(s) == ToMove::Seat(seat) { self.open(s) } else { 0..0 });
     }
 
     #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        self.turn(s) == Turn::Seat(seat) && self.open(s).contains(&(a as usize))
+        self.to_move(s) == ToMove::Seat(seat) && self.open(s).contains(&(a as usize))
     }
 
     #[inline]
@@ -342,8 +344,8 @@ impl Game for LiarsDice {
     }
 
     fn view(&self, s: &State, who: Viewer) -> View {
-        let turn = self.turn(s);
-        let over = turn == Turn::Over;
+        let turn = self.to_move(s);
+        let over = turn == ToMove::Over;
         View {
             seat: who.seat().map(|p| p as u8),
             dice: self.own(s, who).to_vec(),
@@ -357,7 +359,7 @@ impl Game for LiarsDice {
     }
 
     /// Every roll of the unknown dice is equally likely, whatever was bid.
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.rolled = view.rolled.min(self.total() as u8);
         for (i, die) in s.dice[..usize::from(s.rolled)].iter_mut().enumerate() {
@@ -411,7 +413,7 @@ impl Game for LiarsDice {
 
     /// A bid is a cell where there are few enough to draw them all.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
-        (picture::drawn(self) && (a as usize) < self.bids())
+        (picture::draws_all_bids(self) && (a as usize) < self.bids())
             .then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
     }
 
@@ -444,19 +446,19 @@ impl Game for LiarsDice {
     }
 
     /// A die is seen by the seat that rolls it, bids and calls by all.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let roller = usize::from(before.rolled) / self.each;
         match by {
-            Mover::Seat(_) => Seen { action: Some(a), text: Some(self.name(a as usize)) },
+            Mover::Seat(_) => EventView { action: Some(a), text: Some(self.name(a as usize)) },
             Mover::Chance if who == Viewer::Seat(roller) => {
-                Seen { action: Some(a), text: Some(format!("p{roller} rolls {}", a.saturating_add(1))) }
+                EventView { action: Some(a), text: Some(format!("p{roller} rolls {}", a.saturating_add(1))) }
             }
-            Mover::Chance => Seen { action: None, text: Some(format!("p{roller} rolls a die")) },
+            Mover::Chance => EventView { action: None, text: Some(format!("p{roller} rolls a die")) },
         }
     }
 
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
-        if self.turn(now) != Turn::Over {
+        if self.to_move(now) != ToMove::Over {
             return Vec::new();
         }
         let show = |p: usize| {
@@ -506,9 +508,9 @@ mod tests {
         let mut s = crate::load(&format!("liars_dice({params})")).unwrap().start();
         dice.iter().for_each(|&die| s.play_chance(die - 1).unwrap());
         for text in moves.split_whitespace() {
-            let Turn::Seat(seat) = s.turn() else { panic!("{text} at {:?}", s.turn()) };
-            let heard = s.read(seat, &crate::Move::Text(text.to_owned())).unwrap();
-            let crate::Heard::Action(a) = heard else { panic!("{heard:?}") };
+            let ToMove::Seat(seat) = s.turn() else { panic!("{text} at {:?}", s.turn()) };
+            let heard = s.parse_move(seat, &crate::Move::Text(text.to_owned())).unwrap();
+            let crate::ParsedMove::Action(a) = heard else { panic!("{heard:?}") };
             s.play(seat, a).unwrap();
         }
         s

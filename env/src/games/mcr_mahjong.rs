@@ -10,6 +10,7 @@ mod hand;
 mod heights;
 pub mod ids;
 mod marks;
+mod observe;
 mod picture;
 mod score;
 pub mod shanten;
@@ -18,7 +19,6 @@ mod state;
 mod tests;
 mod text;
 pub mod tiles;
-mod told;
 mod view;
 mod waits;
 mod world;
@@ -32,8 +32,8 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit,
-    Viewer,
+    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, SeatSet,
+    ToMove, Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
@@ -169,12 +169,12 @@ impl McrMahjong {
         }
     }
 
-    fn discards_to(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn discards_to(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         (0..).zip(&s.hands[seat]).filter(|(_, n)| **n > 0).for_each(|(t, _): (Action, _)| out.put(ids::PLAY + t));
     }
 
     /// Legal moves of the seat that has drawn.
-    fn own_moves(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn own_moves(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         self.discards_to(s, seat, out);
         if self.may_kong(s, seat as u8) {
             let hand = &s.hands[seat];
@@ -191,7 +191,7 @@ impl McrMahjong {
     }
 
     /// Legal answers to a discard.
-    fn answers(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn answers(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         out.put(ids::PASS);
         let held = s.hands[seat].get(usize::from(s.tile)).copied().unwrap_or(0);
         let open = self.claimable(s);
@@ -289,16 +289,16 @@ impl Game for McrMahjong {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         match s.phase {
-            Phase::Deal => Turn::Chance,
-            Phase::Turn | Phase::Discard => Turn::Seat(s.seat.into()),
-            Phase::Claim | Phase::Kong => Turn::Together(self.acting(s)),
-            Phase::Over => Turn::Over,
+            Phase::Deal => ToMove::Chance,
+            Phase::Turn | Phase::Discard => ToMove::Seat(s.seat.into()),
+            Phase::Claim | Phase::Kong => ToMove::Simultaneous(self.acting(s)),
+            Phase::Over => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         if !self.acting(s).has(seat) {
             return;
         }
@@ -378,7 +378,7 @@ impl Game for McrMahjong {
         self.seen_by(s, who)
     }
 
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.world_of(view, rng)
     }
 
@@ -432,15 +432,15 @@ impl Game for McrMahjong {
         }
     }
 
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
-        self.told(before, who, by, a)
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
+        self.observe_action(before, who, by, a)
     }
 
     fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
         self.laid_open(now, who)
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         marks::count(before, after, out);
     }
 

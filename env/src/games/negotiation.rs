@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
+use crate::division_marks;
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, ToMove,
+    Unit, Viewer,
 };
 use crate::params::{ParamError, rows};
 use crate::picture::Picture;
-use crate::split;
 use crate::tensor::stretches;
 
 /// The rules for one kind of pool.
@@ -242,8 +243,8 @@ impl Negotiation {
     /// The array of `who`, in which the seat to move is counted from `from` on; all zero before seats move.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, from: usize, out: &mut [T]) {
         out.fill(T::from(0));
-        let turn = self.turn(s);
-        if turn == Turn::Chance {
+        let turn = self.to_move(s);
+        if turn == ToMove::Chance {
             return;
         }
         let mut at = 0;
@@ -256,7 +257,7 @@ impl Negotiation {
         let to_move = turn.seats().iter().next();
         one(to_move.map(|p| (p + from) % 2), 2);
         one(Some(usize::from(self.utters(s) || s.agreed && self.utterances > 0)), 2);
-        one((turn == Turn::Over).then_some(0), 1);
+        one((turn == ToMove::Over).then_some(0), 1);
         one(s.agreed.then_some(0), 1);
         let base = BASE as usize;
         s.pool[..self.items].iter().for_each(|&n| one(Some(n.into()), base));
@@ -284,7 +285,7 @@ impl Game for Negotiation {
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
     const UNIT: Unit = Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]);
-    const MARKS: &'static [MarkDoc] = split::DOCS;
+    const MARKS: &'static [MarkDoc] = division_marks::DOCS;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [
@@ -356,20 +357,20 @@ impl Game for Negotiation {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if usize::from(s.drawn) < self.draws() {
-            Turn::Chance
+            ToMove::Chance
         } else if self.over(s) {
-            Turn::Over
+            ToMove::Over
         } else if self.utters(s) {
-            Turn::Seat(usize::from(s.uttered) % 2)
+            ToMove::Seat(usize::from(s.uttered) % 2)
         } else {
-            Turn::Seat(usize::from(s.proposed) % 2)
+            ToMove::Seat(usize::from(s.proposed) % 2)
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) != Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) != ToMove::Seat(seat) {
             return;
         }
         let agree = self.agree();
@@ -385,7 +386,7 @@ impl Game for Negotiation {
 
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         let agree = self.agree();
-        self.turn(s) == Turn::Seat(seat)
+        self.to_move(s) == ToMove::Seat(seat)
             && match self.utters(s) {
                 true => a > agree && a - agree <= self.utterances,
                 false => a == agree && s.proposed > 0 || a < agree && self.within_pool(s, a),
@@ -393,8 +394,8 @@ impl Game for Negotiation {
     }
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        match self.turn(s) {
-            Turn::Chance => {
+        match self.to_move(s) {
+            ToMove::Chance => {
                 let a = a.min(u32::from(MOST_VALUE)) as u8;
                 match self.draw(s.drawn.into()) {
                     Drawn::Limit => s.limit = a.clamp(1, LIMITS[1]),
@@ -403,17 +404,17 @@ impl Game for Negotiation {
                 }
                 s.drawn += 1;
             }
-            Turn::Seat(_) if self.utters(s) => {
+            ToMove::Seat(_) if self.utters(s) => {
                 let u = a.saturating_sub(self.agree() + 1).min(self.utterances - 1);
                 s.words[usize::from(s.uttered)] = u as u16;
                 s.uttered += 1;
             }
-            Turn::Seat(_) if a < self.agree() => {
+            ToMove::Seat(_) if a < self.agree() => {
                 s.proposals[usize::from(s.proposed)] = a as u16;
                 s.proposed += 1;
             }
-            Turn::Seat(_) => s.agreed = s.proposed > 0,
-            Turn::Together(_) | Turn::Over => {}
+            ToMove::Seat(_) => s.agreed = s.proposed > 0,
+            ToMove::Simultaneous(_) | ToMove::Over => {}
         }
     }
 
@@ -458,7 +459,7 @@ impl Game for Negotiation {
     }
 
     fn view(&self, s: &State, who: Viewer) -> View {
-        let turn = self.turn(s);
+        let turn = self.to_move(s);
         let seat = who.seat().map(|p| p & 1);
         let drawn = usize::from(s.drawn);
         View {
@@ -471,15 +472,15 @@ impl Game for Negotiation {
             utterances: s.words[..usize::from(s.uttered)].iter().map(|&u| self.symbols(u.into())).collect(),
             agreed: s.agreed,
             to_move: match turn {
-                Turn::Seat(p) => Some(p as u8),
+                ToMove::Seat(p) => Some(p as u8),
                 _ => None,
             },
-            shown: (turn == Turn::Over).then(|| [0, 1].map(|p| self.values_of(s, p))),
+            shown: (turn == ToMove::Over).then(|| [0, 1].map(|p| self.values_of(s, p))),
         }
     }
 
     /// Draws the values that are not known as chance drew them.
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let mut outcomes = Outcomes::new();
         while usize::from(s.drawn) < self.draws().min(view.drawn.into()) {
@@ -607,19 +608,19 @@ impl Game for Negotiation {
     }
 
     /// A value is seen by the seat whose it is.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let text = match (by, self.draw(before.drawn.into())) {
             (Mover::Chance, Drawn::Value(seat, item)) if who != Viewer::Seat(seat) => {
-                return Seen { action: None, text: Some(format!("p{seat}'s value of item {item} is drawn")) };
+                return EventView { action: None, text: Some(format!("p{seat}'s value of item {item} is drawn")) };
             }
             (Mover::Chance, _) => self.outcome_text(before, a),
             (Mover::Seat(seat), _) => self.action_text(&self.view(before, Viewer::Public), seat, a),
         };
-        Seen { action: Some(a), text: Some(text) }
+        EventView { action: Some(a), text: Some(text) }
     }
 
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
-        if self.turn(now) != Turn::Over {
+        if self.to_move(now) != ToMove::Over {
             return Vec::new();
         }
         let show = |p: usize| {
@@ -630,11 +631,11 @@ impl Game for Negotiation {
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {
-        matches!(self.turn(s), Turn::Seat(_)).then(|| if self.utters(s) { "utterance" } else { "proposal" })
+        matches!(self.to_move(s), ToMove::Seat(_)).then(|| if self.utters(s) { "utterance" } else { "proposal" })
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
-        if self.turn(before) == Turn::Over || self.turn(after) != Turn::Over {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
+        if self.to_move(before) == ToMove::Over || self.to_move(after) != ToMove::Over {
             return;
         }
         let pool = &after.pool[..self.items];
@@ -643,7 +644,7 @@ impl Game for Negotiation {
             0 => pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(kept)).collect(),
             _ => kept,
         });
-        split::count(pool, [0, 1].map(|seat| &after.values[seat][..self.items]), kept.as_deref(), out);
+        division_marks::count(pool, [0, 1].map(|seat| &after.values[seat][..self.items]), kept.as_deref(), out);
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {

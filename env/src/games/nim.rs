@@ -9,7 +9,7 @@ use ludex_protocol::spec::TensorSpec;
 
 use crate::board;
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::params::{ParamError, list};
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
@@ -178,12 +178,12 @@ impl Game for Nim {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
-        if s.left == 0 { Turn::Over } else { Turn::Seat(usize::from(s.seat & 1)) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.left == 0 { ToMove::Over } else { ToMove::Seat(usize::from(s.seat & 1)) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             let piles = &s.piles[..self.n];
             let highest = piles.iter().copied().max().unwrap_or(0);
             for taken in 0..highest {
@@ -195,7 +195,7 @@ impl Game for Nim {
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let piles = if self.turn(s) == Turn::Seat(seat) { s.piles } else { [0; MOST_PILES] };
+        let piles = if self.to_move(s) == ToMove::Seat(seat) { s.piles } else { [0; MOST_PILES] };
         let mut rows = out.chunks_exact_mut(self.n);
         for (taken, row) in (0..=u8::MAX).zip(&mut rows) {
             row.iter_mut().zip(&piles).for_each(|(cell, &size)| *cell = u8::from(size > taken));
@@ -206,7 +206,7 @@ impl Game for Nim {
     #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         let fits = |&(pile, take): &(u8, u8)| take > 0 && take <= s.piles[usize::from(pile)];
-        self.turn(s) == Turn::Seat(seat) && self.moves.get(a as usize).is_some_and(fits)
+        self.to_move(s) == ToMove::Seat(seat) && self.moves.get(a as usize).is_some_and(fits)
     }
 
     #[inline]
@@ -246,7 +246,7 @@ impl Game for Nim {
         }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         // A view from elsewhere may hold more than there is room for.
         let piles = view.piles.iter().take(self.n).map(|&size| size.min(self.largest as u8));
         self.state(piles, self.next(view))
@@ -265,7 +265,7 @@ impl Game for Nim {
     fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         let (pile, take) = (a as usize % self.n, a as usize / self.n + 1);
         let left = usize::from(*view.piles.get(pile)?).checked_sub(take)?;
-        picture::drawn(view).then(|| Gesture::of([picture::name(pile, left)]))
+        picture::draws_all_objects(view).then(|| Gesture::of([picture::name(pile, left)]))
     }
 
     fn drawing(&self, view: &View, _from: Viewer) -> String {
@@ -307,7 +307,7 @@ impl Game for Nim {
         let [me, _] = board::sides(who);
         out.fill(0);
         if let Some((mover, piles)) = out.split_first_mut() {
-            *mover = u8::from(self.turn(s) == Turn::Seat(me));
+            *mover = u8::from(self.to_move(s) == ToMove::Seat(me));
             self.one_hot(s, piles, 1);
         }
     }
@@ -380,7 +380,7 @@ mod tests {
             g.play_unchecked(&mut s, 1);
             let mut r = [0.0; 2];
             g.returns(&s, &mut r);
-            assert_eq!((g.turn(&s), r), (Turn::Over, wanted), "misère {is_misere}");
+            assert_eq!((g.to_move(&s), r), (ToMove::Over, wanted), "misère {is_misere}");
             assert_eq!(g.text(&g.view(&s, Viewer::Public)), "(1): 0");
         }
     }

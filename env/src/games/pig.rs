@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Outcomes, PresetText, Seat, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, Outcomes, PresetText, Seat, ToMove, Unit, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
@@ -203,18 +203,18 @@ impl Game for Pig {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if s.moves >= self.params.horizon || self.winner(s).is_some() {
-            Turn::Over
+            ToMove::Over
         } else if s.rolling {
-            Turn::Chance
+            ToMove::Chance
         } else {
-            Turn::Seat(usize::from(s.seat))
+            ToMove::Seat(usize::from(s.seat))
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             if !self.must_stop(s) {
                 out.put(ROLL);
             }
@@ -279,7 +279,7 @@ impl Game for Pig {
         }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let mut s = self.start();
         s.scores[..self.n].iter_mut().zip(&view.scores).for_each(|(place, &score)| *place = score);
         s.total = view.turn_total;
@@ -337,7 +337,7 @@ impl Game for Pig {
     /// As if the chances to win were as the seats' nearness to the goal.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let seat = seat % self.n;
-        if self.turn(s) == Turn::Over {
+        if self.to_move(s) == ToMove::Over {
             let mut returns = [0.0; MOST];
             self.returns(s, &mut returns[..self.n]);
             return Some(returns[seat]);
@@ -378,8 +378,8 @@ mod tests {
         let mut s = game(text).start();
         for c in moves.chars() {
             match (c, s.turn()) {
-                ('r', Turn::Seat(seat)) => s.play(seat, ROLL).unwrap(),
-                ('s', Turn::Seat(seat)) => s.play(seat, STOP).unwrap(),
+                ('r', ToMove::Seat(seat)) => s.play(seat, ROLL).unwrap(),
+                ('s', ToMove::Seat(seat)) => s.play(seat, STOP).unwrap(),
                 (c, _) => s.play_chance(c.to_digit(10).unwrap() - 1).unwrap(),
             }
         }
@@ -394,7 +394,7 @@ mod tests {
     fn a_one_loses_the_turn() {
         let s = played("pig", "r6r5sr3r1r2s");
         assert_eq!(scores(&*s), serde_json::json!([13, 0]));
-        assert_eq!(s.turn(), Turn::Seat(1));
+        assert_eq!(s.turn(), ToMove::Seat(1));
     }
 
     #[test]
@@ -403,17 +403,17 @@ mod tests {
         let refused = s.play(0, ROLL).unwrap_err();
         assert!(refused.message.contains("20 of this turn"), "{refused}");
         s.play(0, STOP).unwrap();
-        assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![1.0, -1.0]));
+        assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, -1.0]));
     }
 
     #[test]
     fn the_horizon_draws_but_for_a_last_bank() {
-        assert_eq!(played("pig(winscore=5,horizon=3)", "r4r4").turn(), Turn::Seat(0));
+        assert_eq!(played("pig(winscore=5,horizon=3)", "r4r4").turn(), ToMove::Seat(0));
         let s = played("pig(winscore=5,horizon=3)", "r2r2r");
-        assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![0.0, 0.0]));
+        assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
         assert!(s.view(Viewer::Public).text().ends_with("Drawn: nobody has 5 points."));
         let s = played("pig(winscore=5,horizon=3)", "r4r4s");
-        assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![1.0, -1.0]));
+        assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, -1.0]));
     }
 
     #[test]

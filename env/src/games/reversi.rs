@@ -13,14 +13,14 @@ use ludex_protocol::record::Record;
 
 use crate::board;
 use crate::draw::Stream;
-use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Alias, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::notation::{self, Notation};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::sgf as format;
 use crate::tensor::{planes, spread_bits};
 
-use lines::{moves, turned};
+use lines::{flips, moves};
 
 /// The rules.
 pub struct Reversi {
@@ -149,12 +149,12 @@ impl Game for Reversi {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
-        if s.over { Turn::Over } else { Turn::Seat(usize::from(s.mover)) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.over { ToMove::Over } else { ToMove::Seat(usize::from(s.mover)) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) != Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) != ToMove::Seat(seat) {
             return;
         }
         let mut left = s.moves;
@@ -169,7 +169,7 @@ impl Game for Reversi {
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let acts = self.turn(s) == Turn::Seat(seat);
+        let acts = self.to_move(s) == ToMove::Seat(seat);
         if let Some((pass, squares)) = out.split_last_mut() {
             spread_bits(&[if acts { s.moves } else { 0 }], squares);
             *pass = u8::from(acts && s.moves == 0);
@@ -179,7 +179,7 @@ impl Game for Reversi {
     #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         let may = if a < PASS { s.moves >> a & 1 == 1 } else { a == PASS && s.moves == 0 };
-        may && self.turn(s) == Turn::Seat(seat)
+        may && self.to_move(s) == ToMove::Seat(seat)
     }
 
     #[inline]
@@ -197,7 +197,7 @@ impl Game for Reversi {
         let me = usize::from(s.mover & 1);
         let (mut mine, mut theirs) = (s.discs[me], s.discs[1 - me]);
         if a < PASS {
-            let gained = 1 << a | turned(mine, theirs, 1 << a);
+            let gained = 1 << a | flips(mine, theirs, 1 << a);
             mine |= gained;
             theirs &= !gained;
         }
@@ -217,11 +217,11 @@ impl Game for Reversi {
         View {
             board: std::array::from_fn(row),
             discs: s.discs.map(u64::count_ones),
-            to_move: board::to_move(self.turn(s), NAMES),
+            to_move: board::to_move(self.to_move(s), NAMES),
         }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let mut discs = [0; 2];
         for (r, row) in view.board.iter().enumerate() {
             board::stones_of(row, 8, MARKS).for_each(|(c, seat)| discs[seat] |= 1 << (r * 8 + c));
@@ -303,7 +303,7 @@ impl Game for Reversi {
     }
 
     /// Corners first, then what leaves the other side few moves.
-    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+    fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         let from = out.len();
         self.legal(s, seat, out);
         if s.moves == 0 {
@@ -311,7 +311,7 @@ impl Game for Reversi {
         }
         let (mine, theirs) = (s.discs[seat & 1], s.discs[1 - (seat & 1)]);
         out[from..].sort_by_cached_key(|&a| {
-            let gained = 1 << a | turned(mine, theirs, 1 << a);
+            let gained = 1 << a | flips(mine, theirs, 1 << a);
             evaluation::unpromising(1 << a, mine | gained, theirs & !gained)
         });
         (out.len() - from).min(FRONT)

@@ -7,16 +7,17 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Alias, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer,
+    Action, ActionSink, Alias, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, Seat, ToMove, Unit,
+    Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::Picture;
 
+mod analyze;
 mod arrays;
 mod deal;
 mod marks;
 mod picture;
-mod question;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -25,13 +26,13 @@ mod words;
 
 use deal::{CALL, Deal, FOLD, Next, Options};
 pub use table::{Abstraction, Betting, Params, Score};
-use table::{SEATS, Table};
+use table::{PokerTable, SEATS};
 pub use view::{HandView, MoveView, View};
 
 /// The rules for one table: its stakes, its bets, and how many hands are played.
 pub struct TexasHoldem {
     params: Params,
-    table: Table,
+    table: PokerTable,
 }
 
 /// From how many ids on legal actions travel as ranges.
@@ -61,13 +62,13 @@ impl Clone for State {
 }
 
 impl State {
-    fn new(t: &Table) -> State {
+    fn new(t: &PokerTable) -> State {
         let first = (!t.random_seats).then_some(0);
         State { now: Deal::new(t), past: Vec::new(), first, total: [0.0; SEATS] }
     }
 
     /// The seat of position 0 in hand `k`, from 0.
-    fn shift(&self, t: &Table, k: usize) -> Option<Seat> {
+    fn shift(&self, t: &PokerTable, k: usize) -> Option<Seat> {
         self.first.map(|first| (usize::from(first) + k) % t.n)
     }
 }
@@ -78,7 +79,7 @@ impl TexasHoldem {
     }
 
     fn options(&self, s: &State, seat: Seat) -> Options {
-        if self.turn(s) == Turn::Seat(seat) { s.now.options(&self.table) } else { Options::default() }
+        if self.to_move(s) == ToMove::Seat(seat) { s.now.options(&self.table) } else { Options::default() }
     }
 
     /// Books a hand that is finished, and begins the next one.
@@ -158,7 +159,7 @@ impl Game for TexasHoldem {
     const MARKS: &'static [MarkDoc] = marks::DOCS;
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
-        let table = Table::new(&mut params)?;
+        let table = PokerTable::new(&mut params)?;
         Ok(TexasHoldem { params, table })
     }
 
@@ -194,18 +195,18 @@ impl Game for TexasHoldem {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         if self.table.draws(s) {
-            return Turn::Chance;
+            return ToMove::Chance;
         }
         match s.now.next(&self.table) {
-            Next::Card => Turn::Chance,
-            Next::Move(p) => Turn::Seat(self.seat_at(s, p)),
-            Next::Over => Turn::Over,
+            Next::Card => ToMove::Chance,
+            Next::Move(p) => ToMove::Seat(self.seat_at(s, p)),
+            Next::Over => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         let o = self.options(s, seat);
         o.few.into_iter().for_each(|a| out.put(a));
         if let Some((low, high)) = o.range {
@@ -279,7 +280,7 @@ impl Game for TexasHoldem {
         self.look(s, who)
     }
 
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.fitting(view, rng)
     }
 
@@ -296,7 +297,7 @@ impl Game for TexasHoldem {
     }
 
     fn drawing(&self, view: &View, _from: Viewer) -> String {
-        self.told(view)
+        self.verbose_text(view)
     }
 
     fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
@@ -322,9 +323,9 @@ impl Game for TexasHoldem {
     }
 
     /// Hole cards are seen by the seat that gets them; the board and the moves by everybody.
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let t = &self.table;
-        let open = |text: String| Seen { action: Some(a), text: Some(text) };
+        let open = |text: String| EventView { action: Some(a), text: Some(text) };
         match by {
             Mover::Seat(_) => open(self.name(a)),
             Mover::Chance if t.draws(before) => open(format!("p{a} sits first")),
@@ -336,7 +337,7 @@ impl Game for TexasHoldem {
                 let to = self.seat_at(before, usize::from(dealt / t.hole));
                 match who == Viewer::Seat(to) {
                     true => open(format!("{card} is dealt to p{to}")),
-                    false => Seen { action: None, text: Some(format!("a card is dealt to p{to}")) },
+                    false => EventView { action: None, text: Some(format!("a card is dealt to p{to}")) },
                 }
             }
         }
@@ -373,11 +374,11 @@ impl Game for TexasHoldem {
         self.observe_as_openspiel(s, seat, out);
     }
 
-    fn marks(&self, before: &State, joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.count(before, joint, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
-        question::answer(question).map_err(|message| Issue { message, ..Issue::default() })
+        analyze::answer(question).map_err(|message| Issue { message, ..Issue::default() })
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board;
 use crate::draw::{Stream, scale};
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, ActionSink, Facts, Game, PresetText, Seat, ToMove, Viewer};
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits};
@@ -123,19 +123,19 @@ impl Game for TicTacToe {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
-        if s.won || s.ply >= 9 { Turn::Over } else { Turn::Seat(s.mover()) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.won || s.ply >= 9 { ToMove::Over } else { ToMove::Seat(s.mover()) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             (0..9).filter(|a| s.empty() >> a & 1 == 1).for_each(|a| out.put(a));
         }
     }
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let bits = if self.turn(s) == Turn::Seat(seat) { s.empty() } else { 0 };
+        let bits = if self.to_move(s) == ToMove::Seat(seat) { s.empty() } else { 0 };
         put_bits(&mut out[..9], bits.into());
     }
 
@@ -164,10 +164,10 @@ impl Game for TicTacToe {
 
     fn view(&self, s: &State, _who: Viewer) -> View {
         let row = |r: usize| board::row((0..3).map(|c| s.owner(r * 3 + c)), MARKS);
-        View { board: [row(0), row(1), row(2)], to_move: board::to_move(self.turn(s), NAMES) }
+        View { board: [row(0), row(1), row(2)], to_move: board::to_move(self.to_move(s), NAMES) }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         let mut s = self.start();
         for (row, line) in view.board.iter().enumerate() {
             board::stones_of(line, 3, MARKS).for_each(|(c, seat)| s.stones[seat] |= 1 << (row * 3 + c));

@@ -1,6 +1,6 @@
 #![doc = include_str!("tower_defense.md")]
 
-mod craft;
+mod engine;
 mod plan;
 mod simulate;
 #[cfg(test)]
@@ -14,16 +14,16 @@ pub use units::{DEMONS, HUMANS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plans::{Feedback, Format, Plans, Revise, Roles};
+use crate::plan_game::{Feedback, PlanGame, Revise, Roles, RoundFormat};
 
 /// The game.
-pub type TowerDefense = Plans<Tables>;
+pub type TowerDefense = PlanGame<TowerDefenseEngine>;
 
 /// Milliseconds of a tick.
 pub const TICK: i32 = 50;
 
 /// Units, simulator and ids under given rules.
-pub struct Tables {
+pub struct TowerDefenseEngine {
     rules: Rules,
 }
 
@@ -43,7 +43,7 @@ pub enum Rules {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// One round (duel), or several with revisions (match).
-    pub format: Format,
+    pub format: RoundFormat,
     /// Rounds of a match, 1 to 50.
     #[schemars(range(min = 1, max = 50))]
     pub rounds: u32,
@@ -69,7 +69,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
-            format: Format::Duel,
+            format: RoundFormat::Duel,
             rounds: 10,
             revise: Revise::Alternate,
             first: 0,

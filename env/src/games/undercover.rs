@@ -16,19 +16,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use ludex_protocol::error::Issue;
-use ludex_protocol::record::Try;
+use ludex_protocol::record::RefusedMove;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit,
-    Viewer,
+    Action, ActionSink, EventView, Facts, Game, MarkDoc, Marks, Mover, Outcomes, ParsedMove, PresetText, Seat, SeatSet,
+    ToMove, Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
-pub use view::{Clue, Named, Out, Told, View, Vote};
+pub use view::{Clue, GuessedWord, Out, RevealView, View, Vote};
 use words::{Lexicon, lexicon};
 
 /// Find the player whose word is another one.
@@ -424,16 +424,16 @@ impl Game for Undercover {
     }
 
     #[inline]
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         match s.phase {
-            Phase::Pair | Phase::Swap | Phase::Role | Phase::Tie => Turn::Chance,
-            Phase::Clue => Turn::Seat(Self::speaker(s)),
-            Phase::Vote => Turn::Together(SeatSet(s.alive)),
-            Phase::Over => Turn::Over,
+            Phase::Pair | Phase::Swap | Phase::Role | Phase::Tie => ToMove::Chance,
+            Phase::Clue => ToMove::Seat(Self::speaker(s)),
+            Phase::Vote => ToMove::Simultaneous(SeatSet(s.alive)),
+            Phase::Over => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         match s.phase {
             Phase::Clue if seat == Self::speaker(s) => {
                 out.put(BLANK);
@@ -488,15 +488,15 @@ impl Game for Undercover {
         }
     }
 
-    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<Heard>]) {
+    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<ParsedMove>]) {
         if s.phase != Phase::Vote {
             return;
         }
         let mut ids = [0; MOST];
         for (seat, heard) in joint.iter().enumerate().take(MOST) {
             match heard {
-                Some(Heard::Action(a)) => ids[seat] = *a,
-                Some(Heard::Said(said)) => {
+                Some(ParsedMove::Action(a)) => ids[seat] = *a,
+                Some(ParsedMove::Document(said)) => {
                     let (target, words) = speech::ballot(said);
                     ids[seat] = VOTE + target;
                     s.guesses.push(Arc::new(Guess { round: s.round, seat: seat as u8, words }));
@@ -545,7 +545,7 @@ impl Game for Undercover {
         self.seen_by(s, who.seat().filter(|&p| p < self.players()))
     }
 
-    fn world(&self, view: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         self.world_of(view, rng)
     }
 
@@ -591,37 +591,37 @@ impl Game for Undercover {
         }
     }
 
-    fn seen(&self, before: &State, _who: Viewer, by: Mover, a: Action) -> Seen {
-        let hidden = |text: &str| Seen { action: None, text: Some(text.into()) };
+    fn observe_action(&self, before: &State, _who: Viewer, by: Mover, a: Action) -> EventView {
+        let hidden = |text: &str| EventView { action: None, text: Some(text.into()) };
         match (by, before.phase) {
             (Mover::Chance, Phase::Pair) => hidden("a pair of words is drawn"),
             (Mover::Chance, Phase::Swap) => hidden("it is drawn which word the undercovers get"),
             (Mover::Chance, Phase::Role) => hidden("an undercover is drawn"),
-            (Mover::Chance, _) => Seen { action: Some(a), text: Some(self.outcome_text(before, a)) },
+            (Mover::Chance, _) => EventView { action: Some(a), text: Some(self.outcome_text(before, a)) },
             (Mover::Seat(seat), Phase::Clue) => {
                 let text = match a {
                     BLANK => "says nothing".to_owned(),
                     _ => lexicon().clues.get(a as usize - 1).map_or(String::new(), |c| c.text.into()),
                 };
-                Seen { action: Some(a), text: Some(format!("player_{seat}: {text}")) }
+                EventView { action: Some(a), text: Some(format!("player_{seat}: {text}")) }
             }
-            _ => Seen { action: Some(a), text: Some(Self::vote_text(a.saturating_sub(VOTE) as usize)) },
+            _ => EventView { action: Some(a), text: Some(Self::vote_text(a.saturating_sub(VOTE) as usize)) },
         }
     }
 
-    fn seen_said(&self, before: &State, who: Viewer, seat: Seat, said: &Value) -> Seen {
+    fn observe_document(&self, before: &State, who: Viewer, seat: Seat, said: &Value) -> EventView {
         if before.phase != Phase::Vote {
             let text = said.get("clue").and_then(Value::as_str).unwrap_or_default();
-            return Seen { action: None, text: Some(format!("player_{seat}: {text}")) };
+            return EventView { action: None, text: Some(format!("player_{seat}: {text}")) };
         }
         // Only the voter knows that words were guessed.
         let (target, words) = speech::ballot(said);
         let vote = Self::vote_text(target as usize);
         if who == Viewer::Seat(seat) {
             let list: Vec<String> = words.iter().map(|(p, w)| format!("player_{p} {w}")).collect();
-            return Seen { action: None, text: Some(format!("{vote}, with the guesses: {}", list.join(", "))) };
+            return EventView { action: None, text: Some(format!("{vote}, with the guesses: {}", list.join(", "))) };
         }
-        Seen { action: Some(VOTE + target), text: Some(vote) }
+        EventView { action: Some(VOTE + target), text: Some(vote) }
     }
 
     /// A seat's own word when the game begins, the role of a player who is out, everything at the end.
@@ -659,22 +659,22 @@ impl Game for Undercover {
         legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
     }
 
-    fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         self.listen(s, seat, said)
     }
 
     fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
-        self.drawn(s, seat, rng)
+        self.sample_document(s, seat, rng)
     }
 
-    fn play_said(&self, s: &mut State, _seat: Seat, said: &Value) {
+    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
         if let (Phase::Clue, Some(text)) = (s.phase, said.get("clue").and_then(Value::as_str)) {
             self.clue(s, NONE, Some(text.into()));
         }
     }
 
-    fn default_move(&self, s: &State, seat: Seat, rng: &mut Stream) -> Heard {
-        Heard::Action(match s.phase {
+    fn default_move(&self, s: &State, seat: Seat, rng: &mut Stream) -> ParsedMove {
+        ParsedMove::Action(match s.phase {
             Phase::Vote => self.random_action(s, seat, rng),
             _ => self.default_action(s, seat),
         })
@@ -684,12 +684,12 @@ impl Game for Undercover {
         (s.phase == Phase::Over).then(|| (0..self.players()).map(|p| usize::from(s.undercover >> p & 1)).collect())
     }
 
-    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    fn marks(&self, before: &State, _joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.count(before, after, out);
     }
 
-    fn tried(&self, s: &State, seat: Seat, tries: &[Try], out: &mut Marks) {
-        Self::refused(s, seat, tries, out);
+    fn refusal_marks(&self, s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
+        Self::count_refusals(s, seat, tries, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

@@ -1,7 +1,7 @@
 //! Playing cards.
 
 use super::paint::{Paint, fill, line};
-use super::sketch::{Anchor, Sketch};
+use super::sketch::{Sketch, TextAnchor};
 
 /// Width and height of a card.
 pub const SIZE: [i32; 2] = [54, 76];
@@ -56,16 +56,16 @@ pub fn card(sketch: &mut Sketch, at: [i32; 2], rank: &str, suit: Option<Suit>) {
     sketch.rect(fill(Paint::Face).edge(Paint::FaceEdge, 1), [x, y, SIZE[0], SIZE[1]], 6);
     match suit {
         Some(suit) => {
-            sketch.bold(suit.paint(), Anchor::Middle, [x + 13, y + 15], 19, rank);
+            sketch.bold(suit.paint(), TextAnchor::Middle, [x + 13, y + 15], 19, rank);
             sketch.moved([x + 13, y + 34], 14, |s| s.path(fill(suit.paint()), suit.path()));
             sketch.moved([x + 34, y + 50], 38, |s| s.path(fill(suit.paint()), suit.path()));
         }
-        None => sketch.bold(Paint::FaceInk, Anchor::Middle, [x + SIZE[0] / 2, y + SIZE[1] / 2], 34, rank),
+        None => sketch.bold(Paint::FaceInk, TextAnchor::Middle, [x + SIZE[0] / 2, y + SIZE[1] / 2], 34, rank),
     }
 }
 
 /// A card by its name, such as `Th`; `?` is a back.
-pub fn named(sketch: &mut Sketch, at: [i32; 2], name: &str) {
+pub fn card_by_name(sketch: &mut Sketch, at: [i32; 2], name: &str) {
     let suit = name.chars().next_back().and_then(Suit::of);
     match suit {
         Some(suit) => card(sketch, at, &name[..name.len() - 1], Some(suit)),
@@ -77,7 +77,7 @@ pub fn named(sketch: &mut Sketch, at: [i32; 2], name: &str) {
 pub fn coloured(sketch: &mut Sketch, at: [i32; 2], ink: Paint, rank: &str) {
     let [x, y] = at;
     sketch.rect(fill(Paint::Face).edge(ink, 3), [x + 1, y + 1, SIZE[0] - 2, SIZE[1] - 2], 6);
-    sketch.bold(ink, Anchor::Middle, [x + SIZE[0] / 2, y + SIZE[1] / 2], 34, rank);
+    sketch.bold(ink, TextAnchor::Middle, [x + SIZE[0] / 2, y + SIZE[1] / 2], 34, rank);
 }
 
 /// The back of a card.
@@ -104,7 +104,7 @@ pub fn place(sketch: &mut Sketch, [x, y]: [i32; 2], look: Paint) {
 pub fn chips(sketch: &mut Sketch, [x, y]: [i32; 2], ink: Paint, number: &str) {
     sketch.circle(fill(Paint::Chip).edge(Paint::Face, 2), [x, y], 9);
     sketch.circle(line(Paint::Face, 1), [x, y], 5);
-    sketch.bold(ink, Anchor::Start, [x + 14, y], 15, number);
+    sketch.bold(ink, TextAnchor::Start, [x + 14, y], 15, number);
 }
 
 /// The word for a card such as `Th`: "ten of hearts".

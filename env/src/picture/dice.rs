@@ -1,7 +1,7 @@
 //! Dice.
 
 use super::paint::{Paint, fill};
-use super::sketch::{Anchor, Sketch};
+use super::sketch::{Sketch, TextAnchor};
 
 /// The side of a die.
 pub const SIDE: i32 = 44;
@@ -20,7 +20,7 @@ pub fn die(sketch: &mut Sketch, at: [i32; 2], face: &str, wild: bool) {
         "5" => &[[-1, -1], [1, -1], [0, 0], [-1, 1], [1, 1]],
         "6" => &[[-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1]],
         _ => {
-            sketch.bold(pip, Anchor::Middle, [x + SIDE / 2, y + SIDE / 2], 22, face);
+            sketch.bold(pip, TextAnchor::Middle, [x + SIDE / 2, y + SIDE / 2], 22, face);
             return;
         }
     };
@@ -33,5 +33,5 @@ pub fn die(sketch: &mut Sketch, at: [i32; 2], face: &str, wild: bool) {
 pub fn hidden(sketch: &mut Sketch, at: [i32; 2]) {
     let [x, y] = at;
     sketch.rect(fill(Paint::Back).edge(Paint::FaceEdge, 2), [x, y, SIDE, SIDE], 9);
-    sketch.bold(Paint::BackLine, Anchor::Middle, [x + SIDE / 2, y + SIDE / 2], 24, "?");
+    sketch.bold(Paint::BackLine, TextAnchor::Middle, [x + SIDE / 2, y + SIDE / 2], 24, "?");
 }

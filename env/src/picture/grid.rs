@@ -2,7 +2,7 @@
 
 use super::Picture;
 use super::paint::{Look, Paint, fill, line};
-use super::sketch::{Anchor, Sketch};
+use super::sketch::{Sketch, TextAnchor};
 
 /// The side of a square.
 const CELL: i32 = 40;
@@ -114,7 +114,7 @@ impl Board {
             let [middle, _] = self.middle([column, 0]);
             sketch.text(
                 Paint::Faint,
-                Anchor::Middle,
+                TextAnchor::Middle,
                 [middle, y + height + 18],
                 self.small(),
                 letter.encode_utf8(&mut one),
@@ -124,7 +124,7 @@ impl Board {
             let [_, middle] = self.middle([0, row]);
             sketch.text(
                 Paint::Faint,
-                Anchor::End,
+                TextAnchor::End,
                 [x - 8, middle],
                 self.small(),
                 &(if self.down { row + 1 } else { self.rows - row }).to_string(),

@@ -3,7 +3,7 @@
 use super::Picture;
 use super::labels::{panel, short};
 use super::paint::{Paint, fill};
-use super::sketch::{Anchor, Sketch};
+use super::sketch::{Sketch, TextAnchor};
 
 /// What is drawn of a division of things between two seats.
 #[derive(Clone, Debug, Default)]
@@ -47,28 +47,34 @@ impl Division {
         for (k, name) in self.items.iter().take(items).enumerate() {
             let y = 44 + 26 * k as i32;
             let many = self.pool.get(k).copied().unwrap_or(0);
-            sketch.text(Paint::Ink, Anchor::Start, [24, y], 14, &format!("{many} {}", short(name, 10)));
+            sketch.text(Paint::Ink, TextAnchor::Start, [24, y], 14, &format!("{many} {}", short(name, 10)));
             (0..i32::from(many.min(16))).for_each(|n| thing(&mut sketch, [134 + 22 * n, y], k, 8));
         }
         let mut y = top + 12;
         for (who, values) in self.values.iter().take(2) {
             let words: Vec<String> = values.iter().zip(&self.items).map(|(v, name)| format!("{name} {v}")).collect();
-            sketch.text(Paint::Ink, Anchor::Start, [22, y], 14, &short(&format!("{who}: {}", words.join(", ")), 62));
+            sketch.text(
+                Paint::Ink,
+                TextAnchor::Start,
+                [22, y],
+                14,
+                &short(&format!("{who}: {}", words.join(", ")), 62),
+            );
             y += 30;
         }
         for (seat, kept, said) in shown {
             let x = if seat % 2 == 0 { 10 } else { WIDE - 370 };
             sketch.rect(fill(Paint::Panel), [x, y - 8, 360, 38], 10);
-            sketch.bold(Paint::Faint, Anchor::Start, [x + 12, y + 11], 13, &format!("p{seat} keeps"));
+            sketch.bold(Paint::Faint, TextAnchor::Start, [x + 12, y + 11], 13, &format!("p{seat} keeps"));
             let mut at = x + 92;
             for (k, &n) in kept.iter().take(items).enumerate() {
                 thing(&mut sketch, [at, y + 11], k, 7);
-                sketch.bold(Paint::Ink, Anchor::Start, [at + 11, y + 11], 14, &n.to_string());
+                sketch.bold(Paint::Ink, TextAnchor::Start, [at + 11, y + 11], 14, &n.to_string());
                 at += 46;
             }
             sketch.text(
                 Paint::Faint,
-                Anchor::Start,
+                TextAnchor::Start,
                 [at, y + 11],
                 12,
                 &short(said, ((x + 352 - at) / 7).max(4) as usize),

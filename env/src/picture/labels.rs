@@ -2,7 +2,7 @@
 
 use super::Picture;
 use super::paint::{Paint, fill};
-use super::sketch::{Anchor, Sketch};
+use super::sketch::{Sketch, TextAnchor};
 
 /// The greatest number of lines of a text that is drawn.
 const MOST_LINES: usize = 120;
@@ -12,7 +12,7 @@ const WIDE: usize = 76;
 pub fn panel(sketch: &mut Sketch, area: [i32; 4], heading: &str) {
     let [x, y, ..] = area;
     sketch.rect(fill(Paint::Panel), area, 8);
-    sketch.bold(Paint::Faint, Anchor::Start, [x + 12, y + 16], 13, heading);
+    sketch.bold(Paint::Faint, TextAnchor::Start, [x + 12, y + 16], 13, heading);
 }
 
 /// The panel of a seat, marked if it is to act.
@@ -21,28 +21,28 @@ pub fn seat_panel(sketch: &mut Sketch, area: [i32; 4], name: &str, acts: bool) {
     let look = fill(Paint::Panel);
     sketch.rect(if acts { look.edge(Paint::Accent, 2) } else { look }, area, 8);
     let paint = if acts { Paint::Accent } else { Paint::Faint };
-    sketch.bold(paint, Anchor::Start, [x + 12, y + 16], 13, &short(name, (width / 8) as usize));
+    sketch.bold(paint, TextAnchor::Start, [x + 12, y + 16], 13, &short(name, (width / 8) as usize));
 }
 
 /// A small rounded label around `text`, its middle at `at`.
 pub fn tag(sketch: &mut Sketch, [x, y]: [i32; 2], ground: Paint, ink: Paint, text: &str) {
     let width = 14 + 8 * text.chars().count() as i32;
     sketch.rect(fill(ground), [x - width / 2, y - 11, width, 22], 11);
-    sketch.bold(ink, Anchor::Middle, [x, y], 13, text);
+    sketch.bold(ink, TextAnchor::Middle, [x, y], 13, text);
 }
 
 /// Something that a person touches, named `cell`, with words on it.
 pub fn button(sketch: &mut Sketch, area: [i32; 4], cell: &str, text: &str) {
     let [x, y, width, height] = area;
     sketch.rect(fill(Paint::Panel).edge(Paint::Edge, 1), area, 6);
-    sketch.text(Paint::Ink, Anchor::Middle, [x + width / 2, y + height / 2], 14, text);
+    sketch.text(Paint::Ink, TextAnchor::Middle, [x + width / 2, y + height / 2], 14, text);
     sketch.cell(cell, area);
 }
 
 /// Lines of text, the first with its middle at `at`, one every `step`.
 pub fn lines<S: AsRef<str>>(sketch: &mut Sketch, [x, y]: [i32; 2], size: i32, step: i32, lines: &[S]) {
     for (k, text) in lines.iter().enumerate() {
-        sketch.text(Paint::Ink, Anchor::Start, [x, y + k as i32 * step], size, text.as_ref());
+        sketch.text(Paint::Ink, TextAnchor::Start, [x, y + k as i32 * step], size, text.as_ref());
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Picture, escape};
 
 /// Where a text stands to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub enum TextAnchor {
     /// It begins there.
     Start,
     /// Its middle is there.
@@ -158,7 +158,7 @@ impl Sketch {
     }
 
     /// A text whose middle height is `y`, in a generic sans-serif face.
-    pub fn text(&mut self, paint: Paint, anchor: Anchor, [x, y]: [i32; 2], size: i32, text: &str) {
+    pub fn text(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str) {
         self.letters(paint, anchor, [x, y], size, text, false);
     }
 
@@ -167,22 +167,22 @@ impl Sketch {
         let room = (self.width - 20) * 100 / (55 * text.chars().count().max(1) as i32);
         let usual = (self.width / 30).clamp(15, 26);
         let middle = self.width / 2;
-        self.text(Paint::Ink, Anchor::Middle, [middle, y], usual.min(room).max(8), text);
+        self.text(Paint::Ink, TextAnchor::Middle, [middle, y], usual.min(room).max(8), text);
     }
 
     /// As [`text`](Sketch::text) in bold letters.
-    pub fn bold(&mut self, paint: Paint, anchor: Anchor, [x, y]: [i32; 2], size: i32, text: &str) {
+    pub fn bold(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str) {
         self.letters(paint, anchor, [x, y], size, text, true);
     }
 
     /// The same in letters of equal width, beginning at `x`; blanks are kept.
     pub(super) fn mono(&mut self, paint: Paint, at: [i32; 2], size: i32, text: &str) {
         self.body.push_str("<g font-family=\"ui-monospace,monospace\" style=\"white-space:pre\">");
-        self.letters(paint, Anchor::Start, at, size, text, false);
+        self.letters(paint, TextAnchor::Start, at, size, text, false);
         self.body.push_str("</g>");
     }
 
-    fn letters(&mut self, paint: Paint, anchor: Anchor, [x, y]: [i32; 2], size: i32, text: &str, bold: bool) {
+    fn letters(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str, bold: bool) {
         self.body.push_str("<text");
         self.look(paint::fill(paint));
         self.number(" x=\"", x);
@@ -190,9 +190,9 @@ impl Sketch {
         self.number(" y=\"", y + size * 36 / 100);
         self.number(" font-size=\"", size);
         self.body.push_str(match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
+            TextAnchor::Start => "",
+            TextAnchor::Middle => " text-anchor=\"middle\"",
+            TextAnchor::End => " text-anchor=\"end\"",
         });
         self.body.push_str(if bold { " font-weight=\"700\">" } else { ">" });
         self.body.push_str(&escape(text));

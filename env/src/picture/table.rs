@@ -4,7 +4,7 @@ use super::Picture;
 use super::cards::{self, Suit};
 use super::labels::{seat_panel, short};
 use super::paint::{Paint, fill};
-use super::sketch::{Anchor, Sketch};
+use super::sketch::{Sketch, TextAnchor};
 
 /// A card on the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ const MOST: usize = 8;
 /// Draws one card.
 pub fn face(sketch: &mut Sketch, at: [i32; 2], face: &Face) {
     match face {
-        Face::Named(name) => cards::named(sketch, at, name),
+        Face::Named(name) => cards::card_by_name(sketch, at, name),
         Face::Plain(text) => cards::card(sketch, at, &short(text, 4), None),
         Face::Down => cards::back(sketch, at),
         Face::Missing => cards::place(sketch, at, Paint::FeltLine),
@@ -94,7 +94,7 @@ impl CardTable {
         for (k, card) in board.iter().enumerate() {
             face(&mut sketch, [left + 62 * k as i32, 18], card);
         }
-        sketch.bold(Paint::White, Anchor::Middle, [WIDE / 2, middle - 18], 15, &short(&self.pot, 60));
+        sketch.bold(Paint::White, TextAnchor::Middle, [WIDE / 2, middle - 18], 15, &short(&self.pot, 60));
         for (k, player) in self.players.iter().enumerate() {
             let area = [10 + 275 * (k as i32 % 2), middle + SEAT * (k as i32 / 2), 265, SEAT - 8];
             self.seat(&mut sketch, area, player);
@@ -119,11 +119,11 @@ impl CardTable {
             face(sketch, [x + 12 + step * k as i32, y + 30], card);
         }
         if player.out {
-            sketch.text(Paint::Red, Anchor::End, [x + width - 12, y + 16], 13, "folded");
+            sketch.text(Paint::Red, TextAnchor::End, [x + width - 12, y + 16], 13, "folded");
         }
         if !player.chips.is_empty() {
             cards::chips(sketch, [x + 184, y + 52], Paint::Ink, &short(&player.chips, 7));
         }
-        sketch.text(Paint::Faint, Anchor::End, [x + width - 12, y + 88], 13, &short(&player.note, 20));
+        sketch.text(Paint::Faint, TextAnchor::End, [x + width - 12, y + 88], 13, &short(&player.note, 20));
     }
 }

@@ -1,7 +1,7 @@
 //! Mahjong tiles.
 
 use super::paint::{Paint, fill, line};
-use super::sketch::{Anchor, Sketch};
+use super::sketch::{Sketch, TextAnchor};
 
 /// Width and height of a tile.
 pub const SIZE: [i32; 2] = [34, 46];
@@ -96,7 +96,7 @@ fn face(sketch: &mut Sketch, at: [i32; 2], tile: Tile) {
             }
         }
         Tile::Characters(n) => {
-            sketch.bold(Paint::FaceInk, Anchor::Middle, [middle[0], y + 13], 19, &n.to_string());
+            sketch.bold(Paint::FaceInk, TextAnchor::Middle, [middle[0], y + 13], 19, &n.to_string());
             sketch.moved([middle[0], y + 33], 60, |s| s.path(line(Paint::FaceRed, 4), MYRIAD));
         }
         Tile::Wind(k) => {
@@ -122,7 +122,7 @@ pub fn back(sketch: &mut Sketch, at: [i32; 2]) {
 }
 
 fn corner(sketch: &mut Sketch, [x, y]: [i32; 2], text: &str, paint: Paint) {
-    sketch.bold(paint, Anchor::Start, [x + 3, y + 7], 10, text);
+    sketch.bold(paint, TextAnchor::Start, [x + 3, y + 7], 10, text);
 }
 
 fn spots(n: u8) -> &'static [[i32; 2]] {

@@ -1,10 +1,10 @@
 //! A tiny game for tests: chance deals secrets, stakes are put together, then one seat proposes a document and the other
 //! answers with an id or in words. A parameter switches on one flaw at a time, which the suite must find.
 
-use ludex_env::game::{PresetText, Seen};
+use ludex_env::game::{EventView, PresetText};
 use ludex_env::{
-    Action, Facts, Game, GameRef, Games, Heard, Issue, Mover, Outcomes, ParamError, Seat, SeatSet, Sink, Stream, Turn,
-    game::Viewer, tensor::stretches,
+    Action, ActionSink, Facts, Game, GameRef, Games, Issue, Mover, Outcomes, ParamError, ParsedMove, Seat, SeatSet,
+    Stream, ToMove, game::Viewer, tensor::stretches,
 };
 use ludex_protocol::Move;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
@@ -68,7 +68,7 @@ pub fn offers(flaw: &str) -> GameRef {
 
 /// Half of the time a document or words, where the game takes them.
 pub fn propose(s: &dyn ludex_env::DynState, seat: Seat, rng: &mut Stream) -> Option<Move> {
-    if let Turn::Together(_) = s.turn() {
+    if let ToMove::Simultaneous(_) = s.turn() {
         return None;
     }
     match (seat, rng.below(3)) {
@@ -144,23 +144,23 @@ impl Game for Offers {
         State { secrets: [0; 2], dealt: 0, stakes: None, offer: None, answer: None }
     }
 
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         match s {
-            State { dealt: 0 | 1, .. } => Turn::Chance,
-            State { stakes: None, .. } => Turn::Together(SeatSet::first(2)),
-            State { offer: None, .. } => Turn::Seat(0),
-            State { offer: Some(Offer::Give(_)), answer: None, .. } => Turn::Seat(1),
-            _ => Turn::Over,
+            State { dealt: 0 | 1, .. } => ToMove::Chance,
+            State { stakes: None, .. } => ToMove::Simultaneous(SeatSet::first(2)),
+            State { offer: None, .. } => ToMove::Seat(0),
+            State { offer: Some(Offer::Give(_)), answer: None, .. } => ToMove::Seat(1),
+            _ => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        match self.turn(s) {
-            Turn::Together(_) if self.flaw("legal_leak") && seat == 0 && s.secrets[1] == 0 => out.put(1),
-            Turn::Together(_) if self.flaw("order") => [2, 0, 1].into_iter().for_each(|a| out.put(a)),
-            Turn::Together(_) => (0..3).for_each(|a| out.put(a)),
-            Turn::Seat(0) if seat == 0 => out.put(PASS),
-            Turn::Seat(1) if seat == 1 => (0..2).for_each(|a| out.put(a)),
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        match self.to_move(s) {
+            ToMove::Simultaneous(_) if self.flaw("legal_leak") && seat == 0 && s.secrets[1] == 0 => out.put(1),
+            ToMove::Simultaneous(_) if self.flaw("order") => [2, 0, 1].into_iter().for_each(|a| out.put(a)),
+            ToMove::Simultaneous(_) => (0..3).for_each(|a| out.put(a)),
+            ToMove::Seat(0) if seat == 0 => out.put(PASS),
+            ToMove::Seat(1) if seat == 1 => (0..2).for_each(|a| out.put(a)),
             _ => {}
         }
     }
@@ -170,21 +170,21 @@ impl Game for Offers {
     }
 
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        match self.turn(s) {
-            Turn::Chance => {
+        match self.to_move(s) {
+            ToMove::Chance => {
                 s.secrets[s.dealt] = a as u8;
                 s.dealt += 1;
             }
-            Turn::Seat(0) => s.offer = Some(Offer::Pass),
-            Turn::Seat(_) => s.answer = Some(if a == 0 { Answer::Accept } else { Answer::Refuse }),
-            Turn::Together(_) | Turn::Over => {}
+            ToMove::Seat(0) => s.offer = Some(Offer::Pass),
+            ToMove::Seat(_) => s.answer = Some(if a == 0 { Answer::Accept } else { Answer::Refuse }),
+            ToMove::Simultaneous(_) | ToMove::Over => {}
         }
     }
 
-    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<Heard>]) {
+    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<ParsedMove>]) {
         let stake = |p: usize| match &joint[p] {
-            Some(Heard::Action(a)) => *a as u8,
-            Some(Heard::Said(said)) => said["stake"].as_u64().unwrap_or(0) as u8,
+            Some(ParsedMove::Action(a)) => *a as u8,
+            Some(ParsedMove::Document(said)) => said["stake"].as_u64().unwrap_or(0) as u8,
             None => 0,
         };
         s.stakes = Some([stake(0), stake(1)]);
@@ -198,17 +198,17 @@ impl Game for Offers {
         s.stakes.is_none().then(|| json!({ "stake": rng.below(10) }))
     }
 
-    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Heard {
+    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> ParsedMove {
         match s {
-            State { stakes: None, .. } => Heard::Said(json!({ "stake": rng.below(10) })),
-            State { offer: None, .. } => Heard::Action(PASS),
-            _ => Heard::Action(0),
+            State { stakes: None, .. } => ParsedMove::Document(json!({ "stake": rng.below(10) })),
+            State { offer: None, .. } => ParsedMove::Action(PASS),
+            _ => ParsedMove::Action(0),
         }
     }
 
-    fn seen_said(&self, before: &State, _who: Viewer, seat: Seat, said: &Value) -> Seen {
+    fn observe_document(&self, before: &State, _who: Viewer, seat: Seat, said: &Value) -> EventView {
         let leak = if self.flaw("said_leak") { format!(", who has {}", before.secrets[seat]) } else { String::new() };
-        Seen { action: None, text: Some(format!("{said}{leak}")) }
+        EventView { action: None, text: Some(format!("{said}{leak}")) }
     }
 
     fn returns(&self, s: &State, out: &mut [f64]) {
@@ -237,7 +237,7 @@ impl Game for Offers {
         }
     }
 
-    fn world(&self, v: &View, rng: &mut Stream) -> State {
+    fn sample_world(&self, v: &View, rng: &mut Stream) -> State {
         let mut s = State {
             secrets: [0; 2],
             dealt: usize::from(v.dealt.min(2)),
@@ -267,33 +267,33 @@ impl Game for Offers {
         }
     }
 
-    fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn parse_document(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let issue = |path: &str, got: &Value, allowed: Value, message: &str| {
             Err(vec![Issue::new(path, got, allowed, message).code("unknown_offer")])
         };
-        match (self.turn(s), said) {
-            (Turn::Seat(0), Value::Object(map)) if seat == 0 => match map.get("offer").and_then(Value::as_u64) {
-                Some(0) => Ok(Heard::Action(if self.flaw("hears_illegal") { 0 } else { PASS })),
-                Some(n) if n <= 9 => Ok(Heard::Said(json!({ "offer": n }))),
+        match (self.to_move(s), said) {
+            (ToMove::Seat(0), Value::Object(map)) if seat == 0 => match map.get("offer").and_then(Value::as_u64) {
+                Some(0) => Ok(ParsedMove::Action(if self.flaw("hears_illegal") { 0 } else { PASS })),
+                Some(n) if n <= 9 => Ok(ParsedMove::Document(json!({ "offer": n }))),
                 _ => issue("/offer", &map.get("offer").cloned().unwrap_or_default(), "0 to 9".into(), "no such offer"),
             },
-            (Turn::Seat(1), Value::String(words)) if seat == 1 && !words.trim().is_empty() => {
+            (ToMove::Seat(1), Value::String(words)) if seat == 1 && !words.trim().is_empty() => {
                 let words = if self.flaw("not_canonical") { format!("{words}.") } else { words.trim().to_owned() };
-                Ok(Heard::Said(words.into()))
+                Ok(ParsedMove::Document(words.into()))
             }
-            (Turn::Together(_), Value::Object(map)) => Ok(Heard::Said(json!({ "stake": map["stake"] }))),
+            (ToMove::Simultaneous(_), Value::Object(map)) => Ok(ParsedMove::Document(json!({ "stake": map["stake"] }))),
             _ => issue("", said, "an offer, or words of refusal".into(), "not understood"),
         }
     }
 
-    fn play_said(&self, s: &mut State, _seat: Seat, said: &Value) {
+    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
         match said {
             Value::String(words) => s.answer = Some(Answer::Words(words.clone())),
             other => s.offer = Some(Offer::Give(other["offer"].as_u64().unwrap_or(0) as u8)),
         }
     }
 
-    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+    fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = before.dealt;
         let known = by != Mover::Chance || who == Viewer::Seat(to) || self.flaw("event_leak");
         let text = match by {
@@ -301,7 +301,7 @@ impl Game for Offers {
             Mover::Chance => format!("a secret for {to}"),
             Mover::Seat(seat) => self.action_text(&self.view(before, Viewer::Public), seat, a),
         };
-        Seen { action: known.then_some(a), text: Some(text) }
+        EventView { action: known.then_some(a), text: Some(text) }
     }
 
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {

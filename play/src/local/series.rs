@@ -5,21 +5,21 @@ use std::ops::ControlFlow;
 use std::sync::mpsc;
 
 use ludex_env::GameRef;
-use ludex_env::history::hex_text;
+use ludex_env::recording::hex_text;
 use ludex_referee::schedule::{Planned, Seeds};
 use rayon::prelude::*;
 
 use super::GATHERED_JOBS;
-use super::seated::Seated;
-use super::single::{Asking, Played, block_key, play_match, setup};
-use super::turns::Turns;
+use super::compute_slots::Turns;
+use super::participant::Participant;
+use super::run_match::{HostOptions, PlayedMatch, block_key, play_match, setup};
 
 /// Matches to be played by a plan.
 pub struct Series {
     /// The game.
     pub game: GameRef,
     /// Who takes part; the plan names them by index.
-    pub players: Vec<Seated>,
+    pub players: Vec<Participant>,
     /// The matches. Those of one block are a pair.
     pub plan: Vec<Planned>,
     /// The seeds of the blocks.
@@ -31,14 +31,14 @@ impl Series {
     ///
     /// # Panics
     /// If there is no such match, or it names a player that is missing.
-    pub fn play(&self, k: usize) -> Played {
-        self.play_asking(k, Asking::default())
+    pub fn play(&self, k: usize) -> PlayedMatch {
+        self.play_asking(k, HostOptions::default())
     }
 
     /// [`Series::play`] with agents that are asked in this way.
-    pub(super) fn play_asking(&self, k: usize, asking: Asking) -> Played {
+    pub(super) fn play_asking(&self, k: usize, asking: HostOptions) -> PlayedMatch {
         let planned = &self.plan[k];
-        let players: Vec<&Seated> = planned.seats.iter().map(|&p| &self.players[p]).collect();
+        let players: Vec<&Participant> = planned.seats.iter().map(|&p| &self.players[p]).collect();
         let seed = self.seeds.of(planned.pair);
         let block = block_key(&self.game, &players, seed);
         let pair = format!("p_{}", hex_text(&block[..8]));
@@ -53,12 +53,12 @@ impl Series {
     pub fn run(
         &self,
         jobs: usize,
-        mut done: impl FnMut(usize, Played) -> anyhow::Result<ControlFlow<()>>,
+        mut done: impl FnMut(usize, PlayedMatch) -> anyhow::Result<ControlFlow<()>>,
     ) -> anyhow::Result<()> {
-        let gathers = self.players.iter().any(|player| player.agent.gathers());
+        let gathers = self.players.iter().any(|player| player.agent.is_batched());
         let jobs = if jobs == 0 && gathers { GATHERED_JOBS.min(self.plan.len()) } else { jobs };
         let turns = gathers.then(Turns::of_cores);
-        let play = |k| self.play_asking(k, Asking { turns: turns.as_ref(), ..Asking::default() });
+        let play = |k| self.play_asking(k, HostOptions { turns: turns.as_ref(), ..HostOptions::default() });
         if jobs == 1 {
             // One thread need not hand its matches to another.
             for k in 0..self.plan.len() {
@@ -102,7 +102,7 @@ mod tests {
 
     fn series(game: &str, seats: &[&str], pairs: u64) -> Series {
         let game = load(game).unwrap();
-        let players: Vec<Seated> = seats.iter().map(|s| Seated::new(s, &game).unwrap()).collect();
+        let players: Vec<Participant> = seats.iter().map(|s| Participant::new(s, &game).unwrap()).collect();
         let table: Vec<usize> = (0..players.len()).collect();
         Series { game, players, plan: blocks(&table, pairs, 0), seeds: Seeds::Open(1) }
     }
@@ -156,7 +156,7 @@ mod tests {
         let series = series("tic_tac_toe", &["random", "random"], 500);
         for jobs in [1, 3] {
             let mut seen = Vec::new();
-            let listen = |k: usize, _: Played| {
+            let listen = |k: usize, _: PlayedMatch| {
                 seen.push(k);
                 Ok(if k < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
             };

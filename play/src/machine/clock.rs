@@ -99,7 +99,7 @@ impl Clocks {
     }
 
     /// Milliseconds until the clock of `seat` runs out; 0 where it does not run.
-    pub fn left(&self, seat: usize, now: u64) -> u64 {
+    pub fn remaining_ms(&self, seat: usize, now: u64) -> u64 {
         self.running[seat].and_then(|r| r.until).map_or(0, |until| until.saturating_sub(now))
     }
 
@@ -205,7 +205,7 @@ mod tests {
         c.stop(0, 5);
         c.start_agent(0, false, 5, 100);
         c.start_agent(0, false, 50, 100);
-        assert_eq!((c.next(), c.left(0, 85)), (Some((105, Some(0))), 20));
+        assert_eq!((c.next(), c.remaining_ms(0, 85)), (Some((105, Some(0))), 20));
         assert_eq!((c.stop(0, 90), c.banks()), (85, &[0][..]));
     }
 }

@@ -1,17 +1,17 @@
 //! The end of a match, and its record.
 
-use ludex_env::history::hex_text;
-use ludex_env::{Seat, Turn};
-use ludex_protocol::record::{Footer, MoveRecord, Reason, RecordEvent};
+use ludex_env::recording::hex_text;
+use ludex_env::{Seat, ToMove};
+use ludex_protocol::record::{EndReason, Footer, MoveRecord, RecordEvent};
 
-use super::Match;
-use super::terms::{Kept, Output};
+use super::MatchMachine;
+use super::interface::{LogRow, Output};
 
-impl Match {
+impl MatchMachine {
     /// What was said in a turn that the end cut short: the parts of a joint move that others had made, and what the
     /// seat at fault tried, as a move without an action. All parts of an unfinished joint move have `more`.
     fn record_unfinished(&mut self, at_fault: Option<Seat>) {
-        let more = matches!(self.state.turn(), Turn::Together(_));
+        let more = matches!(self.state.turn(), ToMove::Simultaneous(_));
         for seat in 0..self.places.len() {
             if let Some(act) = self.places[seat].pending.take() {
                 self.record_move(act, true);
@@ -28,7 +28,7 @@ impl Match {
     }
 
     /// Ends the match: the record, and `match_end` for everybody.
-    pub(super) fn finish(&mut self, reason: Reason, at_fault: Option<Seat>) {
+    pub(super) fn finish(&mut self, reason: EndReason, at_fault: Option<Seat>) {
         self.narrate();
         self.clocks.halt();
         self.record_unfinished(at_fault);
@@ -41,14 +41,14 @@ impl Match {
             None => self.complete(reason, at_fault),
         }
         if let Some(record) = self.story.record().filter(|_| self.keeps) {
-            self.out.push(Output::Keep(Box::new(Kept::End(Box::new(record.clone())))));
+            self.out.push(Output::Persist(Box::new(LogRow::End(Box::new(record.clone())))));
         }
         self.narrate();
         self.out.push(Output::Over);
     }
 
     /// Completes the record of a match that ends here.
-    fn complete(&mut self, reason: Reason, at_fault: Option<Seat>) {
+    fn complete(&mut self, reason: EndReason, at_fault: Option<Seat>) {
         let spec = self.setup.game.spec();
         let mut returns = self.state.returns();
         let (mut reason, mut at_fault) = (reason, at_fault.map(|s| s as u32));
@@ -56,7 +56,7 @@ impl Match {
             // No record holds such a number. The rules failed, so nobody is at fault.
             tracing::error!(match_id = self.setup.header.episode, ?returns, "returns that are not finite");
             returns.fill(0.0);
-            (reason, at_fault) = (Reason::InfraError, None);
+            (reason, at_fault) = (EndReason::InfraError, None);
         }
         let footer = Footer {
             reason: Some(reason),

@@ -6,25 +6,23 @@
 use std::collections::HashSet;
 
 use ludex_env::batch::Layout;
+use ludex_env::message_views::{legal_of, view_of};
 use ludex_env::picture::mark_last;
-use ludex_env::present::{legal_of, view_of};
-use ludex_env::{DynState, Mover, Seat, Seen, Turn, Viewer};
+use ludex_env::{DynState, EventView, Mover, Seat, ToMove, Viewer};
 use ludex_protocol::message::MatchView;
-use ludex_protocol::message::{
-    Event, EventKind, MatchEnd, MatchFrame, MatchStart, SeatInfo, SeatView, Turn as TurnFrame,
-};
-use ludex_protocol::record::{Footer, Reason, RecordEvent};
+use ludex_protocol::message::{EventKind, MatchEnd, MatchEvent, MatchFrame, MatchStart, SeatInfo, SeatView, TurnFrame};
+use ludex_protocol::record::{EndReason, Footer, RecordEvent};
 use ludex_protocol::spec::RewardModel;
 
 use super::RESTART_STEP;
 use super::clock::budget;
-use super::follow::Follower;
-use super::story::Story;
-use super::terms::{SeatSetup, Setup};
+use super::interface::{MatchSetup, SeatSetup};
+use super::match_log::MatchLog;
+use super::replay_cursor::ReplayCursor;
 use super::watcher::Watcher;
 
 /// Takes frames in the order of effect.
-pub(super) type Sink<'a> = dyn FnMut(Watcher, MatchFrame) + 'a;
+pub(super) type FrameSink<'a> = dyn FnMut(Watcher, MatchFrame) + 'a;
 
 /// A watcher who listens.
 struct Ear {
@@ -37,7 +35,7 @@ struct Ear {
 
 /// See the module.
 pub(super) struct Narrator {
-    position: Follower,
+    position: ReplayCursor,
     phase: Option<&'static str>,
     returns: Vec<f64>,
     banks: Vec<u64>,
@@ -57,8 +55,8 @@ pub(super) struct Narrator {
 
 impl Narrator {
     /// Before the start, for `watchers`.
-    pub(super) fn new(setup: &Setup, watchers: impl IntoIterator<Item = Watcher>) -> Self {
-        let position = Follower::new(&*setup.game);
+    pub(super) fn new(setup: &MatchSetup, watchers: impl IntoIterator<Item = Watcher>) -> Self {
+        let position = ReplayCursor::new(&*setup.game);
         let seats = setup.seats.len();
         let first = u64::from(setup.restarts) * RESTART_STEP;
         let ear = |to| Ear { to, next: first, revealed: HashSet::new() };
@@ -95,7 +93,7 @@ impl Narrator {
     }
 
     /// Tells what was not told yet. Events carry the views asked for.
-    pub(super) fn tell(&mut self, setup: &Setup, story: &Story, views: &[MatchView], sink: &mut Sink) {
+    pub(super) fn emit(&mut self, setup: &MatchSetup, story: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
         if story.begun && !self.begun {
             self.begun = true;
             self.tell_start(setup, sink);
@@ -113,7 +111,7 @@ impl Narrator {
         }
     }
 
-    fn send(&mut self, ear: usize, mut frame: MatchFrame, sink: &mut Sink) {
+    fn send(&mut self, ear: usize, mut frame: MatchFrame, sink: &mut FrameSink) {
         let ear = &mut self.ears[ear];
         frame.set_seq(ear.next);
         ear.next += 1;
@@ -121,13 +119,13 @@ impl Narrator {
     }
 
     /// Sends an event, with the views of the position now.
-    fn event(&mut self, ear: usize, kind: EventKind, setup: &Setup, views: &[MatchView], sink: &mut Sink) {
+    fn event(&mut self, ear: usize, kind: EventKind, setup: &MatchSetup, views: &[MatchView], sink: &mut FrameSink) {
         let viewer = self.ears[ear].to.viewer();
         let drawn =
             self.draws && matches!(viewer, Viewer::Seat(s) if setup.seats[s].views.contains(&MatchView::Picture));
         let views = if drawn { &[MatchView::Picture] } else { views };
         let view = (!views.is_empty()).then(|| self.view(viewer, views, Layout::Ludex));
-        let event = Event { seq: 0, match_id: setup.header.episode.clone(), kind, view };
+        let event = MatchEvent { seq: 0, match_id: setup.header.episode.clone(), kind, view };
         self.send(ear, MatchFrame::Event(Box::new(event)), sink);
     }
 
@@ -140,7 +138,7 @@ impl Narrator {
         view
     }
 
-    fn tell_start(&mut self, setup: &Setup, sink: &mut Sink) {
+    fn tell_start(&mut self, setup: &MatchSetup, sink: &mut FrameSink) {
         let h = &setup.header;
         let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
         let seats: Vec<SeatInfo> = seats.collect();
@@ -169,7 +167,7 @@ impl Narrator {
         }
     }
 
-    fn tell_presence(&mut self, setup: &Setup, story: &Story, views: &[MatchView], sink: &mut Sink) {
+    fn tell_presence(&mut self, setup: &MatchSetup, story: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
         while let Some(p) = story.presence.get(self.present).filter(|p| p.at <= self.position.at) {
             self.present += 1;
             let grace_ms = setup.grace_ms.filter(|_| !p.online);
@@ -185,11 +183,11 @@ impl Narrator {
     /// The events of one transition, each watcher its own; what it changed; and whom it asks.
     fn tell_transition(
         &mut self,
-        setup: &Setup,
-        story: &Story,
+        setup: &MatchSetup,
+        story: &MatchLog,
         transition: &[RecordEvent],
         views: &[MatchView],
-        sink: &mut Sink,
+        sink: &mut FrameSink,
     ) {
         let before = &*self.position.state;
         let mut heard: Vec<(usize, EventKind)> = Vec::new();
@@ -218,7 +216,7 @@ impl Narrator {
     }
 
     /// Rewards, revelations and the phase after a transition.
-    fn tell_changes(&mut self, setup: &Setup, views: &[MatchView], sink: &mut Sink) {
+    fn tell_changes(&mut self, setup: &MatchSetup, views: &[MatchView], sink: &mut FrameSink) {
         let now = self.position.state.returns();
         let rewards: Vec<f64> = now.iter().zip(&self.returns).map(|(n, b)| n - b).collect();
         let paid = setup.game.spec().rewards == RewardModel::Step && rewards.iter().any(|&r| r != 0.0);
@@ -242,18 +240,18 @@ impl Narrator {
     }
 
     /// The questions that the position asks.
-    fn tell_turns(&mut self, setup: &Setup, sink: &mut Sink) {
+    fn tell_turns(&mut self, setup: &MatchSetup, sink: &mut FrameSink) {
         let state = &*self.position.state;
         // Nobody is asked for a move of the start.
         let given = self.position.at < setup.header.start as usize;
         match state.turn() {
-            Turn::Seat(seat) => {
+            ToMove::Seat(seat) => {
                 let turn = self.issue(seat);
                 if !given && !setup.skips(&*self.position.state, seat) {
                     self.tell_turn(setup, seat, turn, sink);
                 }
             }
-            Turn::Together(acting) => {
+            ToMove::Simultaneous(acting) => {
                 for seat in acting.iter() {
                     let turn = self.issue(seat);
                     if !given {
@@ -261,7 +259,7 @@ impl Narrator {
                     }
                 }
             }
-            Turn::Chance | Turn::Over => {}
+            ToMove::Chance | ToMove::Over => {}
         }
     }
 
@@ -270,7 +268,7 @@ impl Narrator {
         self.issued[seat] - 1
     }
 
-    fn tell_turn(&mut self, setup: &Setup, seat: Seat, turn: u32, sink: &mut Sink) {
+    fn tell_turn(&mut self, setup: &MatchSetup, seat: Seat, turn: u32, sink: &mut FrameSink) {
         let SeatSetup { remote: true, views, openspiel, .. } = &setup.seats[seat] else { return };
         let Some(ear) = self.ears.iter().position(|ear| ear.to == Watcher::Seat(seat)) else { return };
         let (state, viewer) = (&*self.position.state, Viewer::Seat(seat));
@@ -298,7 +296,7 @@ impl Narrator {
 
 /// What `to` hears of a move or an outcome; `before` is the position that it was made in.
 fn heard_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<EventKind> {
-    let Seen { action, text } = seen_of(before, to, event);
+    let EventView { action, text } = seen_of(before, to, event);
     let text = text?;
     Some(match event {
         RecordEvent::Chance(_) => EventKind::Chance { action, text },
@@ -307,12 +305,12 @@ fn heard_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<E
 }
 
 /// What `to` sees of a move or an outcome.
-pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Seen {
+pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> EventView {
     let m = match event {
         RecordEvent::Chance(c) => {
             let a = c.action.unwrap_or(0);
             return match to {
-                Watcher::Full => Seen { action: Some(a), text: Some(before.outcome_text(a)) },
+                Watcher::Full => EventView { action: Some(a), text: Some(before.outcome_text(a)) },
                 _ => before.seen(to.viewer(), Mover::Chance, a),
             };
         }
@@ -322,18 +320,18 @@ pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -
     match (to, m.action, &m.said) {
         // Full spectators see what the mover knows of its own move.
         (Watcher::Full, Some(a), _) => {
-            Seen { action: Some(a), text: Some(before.view(Viewer::Seat(seat)).action_text(seat, a)) }
+            EventView { action: Some(a), text: Some(before.view(Viewer::Seat(seat)).action_text(seat, a)) }
         }
         (Watcher::Full, None, Some(said)) => before.seen_said(Viewer::Seat(seat), seat, said),
         (_, Some(a), _) => before.seen(to.viewer(), Mover::Seat(seat), a),
         (_, None, Some(said)) => before.seen_said(to.viewer(), seat, said),
-        (_, None, None) => Seen { action: None, text: None },
+        (_, None, None) => EventView { action: None, text: None },
     }
 }
 
 /// The last message of a match that is over.
-fn end_of(setup: &Setup, footer: &Footer) -> MatchEnd {
-    let reason = footer.reason.unwrap_or(Reason::Aborted);
+fn end_of(setup: &MatchSetup, footer: &Footer) -> MatchEnd {
+    let reason = footer.reason.unwrap_or(EndReason::Aborted);
     let released = |text: &Option<String>| text.clone().filter(|_| setup.release);
     MatchEnd {
         seq: 0,

@@ -1,20 +1,20 @@
 //! A match brought back from its rows.
 
 use ludex_env::Seat;
-use ludex_protocol::record::{Reason, Record};
+use ludex_protocol::record::{EndReason, Record};
 
-use super::Match;
-use super::terms::{Kept, Output, Setup};
+use super::MatchMachine;
+use super::interface::{LogRow, MatchSetup, Output};
 
-impl Match {
+impl MatchMachine {
     /// A running match brought back from its rows: agents are not asked again, chance is drawn again from the seed,
     /// clocks stand where they last were durable, and nobody is connected. Returns the questions to in-process agents;
     /// clients get a `resync` when they come back.
     ///
     /// # Errors
     /// A row that does not apply, by number: the store or the rules changed under the match.
-    pub fn restore(setup: Setup, rows: Vec<Kept>, now: u64) -> Result<(Self, Vec<Output>), String> {
-        let mut m = Match::new(setup, now);
+    pub fn restore(setup: MatchSetup, rows: Vec<LogRow>, now: u64) -> Result<(Self, Vec<Output>), String> {
+        let mut m = MatchMachine::new(setup, now);
         m.again(rows, now)?;
         // What was shown before the crash is not shown again.
         m.narrate();
@@ -27,20 +27,20 @@ impl Match {
     ///
     /// # Errors
     /// As [`Match::restore`].
-    pub fn recall(setup: Setup, rows: Vec<Kept>, record: Record, now: u64) -> Result<Self, String> {
-        let mut m = Match::new(setup, now);
+    pub fn recall(setup: MatchSetup, rows: Vec<LogRow>, record: Record, now: u64) -> Result<Self, String> {
+        let mut m = MatchMachine::new(setup, now);
         let (reason, at_fault) = (record.footer.reason, record.footer.at_fault);
         m.recalled = Some(Box::new(record));
         m.again(rows, now)?;
-        if !m.over() {
-            m.finish(reason.unwrap_or(Reason::Aborted), at_fault.map(|seat| seat as Seat));
+        if !m.is_over() {
+            m.finish(reason.unwrap_or(EndReason::Aborted), at_fault.map(|seat| seat as Seat));
         }
         m.out.clear();
         Ok(m)
     }
 
     /// Plays the rows of the log.
-    fn again(&mut self, rows: Vec<Kept>, now: u64) -> Result<(), String> {
+    fn again(&mut self, rows: Vec<LogRow>, now: u64) -> Result<(), String> {
         for (place, seat) in self.places.iter_mut().zip(&self.setup.seats) {
             place.waits = seat.remote;
             place.away_since = seat.remote.then_some(now);
@@ -52,9 +52,9 @@ impl Match {
         Ok(())
     }
 
-    fn reapply(&mut self, row: Kept, now: u64) -> Result<(), String> {
+    fn reapply(&mut self, row: LogRow, now: u64) -> Result<(), String> {
         match row {
-            Kept::Act(act) => {
+            LogRow::Act(act) => {
                 let seat = act.seat;
                 if self.places.get(seat).is_none_or(|p| p.issued == 0 || p.issued - 1 != act.turn) {
                     return Err(format!("seat {seat} is not at turn {}", act.turn));
@@ -68,13 +68,13 @@ impl Match {
                 self.apply(act);
                 Ok(())
             }
-            Kept::Refused { seat, tried, answer } => {
+            LogRow::Refused { seat, tried, answer } => {
                 let Some(place) = self.places.get_mut(seat) else { return Err(format!("there is no seat {seat}")) };
                 place.acted = true;
                 self.count_try(seat, tried, &answer.message);
                 Ok(())
             }
-            Kept::End(_) => Err("an end stands in the log of a running match".into()),
+            LogRow::End(_) => Err("an end stands in the log of a running match".into()),
         }
     }
 }

@@ -11,12 +11,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_protocol::record::Parts;
-use ludex_referee::read::{Found, RawLine, Refused, Source};
+use ludex_protocol::record::RecordParts;
+use ludex_referee::read::{RawLine, RejectedRecord, Source, SourcedRecord};
 
 use super::bundle;
 use super::episode::{MatchPlace, episode_of};
-use super::lines::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN, SUITE};
+use super::run_files::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN, SUITE};
 use super::settings::RunSettings;
 
 /// A run, as its files hold it.
@@ -29,7 +29,7 @@ pub struct Archive {
     /// Its files as they are, by name.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Its records, in the order in which matches ended.
-    pub found: Vec<Found>,
+    pub found: Vec<SourcedRecord>,
     /// Its calls by episode, in the order of seats and keys.
     pub calls: BTreeMap<String, Vec<CallLine>>,
     /// Its log.
@@ -37,7 +37,7 @@ pub struct Archive {
     /// Last lines that are cut off. This is not a fault of the run.
     pub cut: Vec<Source>,
     /// Lines that cannot be read.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RejectedRecord>,
 }
 
 impl Archive {
@@ -104,18 +104,18 @@ impl Archive {
         })?;
         let mut archive = Archive { place: place.to_owned(), about, files, ..Archive::default() };
         archive.found = archive.take(EPISODES, found);
-        for call in archive.take(CALLS, |raw| Ok(CallLine { line: raw.source.line, ..lines::json(raw)? })) {
+        for call in archive.take(CALLS, |raw| Ok(CallLine { line: raw.source.line, ..run_files::json(raw)? })) {
             archive.calls.entry(call.episode.clone()).or_default().push(call);
         }
         archive.calls.values_mut().for_each(|calls| calls.sort_by_key(|call| (call.seat, call.key, call.line)));
-        archive.log = archive.take(LOG, lines::json);
+        archive.log = archive.take(LOG, run_files::json);
         Ok(archive)
     }
 
     /// The lines of a file; what is wrong with the others is noted.
-    fn take<T>(&mut self, file: &str, parse: impl Fn(&RawLine) -> Result<T, Refused>) -> Vec<T> {
+    fn take<T>(&mut self, file: &str, parse: impl Fn(&RawLine) -> Result<T, RejectedRecord>) -> Vec<T> {
         let bytes = self.files.get(file).map(Vec::as_slice).unwrap_or_default();
-        let read = lines::read(&self.place.join(file).display().to_string(), bytes, parse);
+        let read = run_files::read(&self.place.join(file).display().to_string(), bytes, parse);
         self.refused.extend(read.refused);
         self.cut.extend(read.cut);
         read.rows
@@ -138,7 +138,7 @@ impl Archive {
     }
 
     /// Whether the log says that the run is done.
-    pub fn done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.log
             .iter()
             .rev()
@@ -162,10 +162,10 @@ fn files_of(folder: &Path, names: &[&str]) -> anyhow::Result<BTreeMap<String, Ve
 }
 
 /// A line that is a record.
-fn found(raw: &RawLine) -> Result<Found, Refused> {
-    let refuse = |message| Refused { source: raw.source.clone(), episode: None, message };
-    let parts = Parts::parse(&raw.text).map_err(|e| refuse(e.to_string()))?;
-    Ok(Found { source: raw.source.clone(), parts })
+fn found(raw: &RawLine) -> Result<SourcedRecord, RejectedRecord> {
+    let refuse = |message| RejectedRecord { source: raw.source.clone(), episode: None, message };
+    let parts = RecordParts::parse(&raw.text).map_err(|e| refuse(e.to_string()))?;
+    Ok(SourcedRecord { source: raw.source.clone(), parts })
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
         ]);
         let run = Archive::of_files(Path::new("f"), files).unwrap();
         assert_eq!(run.about.seeds, RunSeeds::Open(7));
-        assert_eq!((run.about.suite.name.as_str(), run.done()), ("s", true));
+        assert_eq!((run.about.suite.name.as_str(), run.is_done()), ("s", true));
         let keys: Vec<u32> = run.calls_of("r.p.0-1.0.0").iter().map(|kept| kept.key.turn).collect();
         assert_eq!(keys, [0, 1]);
         assert_eq!(run.calls_of("r.p.0-1.0.0")[1].call.more["later"], 1);

@@ -6,23 +6,23 @@
 //! maker.
 
 mod calls;
+mod completeness;
 mod pages;
 mod records;
-mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ludex_protocol::record::Record;
 use ludex_referee::Verifier;
-use ludex_referee::read::{Found, Refused, Source};
+use ludex_referee::read::{RejectedRecord, Source, SourcedRecord};
 
+use super::answer_cache;
 use super::archive::Archive;
 use super::bundle::Files;
-use super::ground::Ground;
-use super::lines::{EPISODES, RUN};
-use super::once;
-use super::play::results;
-pub use whole::{RunState, Whole};
+use super::driver::results;
+use super::rebuilt_plan::RebuiltPlan;
+use super::run_files::{EPISODES, RUN};
+pub use completeness::{RunState, Whole};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Audit {
     /// Matches that are true.
     pub good: usize,
     /// What is wrong, by file, line and episode.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RejectedRecord>,
     /// Whether everything is there that the plan asks for.
     pub whole: Whole,
     /// What is worth knowing and not a fault.
@@ -44,13 +44,13 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     let mut bad: BTreeSet<usize> = untrue.iter().map(|r| r.source.line).collect();
     let mut out = Audit { refused: [run.refused.clone(), untrue].concat(), ..Audit::default() };
     let of_file = |name: &str| Source { file: run.place.join(name).display().to_string(), line: 0 };
-    let told = |name: &str, message: String| Refused { source: of_file(name), episode: None, message };
+    let told = |name: &str, message: String| RejectedRecord { source: of_file(name), episode: None, message };
 
-    let read = |found: &Found| found.parts.clone().record().ok();
+    let read = |found: &SourcedRecord| found.parts.clone().record().ok();
     let records: Vec<(Source, Record)> =
         run.found.iter().filter_map(|found| Some((found.source.clone(), read(found)?))).collect();
     let plain: Vec<Record> = records.iter().map(|(_, record)| record.clone()).collect();
-    let ground = match Ground::of(run) {
+    let ground = match RebuiltPlan::of(run) {
         Ok(ground) => Some(ground),
         Err(why) => {
             out.refused.push(told(RUN, format!("its plan cannot be made again: {why:#}")));
@@ -61,19 +61,19 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     if let Some(ground) = &ground {
         out.refused.extend(ground.contradictions(run).into_iter().map(|why| told(RUN, why)));
         let (done, _) = results(&run.about.run, &*ground.schedule, &plain);
-        let (whole, wrong) = whole::whole(run, ground, &walk, &done, &plain);
+        let (whole, wrong) = completeness::whole(run, ground, &walk, &done, &plain);
         out.whole = whole;
-        out.refused.extend(wrong.into_iter().map(|(episode, message)| Refused {
+        out.refused.extend(wrong.into_iter().map(|(episode, message)| RejectedRecord {
             source: of_file(EPISODES),
             episode: Some(episode),
             message,
         }));
     }
     let by_name: BTreeMap<&str, &Record> = plain.iter().map(|r| (r.header.episode.as_str(), r)).collect();
-    let mut seen = records::Seen::default();
+    let mut seen = records::DuplicateCheck::default();
     for (source, record) in &records {
         let mut wrong = records::against_settings(run, record);
-        wrong.extend(once::wrong(record, |episode| by_name.get(episode).copied()));
+        wrong.extend(answer_cache::wrong(record, |episode| by_name.get(episode).copied()));
         if let Some(ground) = &ground {
             wrong.extend(records::against_plan(run, ground, &walk, record));
             wrong.extend(seen.take(run, &*ground.schedule, record));
@@ -82,7 +82,7 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
             bad.insert(source.line);
         }
         let episode = Some(record.header.episode.clone());
-        out.refused.extend(wrong.into_iter().map(|message| Refused {
+        out.refused.extend(wrong.into_iter().map(|message| RejectedRecord {
             source: source.clone(),
             episode: episode.clone(),
             message,

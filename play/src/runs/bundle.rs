@@ -10,10 +10,10 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ludex_agents::{AgentSpec, llm};
-use ludex_referee::read::{Refused, Source};
+use ludex_referee::read::{RejectedRecord, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
-use super::lines::{CALLS, EPISODES, FILES, LOG, ONCE, RUN, SUITE, whole_lines};
+use super::run_files::{CALLS, EPISODES, FILES, LOG, ONCE, RUN, SUITE, whole_lines};
 use super::settings::RunSettings;
 
 /// The sums of all other files, as `sha256sum` writes and checks them.
@@ -121,12 +121,12 @@ pub fn read(file: &Path) -> anyhow::Result<Files> {
 }
 
 /// What is wrong with the files by their sums; messages name the bundle by `place`. Empty if there are no sums.
-pub fn check(place: &Path, files: &Files) -> Vec<Refused> {
+pub fn check(place: &Path, files: &Files) -> Vec<RejectedRecord> {
     let Some(sums) = files.get(SUMS) else { return Vec::new() };
     let mut wrong = Vec::new();
     let mut refuse = |name: &str, line: usize, message: String| {
         let source = Source { file: place.join(name).display().to_string(), line };
-        wrong.push(Refused { source, episode: None, message });
+        wrong.push(RejectedRecord { source, episode: None, message });
     };
     let mut listed = Vec::new();
     for (k, line) in String::from_utf8_lossy(sums).lines().enumerate() {
@@ -206,7 +206,7 @@ fn names_of_variables(spec: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::AgentId;
+    use super::super::settings::RunAgent;
     use super::*;
 
     #[test]
@@ -226,7 +226,8 @@ mod tests {
     fn keys_are_not_handed_on() {
         // A variable that is always set takes the place of a key.
         let (name, value) = ("PATH", std::env::var("PATH").unwrap());
-        let agents = vec![AgentId { name: "m".into(), spec: format!("llm model=m key={name}"), ..AgentId::default() }];
+        let agents =
+            vec![RunAgent { name: "m".into(), spec: format!("llm model=m key={name}"), ..RunAgent::default() }];
         let about = RunSettings { agents, ..RunSettings::default() };
         let text = format!("before {value} behind");
         let said = holds_no_secret(&about, &[("calls.jsonl", text.as_bytes())]).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! Names of episodes: `RUN.PART.PAIRING.INDEX.TURN`, with `.re` at the end if the match was played again.
 
-use ludex_protocol::record::Parts;
-use ludex_referee::suite::plan::Place;
+use ludex_protocol::record::RecordParts;
+use ludex_referee::suite::plan::MatchKey;
 use serde_json::Value;
 
 /// The mark of an episode that was played again.
@@ -11,7 +11,7 @@ pub const AGAIN: &str = ".re";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchPlace {
     /// Part, pairing, seed and seating.
-    pub place: Place,
+    pub place: MatchKey,
     /// Whether it was played because the first try failed.
     pub rematch: bool,
 }
@@ -20,7 +20,7 @@ impl MatchPlace {
     /// The place of an episode of `run`; `None` if the name is not that of a match of the run.
     pub fn parse(run: &str, episode: &str) -> Option<MatchPlace> {
         let (key, rematch) = key_of(run, episode)?;
-        Some(MatchPlace { place: Place::parse(key)?, rematch })
+        Some(MatchPlace { place: MatchKey::parse(key)?, rematch })
     }
 
     /// Who met, as indices of the run's agents, joined by `-`.
@@ -44,7 +44,7 @@ pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
 }
 
 /// The name of a record's episode; empty if it has none.
-pub fn episode_of(parts: &Parts) -> &str {
+pub fn episode_of(parts: &RecordParts) -> &str {
     parts.header.get("episode").and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -57,7 +57,7 @@ mod tests {
         let name = name_of("my-run", "chess.0-12.3.1", true);
         assert_eq!(name, "my-run.chess.0-12.3.1.re");
         let found = MatchPlace::parse("my-run", &name).unwrap();
-        let Place { part, pairing, index, turn } = &found.place;
+        let MatchKey { part, pairing, index, turn } = &found.place;
         assert_eq!((part.as_str(), pairing.as_slice(), *index, *turn), ("chess", &[0, 12][..], 3, 1));
         assert_eq!((found.pairing().as_str(), found.rematch), ("0-12", true));
         assert!(!MatchPlace::parse("r", "r.p.0-1.0.0").unwrap().rematch);

@@ -15,18 +15,18 @@ use std::time::Instant;
 use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
-use ludex_env::{Ask, GameRef, Games, Stream};
+use ludex_env::{GameRef, Games, MoveRequest, Stream};
 use ludex_referee::suite;
-use ludex_referee::suite::plan::{Block, Done, Plan, PlannedPart, Results, key};
+use ludex_referee::suite::plan::{Block, MatchScore, Plan, PlannedPart, Results, key};
 use rayon::prelude::*;
 use serde::Serialize;
 
 pub use self::pilot::Pilot;
 use self::pilot::Spent;
-use super::play::setup;
-use super::{RunTable, spec_in};
-use crate::local::{self, Asking, Seated};
-use crate::named::Measured;
+use super::driver::setup;
+use super::{RunPart, spec_in};
+use crate::agents_file::MeasuredCalls;
+use crate::local::{self, HostOptions, Participant};
 
 /// Blocks of each pairing that are tried.
 const TRIED: u64 = 2;
@@ -104,7 +104,7 @@ pub struct PartEstimate {
 }
 
 /// What `ludex agents check` measured of the candidates' calls, by the candidate's index.
-pub type Known = BTreeMap<usize, Measured>;
+pub type MeasuredCandidates = BTreeMap<usize, MeasuredCalls>;
 
 /// Estimates a run. `pilot` tells what a match of a language model uses; where it does not, `known` tells what a call uses.
 /// `like` is the agent that plays in the place of language models. Without it, the estimate is the mean of two: with `random`,
@@ -114,8 +114,8 @@ pub type Known = BTreeMap<usize, Measured>;
 /// A stand-in that does not play a game of the suite, or a failure of an agent that is tried.
 pub fn of(
     plan: &Plan,
-    tables: &[RunTable],
-    known: (&Known, &Pilot),
+    tables: &[RunPart],
+    known: (&MeasuredCandidates, &Pilot),
     like: Option<&str>,
     jobs: usize,
 ) -> anyhow::Result<RunEstimate> {
@@ -180,7 +180,7 @@ fn is_model(plan: &Plan, who: usize) -> bool {
 /// `like` does.
 fn stand_ins(
     plan: &Plan,
-    known: (&Known, &Pilot),
+    known: (&MeasuredCandidates, &Pilot),
     models: &BTreeSet<usize>,
     like: Option<&str>,
 ) -> anyhow::Result<(Plan, Vec<Vec<Meters>>)> {
@@ -213,14 +213,14 @@ fn stand_ins(
 #[derive(Default)]
 struct Pairing {
     cost: Cost,
-    ends: Vec<Done>,
+    ends: Vec<MatchScore>,
 }
 
 /// What was tried of each part.
 type Found = Vec<BTreeMap<Vec<usize>, Pairing>>;
 
 /// The cost of each part of a plan: the blocks of the small one that are due are played, and their cost is multiplied.
-fn tried(plan: &Plan, tables: &[RunTable], small: &Plan, meters: &[Vec<Meters>]) -> anyhow::Result<Vec<Cost>> {
+fn tried(plan: &Plan, tables: &[RunPart], small: &Plan, meters: &[Vec<Meters>]) -> anyhow::Result<Vec<Cost>> {
     let mut done = Results::new();
     let mut found: Found = Vec::new();
     found.resize_with(small.parts.len(), BTreeMap::new);
@@ -263,7 +263,7 @@ fn settled(plan: &Plan, found: &Found) -> BTreeMap<(usize, Vec<usize>), u64> {
     if plan.parts.iter().all(|part| part.part.stop.is_none()) {
         return counts;
     }
-    let (mut done, mut stream) = (Results::new(), Stream::named("ludex.v1:estimate"));
+    let (mut done, mut stream) = (Results::new(), Stream::from_text("ludex.v1:estimate"));
     loop {
         let mut due = plan.next(&done);
         due.retain(|block| plan.parts[block.part].part.stop.is_some());
@@ -273,7 +273,7 @@ fn settled(plan: &Plan, found: &Found) -> BTreeMap<(usize, Vec<usize>), u64> {
         for block in due {
             let ends = found[block.part].get(&block.pairing).map_or(&[][..], |pairing| &pairing.ends);
             for of in &block.matches {
-                let end = if ends.is_empty() { Done::Invalid } else { ends[stream.below(ends.len())] };
+                let end = if ends.is_empty() { MatchScore::Invalid } else { ends[stream.below(ends.len())] };
                 done.insert(key(&plan.parts[block.part].part.id, &block.pairing, block.index, of.turn), end);
                 *counts.entry((block.part, block.pairing.clone())).or_default() += 1;
             }
@@ -282,18 +282,18 @@ fn settled(plan: &Plan, found: &Found) -> BTreeMap<(usize, Vec<usize>), u64> {
 }
 
 /// The cost of a block, and what its matches count.
-type Tried = (Cost, Vec<(String, Done)>);
+type Tried = (Cost, Vec<(String, MatchScore)>);
 
 /// The stand-ins in a game, by agent.
 type Meters = BTreeMap<usize, StandIn>;
 
-fn try_block(small: &Plan, table: &RunTable, meters: &[Meters], block: &Block) -> anyhow::Result<Tried> {
+fn try_block(small: &Plan, table: &RunPart, meters: &[Meters], block: &Block) -> anyhow::Result<Tried> {
     let mut cost = Cost::default();
     let mut matches = Vec::new();
     for due in &block.matches {
         let name = key(&table.id, &block.pairing, block.index, due.turn);
         let seen: Arc<Mutex<Cost>> = Arc::default();
-        let players: Vec<Seated> = due
+        let players: Vec<Participant> = due
             .seats
             .iter()
             .map(|who| {
@@ -308,15 +308,15 @@ fn try_block(small: &Plan, table: &RunTable, meters: &[Meters], block: &Block) -
                     None if candidate => counted(player.agent.clone(), seen.clone()),
                     None => return Ok(player.clone()),
                 };
-                Ok(Seated { agent, ..player.clone() })
+                Ok(Participant { agent, ..player.clone() })
             })
             .collect::<anyhow::Result<_>>()?;
-        let players: Vec<&Seated> = players.iter().collect();
-        let asking = Asking { skip_forced: table.policy.skip_forced, ..Asking::default() };
+        let players: Vec<&Participant> = players.iter().collect();
+        let asking = HostOptions { skip_forced: table.policy.skip_forced, ..HostOptions::default() };
         let begun = Instant::now();
         let played = local::play_match(setup(table, block, due, "estimate", &name), &players, asking);
         let seconds = begun.elapsed().as_secs_f64();
-        let judged = small.done(block.part, due.turn, &played.record);
+        let judged = small.score_match(block.part, due.turn, &played.record);
         // A failure here will occur in the run too, and is reported there.
         matches.push((name, judged));
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -332,7 +332,7 @@ struct StandIn {
     spec: AgentSpec,
     game: GameRef,
     /// What was measured of the model, if it was.
-    measured: Option<Measured>,
+    measured: Option<MeasuredCalls>,
     /// What its matches in this game used in the pilot, if it played it there.
     spent: Option<Spent>,
 }
@@ -341,7 +341,7 @@ fn stand_in(
     plan: &Plan,
     (part, who): (usize, usize),
     game: &GameRef,
-    (known, pilot): (&Known, &Pilot),
+    (known, pilot): (&MeasuredCandidates, &Pilot),
     like: Option<&str>,
 ) -> anyhow::Result<StandIn> {
     let middle = || {
@@ -374,7 +374,7 @@ impl StandIn {
             add(&seen, &spec, spent.moves(), &spent.forecast(&spec)?, spent.seconds());
             return Ok(agent);
         }
-        let act = move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
+        let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline: Option<Instant>| {
             let forecast = llm::forecast(&spec, &game, ask, measured.as_ref().map(|m| m.tokens_out))?;
             // If nothing was measured: half a second, and sixty tokens a second.
             let seconds = match &measured {
@@ -407,7 +407,7 @@ fn add(seen: &Mutex<Cost>, spec: &AgentSpec, moves: f64, forecast: &Forecast, se
 
 /// A candidate that plays itself; its moves are counted.
 fn counted(agent: Arc<dyn Agent>, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
-    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).moves += 1.0;
         agent.act(ask, deadline)
     }))

@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
-use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm, wrap};
-use ludex_env::{Ask, Games};
+use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, MoveReply, llm, wrap};
+use ludex_env::{Games, MoveRequest};
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
-use ludex_referee::suite::roles::{Cast, RoleAgent};
+use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::shard::Shard;
 use ludex_referee::suite::summary::SummaryScore;
 use ludex_referee::suite::{OnTimeout, Suite, starts};
-use ludex_referee::verify::Verified;
+use ludex_referee::verify::VerifiedRecord;
 
-use super::check;
-use super::estimate::{self, Known, Pilot, RunEstimate};
+use super::driver::{Budget, Driver, RunNews, StopReason, results};
+use super::estimate::{self, MeasuredCandidates, Pilot, RunEstimate};
 use super::executor::Executor;
-use super::folder::{Folder, Look, path_of};
-use super::lines::RUN;
-use super::play::{Budget, Driver, RunEnd, RunNews, results};
+use super::folder::{Folder, RunStatus, path_of};
+use super::plan_progress::PlanProgress;
+use super::preflight;
+use super::run_files::RUN;
 use super::settings::{RunSeeds, RunSettings};
 use super::summary::{
     GroupScore, PartResult, counting_or_invalid, groups, ids, rows, summaries, verified, verified_with, widths,
 };
-use super::walk::Walk;
-use super::{Room, RunTable, tables};
-use crate::local::{self, Seated};
-use crate::named;
+use super::{GameRoster, RunPart, tables};
+use crate::agents_file;
+use crate::local::{self, Participant};
 
 /// Rounds of blocks that are played before the intervals are computed again.
 const ROUNDS: u64 = 4;
@@ -51,7 +51,7 @@ pub struct EvaluationRequest {
     /// The parts that are played; empty: all.
     pub only: Vec<String>,
     /// The agents in the suite's roles, in the place of the suite's own: see [`cast`].
-    pub roles: Cast,
+    pub roles: RoleAssignment,
     /// Bytes in hex that seeds are made from. Without them, the suite's public seeds are played.
     pub secret: Option<String>,
     /// Whether the matches of a block share a seed, in the place of what the suite says.
@@ -68,7 +68,7 @@ pub struct Candidates {
     /// Names and specs.
     list: Vec<(String, String)>,
     /// What was measured of their calls.
-    known: Known,
+    known: MeasuredCandidates,
 }
 
 impl Candidates {
@@ -76,9 +76,9 @@ impl Candidates {
     ///
     /// # Errors
     /// An agent that does not exist, or is named twice.
-    pub fn named(agents: &[String], data: &Path) -> anyhow::Result<Self> {
-        let named = named::of_data(data)?;
-        let mut out = Candidates { list: Vec::new(), known: Known::new() };
+    pub fn resolve(agents: &[String], data: &Path) -> anyhow::Result<Self> {
+        let named = agents_file::of_data(data)?;
+        let mut out = Candidates { list: Vec::new(), known: MeasuredCandidates::new() };
         for text in agents {
             let (name, spec) = named.resolve(text, &data.join("programs"))?;
             anyhow::ensure!(
@@ -98,7 +98,7 @@ impl Candidates {
     /// Agents that play as clients of a server, by their names there.
     pub fn remote(names: impl IntoIterator<Item = String>) -> Self {
         let list = names.into_iter().map(|name| (name, REMOTE.to_owned())).collect();
-        Candidates { list, known: Known::new() }
+        Candidates { list, known: MeasuredCandidates::new() }
     }
 }
 
@@ -113,9 +113,9 @@ fn name_of(name: String, spec: &AgentSpec) -> String {
 ///
 /// # Errors
 /// A text without `=`, or an agent that does not exist or that enrols from elsewhere.
-pub fn cast(roles: &[String], data: &Path) -> anyhow::Result<Cast> {
-    let named = named::of_data(data)?;
-    let mut out = Cast::new();
+pub fn parse_roles(roles: &[String], data: &Path) -> anyhow::Result<RoleAssignment> {
+    let named = agents_file::of_data(data)?;
+    let mut out = RoleAssignment::new();
     for text in roles {
         let parts = text.split_once('=').filter(|(role, agent)| !role.trim().is_empty() && !agent.trim().is_empty());
         let (role, agent) = parts.with_context(|| format!("role {text:?} is not written as ROLE=AGENT"))?;
@@ -135,7 +135,7 @@ pub struct Evaluation {
     request: EvaluationRequest,
     /// All matches that may be played.
     pub plan: Plan,
-    tables: Vec<RunTable>,
+    tables: Vec<RunPart>,
     jobs: usize,
     seeds: RunSeeds,
 }
@@ -149,13 +149,13 @@ pub struct PlayedEvaluation {
     /// How many of them were made now.
     pub played: usize,
     /// Why it ended.
-    pub end: RunEnd,
+    pub end: StopReason,
 }
 
 /// The results of an evaluation.
-pub struct Findings {
+pub struct EvaluationResults {
     /// Every record, verified.
-    pub games: Vec<Verified>,
+    pub games: Vec<VerifiedRecord>,
     /// By part and agent.
     pub rows: Vec<PartResult>,
     /// Means over groups of parts.
@@ -191,7 +191,7 @@ impl Evaluation {
             (false, true) => MODEL_JOBS,
             (false, false) => local::cores(),
         };
-        let strict = |table: &&RunTable| table.policy.on_timeout == OnTimeout::Forfeit;
+        let strict = |table: &&RunPart| table.policy.on_timeout == OnTimeout::Forfeit;
         if let Some((table, player)) = gathering(&tables).find(|(table, _)| strict(table)) {
             bail!(
                 "{} is asked in batches, whose answers take hours, and who is late in part {} loses there (on_timeout = \"forfeit\"): \
@@ -229,7 +229,7 @@ impl Evaluation {
     /// A run that cannot be read.
     pub fn standing(&self, name: &str) -> anyhow::Result<(usize, usize)> {
         let path = path_of(&self.request.data, name);
-        let records = if path.join(RUN).exists() { Look::at(&path)?.past.records } else { Vec::new() };
+        let records = if path.join(RUN).exists() { RunStatus::at(&path)?.past.records } else { Vec::new() };
         let (done, _) = results(name, &self.plan, &records);
         Ok((self.plan.next(&done).iter().map(|block| block.matches.len()).sum(), done.len()))
     }
@@ -249,7 +249,7 @@ impl Evaluation {
         news: impl FnMut(RunNews),
     ) -> anyhow::Result<PlayedEvaluation> {
         let plan = &self.plan;
-        check::something_is_played(plan)?;
+        preflight::something_is_played(plan)?;
         let (folder, past) = Folder::open(&self.request.data, &self.settings(name)?, &self.request.suite)?;
         let no_price = past.usage.unpriced == past.usage.calls && models(plan).any(|spec| !is_priced(spec));
         if budget.usd.is_some() && no_price {
@@ -270,7 +270,7 @@ impl Evaluation {
             greet(plan, &self.tables).context("nothing was played")?;
         }
         let before = past.records.len();
-        let wanted = |records: &[Record], due: Vec<Block>| wanted(name, plan, ci, records, due);
+        let wanted = |records: &[Record], due: Vec<Block>| choose_blocks(name, plan, ci, records, due);
         let alive = || hello(plan, &folder);
         let (tables, jobs) = (&self.tables, self.jobs);
         let driver = Driver {
@@ -295,29 +295,29 @@ impl PlayedEvaluation {
     ///
     /// # Errors
     /// A record that does not verify.
-    pub fn findings(&self, plan: &Plan) -> anyhow::Result<Findings> {
-        Findings::of(self.folder.run(), plan, &self.records)
+    pub fn findings(&self, plan: &Plan) -> anyhow::Result<EvaluationResults> {
+        EvaluationResults::of(self.folder.run(), plan, &self.records)
     }
 
     /// Why the last match with an infrastructure failure failed, by the log.
     pub fn last_failure(&self) -> String {
-        let log = Look::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
+        let log = RunStatus::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
         let spoiled = log.iter().rev().filter(|line| matches!(line.what.as_str(), "discarded" | "failed"));
         spoiled.filter_map(|line| line.why.as_deref()).next().unwrap_or("log.jsonl says why").to_owned()
     }
 }
 
-impl Findings {
+impl EvaluationResults {
     /// The results of a run by its records.
     ///
     /// # Errors
     /// A record that does not verify.
-    pub fn of(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<Findings> {
+    pub fn of(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<EvaluationResults> {
         let (done, _) = results(run, plan, records);
         let rows = rows(run, plan, &done, verified_with(counting_or_invalid(run, &done, records), plan.marks())?);
         let mut games = verified(records)?;
-        Walk::new(plan, &ids(plan), &done, &[]).put_in_order(run, &mut games);
-        Ok(Findings { games, groups: groups(plan, &rows), summaries: summaries(plan, &rows), rows })
+        PlanProgress::new(plan, &ids(plan), &done, &[]).put_in_order(run, &mut games);
+        Ok(EvaluationResults { games, groups: groups(plan, &rows), summaries: summaries(plan, &rows), rows })
     }
 }
 
@@ -331,7 +331,7 @@ pub fn suite_text(name: &str) -> anyhow::Result<String> {
         let text = fs::read_to_string(path).with_context(|| format!("the suite {name} cannot be read"))?;
         return Ok(starts::carrying(&text, &files_beside(path, &text)?)?);
     }
-    Ok(Suite::named(name)?.to_owned())
+    Ok(Suite::builtin_text(name)?.to_owned())
 }
 
 /// The texts of the files that a suite names and does not hold: they lie beside it.
@@ -361,12 +361,13 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
 }
 
 /// Asks every program among the suite's own opponents for one move, so that an engine that is not installed spoils no match.
-fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
+fn greet(plan: &Plan, tables: &[RunPart]) -> anyhow::Result<()> {
     for (table, room) in tables.iter().flat_map(|table| table.rooms.iter().map(move |room| (table, room))) {
         let own = room.players.iter().filter(|(who, _)| table.own_opponents.contains(who));
         // A language model was asked for a word already, and a batch would take hours.
-        let own = own.filter(|(_, player)| !player.agent.gathers());
-        for (_, player) in own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.waits())
+        let own = own.filter(|(_, player)| !player.agent.is_batched());
+        for (_, player) in
+            own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.is_io_bound())
         {
             let answer = first_answer(player, room, plan.suite.seed)?;
             answer.with_context(|| format!("{}, an opponent in part {}, does not play", player.name, table.id))?;
@@ -376,22 +377,22 @@ fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
 }
 
 /// The players that are asked in batches, and their parts.
-fn gathering(tables: &[RunTable]) -> impl Iterator<Item = (&RunTable, &Seated)> {
+fn gathering(tables: &[RunPart]) -> impl Iterator<Item = (&RunPart, &Participant)> {
     tables.iter().flat_map(|table| {
         let players = table.rooms.iter().flat_map(|room| room.players.values());
-        players.filter(|player| player.agent.gathers()).map(move |player| (table, player))
+        players.filter(|player| player.agent.is_batched()).map(move |player| (table, player))
     })
 }
 
 /// Whether an agent answers the first question of a match against itself, in which it gives up then.
-fn first_answer(player: &Seated, room: &Room, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
+fn first_answer(player: &Participant, room: &GameRoster, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
     let failure = Arc::new(Mutex::new(None));
     let told = failure.clone();
     let once: Arc<dyn Agent> =
-        Arc::new(wrap(player.agent.clone(), move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+        Arc::new(wrap(player.agent.clone(), move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
             let error = agent.act(ask, deadline).err();
             told.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            Ok(Answer::resign())
+            Ok(MoveReply::resign())
         }));
     let seats = room.game.spec().players as usize;
     local::play(&room.game, (0..seats).map(|_| once.clone()), seed)?;
@@ -413,7 +414,7 @@ fn is_priced(spec: &str) -> bool {
 }
 
 /// The blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.
-pub(super) fn wanted(
+pub(super) fn choose_blocks(
     run: &str,
     plan: &Plan,
     ci: Option<f64>,

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, OnceLine, RUN, SUITE};
+use super::run_files::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, OnceLine, RUN, SUITE};
 use super::settings::RunSettings;
 use super::usage::Usage;
 use crate::files::write_whole;
@@ -33,7 +33,7 @@ pub type Calls = HashMap<(usize, String), Value>;
 
 /// What a run has done so far.
 #[derive(Default)]
-pub struct Past {
+pub struct RunHistory {
     /// The records, in the order in which they were kept.
     pub records: Vec<Record>,
     /// The cost of all calls.
@@ -46,15 +46,19 @@ pub struct Past {
     pub once: Vec<OnceLine>,
 }
 
-impl Past {
+impl RunHistory {
     /// Reads the files of a run. With `cut`, the remains of a line that a killed process left are cut away.
     ///
     /// # Errors
     /// A file that cannot be read, or is damaged before its end.
-    fn read(path: &Path, cut: bool) -> anyhow::Result<Past> {
+    fn read(path: &Path, cut: bool) -> anyhow::Result<RunHistory> {
         let records = rows::<Record>(&path.join(EPISODES), cut)?;
         let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
-        let mut past = Past { log: rows(&path.join(LOG), cut)?, once: rows(&path.join(ONCE), cut)?, ..Past::default() };
+        let mut past = RunHistory {
+            log: rows(&path.join(LOG), cut)?,
+            once: rows(&path.join(ONCE), cut)?,
+            ..RunHistory::default()
+        };
         for CallLine { episode, seat, key, call, .. } in rows(&path.join(CALLS), cut)? {
             past.usage.add(&call);
             if !done.contains(episode.as_str()) {
@@ -68,32 +72,32 @@ impl Past {
 }
 
 /// A run as it is now. Another process may be playing it.
-pub struct Look {
+pub struct RunStatus {
     /// Its settings.
     pub settings: RunSettings,
     /// The text of its suite.
     pub suite: String,
     /// What it has done so far.
-    pub past: Past,
+    pub past: RunHistory,
     /// Whether a process is playing it.
     pub playing: bool,
 }
 
-impl Look {
+impl RunStatus {
     /// Reads a run.
     ///
     /// # Errors
     /// A folder that is not a run, or a file of it that cannot be read.
-    pub fn at(path: &Path) -> anyhow::Result<Look> {
+    pub fn at(path: &Path) -> anyhow::Result<RunStatus> {
         let settings = read_settings(path)?;
         let file = path.join(SUITE);
         let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-        let past = Past::read(path, false)?;
+        let past = RunHistory::read(path, false)?;
         let lock = File::open(path.join("lock"));
         // The lock is released at once, so that looking at a run does not keep another process from playing it.
         let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let playing = lock.is_ok_and(busy);
-        Ok(Look { settings, suite, past, playing })
+        Ok(RunStatus { settings, suite, past, playing })
     }
 }
 
@@ -115,7 +119,7 @@ impl Folder {
     /// # Errors
     /// A run of the same name with other settings, each named; a run that another process is playing; a folder or a file
     /// that cannot be used; a damaged line before the end of a file.
-    pub fn open(data: &Path, settings: &RunSettings, suite: &str) -> anyhow::Result<(Folder, Past)> {
+    pub fn open(data: &Path, settings: &RunSettings, suite: &str) -> anyhow::Result<(Folder, RunHistory)> {
         let path = path_of(data, &settings.folder());
         let failed = || format!("{} cannot be used", path.display());
         fs::create_dir_all(&path).with_context(failed)?;
@@ -143,7 +147,7 @@ impl Folder {
         } else {
             begin(&path, settings, suite).with_context(failed)?;
         }
-        let past = Past::read(&path, true)?;
+        let past = RunHistory::read(&path, true)?;
         let append =
             |name: &str| OpenOptions::new().create(true).append(true).open(path.join(name)).with_context(failed);
         let folder = Folder {
@@ -319,7 +323,7 @@ fn rows<T: DeserializeOwned>(path: &Path, cut: bool) -> anyhow::Result<Vec<T>> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(e).with_context(failed),
     };
-    let read = lines::read(&path.display().to_string(), &bytes, lines::json);
+    let read = run_files::read(&path.display().to_string(), &bytes, run_files::json);
     if cut && read.cut.is_some() {
         let cut = |file: File| file.set_len(read.end as u64);
         OpenOptions::new().write(true).open(path).and_then(cut).with_context(failed)?;

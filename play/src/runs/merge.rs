@@ -11,13 +11,13 @@ use ludex_referee::suite::shard::Shard;
 use super::archive::Archive;
 use super::audit::{RunState, audit};
 use super::bundle::{self, Files};
+use super::driver::results;
 use super::episode::key_of;
 use super::folder::begin;
-use super::lines::{CALLS, EPISODES, LOG, LogLine, RUN, SUITE};
-use super::play::results;
+use super::plan_progress::PlanProgress;
+use super::run_files::{CALLS, EPISODES, LOG, LogLine, RUN, SUITE};
 use super::settings::{RunKind, RunSettings};
 use super::summary::ids;
-use super::walk::Walk;
 use crate::files::write_whole;
 
 /// Faults of a shard that a message names.
@@ -62,7 +62,7 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     }
     let plain: Vec<Record> = records.iter().map(|(record, _)| record.clone()).collect();
     let (over, _) = results(&settings.run, &plan, &plain);
-    let walk = Walk::new(&plan, &ids(&plan), &over, &[]);
+    let walk = PlanProgress::new(&plan, &ids(&plan), &over, &[]);
     let missing: usize = walk.due.iter().map(|block| block.matches.len()).sum();
     // Shards that are complete are the whole: this is a check of the shards' own rule.
     ensure!(missing == 0 && walk.extra.is_empty(), "{missing} matches of the plan belong to no shard");

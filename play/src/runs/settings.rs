@@ -8,7 +8,7 @@ use ludex_env::Games;
 use ludex_referee::schedule::{Deals, Seeds};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Entrant, Plan, seeds};
-use ludex_referee::suite::roles::{Cast, RoleAgent};
+use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::shard::Shard;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -28,7 +28,7 @@ pub struct RunSettings {
     /// The suite.
     pub suite: SuiteId,
     /// All agents that play. Names of episodes hold their indices in this list.
-    pub agents: Vec<AgentId>,
+    pub agents: Vec<RunAgent>,
     /// Where seeds come from.
     pub seeds: RunSeeds,
     /// Whether the matches of a block share a seed. Runs of older versions do not say it: theirs do.
@@ -39,8 +39,8 @@ pub struct RunSettings {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// The agents in the suite's roles.
-    #[serde(skip_serializing_if = "Cast::is_empty")]
-    pub roles: Cast,
+    #[serde(skip_serializing_if = "RoleAssignment::is_empty")]
+    pub roles: RoleAssignment,
     /// The share of the plan that is played, if it is not the whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -85,7 +85,7 @@ pub struct SuiteId {
 /// An agent of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct AgentId {
+pub struct RunAgent {
     /// Its name.
     pub name: String,
     /// Its spec.
@@ -135,7 +135,7 @@ impl RunSettings {
     pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<RunSettings> {
         let Suite { name, version, .. } = &plan.suite;
         let agent = |e: &Entrant| {
-            Ok(AgentId {
+            Ok(RunAgent {
                 name: e.name.clone(),
                 spec: e.spec.clone(),
                 program: program(&AgentSpec::parse(&e.spec)?)?,
@@ -167,7 +167,7 @@ impl RunSettings {
             deals: plan.suite.deals,
             scale,
             only: Vec::new(),
-            roles: plan.suite.cast(),
+            roles: plan.suite.assigned_roles(),
             shard: plan.shard,
             games: games.collect(),
             prompts,

@@ -2,27 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ludex_protocol::record::{Parts, Reason, Record};
-use ludex_referee::answers::Answers;
-use ludex_referee::metric::{Ask, Asked, MEAN_RETURN, Measure, Scope, Value};
-use ludex_referee::outcome::is_fight;
+use ludex_protocol::record::{EndReason, Record, RecordParts};
+use ludex_referee::answer_counts::Answers;
+use ludex_referee::metric::{MEAN_RETURN, Measurement, MetricQuery, MetricScope, MetricSpec, Value};
+use ludex_referee::outcome::is_competitive;
 use ludex_referee::power::stopping_width;
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
 use ludex_referee::rows::Rows;
 use ludex_referee::scale::{AgentRow, RatingOptions, Scale, rate};
-use ludex_referee::suite::plan::{Done, Plan, PlannedPart, Results, points};
+use ludex_referee::suite::plan::{MatchScore, Plan, PlannedPart, Results, points};
 use ludex_referee::suite::summary::{SCORE, SummaryScore};
 use ludex_referee::suite::verdict::{Level, level};
-use ludex_referee::suite::{Part, Schedule};
-use ludex_referee::{Verified, Verifier};
+use ludex_referee::suite::{PartSpec, Schedule};
+use ludex_referee::{VerifiedRecord, Verifier};
 use serde::Serialize;
 
+use super::driver::results;
 use super::episode::key_of;
-use super::lines::EPISODES;
-use super::observed::observed;
-use super::play::results;
-use super::walk::Walk;
+use super::metric_rows::observed;
+use super::plan_progress::PlanProgress;
+use super::run_files::EPISODES;
 
 /// The results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,7 +51,7 @@ pub struct PartResult {
     pub blocks_for_30: Option<u64>,
     /// The part's other measurements, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub metrics: BTreeMap<String, Measure>,
+    pub metrics: BTreeMap<String, Measurement>,
     /// The part's measurements that are not one number: shares, series and so on.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Value>,
@@ -84,19 +84,19 @@ pub struct Against {
 
 /// The records of matches that count. Matches that are to be played again are left out, and so are matches that do not count
 /// because an illegal move ended them.
-pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
-    of_plan(run, done, records, |done| matches!(done, Done::Points(_)))
+pub fn counted_records<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
+    of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_)))
 }
 
 /// As [`counting`], with the matches that do not count because an illegal move ended them: what [`rows`] takes.
 pub fn counting_or_invalid<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
-    of_plan(run, done, records, |done| matches!(done, Done::Points(_) | Done::Invalid))
+    of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_) | MatchScore::Invalid))
 }
 
-fn of_plan<'r>(run: &str, done: &Results, records: &'r [Record], is: impl Fn(&Done) -> bool) -> Vec<&'r Record> {
+fn of_plan<'r>(run: &str, done: &Results, records: &'r [Record], is: impl Fn(&MatchScore) -> bool) -> Vec<&'r Record> {
     let counts = |record: &&Record| {
         let key = key_of(run, &record.header.episode).map(|(key, _)| key);
-        key.is_some_and(|key| done.get(key).is_some_and(&is)) && record.footer.reason.is_some_and(Reason::counts)
+        key.is_some_and(|key| done.get(key).is_some_and(&is)) && record.footer.reason.is_some_and(EndReason::counts)
     };
     records.iter().filter(counts).collect()
 }
@@ -105,7 +105,7 @@ fn of_plan<'r>(run: &str, done: &Results, records: &'r [Record], is: impl Fn(&Do
 ///
 /// # Errors
 /// A record that does not verify: the program has a fault, or the file was changed.
-pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<Verified>> {
+pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<VerifiedRecord>> {
     verified_with(records, BTreeSet::new())
 }
 
@@ -116,11 +116,11 @@ pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Re
 pub fn verified_with<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     marks: BTreeSet<String>,
-) -> anyhow::Result<Vec<Verified>> {
-    let verifier = Verifier::new().wanting(marks);
+) -> anyhow::Result<Vec<VerifiedRecord>> {
+    let verifier = Verifier::new().with_marks(marks);
     let source = Source { file: EPISODES.into(), line: 0 };
     let check = |record: &Record| {
-        let parts = Parts::parse(&record.to_line()?)?;
+        let parts = RecordParts::parse(&record.to_line()?)?;
         verifier.verify(&parts, source.clone()).map_err(|fault| anyhow::anyhow!("{}: {fault}", record.header.episode))
     };
     records.into_iter().map(check).collect()
@@ -140,18 +140,18 @@ fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
 }
 
 /// The rows of a run, part by part, by its matches that count and those that are invalid ([`counting_or_invalid`]).
-pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) -> Vec<PartResult> {
-    let walk = Walk::new(plan, &ids(plan), done, &[]);
+pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<VerifiedRecord>) -> Vec<PartResult> {
+    let walk = PlanProgress::new(plan, &ids(plan), done, &[]);
     walk.put_in_order(run, &mut games);
     let scales = rate(&counted(run, done, &games), &RatingOptions::default());
     rows_on(&scales, run, plan, done, &walk, &games)
 }
 
 /// The games that count.
-fn counted<'g>(run: &str, done: &Results, games: &'g [Verified]) -> Vec<&'g Verified> {
-    let counts = |game: &&Verified| {
+fn counted<'g>(run: &str, done: &Results, games: &'g [VerifiedRecord]) -> Vec<&'g VerifiedRecord> {
+    let counts = |game: &&VerifiedRecord| {
         let key = key_of(run, &game.record().header.episode).map(|(key, _)| key);
-        key.is_some_and(|key| matches!(done.get(key), Some(Done::Points(_))))
+        key.is_some_and(|key| matches!(done.get(key), Some(MatchScore::Points(_))))
     };
     games.iter().filter(counts).collect()
 }
@@ -162,15 +162,15 @@ pub(super) fn rows_on(
     run: &str,
     plan: &Plan,
     done: &Results,
-    walk: &Walk,
-    games: &[Verified],
+    walk: &PlanProgress,
+    games: &[VerifiedRecord],
 ) -> Vec<PartResult> {
     let counted = counted(run, done, games);
     let all = observed(run, plan, walk, games);
     let mut out = Vec::new();
     for (at, part) in plan.parts.iter().enumerate() {
         let string = &part.game.spec().string;
-        let fight = is_fight(&*part.game);
+        let fight = is_competitive(&*part.game);
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
             let here = all.of_part(at);
@@ -179,7 +179,8 @@ pub(super) fn rows_on(
             let rated = scale_of(scales, part).and_then(|s| rated(s, name));
             let mut answers = Answers::default();
             samples.iter().for_each(|s| answers.add(&s.own().answers));
-            let lost = samples.iter().filter(|s| s.game.reason == Reason::Illegal && s.game.at_fault == Some(s.seat));
+            let lost =
+                samples.iter().filter(|s| s.game.reason == EndReason::Illegal && s.game.at_fault == Some(s.seat));
             let lost_by_answers = lost.count() as u64;
             let (metrics, values) = measured(&part.part, fight, &own, &here);
             let mut row = PartResult {
@@ -207,7 +208,7 @@ pub(super) fn rows_on(
                 if place > 0 && part.part.schedule == Schedule::Against {
                     continue;
                 }
-                let [discarded, invalid] = part.lost(&pairing, done);
+                let [discarded, invalid] = part.uncounted(&pairing, done);
                 row.discarded += discarded;
                 row.invalid += invalid;
                 let mut tally = part.tally(&pairing, done);
@@ -237,7 +238,13 @@ pub(super) fn rows_on(
 }
 
 /// The result of an agent in the blocks of a pairing of many: in each match its return against the mean of the others'.
-fn among_many(run: &str, walk: &Walk, (part, agent): (usize, usize), pairing: &[usize], games: &[&Verified]) -> Tally {
+fn among_many(
+    run: &str,
+    walk: &PlanProgress,
+    (part, agent): (usize, usize),
+    pairing: &[usize],
+    games: &[&VerifiedRecord],
+) -> Tally {
     let mut tally = Tally::default();
     for game in games {
         let planned = walk.of_episode(run, &game.record().header.episode).filter(|planned| planned.part == part);
@@ -253,14 +260,19 @@ fn among_many(run: &str, walk: &Walk, (part, agent): (usize, usize), pairing: &[
 }
 
 /// The metrics that a part asks for, numbers and others; of a game that is not a fight also the mean return, which is its result.
-fn measured(part: &Part, fight: bool, own: &Rows, here: &Rows) -> (BTreeMap<String, Measure>, BTreeMap<String, Value>) {
+fn measured(
+    part: &PartSpec,
+    fight: bool,
+    own: &Rows,
+    here: &Rows,
+) -> (BTreeMap<String, Measurement>, BTreeMap<String, Value>) {
     let (mut metrics, mut values) = (BTreeMap::new(), BTreeMap::new());
-    let result = (!fight).then(|| Ask::plain(MEAN_RETURN.id));
+    let result = (!fight).then(|| MetricSpec::plain(MEAN_RETURN.id));
     for ask in part.metrics.iter().chain(&result) {
         // A suite's metrics are checked when it is read.
-        let Ok(asked) = Asked::new(ask) else { continue };
+        let Ok(asked) = MetricQuery::new(ask) else { continue };
         let scope = asked.metric.scope;
-        let value = asked.of(if scope == Scope::Agent { own } else { here });
+        let value = asked.of(if scope == MetricScope::Agent { own } else { here });
         match value {
             Some(Value::Number(measure)) => drop(metrics.insert(ask.to_string(), measure)),
             Some(other) => drop(values.insert(ask.to_string(), other)),
@@ -307,7 +319,7 @@ pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
     for summary in &plan.suite.summaries {
         let covered = plan.parts.iter().filter(|part| summary.covers(&part.part));
         let values = covered.map(|part| {
-            let metric = summary.asked(&part.part);
+            let metric = summary.metric_label(&part.part);
             let own = rows.iter().filter(|row| row.part == part.part.id);
             own.filter_map(|row| Some((row.agent.clone(), value(row, metric.as_deref()?)?))).collect()
         });
@@ -352,7 +364,7 @@ pub fn widths(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<Hash
     let (done, _) = results(run, plan, records);
     // The order of the games plays no part in the rating and its error, and resamples are not needed.
     let options = RatingOptions { resamples: 0, ..RatingOptions::default() };
-    let scales = rate(&verified(counting(run, &done, records))?, &options);
+    let scales = rate(&verified(counted_records(run, &done, records))?, &options);
     let mut out = HashMap::new();
     for (at, part) in plan.parts.iter().enumerate() {
         let Some(scale) = scale_of(&scales, part) else { continue };

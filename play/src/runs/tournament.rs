@@ -12,29 +12,29 @@ use ludex_agents::{AgentClass, llm};
 use ludex_env::{GameRef, load};
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::Utility;
-use ludex_referee::Verified;
+use ludex_referee::VerifiedRecord;
 use ludex_referee::schedule::{Deals, MatchSeeds};
 use ludex_referee::suite::plan::{Block, seeds};
 use ludex_referee::suite::starts::Excerpts;
-use ludex_referee::suite::{Policy, Suite};
-use ludex_referee::tournament::{self, Format};
+use ludex_referee::suite::{MatchPolicy, Suite};
+use ludex_referee::tournament::{self, TournamentFormat};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::answer_cache::CachePolicy;
+use super::driver::{Budget, Driver, RunNews, StopReason, results};
 use super::executor::Executor;
-use super::folder::{Folder, Look, path_of, read_settings};
-use super::lines::RUN;
-use super::once::Once;
-use super::play::{Budget, Driver, RunEnd, RunNews, results};
-use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
+use super::folder::{Folder, RunStatus, path_of, read_settings};
+use super::plan_progress::PlanProgress;
+use super::run_files::RUN;
+use super::settings::{self, RunAgent, RunKind, RunSeeds, RunSettings, SuiteId};
 use super::summary::verified;
-use super::walk::Walk;
-use super::{Room, RunTable};
-use crate::local::{self, Seated, Unfit, check};
-use crate::named::{AgentSource, Agents, NamedAgent};
-use crate::words;
-use schedule::{NAME, PART, Terms, TournamentSchedule};
+use super::{GameRoster, RunPart};
+use crate::agents_file::{AgentSource, Agents, NamedAgent};
+use crate::display;
+use crate::local::{self, Participant, Unfit, check};
+use schedule::{NAME, PART, TournamentSchedule, TournamentTerms};
 
 /// Blocks for each thread in a wave. Between waves, the tournament looks which entrants are disqualified.
 const WAVE: usize = 16;
@@ -50,7 +50,7 @@ pub struct TournamentRequest {
     /// The entrants.
     pub agents: Agents,
     /// The format.
-    pub format: Format,
+    pub format: TournamentFormat,
     /// Seeds for each meeting.
     pub blocks: u64,
     /// Seed of the draws and of the games.
@@ -78,7 +78,7 @@ pub struct Contest {
     /// The run's folder.
     pub path: PathBuf,
     /// Its terms. Entrants that fail their trial are added to those left out.
-    pub terms: Terms,
+    pub terms: TournamentTerms,
     /// Specs of entrants that were left out when the run began.
     specs: BTreeMap<String, String>,
 }
@@ -87,13 +87,13 @@ pub struct Contest {
 struct Trial {
     name: String,
     /// The player, or why the entrant is left out.
-    player: Result<Seated, String>,
+    player: Result<Participant, String>,
     /// Seconds that each of its seats takes in a match; 0 if it was not tried.
     seconds: f64,
 }
 
 /// A tournament whose entrants are ready.
-pub struct Ready {
+pub struct ReadyTournament {
     /// The tournament, with the terms as they are kept.
     pub contest: Contest,
     /// Its schedule.
@@ -102,7 +102,7 @@ pub struct Ready {
     pub left_out: Vec<(String, String)>,
     /// How long the tournament will take; absent if the run has begun.
     pub estimate: Option<TournamentEstimate>,
-    players: BTreeMap<usize, Seated>,
+    players: BTreeMap<usize, Participant>,
 }
 
 /// A tournament that has ended or stopped.
@@ -112,7 +112,7 @@ pub struct PlayedTournament {
     /// How many of them were made now.
     pub played: usize,
     /// Why it ended.
-    pub end: RunEnd,
+    pub end: StopReason,
 }
 
 impl Contest {
@@ -128,13 +128,13 @@ impl Contest {
         }
         let agents = &request.agents.entries;
         let limit_s = request.move_seconds.unwrap_or(if agents.iter().any(is_model) { 300 } else { 30 });
-        let terms = Terms {
+        let terms = TournamentTerms {
             game: spec.string.clone(),
             blocks: request.blocks,
             seed: request.seed,
             strikes: request.strikes,
             format: request.format,
-            policy: Policy { skip_forced: false, limit_s, ..Policy::default() },
+            policy: MatchPolicy { skip_forced: false, limit_s, ..MatchPolicy::default() },
             left_out: request.left_out.clone(),
         };
         let names: Vec<String> = agents.iter().map(|entry| entry.name.clone()).collect();
@@ -158,7 +158,7 @@ impl Contest {
     ///
     /// # Errors
     /// An endpoint that fails, too few entrants that pass, or an entrant of a run that can no longer be made.
-    pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<Ready> {
+    pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<ReadyTournament> {
         let begun = bots.is_none() && self.path.join(RUN).exists();
         let beside = self.path.join("bots");
         let bots = bots.unwrap_or(&beside);
@@ -173,12 +173,12 @@ impl Contest {
             .into_iter()
             .filter_map(|trial| Some((self.names.iter().position(|name| *name == trial.name)?, trial.player.ok()?)));
         let players = players.collect();
-        Ok(Ready { contest: self, schedule, left_out, estimate, players })
+        Ok(ReadyTournament { contest: self, schedule, left_out, estimate, players })
     }
 
     /// The entrants of a run that has begun.
     fn known(&mut self, bots: &Path) -> anyhow::Result<Vec<Trial>> {
-        self.terms.left_out = Terms::parse(&fs::read_to_string(self.path.join("suite.toml"))?)?.left_out;
+        self.terms.left_out = TournamentTerms::parse(&fs::read_to_string(self.path.join("suite.toml"))?)?.left_out;
         let was = read_settings(&self.path)?.agents.into_iter();
         self.specs = was.filter(|a| self.terms.left_out.contains_key(&a.name)).map(|a| (a.name, a.spec)).collect();
         let entries = self.request.agents.entries.iter().filter(|entry| !self.terms.left_out.contains_key(&entry.name));
@@ -202,11 +202,11 @@ impl Contest {
                 tried();
                 return Ok(Trial { name: entry.name.clone(), player: Ok(player), seconds: 0.0 });
             }
-            let tried_as = |player: &Seated| -> Seated {
+            let tried_as = |player: &Participant| -> Participant {
                 // Trials do not wait for batches.
                 let plain =
-                    player.agent.gathers().then(|| llm::unbatched(&player.spec).build(&self.game).ok()).flatten();
-                Seated { agent: plain.unwrap_or_else(|| player.agent.clone()), ..player.clone() }
+                    player.agent.is_batched().then(|| llm::unbatched(&player.spec).build(&self.game).ok()).flatten();
+                Participant { agent: plain.unwrap_or_else(|| player.agent.clone()), ..player.clone() }
             };
             let player = match player.map(|player| (check(tried_as(&player), &self.game, Some(limit)), player)) {
                 Ok((Ok(()), player)) => Ok(player),
@@ -257,7 +257,7 @@ impl Contest {
         self.request.secret.clone().map_or(RunSeeds::Open(self.request.seed), RunSeeds::Secret)
     }
 
-    fn settings(&self, text: &str, agents: Vec<AgentId>) -> RunSettings {
+    fn settings(&self, text: &str, agents: Vec<RunAgent>) -> RunSettings {
         let spec = self.game.spec();
         RunSettings {
             ludex: crate::PROGRAM.into(),
@@ -278,7 +278,7 @@ impl Contest {
     }
 }
 
-impl Ready {
+impl ReadyTournament {
     /// How many matches are due, as far as is known now, and how many are done.
     ///
     /// # Errors
@@ -286,9 +286,9 @@ impl Ready {
     pub fn standing(&self) -> anyhow::Result<(usize, usize)> {
         let TournamentRequest { run, .. } = &self.contest.request;
         let path = &self.contest.path;
-        let records = if path.join(RUN).exists() { Look::at(path)?.past.records } else { Vec::new() };
+        let records = if path.join(RUN).exists() { RunStatus::at(path)?.past.records } else { Vec::new() };
         let (done, _) = results(run, &self.schedule, &records);
-        let due = crate::runs::Schedule::next(&self.schedule, &done, &records);
+        let due = crate::runs::RunSchedule::next(&self.schedule, &done, &records);
         Ok((due.iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 
@@ -317,11 +317,11 @@ impl Ready {
     ///
     /// # Errors
     /// A record that does not verify.
-    pub fn games(&self, records: &[Record]) -> anyhow::Result<Vec<Verified>> {
+    pub fn games(&self, records: &[Record]) -> anyhow::Result<Vec<VerifiedRecord>> {
         let run = &self.contest.request.run;
         let mut games = verified(records)?;
         let (done, _) = results(run, &self.schedule, records);
-        Walk::new(&self.schedule, &[PART], &done, records).put_in_order(run, &mut games);
+        PlanProgress::new(&self.schedule, &[PART], &done, records).put_in_order(run, &mut games);
         Ok(games)
     }
 
@@ -335,28 +335,28 @@ impl Ready {
         executor: &dyn Executor,
         mut progress: impl FnMut(usize, Option<&Record>),
     ) -> anyhow::Result<PlayedTournament> {
-        let Ready { contest, players, .. } = self;
+        let ReadyTournament { contest, players, .. } = self;
         let id = |(who, name): (usize, &String)| {
             let (spec, program) = match players.get(&who) {
                 Some(player) => (player.spec.to_string(), settings::program(&player.spec)?),
                 // An entrant that was left out keeps the spec of the beginning, which is empty if it could not be made ready.
                 None => (contest.specs.get(name).cloned().unwrap_or_else(String::new), String::new()),
             };
-            Ok(AgentId { name: name.clone(), spec, program, candidate: true, variant: false })
+            Ok(RunAgent { name: name.clone(), spec, program, candidate: true, variant: false })
         };
         let ids = contest.names.iter().enumerate().map(id).collect::<anyhow::Result<_>>()?;
         let text = contest.terms.text()?;
         let (folder, past) = Folder::open(&contest.request.data, &contest.settings(&text, ids), &text)?;
         let seeds = seeds(NAME, contest.request.seed, PART, contest.seeds().secret().as_deref());
-        let tables = [RunTable {
+        let tables = [RunPart {
             id: PART.into(),
-            rooms: vec![Room { game: contest.game.clone(), players: players.clone() }],
+            rooms: vec![GameRoster { game: contest.game.clone(), players: players.clone() }],
             seatings: 1,
             policy: contest.terms.policy.clone(),
             seeds: MatchSeeds::new(seeds, contest.request.deals, &contest.game, BTreeMap::new()),
             own_opponents: BTreeSet::new(),
             excerpts: Excerpts::default(),
-            once: Once::default(),
+            once: CachePolicy::default(),
         }];
         let jobs = contest.jobs;
         let wave = |_: &[Record], mut due: Vec<Block>| {
@@ -382,13 +382,13 @@ impl Ready {
 }
 
 /// An entrant made ready to play.
-fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Seated, String> {
+fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Participant, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
     if spec.class() == AgentClass::Person {
         return Err("a person cannot play in tournaments".into());
     }
     let agent = spec.build(game).map_err(|e| e.to_string())?;
-    Ok(Seated { name: entry.name.clone(), spec, agent })
+    Ok(Participant { name: entry.name.clone(), spec, agent })
 }
 
 fn is_model(entry: &NamedAgent) -> bool {
@@ -419,7 +419,7 @@ pub struct TournamentEstimate {
 impl fmt::Display for TournamentEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TournamentEstimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds, batches } = self;
-        let each = words::number(*seconds_per_match, 3);
+        let each = display::number(*seconds_per_match, 3);
         write!(f, "{entrants} entrants, at most {matches} matches of about {each} s, {jobs} at a time: about ")?;
         let seconds = seconds.round() as u64;
         match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

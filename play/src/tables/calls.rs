@@ -1,12 +1,12 @@
 //! The table of the calls that a run's language models made.
 
-use ludex_referee::read::{Found, Refused};
+use ludex_referee::read::{RejectedRecord, SourcedRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{TableRow, document, gather};
 use crate::runs::archive::Archive;
-use crate::runs::lines::CallLine;
+use crate::runs::run_files::CallLine;
 
 /// A call.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -63,7 +63,7 @@ impl TableRow for CallRow {
 }
 
 /// One row for each call of a match that is over; and the records that cannot be read.
-pub fn calls(run: &Archive, records: &[&Found]) -> (Vec<CallRow>, Vec<Refused>) {
+pub fn calls(run: &Archive, records: &[&SourcedRecord]) -> (Vec<CallRow>, Vec<RejectedRecord>) {
     gather(records, |record, _| run.calls_of(&record.header.episode).iter().map(|line| row(run, line)).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Column;
+use super::ColumnDoc;
 use crate::runs::archive::Archive;
 use crate::runs::describe::{LICENCE, about_run, facts, program, sha256};
 
@@ -19,7 +19,7 @@ pub struct Described<'a> {
     /// The number of rows, and what they are.
     pub count: String,
     /// Its columns; empty for formats without columns.
-    pub columns: &'a [Column],
+    pub columns: &'a [ColumnDoc],
 }
 
 /// The card of one file of a run, as Markdown. Its last line is for the licence, which the owner of the run fills in.

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use ludex_agents::llm::{Call, Role};
-use ludex_env::history::{Steps, given};
+use ludex_agents::llm::{Call, ChatRole};
+use ludex_env::recording::{Replay, submitted_move};
 use ludex_env::{DynState, Move, Seat};
-use ludex_protocol::record::{AgentKind, MoveRecord, Outcome, Reason, Record};
-use ludex_referee::read::{Found, Refused};
+use ludex_protocol::record::{AgentKind, EndReason, MoveRecord, Outcome, Record};
+use ludex_referee::read::{RejectedRecord, SourcedRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{TableRow, document, gather};
+use crate::display::move_text;
 use crate::runs::archive::Archive;
-use crate::runs::lines::CallLine;
-use crate::words::move_text;
+use crate::runs::run_files::CallLine;
 
 /// A decision: a turn of a seat, with its refused attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -96,7 +96,7 @@ impl TableRow for DecisionRow {
 
 /// One row for each decision of a seat that a language model played (in a run without language models, of every seat); and
 /// the records that cannot be played.
-pub fn decisions(run: &Archive, records: &[&Found]) -> (Vec<DecisionRow>, Vec<Refused>) {
+pub fn decisions(run: &Archive, records: &[&SourcedRecord]) -> (Vec<DecisionRow>, Vec<RejectedRecord>) {
     let thinks = |record: &Record| !thinking(run, record).is_empty();
     let any = records.iter().any(|found| found.parts.clone().record().is_ok_and(|record| thinks(&record)));
     gather(records, |record, _| {
@@ -136,7 +136,7 @@ fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
     }
     let mut of = Decided { run, record, game: game.spec().string.clone(), calls };
     let (mut rows, mut ply) = (Vec::new(), 0);
-    let mut steps = Steps::new(&*game, &record.events);
+    let mut steps = Replay::new(&*game, &record.events);
     while let Some(step) = steps.next() {
         let step = step.map_err(|stop| stop.to_string())?;
         // Nobody decided about the moves of the start.
@@ -168,7 +168,7 @@ impl Decided<'_> {
         let calls = self.calls.remove(&(seat, m.turn)).unwrap_or_default();
         // The attempt that was played is the last one. Its other calls (votes, critiques) are in the table of calls.
         let last = calls.iter().rev().find(|line| line.call.purpose == "move").or(calls.last()).map(|line| &line.call);
-        let said = |role| last.map(|call| call.said(role)).filter(|text| !text.is_empty());
+        let said = |role| last.map(|call| call.messages_of(role)).filter(|text| !text.is_empty());
         let played = move_text(state, m);
         let verdict = match (&played, m.forced) {
             (None, _) => "none",
@@ -195,8 +195,8 @@ impl Decided<'_> {
             started: header.started.clone(),
             ms: m.ms,
             legal: state.legal_list(seat).len(),
-            system_prompt: said(Role::System),
-            user_prompt: said(Role::User),
+            system_prompt: said(ChatRole::System),
+            user_prompt: said(ChatRole::User),
             reasoning: last.and_then(|call| call.reasoning.clone()),
             output: last.map(|call| call.answer.clone()),
             response: last.and_then(|call| call.read.clone()),
@@ -211,7 +211,7 @@ impl Decided<'_> {
             usd: usd.filter(|_| !calls.is_empty()),
             outcome: footer.outcome.get(seat).copied().unwrap_or(Outcome::None),
             r#return: footer.returns.get(seat).copied(),
-            counts: footer.reason.is_some_and(Reason::counts),
+            counts: footer.reason.is_some_and(EndReason::counts),
             rematch: found.as_ref().is_some_and(|found| found.rematch),
         })
     }
@@ -220,8 +220,8 @@ impl Decided<'_> {
 /// What was answered before a move, and why it was refused in the game's words.
 fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
     let refused = m.tries.iter().map(|attempt| {
-        let given = given(attempt);
-        let why = given.as_ref().and_then(|given| state.read(m.seat as usize, given).err()).map(|r| r.message);
+        let given = submitted_move(attempt);
+        let why = given.as_ref().and_then(|given| state.parse_move(m.seat as usize, given).err()).map(|r| r.message);
         let said = match given {
             Some(Move::Id(id)) => json!(id),
             Some(Move::Text(text)) => json!(text),

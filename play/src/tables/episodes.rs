@@ -1,7 +1,7 @@
 //! The table of a run's matches.
 
-use ludex_protocol::record::{Parts, Reason, Record, RecordEvent};
-use ludex_referee::read::{Found, Refused};
+use ludex_protocol::record::{EndReason, Record, RecordEvent, RecordParts};
+use ludex_referee::read::{RejectedRecord, SourcedRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ pub struct EpisodeRow {
     pub ended: Option<String>,
     /// why it ended
     #[schemars(with = "Option<String>")]
-    pub reason: Option<Reason>,
+    pub reason: Option<EndReason>,
     /// whether it counts: no failure of the infrastructure
     pub counts: bool,
     /// JSON: win, loss, draw or none, by seat
@@ -66,11 +66,11 @@ impl TableRow for EpisodeRow {
 }
 
 /// One row for each match, those that do not count among them; and the records that cannot be read.
-pub fn episodes(run: &Archive, records: &[&Found]) -> (Vec<EpisodeRow>, Vec<Refused>) {
+pub fn episodes(run: &Archive, records: &[&SourcedRecord]) -> (Vec<EpisodeRow>, Vec<RejectedRecord>) {
     gather(records, |record, parts| Ok(vec![row(run, record, parts)?]))
 }
 
-fn row(run: &Archive, record: &Record, parts: &Parts) -> Result<EpisodeRow, String> {
+fn row(run: &Archive, record: &Record, parts: &RecordParts) -> Result<EpisodeRow, String> {
     let (header, footer) = (&record.header, &record.footer);
     let game = ludex_env::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
     let found = run.place_of(&header.episode);
@@ -92,7 +92,7 @@ fn row(run: &Archive, record: &Record, parts: &Parts) -> Result<EpisodeRow, Stri
         started: header.started.clone(),
         ended: footer.ended.clone(),
         reason: footer.reason,
-        counts: footer.reason.is_some_and(Reason::counts),
+        counts: footer.reason.is_some_and(EndReason::counts),
         outcome: document(&footer.outcome)?,
         returns: document(&footer.returns)?,
         at_fault: footer.at_fault,

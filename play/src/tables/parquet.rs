@@ -12,7 +12,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::Value;
 
-use super::{Column, ColumnKind, TableRow, columns};
+use super::{ColumnDoc, ColumnKind, TableRow, columns};
 
 /// The number of rows that are written together. Readers hold this many at a time.
 const GROUP: usize = 10_000;
@@ -46,7 +46,7 @@ pub fn write<R: TableRow>(rows: &[R], about: &[(&str, &str)], out: impl Write + 
     Ok(())
 }
 
-fn field(column: &Column) -> Result<Type, parquet::errors::ParquetError> {
+fn field(column: &ColumnDoc) -> Result<Type, parquet::errors::ParquetError> {
     let (physical, logical) = match column.kind {
         ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         ColumnKind::Integer => (Physical::INT64, None),
@@ -58,7 +58,7 @@ fn field(column: &Column) -> Result<Type, parquet::errors::ParquetError> {
 }
 
 /// Writes a column of some rows.
-fn put(writer: &mut SerializedColumnWriter, column: &Column, rows: &[Value]) -> anyhow::Result<()> {
+fn put(writer: &mut SerializedColumnWriter, column: &ColumnDoc, rows: &[Value]) -> anyhow::Result<()> {
     let cells = || rows.iter().map(|row| &row[&column.name]);
     let levels: Vec<i16> = cells().map(|value| i16::from(!value.is_null())).collect();
     let wrong = |value: &Value| format!("{value} is not a value of the kind {}", column.kind.name());

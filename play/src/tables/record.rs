@@ -1,6 +1,6 @@
 //! Records as they are: one JSON object a line.
 
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::RecordParts;
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ pub struct RecordLine {
 }
 
 /// A record as one line, nothing of it lost.
-pub fn parts_line(parts: &Parts) -> String {
+pub fn parts_line(parts: &RecordParts) -> String {
     let mut all = parts.header.clone();
     all.insert("events".to_owned(), parts.events.clone().into());
     all.extend(parts.footer.clone());

@@ -7,10 +7,10 @@ use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::error::{ErrorCode, Refusal};
-use crate::fields::{is_default, or_default};
 use crate::limits::Limits;
 use crate::moves::Move;
 use crate::record::Notes;
+use crate::serde_helpers::{is_default, or_default};
 
 /// `act`: moves in a match. Exactly one of `action`, `text`, `proposal`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ impl Act {
     }
 
     /// The move, if there is exactly one.
-    pub fn chosen(&self) -> Option<Move> {
+    pub fn as_move(&self) -> Option<Move> {
         match (self.action, &self.text, &self.proposal) {
             (Some(id), None, None) => Some(Move::Id(id)),
             (None, Some(text), None) => Some(Move::Text(text.clone())),

@@ -71,7 +71,7 @@ pub struct Batch {
     pub episode: Column<u32>,
     /// The last view of the rows that were reset in this call (`same_step` only).
     #[serde(rename = "final", default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Ended>,
+    pub ended: Option<FinalRows>,
     /// Positions of rows that ended by `on_illegal = "lose"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub illegal: Option<Column<u32>>,
@@ -234,7 +234,7 @@ pub struct ChanceRows {
 /// The ended episodes of the rows that were reset in the same call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ended {
+pub struct FinalRows {
     /// Positions in this reply.
     pub at: Column<u32>,
     /// The client's seat in the ended episode, when it had exactly one.

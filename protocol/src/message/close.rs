@@ -9,16 +9,16 @@ use crate::envelope::Message;
 /// `close`: closes a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Close {
+pub struct CloseHandle {
     /// The handle.
     pub env: u32,
 }
 
-impl Message for Close {
+impl Message for CloseHandle {
     const TYPE: &'static str = "close";
 }
 
-impl FromClient for Close {
+impl FromClient for CloseHandle {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::FromClient;
 use crate::envelope::Message;
 use crate::error::Refusal;
-use crate::fields::{is_default, or_default};
 use crate::limits::Limits;
+use crate::serde_helpers::{is_default, or_default};
 use crate::spec::Params;
 
 /// `describe`.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
-use crate::fields::or_default;
+use crate::serde_helpers::or_default;
 
 /// `draining`: no new `open` or `join`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::FromClient;
 use super::join::{MatchView, are_match_views, match_views, or_match_views};
 use super::welcome::Scope;
 use crate::envelope::Message;
-use crate::fields::{is_default, is_one, one, or_default, or_else, or_one};
+use crate::serde_helpers::{is_default, is_one, one, or_default, or_else, or_one};
 
 fn whole() -> f64 {
     1.0

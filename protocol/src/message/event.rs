@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::FromServer;
 use super::turn::SeatView;
 use crate::envelope::Message;
-use crate::fields::{is_default, numbers, or_default};
+use crate::serde_helpers::{is_default, numbers, or_default};
 
 /// `event`: something happened in a match, as this viewer sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Event {
+pub struct MatchEvent {
     /// Number within the match for this viewer.
     pub seq: u64,
     /// The match.
@@ -92,8 +92,8 @@ pub enum EventKind {
     },
 }
 
-impl Message for Event {
+impl Message for MatchEvent {
     const TYPE: &'static str = "event";
 }
 
-impl FromServer for Event {}
+impl FromServer for MatchEvent {}

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
-use crate::fields::or_default;
+use crate::serde_helpers::or_default;
 use crate::spec::{ChanceMode, Dynamics, Information};
 
 /// `games`: answers `list_games`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Games {
+pub struct GameList {
     /// The games.
     pub games: Vec<GameEntry>,
 }
@@ -38,8 +38,8 @@ pub struct GameEntry {
     pub rules: u32,
 }
 
-impl Message for Games {
+impl Message for GameList {
     const TYPE: &'static str = "games";
 }
 
-impl FromServer for Games {}
+impl FromServer for GameList {}

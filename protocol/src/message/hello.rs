@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FromClient;
 use crate::envelope::Message;
-use crate::fields::{is_default, or_default};
 use crate::record::AgentKind;
+use crate::serde_helpers::{is_default, or_default};
 
 /// `hello`: must be the first message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Hello {
     pub agent: Option<AgentId>,
     /// The session to resume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume: Option<Resume>,
+    pub resume: Option<ResumeSession>,
     /// Take over the seats that the agent's name still holds.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub reclaim: bool,
@@ -48,7 +48,7 @@ pub struct AgentId {
 /// The session to resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Resume {
+pub struct ResumeSession {
     /// `welcome.session`.
     pub session: String,
     /// `welcome.key`.

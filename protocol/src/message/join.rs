@@ -8,9 +8,9 @@ use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::error::Refusal;
-use crate::fields::{is_default, is_one, one, or_default, or_else, or_one};
 use crate::limits::Limits;
 use crate::record::Clock;
+use crate::serde_helpers::{is_default, is_one, one, or_default, or_else, or_one};
 use crate::spec::Params;
 
 /// A form in which the match plane shows a state.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::FromClient;
 use crate::envelope::Message;
-use crate::fields::or_else;
+use crate::serde_helpers::or_else;
 
 fn yes() -> bool {
     true

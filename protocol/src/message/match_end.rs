@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
-use crate::fields::{numbers, or_default};
-use crate::record::{Outcome, Reason};
+use crate::record::{EndReason, Outcome};
+use crate::serde_helpers::{numbers, or_default};
 
 /// `match_end`: a match is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct MatchEnd {
     /// How each seat came out.
     pub outcome: Vec<Outcome>,
     /// Why it ended.
-    pub reason: Reason,
+    pub reason: EndReason,
     /// Which seat is to blame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<u32>,

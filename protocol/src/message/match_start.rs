@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
-use crate::fields::or_default;
-use crate::record::{AgentKind, Clock, Illegal};
+use crate::record::{AgentKind, Clock, IllegalMoveRules};
+use crate::serde_helpers::or_default;
 use crate::spec::Params;
 
 /// Who sits on a seat of a match.
@@ -55,7 +55,7 @@ pub struct MatchStart {
     pub clock: Clock,
     /// How illegal moves are treated.
     #[serde(default, deserialize_with = "or_default")]
-    pub illegal: Illegal,
+    pub illegal: IllegalMoveRules,
     /// Whether forced moves are played without asking.
     #[serde(default, deserialize_with = "or_default")]
     pub skip_forced: bool,

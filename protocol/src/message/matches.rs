@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::FromServer;
 use super::match_start::SeatInfo;
 use crate::envelope::Message;
-use crate::fields::or_default;
+use crate::serde_helpers::or_default;
 
 /// `matches`: answers `list_matches`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use crate::envelope::Message;
 /// `ok`: done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Done {}
+pub struct OkReply {}
 
-impl Message for Done {
+impl Message for OkReply {
     const TYPE: &'static str = "ok";
 }
 
-impl FromServer for Done {}
+impl FromServer for OkReply {}

@@ -7,8 +7,8 @@ use super::view::GymView;
 use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::error::Refusal;
-use crate::fields::{is_default, is_one, one, or_default, or_one};
 use crate::limits::Limits;
+use crate::serde_helpers::{is_default, is_one, one, or_default, or_one};
 use crate::spec::Params;
 
 /// How seats change from episode to episode.

@@ -9,7 +9,7 @@ use crate::spec::Spec;
 /// `opened`: answers `open` and `clone`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Opened {
+pub struct HandleOpened {
     /// The handle.
     pub env: u32,
     /// How many environments it holds.
@@ -18,8 +18,8 @@ pub struct Opened {
     pub spec: Spec,
 }
 
-impl Message for Opened {
+impl Message for HandleOpened {
     const TYPE: &'static str = "opened";
 }
 
-impl FromServer for Opened {}
+impl FromServer for HandleOpened {}

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
-use crate::fields::{is_default, is_one, one, or_default, or_one};
+use crate::serde_helpers::{is_default, is_one, one, or_default, or_one};
 
 /// An entrant of a tournament.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CupEntrant {
+pub struct TournamentEntrant {
     /// Its name in the tournament. A client plays under this name.
     pub name: String,
     /// The spec of an agent that the server plays. Absent: a client that connects.
@@ -47,7 +47,7 @@ pub struct Organise {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_ms: Option<u64>,
     /// Who takes part.
-    pub entrants: Vec<CupEntrant>,
+    pub entrants: Vec<TournamentEntrant>,
 }
 
 impl Message for Organise {

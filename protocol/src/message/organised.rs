@@ -8,7 +8,7 @@ use crate::envelope::Message;
 /// The ticket of a client that takes part in a tournament.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CupTicket {
+pub struct TournamentTicket {
     /// The entrant.
     pub name: String,
     /// What `join` shows, from a client that does not enrol.
@@ -22,7 +22,7 @@ pub struct Organised {
     /// The run.
     pub run: String,
     /// A ticket for each client that takes part.
-    pub tickets: Vec<CupTicket>,
+    pub tickets: Vec<TournamentTicket>,
 }
 
 impl Message for Organised {

@@ -11,7 +11,7 @@ use crate::record::IllegalPolicy;
 /// `refused`: the act was not legal; the state is as it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Refused {
+pub struct ActRefused {
     /// The match.
     #[serde(rename = "match")]
     pub match_id: String,
@@ -37,8 +37,8 @@ pub struct Refused {
     pub then: Option<IllegalPolicy>,
 }
 
-impl Message for Refused {
+impl Message for ActRefused {
     const TYPE: &'static str = "refused";
 }
 
-impl FromServer for Refused {}
+impl FromServer for ActRefused {}

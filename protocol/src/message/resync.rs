@@ -3,13 +3,13 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::event::Event;
+use super::event::MatchEvent;
 use super::match_end::MatchEnd;
 use super::match_start::MatchStart;
-use super::turn::Turn;
+use super::turn::TurnFrame;
 use super::{FromServer, ServerMessage};
 use crate::envelope::{Envelope, Message};
-use crate::fields::or_default;
+use crate::serde_helpers::or_default;
 use crate::tree::Node;
 
 /// A numbered message of a match, as it is kept to be sent again.
@@ -19,9 +19,9 @@ pub enum MatchFrame {
     /// A match begins.
     MatchStart(Box<MatchStart>),
     /// This seat is to move.
-    Turn(Box<Turn>),
+    Turn(Box<TurnFrame>),
     /// Something happened.
-    Event(Box<Event>),
+    Event(Box<MatchEvent>),
     /// A match is over.
     MatchEnd(Box<MatchEnd>),
 }
@@ -64,8 +64,8 @@ impl<'de> Deserialize<'de> for MatchFrame {
         let frame = Node::deserialize(deserializer)?;
         let read = match frame.field("type").and_then(Node::as_str) {
             Some(MatchStart::TYPE) => frame.read().map(MatchFrame::MatchStart),
-            Some(Turn::TYPE) => frame.read().map(MatchFrame::Turn),
-            Some(Event::TYPE) => frame.read().map(MatchFrame::Event),
+            Some(TurnFrame::TYPE) => frame.read().map(MatchFrame::Turn),
+            Some(MatchEvent::TYPE) => frame.read().map(MatchFrame::Event),
             Some(MatchEnd::TYPE) => frame.read().map(MatchFrame::MatchEnd),
             _ => return Err(D::Error::custom("a frame of a match is a match_start, turn, event or match_end")),
         };
@@ -101,7 +101,7 @@ pub struct Resync {
     pub events: Vec<MatchFrame>,
     /// The turn that waits for this seat, with its own `seq`.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
-    pub turn: Option<Box<Turn>>,
+    pub turn: Option<Box<TurnFrame>>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
     pub end: Option<Box<MatchEnd>>,

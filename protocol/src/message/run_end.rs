@@ -26,7 +26,7 @@ pub enum RunReason {
 /// `run_end`: a run is over, and its seeds are released.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RunOver {
+pub struct RunEnd {
     /// The run.
     pub run: String,
     /// How it ended.
@@ -39,8 +39,8 @@ pub struct RunOver {
     pub report: String,
 }
 
-impl Message for RunOver {
+impl Message for RunEnd {
     const TYPE: &'static str = "run_end";
 }
 
-impl FromServer for RunOver {}
+impl FromServer for RunEnd {}

@@ -10,7 +10,7 @@ use crate::envelope::Message;
 /// `snapshot`: asks for states as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Snapshot {
+pub struct SnapshotEnvs {
     /// The handle.
     pub env: u32,
     /// Which environments; absent: all.
@@ -18,11 +18,11 @@ pub struct Snapshot {
     pub envs: Option<Column<u32>>,
 }
 
-impl Message for Snapshot {
+impl Message for SnapshotEnvs {
     const TYPE: &'static str = "snapshot";
 }
 
-impl FromClient for Snapshot {
+impl FromClient for SnapshotEnvs {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -6,7 +6,7 @@ use super::FromClient;
 use super::join::MatchView;
 use super::welcome::Scope;
 use crate::envelope::Message;
-use crate::fields::{is_default, or_default};
+use crate::serde_helpers::{is_default, or_default};
 
 /// How much a spectator sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

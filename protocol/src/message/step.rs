@@ -13,7 +13,7 @@ use crate::moves::Move;
 /// `step`: one action for each environment named. Either `actions` or `moves`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Step {
+pub struct StepEnvs {
     /// The handle.
     pub env: u32,
     /// Which environments; absent: all.
@@ -27,19 +27,19 @@ pub struct Step {
     pub moves: Option<Vec<Option<Move>>>,
 }
 
-impl Step {
+impl StepEnvs {
     /// Whether there are either `actions` or `moves`. What was decoded has one of them.
     pub fn is_whole(&self) -> bool {
         self.actions.is_some() != self.moves.is_some()
     }
 }
 
-impl Message for Step {
+impl Message for StepEnvs {
     const TYPE: &'static str = "step";
     const READ_OFTEN: bool = true;
 }
 
-impl FromClient for Step {
+impl FromClient for StepEnvs {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -13,7 +13,7 @@ pub struct ListSuites {}
 /// `suites` of a server: answers that request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Suites {
+pub struct SuiteList {
     /// The suites, by name.
     pub suites: Vec<SuiteEntry>,
 }
@@ -61,8 +61,8 @@ impl Message for ListSuites {
 
 impl FromClient for ListSuites {}
 
-impl Message for Suites {
+impl Message for SuiteList {
     const TYPE: &'static str = "suites";
 }
 
-impl FromServer for Suites {}
+impl FromServer for SuiteList {}

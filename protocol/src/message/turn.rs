@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::FromServer;
 use crate::envelope::Message;
-use crate::fields::or_default;
 use crate::legal::Legal;
+use crate::serde_helpers::or_default;
 use crate::tensor::Tensors;
 
 /// What a viewer sees of a state, in the forms that it asked for.
@@ -47,7 +47,7 @@ pub struct PictureView {
 /// `turn`: this seat is to move.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Turn {
+pub struct TurnFrame {
     /// Number within the match for this viewer.
     pub seq: u64,
     /// The match.
@@ -81,9 +81,9 @@ pub struct Turn {
     pub schema: Option<String>,
 }
 
-impl Message for Turn {
+impl Message for TurnFrame {
     const TYPE: &'static str = "turn";
     const WRITTEN_OFTEN: bool = true;
 }
 
-impl FromServer for Turn {}
+impl FromServer for TurnFrame {}

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
-use crate::fields::{is_default, or_default};
+use crate::serde_helpers::{is_default, or_default};
 
 /// A form in which the gym plane shows a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub enum GymView {
 /// `view`: looks at one environment as any seat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct View {
+pub struct ViewEnv {
     /// The handle.
     pub env: u32,
     /// The environment's index.
@@ -49,11 +49,11 @@ pub struct View {
     pub parse: Option<Vec<String>>,
 }
 
-impl Message for View {
+impl Message for ViewEnv {
     const TYPE: &'static str = "view";
 }
 
-impl FromClient for View {
+impl FromClient for ViewEnv {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
     }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
-use crate::fields::or_default;
 use crate::limits::Limits;
+use crate::serde_helpers::or_default;
 
 /// What a token grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,16 +51,16 @@ pub struct Welcome {
     pub envs: Vec<u32>,
     /// The session's running matches.
     #[serde(default, deserialize_with = "or_default")]
-    pub matches: Vec<HeldMatch>,
+    pub matches: Vec<ResumedMatch>,
     /// The session's joins.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
-    pub joins: Vec<HeldJoin>,
+    pub joins: Vec<ResumedJoin>,
 }
 
 /// A running match of a resumed session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldMatch {
+pub struct ResumedMatch {
     /// The match.
     #[serde(rename = "match")]
     pub match_id: String,
@@ -74,7 +74,7 @@ pub struct HeldMatch {
 /// A join of a resumed session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HeldJoin {
+pub struct ResumedJoin {
     /// The join.
     pub join: String,
     /// The canonical game string.

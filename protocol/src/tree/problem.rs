@@ -6,31 +6,31 @@ use serde::de::{Error, Expected, Unexpected};
 use serde_json::Value;
 
 use super::Node;
-use crate::error::{ErrorCode, Refusal, nearest, shortened};
+use crate::error::{ErrorCode, Refusal, nearest, truncate_text};
 
 /// One step of the way to a field.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum PathSegment {
     Field(String),
     At(usize),
 }
 
 /// What is wrong, and where. It is an error type of serde that collects the way to the field from the inside out.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<Found>);
+pub(crate) struct FieldError(Box<Found>);
 
 #[derive(Debug, Default)]
 struct Found {
     message: String,
-    way: Vec<Step>,
+    way: Vec<PathSegment>,
     got: Option<Value>,
     word: Option<String>,
     allowed: Option<&'static [&'static str]>,
 }
 
-impl Problem {
+impl FieldError {
     /// Adds one step of the way, from the inside out.
-    pub fn inside(mut self, step: Step, node: &Node) -> Self {
+    pub fn inside(mut self, step: PathSegment, node: &Node) -> Self {
         if self.0.way.is_empty() {
             self.0.got = node.shown();
         }
@@ -39,14 +39,14 @@ impl Problem {
     }
 
     fn at_field(message: &str, field: &str) -> Self {
-        let way = vec![Step::Field(field.to_owned())];
-        Problem(Box::new(Found { message: message.to_owned(), way, ..Found::default() }))
+        let way = vec![PathSegment::Field(field.to_owned())];
+        FieldError(Box::new(Found { message: message.to_owned(), way, ..Found::default() }))
     }
 
     /// For a value that is not even a word, where one of `words` is expected.
     pub fn no_word(words: &'static [&'static str]) -> Self {
         let message = format!("expected one of {}", words.join(", "));
-        Problem(Box::new(Found { message, allowed: Some(words), ..Found::default() }))
+        FieldError(Box::new(Found { message, allowed: Some(words), ..Found::default() }))
     }
 
     /// The answer: `bad_field` (`bad_seed` for a seed) with the path. If the way ends in a list, `at` has the position.
@@ -55,29 +55,29 @@ impl Problem {
         let mut way = found.way;
         way.reverse();
         let at = match way.last() {
-            Some(&Step::At(at)) if way.len() > 1 => Some(at),
+            Some(&PathSegment::At(at)) if way.len() > 1 => Some(at),
             _ => None,
         };
         let mut path = String::new();
         for step in &way[..way.len() - usize::from(at.is_some())] {
             match step {
-                Step::Field(name) if path.is_empty() => path.push_str(name),
-                Step::Field(name) => path.extend([".", name.as_str()]),
-                Step::At(at) => path.push_str(&format!("[{at}]")),
+                PathSegment::Field(name) if path.is_empty() => path.push_str(name),
+                PathSegment::Field(name) => path.extend([".", name.as_str()]),
+                PathSegment::At(at) => path.push_str(&format!("[{at}]")),
             }
         }
-        let is_seed = matches!(way.first(), Some(Step::Field(name)) if name == "seed" || name == "seeds");
+        let is_seed = matches!(way.first(), Some(PathSegment::Field(name)) if name == "seed" || name == "seeds");
         let code = if is_seed { ErrorCode::BadSeed } else { ErrorCode::BadField };
         let place = at.map(|at| format!("[{at}]")).unwrap_or_default();
         let near = found.word.zip(found.allowed).and_then(|(word, allowed)| nearest(&word, allowed.iter().copied()));
         let hint = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
         let text = match path.is_empty() {
-            true => shortened(&found.message),
-            false => format!("`{}{place}`: {}{hint}", shortened(&path), shortened(&found.message)),
+            true => truncate_text(&found.message),
+            false => format!("`{}{place}`: {}{hint}", truncate_text(&path), truncate_text(&found.message)),
         };
         let mut error = Refusal::new(code, text);
         if !path.is_empty() {
-            error = error.path(shortened(&path));
+            error = error.path(truncate_text(&path));
         }
         if let Some(at) = at {
             error = error.at(at);
@@ -95,13 +95,13 @@ impl Problem {
     }
 }
 
-impl Display for Problem {
+impl Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.0.message)
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for FieldError {}
 
 /// The value that was found, in words of the protocol and not of Rust or serde.
 fn described(unexpected: Unexpected) -> String {
@@ -111,7 +111,7 @@ fn described(unexpected: Unexpected) -> String {
         Unexpected::Signed(value) => value.to_string(),
         // `4` would read as if it were right.
         Unexpected::Float(value) => format!("the float {value:?}"),
-        Unexpected::Str(text) => format!("{:?}", shortened(text)),
+        Unexpected::Str(text) => format!("{:?}", truncate_text(text)),
         Unexpected::Bytes(_) => "bytes".to_owned(),
         Unexpected::Unit => "null".to_owned(),
         Unexpected::Seq => "a list".to_owned(),
@@ -134,22 +134,22 @@ fn wanted(expected: &dyn Expected) -> String {
     }
 }
 
-impl Error for Problem {
+impl Error for FieldError {
     fn custom<T: Display>(message: T) -> Self {
-        Problem(Box::new(Found { message: message.to_string(), ..Found::default() }))
+        FieldError(Box::new(Found { message: message.to_string(), ..Found::default() }))
     }
 
     fn invalid_type(unexpected: Unexpected, expected: &dyn Expected) -> Self {
-        Problem::custom(format_args!("expected {}, got {}", wanted(expected), described(unexpected)))
+        FieldError::custom(format_args!("expected {}, got {}", wanted(expected), described(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected, expected: &dyn Expected) -> Self {
-        Problem::invalid_type(unexpected, expected)
+        FieldError::invalid_type(unexpected, expected)
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Problem(Box::new(Found {
-            message: format!("{:?} is not one of {}", shortened(variant), expected.join(", ")),
+        FieldError(Box::new(Found {
+            message: format!("{:?} is not one of {}", truncate_text(variant), expected.join(", ")),
             word: Some(variant.to_owned()),
             allowed: Some(expected),
             ..Found::default()
@@ -157,8 +157,8 @@ impl Error for Problem {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Problem(Box::new(Found {
-            message: format!("there is no field {:?}; there are {}", shortened(field), expected.join(", ")),
+        FieldError(Box::new(Found {
+            message: format!("there is no field {:?}; there are {}", truncate_text(field), expected.join(", ")),
             word: Some(field.to_owned()),
             allowed: Some(expected),
             ..Found::default()
@@ -166,15 +166,15 @@ impl Error for Problem {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Problem::at_field("missing", field)
+        FieldError::at_field("missing", field)
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Problem::at_field("it is there twice", field)
+        FieldError::at_field("it is there twice", field)
     }
 }
 
-impl serde::ser::Error for Problem {
+impl serde::ser::Error for FieldError {
     fn custom<T: Display>(message: T) -> Self {
         <Self as Error>::custom(message)
     }

@@ -4,15 +4,15 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-use super::problem::Step;
-use super::{Node, Problem};
+use super::problem::PathSegment;
+use super::{FieldError, Node};
 
 /// A value to read a message from.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'n, 'a>(pub &'n Node<'a>);
+pub(super) struct NodeReader<'n, 'a>(pub &'n Node<'a>);
 
-impl<'de> Reader<'de, '_> {
-    fn scalar<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+impl<'de> NodeReader<'de, '_> {
+    fn scalar<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         match self.0 {
             Node::Bool(value) => visitor.visit_bool(*value),
             Node::Int(value) => visitor.visit_i64(*value),
@@ -23,14 +23,14 @@ impl<'de> Reader<'de, '_> {
         }
     }
 
-    fn text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         match self.0 {
             Node::Text(value) => visitor.visit_borrowed_str(value),
             _ => Err(self.unfit(&visitor)),
         }
     }
 
-    fn list<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn list<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         let Node::List(nodes) = self.0 else {
             return Err(self.unfit(&visitor));
         };
@@ -38,11 +38,11 @@ impl<'de> Reader<'de, '_> {
         let value = visitor.visit_seq(&mut items)?;
         match items.nodes.next() {
             None => Ok(value),
-            Some((at, _)) => Err(Problem::custom(format_args!("expected a list of {at}, got {}", nodes.len()))),
+            Some((at, _)) => Err(FieldError::custom(format_args!("expected a list of {at}, got {}", nodes.len()))),
         }
     }
 
-    fn map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         match self.0 {
             Node::Map(nodes) => visitor.visit_map(Entries { nodes: nodes.iter(), entry: None }),
             _ => Err(self.unfit(&visitor)),
@@ -50,7 +50,7 @@ impl<'de> Reader<'de, '_> {
     }
 
     #[cold]
-    fn unfit(self, expected: &dyn Expected) -> Problem {
+    fn unfit(self, expected: &dyn Expected) -> FieldError {
         let unexpected = match self.0 {
             Node::Null => Unexpected::Unit,
             Node::Bool(value) => Unexpected::Bool(*value),
@@ -62,23 +62,23 @@ impl<'de> Reader<'de, '_> {
             Node::Bytes(value) => Unexpected::Bytes(value),
             Node::List(_) => Unexpected::Seq,
             Node::Map(_) => Unexpected::Map,
-            Node::Extension => return Problem::custom("a MessagePack extension, which no message has"),
+            Node::Extension => return FieldError::custom("a MessagePack extension, which no message has"),
         };
-        Problem::invalid_type(unexpected, expected)
+        FieldError::invalid_type(unexpected, expected)
     }
 }
 
 /// Methods for values of one kind. Each looks at that kind alone, which keeps the code of every field small.
 macro_rules! kinds {
     ($($method:ident($($arg:ty),*) -> $kind:ident;)*) => {
-        $(fn $method<V: Visitor<'de>>(self, $(_: $arg,)* visitor: V) -> Result<V::Value, Problem> {
+        $(fn $method<V: Visitor<'de>>(self, $(_: $arg,)* visitor: V) -> Result<V::Value, FieldError> {
             self.$kind(visitor)
         })*
     };
 }
 
-impl<'de> Deserializer<'de> for Reader<'de, '_> {
-    type Error = Problem;
+impl<'de> Deserializer<'de> for NodeReader<'de, '_> {
+    type Error = FieldError;
 
     kinds! {
         deserialize_bool() -> scalar;
@@ -103,7 +103,7 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
         deserialize_struct(&'static str, &'static [&'static str]) -> map;
     }
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         match self.0 {
             Node::Null => visitor.visit_unit(),
             Node::Text(_) => self.text(visitor),
@@ -114,14 +114,14 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         match self.0 {
             Node::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, FieldError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -130,17 +130,17 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
         _: &'static str,
         words: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Problem> {
+    ) -> Result<V::Value, FieldError> {
         match self.0 {
             Node::Text(word) => {
-                let word: StrDeserializer<Problem> = (&**word).into_deserializer();
+                let word: StrDeserializer<FieldError> = (&**word).into_deserializer();
                 visitor.visit_enum(word)
             }
-            _ => Err(Problem::no_word(words)),
+            _ => Err(FieldError::no_word(words)),
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         visitor.visit_unit()
     }
 
@@ -154,13 +154,13 @@ struct Items<'n, 'a> {
 }
 
 impl<'n> SeqAccess<'n> for Items<'n, '_> {
-    type Error = Problem;
+    type Error = FieldError;
 
-    fn next_element_seed<T: DeserializeSeed<'n>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+    fn next_element_seed<T: DeserializeSeed<'n>>(&mut self, seed: T) -> Result<Option<T::Value>, FieldError> {
         let Some((at, node)) = self.nodes.next() else {
             return Ok(None);
         };
-        seed.deserialize(Reader(node)).map(Some).map_err(|problem| problem.inside(Step::At(at), node))
+        seed.deserialize(NodeReader(node)).map(Some).map_err(|problem| problem.inside(PathSegment::At(at), node))
     }
 }
 
@@ -170,25 +170,25 @@ struct Entries<'n, 'a> {
 }
 
 impl<'n> MapAccess<'n> for Entries<'n, '_> {
-    type Error = Problem;
+    type Error = FieldError;
 
-    fn next_key_seed<K: DeserializeSeed<'n>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
+    fn next_key_seed<K: DeserializeSeed<'n>>(&mut self, seed: K) -> Result<Option<K::Value>, FieldError> {
         self.entry = self.nodes.next();
         match self.entry {
-            Some((key, _)) => seed.deserialize(Reader(key)).map(Some),
+            Some((key, _)) => seed.deserialize(NodeReader(key)).map(Some),
             None => Ok(None),
         }
     }
 
-    fn next_value_seed<T: DeserializeSeed<'n>>(&mut self, seed: T) -> Result<T::Value, Problem> {
+    fn next_value_seed<T: DeserializeSeed<'n>>(&mut self, seed: T) -> Result<T::Value, FieldError> {
         let Some((key, node)) = self.entry.take() else {
-            return Err(Problem::custom("a value without a key"));
+            return Err(FieldError::custom("a value without a key"));
         };
-        seed.deserialize(Reader(node)).map_err(|problem| in_field(problem, key, node))
+        seed.deserialize(NodeReader(node)).map_err(|problem| in_field(problem, key, node))
     }
 }
 
 #[cold]
-fn in_field(problem: Problem, key: &Node, node: &Node) -> Problem {
-    problem.inside(Step::Field(key.as_str().unwrap_or("?").to_owned()), node)
+fn in_field(problem: FieldError, key: &Node, node: &Node) -> FieldError {
+    problem.inside(PathSegment::Field(key.as_str().unwrap_or("?").to_owned()), node)
 }

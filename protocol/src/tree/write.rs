@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::ser::{Error, Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple};
 use serde::{Serialize, Serializer};
 
-use super::{Node, Problem};
+use super::{FieldError, Node};
 
 /// The serializer.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub(crate) struct Writer {
     pub as_text: bool,
 }
 
-type Written = Result<Node<'static>, Problem>;
+type Written = Result<Node<'static>, FieldError>;
 
 /// Methods for values that are one node.
 macro_rules! nodes {
@@ -25,20 +25,20 @@ macro_rules! nodes {
     };
 }
 
-fn refused<T>() -> Result<T, Problem> {
-    Err(Problem::custom("a message has no such value"))
+fn refused<T>() -> Result<T, FieldError> {
+    Err(FieldError::custom("a message has no such value"))
 }
 
 impl Serializer for Writer {
     type Ok = Node<'static>;
-    type Error = Problem;
+    type Error = FieldError;
     type SerializeSeq = List;
     type SerializeTuple = List;
-    type SerializeTupleStruct = Impossible<Node<'static>, Problem>;
-    type SerializeTupleVariant = Impossible<Node<'static>, Problem>;
+    type SerializeTupleStruct = Impossible<Node<'static>, FieldError>;
+    type SerializeTupleVariant = Impossible<Node<'static>, FieldError>;
     type SerializeMap = Map;
     type SerializeStruct = Map;
-    type SerializeStructVariant = Impossible<Node<'static>, Problem>;
+    type SerializeStructVariant = Impossible<Node<'static>, FieldError>;
 
     fn is_human_readable(&self) -> bool {
         self.as_text
@@ -104,15 +104,15 @@ impl Serializer for Writer {
         refused()
     }
 
-    fn serialize_seq(self, len: Option<usize>) -> Result<List, Problem> {
+    fn serialize_seq(self, len: Option<usize>) -> Result<List, FieldError> {
         Ok(List { writer: self, nodes: Vec::with_capacity(len.unwrap_or(0)) })
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<List, Problem> {
+    fn serialize_tuple(self, len: usize) -> Result<List, FieldError> {
         self.serialize_seq(Some(len))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Problem> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, FieldError> {
         refused()
     }
 
@@ -122,15 +122,15 @@ impl Serializer for Writer {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Problem> {
+    ) -> Result<Self::SerializeTupleVariant, FieldError> {
         refused()
     }
 
-    fn serialize_map(self, len: Option<usize>) -> Result<Map, Problem> {
+    fn serialize_map(self, len: Option<usize>) -> Result<Map, FieldError> {
         Ok(Map { writer: self, entries: Vec::with_capacity(len.unwrap_or(0)), key: Node::Null })
     }
 
-    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Map, Problem> {
+    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Map, FieldError> {
         self.serialize_map(Some(len))
     }
 
@@ -140,7 +140,7 @@ impl Serializer for Writer {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStructVariant, Problem> {
+    ) -> Result<Self::SerializeStructVariant, FieldError> {
         refused()
     }
 }
@@ -153,9 +153,9 @@ pub(crate) struct List {
 
 impl SerializeSeq for List {
     type Ok = Node<'static>;
-    type Error = Problem;
+    type Error = FieldError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), FieldError> {
         self.nodes.push(value.serialize(self.writer)?);
         Ok(())
     }
@@ -167,9 +167,9 @@ impl SerializeSeq for List {
 
 impl SerializeTuple for List {
     type Ok = Node<'static>;
-    type Error = Problem;
+    type Error = FieldError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), FieldError> {
         SerializeSeq::serialize_element(self, value)
     }
 
@@ -187,14 +187,14 @@ pub(crate) struct Map {
 
 impl SerializeMap for Map {
     type Ok = Node<'static>;
-    type Error = Problem;
+    type Error = FieldError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Problem> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), FieldError> {
         self.key = key.serialize(self.writer)?;
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), FieldError> {
         let key = std::mem::replace(&mut self.key, Node::Null);
         self.entries.push((key, value.serialize(self.writer)?));
         Ok(())
@@ -207,9 +207,9 @@ impl SerializeMap for Map {
 
 impl SerializeStruct for Map {
     type Ok = Node<'static>;
-    type Error = Problem;
+    type Error = FieldError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Problem> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), FieldError> {
         self.entries.push((Node::Text(Cow::Borrowed(name)), value.serialize(self.writer)?));
         Ok(())
     }

@@ -56,10 +56,10 @@ fn mcnemar_of_published_examples() {
     assert!(table(0, 900, 1100, 0).p < 1e-4);
 }
 
-fn side(game: &str, other: &str, seat: usize, seed: u64, score: f64) -> Side {
+fn side(game: &str, other: &str, seat: usize, seed: u64, score: f64) -> ComparedMatch {
     let mut seats = vec![Some(other.to_owned()); 2];
     seats[seat] = None;
-    Side { part: "p".into(), game: game.into(), seats, seed, score: Some(score), payoff: 2.0 * score - 1.0 }
+    ComparedMatch { part: "p".into(), game: game.into(), seats, seed, score: Some(score), payoff: 2.0 * score - 1.0 }
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn blocks_of_two_agents_correlate() {
 
 #[test]
 fn games_without_winners_compare_by_returns() {
-    let of = |seed, payoff| Side { score: None, payoff, ..side("g", "x", 0, seed, 0.0) };
+    let of = |seed, payoff| ComparedMatch { score: None, payoff, ..side("g", "x", 0, seed, 0.0) };
     let got = compare(&[of(1, 3.0), of(2, 5.0)], &[of(1, 1.0), of(2, 4.0)]);
     assert_eq!((got.all.score, got.all.mcnemar, got.all.scores), (None, None, None));
     assert_eq!(got.all.payoff.unwrap().value, 1.5);
@@ -162,8 +162,8 @@ fn games_without_winners_compare_by_returns() {
 
 #[test]
 fn without_pairs_there_is_the_plain_difference() {
-    let a: Vec<Side> = (0..8).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 4 != 0)))).collect();
-    let b: Vec<Side> = (8..16).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 2 == 0)))).collect();
+    let a: Vec<ComparedMatch> = (0..8).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 4 != 0)))).collect();
+    let b: Vec<ComparedMatch> = (8..16).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 2 == 0)))).collect();
     let got = compare(&a, &b);
     assert_eq!((got.all.pairs, got.unpaired, got.all.score), (0, [8, 8], None));
     let plain = &got.fallback[0];

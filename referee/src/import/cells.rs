@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Format, ImportError};
+use super::{ImportError, ImportFormat};
 
 /// The most matches that one row may stand for.
 pub(super) const MOST: u64 = 1_000_000;
@@ -22,10 +22,10 @@ pub(super) struct Row {
 }
 
 impl Cells {
-    pub fn read(text: &str, format: Format) -> Result<Cells, ImportError> {
+    pub fn read(text: &str, format: ImportFormat) -> Result<Cells, ImportError> {
         let cells = match format {
-            Format::Csv => csv(text),
-            Format::Json => json(text),
+            ImportFormat::Csv => csv(text),
+            ImportFormat::Json => json(text),
         }?;
         let twice = cells.columns.iter().enumerate().find(|(k, column)| cells.columns[..*k].contains(column));
         match twice {

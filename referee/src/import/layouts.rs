@@ -11,7 +11,7 @@ use crate::rows::RowValue;
 
 /// A kind of table.
 #[derive(Debug)]
-pub struct Layout {
+pub struct TableLayout {
     /// Its name.
     pub name: &'static str,
     /// The columns that it must have.
@@ -25,15 +25,15 @@ pub struct Layout {
     pub(super) read: fn(&mut Import, &Cells, bool) -> Result<(), ImportError>,
 }
 
-impl PartialEq for Layout {
-    fn eq(&self, other: &Layout) -> bool {
+impl PartialEq for TableLayout {
+    fn eq(&self, other: &TableLayout) -> bool {
         self.name == other.name
     }
 }
 
 /// All kinds of tables.
-pub static LAYOUTS: [Layout; 5] = [
-    Layout {
+pub static LAYOUTS: [TableLayout; 5] = [
+    TableLayout {
         name: "results",
         columns: &["part", "agent", "opponent", "wins", "draws", "losses"],
         optional: &["level", "planned", "bots"],
@@ -53,7 +53,7 @@ pub static LAYOUTS: [Layout; 5] = [
         ],
         read: results,
     },
-    Layout {
+    TableLayout {
         name: "matches",
         columns: &["part", "cycle", "order", "a", "b", "score_a"],
         optional: &["return_a", "return_b", "first"],
@@ -67,7 +67,7 @@ pub static LAYOUTS: [Layout; 5] = [
         ],
         read: matches,
     },
-    Layout {
+    TableLayout {
         name: "scores",
         columns: &["agent", "part", "value"],
         optional: &[],
@@ -75,7 +75,7 @@ pub static LAYOUTS: [Layout; 5] = [
         cells: &[("value", "a number")],
         read: scores,
     },
-    Layout {
+    TableLayout {
         name: "decisions",
         columns: &["agent", "part", "cycle", "match", "ply", "result", "name", "value"],
         optional: &[],
@@ -88,7 +88,7 @@ pub static LAYOUTS: [Layout; 5] = [
         ],
         read: decisions,
     },
-    Layout {
+    TableLayout {
         name: "rounds",
         columns: &[
             "game",
@@ -124,7 +124,7 @@ pub static LAYOUTS: [Layout; 5] = [
 ];
 
 /// The layout whose columns a table has.
-pub(super) fn told_apart(cells: &Cells) -> Result<&'static Layout, ImportError> {
+pub(super) fn told_apart(cells: &Cells) -> Result<&'static TableLayout, ImportError> {
     let has = |column: &&&str| cells.columns.iter().any(|known| known == **column);
     let fitting = LAYOUTS.iter().filter(|layout| layout.columns.iter().all(|column| has(&column)));
     let Some(layout) = fitting.max_by_key(|layout| layout.columns.len()) else {

@@ -2,7 +2,7 @@ use super::*;
 use crate::metric::METRICS;
 
 fn csv(text: &str) -> Result<Import, String> {
-    Import::read(text, Format::Csv, false).map_err(|e| e.to_string())
+    Import::read(text, ImportFormat::Csv, false).map_err(|e| e.to_string())
 }
 
 #[track_caller]
@@ -39,18 +39,18 @@ fn a_table_is_told_by_its_columns() {
 #[test]
 fn csv_and_json_are_the_same() {
     let json = r#"[{"agent": "A", "part": "p", "value": 1.5}, {"agent": "B", "part": "p", "value": "-2"}]"#;
-    let import = Import::read(json, Format::Json, false).unwrap();
+    let import = Import::read(json, ImportFormat::Json, false).unwrap();
     assert_eq!(import.values, csv("agent,part,value\nA,p,1.5\nB,p,-2\n").unwrap().values);
     // The order of the columns and a byte order mark mean nothing.
     assert_eq!(import.values, csv("\u{feff}value,agent,part\n1.5,A,p\n-2,B,p\n").unwrap().values);
-    let wrong = |text: &str| Import::read(text, Format::Json, false).unwrap_err().to_string();
+    let wrong = |text: &str| Import::read(text, ImportFormat::Json, false).unwrap_err().to_string();
     assert!(wrong("{}").contains("not a JSON list of objects"));
     assert_eq!(wrong(r#"[{"agent": "A", "part": "p", "value": 1}, 7]"#), "row 2, 7 is not an object");
     assert!(wrong(r#"[{"agent": "A", "part": ["p"], "value": 1}]"#).contains("row 1, column part: [\"p\"] is neither"));
-    assert_eq!(Format::of_name("a/b.CSV"), Some(Format::Csv));
+    assert_eq!(ImportFormat::of_name("a/b.CSV"), Some(ImportFormat::Csv));
     assert_eq!(
-        (Format::of_name("x.json"), Format::of_name("x.txt"), Format::of_name("x")),
-        (Some(Format::Json), None, None)
+        (ImportFormat::of_name("x.json"), ImportFormat::of_name("x.txt"), ImportFormat::of_name("x")),
+        (Some(ImportFormat::Json), None, None)
     );
 }
 
@@ -109,18 +109,18 @@ fn both_orders_of_a_pair_count_once_if_they_agree() {
     // B is a candidate too, and its score is seen from its side.
     let import = csv(&text).unwrap();
     let rows = import.rows();
-    let score = Asked::parse("score_rate").unwrap().number(&rows.of_agent(1)).unwrap();
+    let score = MetricQuery::parse("score_rate").unwrap().number(&rows.of_agent(1)).unwrap();
     assert_eq!((score.value, score.n), (0.5 / 3.0, 3));
     let other = format!("{RESULTS}p,A,B,1,0,1,\np,B,A,2,0,0,\n");
     assert!(csv(&other).is_err());
-    let directed = Import::read(&other, Format::Csv, true).unwrap();
+    let directed = Import::read(&other, ImportFormat::Csv, true).unwrap();
     assert_eq!(directed.matches.len(), 4);
 }
 
 #[test]
 fn a_metric_that_the_table_cannot_feed_names_what_is_missing() {
     let results = csv("part,agent,opponent,wins,draws,losses\np,A,B,1,0,0\n").unwrap();
-    let why = |import: &Import, ask: &str| import.feeds(&Asked::parse(ask).unwrap()).unwrap_err().to_string();
+    let why = |import: &Import, ask: &str| import.feeds(&MetricQuery::parse(ask).unwrap()).unwrap_err().to_string();
     assert_eq!(why(&results, "level"), "level needs columns that this table of results lacks: level");
     assert_eq!(why(&results, "completion"), "completion needs columns that this table of results lacks: planned");
     assert_eq!(
@@ -133,14 +133,14 @@ fn a_metric_that_the_table_cannot_feed_names_what_is_missing() {
     assert!(why(&matches, "nra form=reward").ends_with("lacks: return_a, return_b"));
     // What another metric is made of counts.
     assert!(why(&matches, "normalised of=completion").starts_with("completion needs columns"));
-    assert!(matches.feeds(&Asked::parse("normalised of=elo").unwrap()).is_ok());
-    assert!(matches.feeds(&Asked::parse("nra").unwrap()).is_ok());
+    assert!(matches.feeds(&MetricQuery::parse("normalised of=elo").unwrap()).is_ok());
+    assert!(matches.feeds(&MetricQuery::parse("nra").unwrap()).is_ok());
 }
 
 /// Every metric that a table feeds exists.
 #[test]
 fn the_tables_feed_metrics_that_exist() {
-    for metric in feeds::all() {
+    for metric in metric_inputs::all() {
         assert!(METRICS.iter().any(|known| known.id == metric), "{metric}");
     }
 }

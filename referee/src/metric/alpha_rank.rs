@@ -1,6 +1,6 @@
 //! Alpha-rank.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
 use crate::rating::alpha::{Alpha, alpha_rank as masses};
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
@@ -17,7 +17,7 @@ pub const ALPHA_RANK: Metric = Metric {
     digits: 4,
     formula: "stationary distribution of the chain that goes from s to r with rho(r, s) / (n - 1), rho = (1 - e^-u) / (1 - e^(-m u)), u = alpha (M(r, s) - M(s, r)), M the mean score of a pair",
     source: "S. Omidshafiei and others, Scientific Reports 9 (2019)",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("alpha", "100", Takes::Number, "how strongly the better one is preferred"),
         ParamDef::new("m", "50", Takes::Whole, "how large the population is"),
@@ -34,7 +34,7 @@ fn alpha_rank(rows: &Rows, args: &Args) -> Option<Value> {
         let found = payoffs(&here, &games).and_then(|payoffs| masses(&payoffs, settings));
         let mut out = vec![None; rows.agents().len()];
         for (&agent, mass) in here.iter().zip(found.into_iter().flatten()) {
-            out[agent] = Some(Measure::plain(mass, games.len() as u64));
+            out[agent] = Some(Measurement::plain(mass, games.len() as u64));
         }
         out
     })

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ludex_env::ladder;
+use ludex_env::anchor_ladder;
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
 use crate::rating::anchored::{Anchored, anchored as anchored_of};
 use crate::rows::{Rows, rung};
 
@@ -18,7 +18,7 @@ pub const ANCHORED: Metric = Metric {
     digits: 0,
     formula: "Davidson's model by all matches at once, anchors constant, half a win and half a loss as the prior; percentile bootstrap over blocks",
     source: "R. R. Davidson, JASA 65 (1970); docs/ratings.md",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("resamples", "1000", Takes::Whole, "resamples for the interval"),
         ParamDef::new("seed", "0", Takes::Whole, "seed of the resampling"),
@@ -35,25 +35,25 @@ pub const ANCHORED: Metric = Metric {
 
 fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
     rated(rows, &format!("anchored {args}"), |rows| {
-        let fixed = match args.given("fixed") {
+        let fixed = match args.get("fixed") {
             Some(given) => {
                 let named = given.split(',').filter_map(|one| {
                     let (name, rating) = one.rsplit_once('=')?;
-                    Some((rows.named(name.trim())?, rating.trim().parse().ok()?))
+                    Some((rows.agent_index(name.trim())?, rating.trim().parse().ok()?))
                 });
                 named.collect()
             }
             None => rungs(rows),
         };
         let game = rows.matches().find_map(|game| rows.part_of(game).game.clone());
-        let draws = game.map(|game| ladder::draws(game.page(), &game.spec().string));
+        let draws = game.map(|game| anchor_ladder::draws(game.page(), &game.spec().string));
         let (resamples, seed) = (args.whole("resamples") as usize, args.whole("seed"));
         let ratings = anchored_of(rows.agents().len(), &rows.games(), &Anchored { fixed, draws, resamples, seed });
         let here = rows.agents_here();
         let measure = |(agent, rating): (usize, Option<crate::rating::anchored::Rating>)| {
             let rating = rating.filter(|_| here.contains(&agent))?;
             let (low, high) = rating.interval.map(|i| (i.low, i.high)).unzip();
-            Some(Measure { value: rating.rating, low, high, n: rating.blocks as u64 })
+            Some(Measurement { value: rating.rating, low, high, n: rating.blocks as u64 })
         };
         ratings.players.into_iter().enumerate().map(measure).collect()
     })

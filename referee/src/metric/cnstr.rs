@@ -1,7 +1,7 @@
 //! Constructive revisions.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, Scope, Value, number, share_of};
+use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
 /// How often a revision after negative feedback makes the outcome better, by the value that the game gives each round.
@@ -14,7 +14,7 @@ pub const CNSTR: Metric = Metric {
     digits: 3,
     formula: "revisions after negative feedback whose round has a greater value than the round before / revisions after negative feedback; Wilson interval",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: MARKS,
     of: cnstr,

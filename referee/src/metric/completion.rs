@@ -1,6 +1,6 @@
 //! Completion rate: how many matches were valid.
 
-use super::{Args, Metric, Scope, Value, number, share_of};
+use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
 /// The matches that count, divided by all that were played for them: those that an illegal move ended and that were to be played
@@ -14,7 +14,7 @@ pub const COMPLETION: Metric = Metric {
     digits: 3,
     formula: "matches that count / (matches that count + matches that an illegal move ended and that were to be played again); Wilson interval",
     source: "GTBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: completion,

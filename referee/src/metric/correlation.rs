@@ -1,6 +1,6 @@
 //! Correlation of two metrics over the candidates.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, of_candidates};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_candidates};
 use crate::relation::{correlation_p, pearson, spearman};
 use crate::rows::Rows;
 
@@ -16,7 +16,7 @@ pub const CORRELATION: Metric = Metric {
     digits: 3,
     formula: "r = sum (x - mx)(y - my) / sqrt(sum (x - mx)^2 sum (y - my)^2) over candidates; spearman: of the ranks; p: Student's t = r sqrt((n - 2) / (1 - r^2)) with n - 2 degrees of freedom, two-sided",
     source: "K. Pearson; C. Spearman, American Journal of Psychology 15 (1904)",
-    scope: Scope::Suite,
+    scope: MetricScope::Suite,
     params: &[
         ParamDef::new("x", "value", Takes::Metric, "one metric"),
         ParamDef::new("y", "value", Takes::Metric, "the other"),
@@ -37,13 +37,13 @@ fn correlation(rows: &Rows, args: &Args) -> Option<Value> {
         "spearman_p" => correlation_p(spearman(&pairs)?, n)?,
         _ => pearson(&pairs)?,
     };
-    Some(Value::Number(Measure::plain(value, n as u64)))
+    Some(Value::Number(Measurement::plain(value, n as u64)))
 }
 
 /// Both metrics of each candidate that has both.
 fn pairs(rows: &Rows, args: &Args) -> Option<Vec<(f64, f64)>> {
     let of = |metric: &str, part: &str| {
-        let narrowed = match args.given(part) {
+        let narrowed = match args.get(part) {
             Some(part) => rows.of_all().of_part(rows.part_named(part)?),
             None => rows.of_all(),
         };

@@ -1,6 +1,6 @@
 //! Crosstable: the score of each agent against each other one.
 
-use super::{Args, Matrix, Measure, Metric, Scope, Value};
+use super::{Args, Matrix, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::crosstable as table_of;
 use crate::rows::Rows;
 
@@ -14,7 +14,7 @@ pub const CROSSTABLE: Metric = Metric {
     digits: 3,
     formula: "cell (a, b): (wins of a + draws / 2) / comparisons of a with b; Wilson interval",
     source: "E. B. Wilson, JASA 22 (1927)",
-    scope: Scope::Pool,
+    scope: MetricScope::Pool,
     params: &[],
     marks: &[],
     of: crosstable,
@@ -24,7 +24,7 @@ fn crosstable(rows: &Rows, _: &Args) -> Option<Value> {
     let (here, table) = (rows.agents_here(), table_of(rows.agents().len(), rows.games()));
     let cell = |a: usize, b: usize| {
         let (tally, score) = (&table[a][b], table[a][b].score()?);
-        Some(Measure { value: score.value, low: Some(score.low), high: Some(score.high), n: tally.games() })
+        Some(Measurement { value: score.value, low: Some(score.low), high: Some(score.high), n: tally.games() })
     };
     let cells: Vec<Vec<_>> = here.iter().map(|&a| here.iter().map(|&b| cell(a, b)).collect()).collect();
     let names: Vec<String> = here.iter().map(|&agent| rows.agents()[agent].name.clone()).collect();

@@ -1,7 +1,7 @@
 //! Correction success rate.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// How often a revision is followed by a win, or removes a violation; as the paper's program counts, by a win only.
@@ -14,7 +14,7 @@ pub const CSR: Metric = Metric {
     digits: 3,
     formula: "revisions whose next round is won, or removes a violation (form = csr) / revisions; Wilson interval",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("form", "csr", Takes::Words(&["csr", "repo"]), "whether removing a violation counts")],
     marks: MARKS,
     of: csr,

@@ -1,7 +1,7 @@
 //! Degree: how many opponents an agent beats, or is beaten by.
 
-use super::beats::{Beats, RULE};
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use super::win_graph::{RULE, WinGraph};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
 use crate::rows::Rows;
 
 /// The out-degree or in-degree of an agent in the performance loop graph.
@@ -14,7 +14,7 @@ pub const DEGREE: Metric = Metric {
     digits: 1,
     formula: "opponents against whom more matches were won than lost (side = out), or lost than won (side = in); rule = cycles: the mean over cycles",
     source: "Qi Town",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("side", "out", Takes::Words(&["out", "in"]), "which edges"), RULE],
     marks: &[],
     of: degree,
@@ -22,15 +22,15 @@ pub const DEGREE: Metric = Metric {
 
 fn degree(rows: &Rows, args: &Args) -> Option<Value> {
     rated(rows, &format!("degree {args}"), |rows| {
-        let graphs = Beats::by_rule(rows, args.text("rule"));
+        let graphs = WinGraph::by_rule(rows, args.text("rule"));
         let of = |agent: usize| {
-            let mine = |graph: &Beats| {
+            let mine = |graph: &WinGraph| {
                 let own = graph.agents.iter().position(|&other| other == agent)?;
                 let end = |edge: &&(usize, usize, u64)| own == if args.is("side", "in") { edge.1 } else { edge.0 };
                 Some(graph.edges.iter().filter(end).count() as f64)
             };
             let all: Vec<f64> = graphs.iter().filter_map(mine).collect();
-            (!all.is_empty()).then(|| Measure::plain(all.iter().sum::<f64>() / all.len() as f64, all.len() as u64))
+            (!all.is_empty()).then(|| Measurement::plain(all.iter().sum::<f64>() / all.len() as f64, all.len() as u64))
         };
         (0..rows.agents().len()).map(of).collect()
     })

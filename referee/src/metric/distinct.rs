@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::selection::{OF, WHEN, WHERE, pick, word};
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rows::Rows;
 
 /// How many different values a mark has: the patterns that were scored, the rules that were agreed.
@@ -16,7 +16,7 @@ pub const DISTINCT: Metric = Metric {
     digits: 0,
     formula: "the number of different values of the mark",
     source: "BotzoneBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[OF, WHERE, WHEN],
     marks: &[],
     of: distinct,
@@ -25,5 +25,5 @@ pub const DISTINCT: Metric = Metric {
 fn distinct(rows: &Rows, args: &Args) -> Option<Value> {
     let picked = pick(rows, args);
     let words: BTreeSet<String> = picked.iter().map(|p| word(&p.seen.value)).collect();
-    (!words.is_empty()).then(|| Value::Number(Measure::plain(words.len() as f64, picked.len() as u64)))
+    (!words.is_empty()).then(|| Value::Number(Measurement::plain(words.len() as f64, picked.len() as u64)))
 }

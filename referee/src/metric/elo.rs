@@ -1,6 +1,6 @@
 //! Sequential Elo.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, met, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, met, rated};
 use crate::rating::elo::{Elo, elo as elo_of};
 use crate::rows::Rows;
 
@@ -14,7 +14,7 @@ pub const ELO: Metric = Metric {
     digits: 0,
     formula: "r += K (score - 1 / (1 + 10^((other - r) / 400))) after each match, in the order of the plan; with n seats K / (n - 1) for each pair of seats",
     source: "A. Elo, The Rating of Chessplayers, 1978",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
         ParamDef::new("start", "1500", Takes::Number, "the rating before the first match"),
@@ -29,8 +29,8 @@ fn elo(rows: &Rows, args: &Args) -> Option<Value> {
 }
 
 /// The rating of each agent after the matches of `rows`, and how many there were.
-pub(super) fn after(rows: &Rows, settings: Elo) -> Vec<Option<Measure>> {
+pub(super) fn after(rows: &Rows, settings: Elo) -> Vec<Option<Measurement>> {
     let (players, games) = (rows.agents().len(), rows.games());
     let ratings = elo_of(players, &games, settings);
-    ratings.into_iter().zip(met(players, &games)).map(|(r, n)| (n > 0).then(|| Measure::plain(r, n))).collect()
+    ratings.into_iter().zip(met(players, &games)).map(|(r, n)| (n > 0).then(|| Measurement::plain(r, n))).collect()
 }

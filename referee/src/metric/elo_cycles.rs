@@ -1,7 +1,7 @@
 //! Elo of a cycle: sequential Elo that begins anew in each cycle.
 
 use super::elo::after;
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
 use crate::rating::elo::Elo;
 use crate::rows::Rows;
 
@@ -15,7 +15,7 @@ pub const ELO_CYCLES: Metric = Metric {
     digits: 0,
     formula: "Elo over each cycle by itself, from the start value; mean over the cycles in which the agent played",
     source: "Qi Town; A. Elo, The Rating of Chessplayers, 1978",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("k", "32", Takes::Number, "the most that a rating moves in a match"),
         ParamDef::new("start", "1500", Takes::Number, "the rating before the first match of a cycle"),
@@ -29,9 +29,9 @@ fn elo_cycles(rows: &Rows, args: &Args) -> Option<Value> {
     rated(rows, &format!("elo_cycles {args}"), |rows| {
         let cycles: Vec<_> = rows.cycles().into_iter().map(|cycle| after(&rows.of_cycle(cycle), settings)).collect();
         let mean = |agent: usize| {
-            let own: Vec<Measure> = cycles.iter().filter_map(|cycle| cycle[agent]).collect();
+            let own: Vec<Measurement> = cycles.iter().filter_map(|cycle| cycle[agent]).collect();
             let (sum, n) = own.iter().fold((0.0, 0), |(sum, n), m| (sum + m.value, n + m.n));
-            (n > 0).then(|| Measure::plain(sum / own.len() as f64, n))
+            (n > 0).then(|| Measurement::plain(sum / own.len() as f64, n))
         };
         (0..rows.agents().len()).map(mean).collect()
     })

@@ -1,8 +1,8 @@
 //! First seat: how often the one who goes first wins.
 
-use ludex_protocol::record::Reason;
+use ludex_protocol::record::EndReason;
 
-use super::{Args, Metric, Scope, Value, number, share_of};
+use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
 /// The matches of the agent that the seat that goes first wins by the rules. A match that a fault ended is not a win.
@@ -15,7 +15,7 @@ pub const FIRST_SEAT: Metric = Metric {
     digits: 3,
     formula: "matches that ended by the rules and that the seat that goes first won / matches; Wilson interval",
     source: "LLMArena",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: first_seat,
@@ -24,6 +24,7 @@ pub const FIRST_SEAT: Metric = Metric {
 fn first_seat(rows: &Rows, _: &Args) -> Option<Value> {
     let matches = rows.own_matches();
     let fights = matches.iter().filter(|(game, _)| rows.is_contest(game));
-    let won = fights.clone().filter(|(game, _)| game.reason == Reason::Finished && game.points(&[game.first]) == 1.0);
+    let won =
+        fights.clone().filter(|(game, _)| game.reason == EndReason::Finished && game.points(&[game.first]) == 1.0);
     number(share_of(won.count() as u64, fights.count() as u64))
 }

@@ -1,6 +1,6 @@
 //! First-mover advantage of a metric.
 
-use super::{Args, Asked, Measure, Metric, ParamDef, Scope, Takes, Value};
+use super::{Args, Measurement, Metric, MetricQuery, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
 /// What a metric gives the agent where it goes first, less what it gives where it does not.
@@ -15,7 +15,7 @@ pub const FMA: Metric = Metric {
     digits: 3,
     formula: "the metric over the matches in which the agent goes first, less the metric over the others",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("of", "score_rate", Takes::Metric, "the metric")],
     marks: &[],
     of: fma,
@@ -23,9 +23,9 @@ pub const FMA: Metric = Metric {
 
 fn fma(rows: &Rows, args: &Args) -> Option<Value> {
     // The metric was checked with the wish.
-    let asked = Asked::parse(args.text("of")).ok()?;
+    let asked = MetricQuery::parse(args.text("of")).ok()?;
     let agent = rows.agent()?;
     let of = |first: bool| asked.number(&rows.filtered(|game| game.seats_of(agent).contains(&game.first) == first));
     let (first, second) = (of(true)?, of(false)?);
-    Some(Value::Number(Measure::plain(first.value - second.value, first.n + second.n)))
+    Some(Value::Number(Measurement::plain(first.value - second.value, first.n + second.n)))
 }

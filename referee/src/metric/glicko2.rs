@@ -1,7 +1,7 @@
 //! Glicko-2.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
-use crate::rating::glicko::Skill;
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
+use crate::rating::glicko::GlickoSkill;
 use crate::rating::table::Z95;
 use crate::rows::Rows;
 
@@ -15,7 +15,7 @@ pub const GLICKO2: Metric = Metric {
     digits: 0,
     formula: "Glicko-2 with tau = 0.5 over rating periods; within a period all matches are counted at once, against the opponents as they were before it; +- 1.96 deviations",
     source: "M. Glickman, Example of the Glicko-2 system, 2013",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("of", "rating", Takes::Words(&["rating", "deviation", "volatility"]), "which number"),
         ParamDef::new("period", "cycle", Takes::Words(&["cycle", "match"]), "what a rating period is"),
@@ -29,7 +29,7 @@ pub const GLICKO2: Metric = Metric {
 
 fn glicko2(rows: &Rows, args: &Args) -> Option<Value> {
     rated(rows, &format!("glicko2 {args}"), |rows| {
-        let start = Skill {
+        let start = GlickoSkill {
             rating: args.number("start"),
             deviation: args.number("deviation"),
             volatility: args.number("volatility"),
@@ -41,7 +41,7 @@ fn glicko2(rows: &Rows, args: &Args) -> Option<Value> {
             false => cycles.collect(),
         };
         for period in periods {
-            let mut games: Vec<Vec<(Skill, f64)>> = vec![Vec::new(); skills.len()];
+            let mut games: Vec<Vec<(GlickoSkill, f64)>> = vec![Vec::new(); skills.len()];
             for duel in period.iter().flat_map(|game| game.duels()) {
                 games[duel.a].push((skills[duel.b], duel.score));
                 games[duel.b].push((skills[duel.a], 1.0 - duel.score));
@@ -51,12 +51,12 @@ fn glicko2(rows: &Rows, args: &Args) -> Option<Value> {
                 played[player] += games.len() as u64;
             }
         }
-        let value = |skill: &Skill, n: u64| match args.text("of") {
-            "deviation" => Measure::plain(skill.deviation, n),
-            "volatility" => Measure::plain(skill.volatility, n),
+        let value = |skill: &GlickoSkill, n: u64| match args.text("of") {
+            "deviation" => Measurement::plain(skill.deviation, n),
+            "volatility" => Measurement::plain(skill.volatility, n),
             _ => {
                 let half = Z95 * skill.deviation;
-                Measure { value: skill.rating, low: Some(skill.rating - half), high: Some(skill.rating + half), n }
+                Measurement { value: skill.rating, low: Some(skill.rating - half), high: Some(skill.rating + half), n }
             }
         };
         skills.iter().zip(played).map(|(skill, n)| (n > 0).then(|| value(skill, n))).collect()

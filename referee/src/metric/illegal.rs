@@ -1,6 +1,6 @@
 //! Illegal-move rate: how often an attempt was refused.
 
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::wilson;
 use crate::rows::Rows;
 
@@ -15,7 +15,7 @@ pub const ILLEGAL_RATE: Metric = Metric {
     digits: 3,
     formula: "refused attempts / (refused + accepted attempts); forced moves are not attempts; Wilson interval",
     source: "tries, docs/protocol.md",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: illegal_rate,
@@ -27,5 +27,5 @@ fn illegal_rate(rows: &Rows, _: &Args) -> Option<Value> {
     let accepted: u64 = samples.iter().map(|s| s.own().times.count()).sum();
     let n = refused + accepted;
     let i = wilson(refused as f64, n as f64)?;
-    Some(Value::Number(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n }))
+    Some(Value::Number(Measurement { value: i.value, low: Some(i.low), high: Some(i.high), n }))
 }

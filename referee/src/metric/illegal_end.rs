@@ -1,8 +1,8 @@
 //! Illegal ends: how often an illegal move ends a match.
 
-use ludex_protocol::record::Reason;
+use ludex_protocol::record::EndReason;
 
-use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// The matches that an illegal move ended: of the agent, or of anybody. Also matches that were to be played again are counted.
@@ -15,7 +15,7 @@ pub const ILLEGAL_END: Metric = Metric {
     digits: 3,
     formula: "matches that an illegal move ended / matches; by = own: a move of the agent; Wilson interval",
     source: "LLMArena",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("by", "own", Takes::Words(&["own", "any"]), "whose move")],
     marks: &[],
     of: illegal_end,
@@ -27,7 +27,7 @@ fn illegal_end(rows: &Rows, args: &Args) -> Option<Value> {
     let known = all.iter().filter(|(game, _)| game.moves.is_some());
     let ended = known.clone().filter(|(game, seats)| {
         let own = game.at_fault.is_none_or(|seat| game.players[seat] == game.players[seats[0]]);
-        game.reason == Reason::Illegal && (own || args.is("by", "any"))
+        game.reason == EndReason::Illegal && (own || args.is("by", "any"))
     });
     number(share_of(ended.count() as u64, known.count() as u64))
 }

@@ -1,7 +1,7 @@
 //! Win rate of the first round.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, Scope, Value, number, share_of};
+use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
 /// How often the initial strategy wins.
@@ -14,7 +14,7 @@ pub const INIT_WIN: Metric = Metric {
     digits: 3,
     formula: "matches whose first round was won / matches; Wilson interval",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: MARKS,
     of: init_win,

@@ -1,6 +1,6 @@
 //! Agreement of rankings.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, of_candidates};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_candidates};
 use crate::relation::{kendall as tau, ranks};
 use crate::rows::Rows;
 
@@ -18,7 +18,7 @@ pub const KENDALL: Metric = Metric {
     digits: 3,
     formula: "tau: mean over pairs of parts of (C - D) / sqrt((C + D + Tx)(C + D + Ty)); w: 12 S / (m^2 (n^3 - n) - m sum (t^3 - t)), S the squared deviations of the sums of ranks over m parts",
     source: "M. Kendall, Biometrika 33 (1945)",
-    scope: Scope::Suite,
+    scope: MetricScope::Suite,
     params: &[
         ParamDef::new("of", "value", Takes::Metric, "the metric that ranks"),
         ParamDef::new("form", "tau", Takes::Words(&["tau", "w"]), "which coefficient"),
@@ -38,7 +38,7 @@ fn kendall(rows: &Rows, args: &Args) -> Option<Value> {
         let known: Vec<usize> = known.into_iter().filter(everywhere).collect();
         let table: Vec<Vec<f64>> =
             parts.iter().map(|part| known.iter().filter_map(|&agent| value(part, agent)).collect()).collect();
-        return concordance(&table).map(|w| Value::Number(Measure::plain(w, known.len() as u64)));
+        return concordance(&table).map(|w| Value::Number(Measurement::plain(w, known.len() as u64)));
     }
     let mut taus = Vec::new();
     for (k, a) in parts.iter().enumerate() {
@@ -48,7 +48,7 @@ fn kendall(rows: &Rows, args: &Args) -> Option<Value> {
         }
     }
     let n = taus.len();
-    (n > 0).then(|| Value::Number(Measure::plain(taus.iter().sum::<f64>() / n as f64, n as u64)))
+    (n > 0).then(|| Value::Number(Measurement::plain(taus.iter().sum::<f64>() / n as f64, n as u64)))
 }
 
 /// Kendall's W of the values that each part gives the same candidates.

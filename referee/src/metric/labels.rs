@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::selection::word;
-use super::{Args, Metric, Scope, Value, share_of};
+use super::{Args, Metric, MetricScope, Value, share_of};
 use crate::rows::Rows;
 
 /// The mark that is made of a line of a file of labels.
@@ -19,7 +19,7 @@ pub const LABELS: Metric = Metric {
     digits: 3,
     formula: "moves with the label / moves with a label; Wilson interval",
     source: "GTBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[LABEL],
     of: labels,

@@ -1,6 +1,6 @@
 //! Length: how long the agent's games are.
 
-use super::{Args, Metric, NOT_NEGATIVE, Scope, Value, mean, number};
+use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
 use crate::rows::Rows;
 
 /// The mean over games of the moves of all seats; a joint move is one, chance outcomes are not counted.
@@ -13,7 +13,7 @@ pub const LENGTH: Metric = Metric {
     digits: 1,
     formula: "moves of all seats / games; a joint move is one, chance is not counted; mean +- 1.96 s / sqrt(games)",
     source: "length, docs/protocol.md",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: length,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value};
-use crate::rating::progress::{corrected, decided, drawn, passes};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value};
+use crate::rating::progress::{corrected, decided, draw_progress, passes};
 use crate::rating::table::{Interval, Tally};
 use crate::rows::Rows;
 
@@ -24,7 +24,7 @@ pub const LEVEL: Metric = Metric {
     formula: "the first level not passed; paper: passed with w / (w + l) >= 0.5, progress 200 w / (w + l), at a top that can only be \
               drawn 100 d / n; corrected: s = (w + d / 2) / n, passed with s >= 0.5, progress min(200 s, 100); Wilson interval",
     source: "BotzoneBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("form", "paper", Takes::Words(&["paper", "corrected"]), "which rule"),
         ParamDef::new(
@@ -58,15 +58,15 @@ fn level(rows: &Rows, args: &Args) -> Option<Value> {
     let full = best_is_draw.then_some(top);
     let (level, progress) = place(&levels, full, args.is("form", "corrected"))?;
     let n = levels.values().map(Tally::games).sum();
-    let at = Measure::plain(f64::from(level), n);
-    let shown = progress.map(|(p, n)| Measure { value: p.value, low: Some(p.low), high: Some(p.high), n });
+    let at = Measurement::plain(f64::from(level), n);
+    let shown = progress.map(|(p, n)| Measurement { value: p.value, low: Some(p.low), high: Some(p.high), n });
     match args.text("of") {
         "level" => Some(Value::Number(at)),
         "progress" => shown.map(Value::Number),
         "total" => {
             let part = |end: f64| at.value + end / 100.0;
             let total =
-                shown.map(|p| Measure { value: part(p.value), low: p.low.map(part), high: p.high.map(part), n });
+                shown.map(|p| Measurement { value: part(p.value), low: p.low.map(part), high: p.high.map(part), n });
             Some(Value::Number(total.unwrap_or(at)))
         }
         _ => {
@@ -89,7 +89,7 @@ fn place(levels: &BTreeMap<u32, Tally>, full: Option<u32>, points: bool) -> Opti
         if !passed {
             let progress = match points {
                 true => corrected(tally),
-                false if at_full => drawn(tally),
+                false if at_full => draw_progress(tally),
                 false => decided(tally),
             };
             return Some((level, progress.map(|progress| (progress, tally.games()))));

@@ -2,8 +2,8 @@
 
 mod measures;
 
-use super::beats::{Beats, RULE};
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value};
+use super::win_graph::{RULE, WinGraph};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 use measures::{Bounds, Loops};
 
@@ -25,7 +25,7 @@ pub const LOOPS: Metric = Metric {
     digits: 2,
     formula: "dfs: back edges of a depth-first search in the order of agents; triangles: circles of three; components: strongly connected; feedback: edges within components / edges; simple: circles of at most length agents; longest: the longest simple circle",
     source: "Qi Town; R. Tarjan (1972); D. B. Johnson (1975); P. Camion (1959)",
-    scope: Scope::Pool,
+    scope: MetricScope::Pool,
     params: &[
         ParamDef::new(
             "of",
@@ -54,17 +54,17 @@ pub const LOOPS: Metric = Metric {
 
 fn loops(rows: &Rows, args: &Args) -> Option<Value> {
     let rows = rows.of_all();
-    let graphs = Beats::by_rule(&rows, args.text("rule"));
+    let graphs = WinGraph::by_rule(&rows, args.text("rule"));
     let bounds = Bounds { length: args.whole("length") as usize, most: args.whole("most") };
     let found: Vec<Vec<(&'static str, Option<f64>)>> = graphs
         .iter()
         .filter(|graph| !graph.agents.is_empty())
-        .map(|graph| Loops::of(graph.agents.len(), &graph.edges, &bounds).named())
+        .map(|graph| Loops::of(graph.agents.len(), &graph.edges, &bounds).entries())
         .collect();
     let names: Vec<&str> = found.first()?.iter().map(|(name, _)| *name).collect();
     let mean = |k: usize| {
         let all: Option<Vec<f64>> = found.iter().map(|graph| graph[k].1).collect();
-        all.map(|all| Measure::plain(all.iter().sum::<f64>() / all.len() as f64, all.len() as u64))
+        all.map(|all| Measurement::plain(all.iter().sum::<f64>() / all.len() as f64, all.len() as u64))
     };
     if let Some(one) = names.iter().position(|name| args.is("of", name)) {
         return mean(one).map(Value::Number);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::selection::{BY, OF, Picked, WHEN, WHERE, group_of, grouped, pick, value_of};
-use super::{ANY, Args, Metric, ParamDef, Scope, Takes, Value, mean as mean_of, number, share_of};
+use super::{ANY, Args, Metric, MetricScope, ParamDef, Takes, Value, mean as mean_of, number, share_of};
 use crate::rows::Rows;
 
 /// The mean of the values of a mark or column; in groups by another mark of the same move, if asked for.
@@ -18,7 +18,7 @@ pub const MEAN: Metric = Metric {
     digits: 3,
     formula: "sum of the values / values; per = match: the sum of the values of each match, / matches that have some; +- 1.96 s / sqrt(n), of values that are all 0 or 1 the Wilson interval; by: the same for each group",
     source: "arithmetic mean",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         OF,
         BY,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::Z95;
 use crate::rows::{Rows, Sample};
 
@@ -25,7 +25,7 @@ pub const MIRRORED_RETURN: Metric = Metric {
     formula: "mean of r - b c over the games with a mirror: r the seat's return, c its return in the mirror less the \
               mean of the mirror's seats, b = cov(r, c) / var(c); +- 1.96 s sqrt(1/n + mean(c)^2 / S_cc)",
     source: "control variates: Lavenberg and Welch, Management Science 27 (1981)",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: mirrored_return,
@@ -69,7 +69,7 @@ fn mirrored_return(rows: &Rows, _: &Args) -> Option<Value> {
 }
 
 /// The mean of the first numbers, with the second ones, of expected value 0, as their control.
-fn controlled(pairs: &[(f64, f64)]) -> Measure {
+fn controlled(pairs: &[(f64, f64)]) -> Measurement {
     let n = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
     let (r, c) = (mean(|p| p.0), mean(|p| p.1));
@@ -80,7 +80,7 @@ fn controlled(pairs: &[(f64, f64)]) -> Measure {
     let value = r - slope * c;
     let spread = (rr - slope * rc).max(0.0) / (n - 2.0);
     let half = Z95 * (spread * (1.0 / n + leverage)).sqrt();
-    Measure { value, low: Some(value - half), high: Some(value + half), n: pairs.len() as u64 }
+    Measurement { value, low: Some(value - half), high: Some(value + half), n: pairs.len() as u64 }
 }
 
 #[cfg(test)]

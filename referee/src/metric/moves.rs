@@ -1,6 +1,6 @@
 //! Moves: how much is played in a cycle.
 
-use super::{Args, Metric, NOT_NEGATIVE, Scope, Value, mean, number};
+use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
 use crate::rows::Rows;
 
 /// The moves of all matches of a cycle; the mean over the cycles. With an agent, of its matches only.
@@ -13,7 +13,7 @@ pub const MOVES: Metric = Metric {
     digits: 0,
     formula: "sum of the moves of the matches of a cycle; mean over cycles +- 1.96 s / sqrt(cycles)",
     source: "Qi Town",
-    scope: Scope::Pool,
+    scope: MetricScope::Pool,
     params: &[],
     marks: &[],
     of: moves,

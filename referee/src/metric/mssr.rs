@@ -1,7 +1,7 @@
 //! Similarity of revisions.
 
-use super::rounds::{MARKS, Played, courses};
-use super::{Args, Metric, ParamDef, Scope, Takes, Value, mean, number};
+use super::rounds::{MARKS, RoundMarks, courses};
+use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, mean, number};
 use crate::rows::Rows;
 
 /// How similar a revision is to the strategy before it: in structure, meaning and function, or one of these.
@@ -14,7 +14,7 @@ pub const MSSR: Metric = Metric {
     digits: 3,
     formula: "mean over revisions of (structural + semantic + functional) / 3, or of one of them; +- 1.96 s / sqrt(revisions)",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new(
         "of",
         "all",
@@ -26,7 +26,7 @@ pub const MSSR: Metric = Metric {
 };
 
 fn mssr(rows: &Rows, args: &Args) -> Option<Value> {
-    let of = |round: &Played| {
+    let of = |round: &RoundMarks| {
         let [a, b, c] = round.similar;
         match args.text("of") {
             "structural" => a,

@@ -1,6 +1,6 @@
 //! Nash averaging.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
 use crate::rating::nash::max_entropy_nash;
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
@@ -18,7 +18,7 @@ pub const NASH_AVERAGING: Metric = Metric {
     digits: 4,
     formula: "p of maximum entropy with A p <= 0, p >= 0 and sum p = 1, where A(a, b) is the mean score of a against b less that of b against a; of = payoff: (A p)(a)",
     source: "D. Balduzzi and others, NeurIPS 2018",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("of", "mass", Takes::Words(&["mass", "payoff"]), "which number")],
     marks: &[],
     of: nash_averaging,
@@ -35,7 +35,7 @@ fn nash_averaging(rows: &Rows, args: &Args) -> Option<Value> {
         for (k, &agent) in here.iter().enumerate() {
             let payoff: f64 = game[k].iter().zip(&mass).map(|(a, p)| a * p).sum();
             let value = if args.is("of", "payoff") { payoff } else { mass[k] };
-            out[agent] = Some(Measure::plain(value, games.len() as u64));
+            out[agent] = Some(Measurement::plain(value, games.len() as u64));
         }
         out
     })

@@ -1,6 +1,6 @@
 //! Normalised score: per cent of the best.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, of_candidates};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_candidates};
 use crate::rows::Rows;
 
 /// `100 * raw / max over the candidates of raw`, where raw is another metric. What is negative becomes 0.
@@ -13,7 +13,7 @@ pub const NORMALISED: Metric = Metric {
     digits: 2,
     formula: "100 * raw / max over the candidates of raw, negative ones 0",
     source: "LLMArena",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("of", "value", Takes::Metric, "the metric that is raw")],
     marks: &[],
     of: normalised,
@@ -23,5 +23,5 @@ fn normalised(rows: &Rows, args: &Args) -> Option<Value> {
     let all = of_candidates(rows, args.text("of"));
     let own = all.iter().find(|(agent, _)| Some(*agent) == rows.agent())?.1;
     let best = all.iter().map(|(_, raw)| *raw).fold(0.0, f64::max);
-    (best > 0.0).then(|| Value::Number(Measure::plain(100.0 * own.max(0.0) / best, all.len() as u64)))
+    (best > 0.0).then(|| Value::Number(Measurement::plain(100.0 * own.max(0.0) / best, all.len() as u64)))
 }

@@ -1,6 +1,6 @@
 //! Normalised relative advantage.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
 /// `(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|)` over the matches of A against B; 0 if the denominator is 0.
@@ -17,7 +17,7 @@ pub const NRA: Metric = Metric {
     digits: 3,
     formula: "(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|) over matches; win: f = 1, -1 or 0; reward: f = the return; summed: the denominator is |sum f(A)| + |sum f(B)|; 0 / 0 is 0",
     source: "GTBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("form", "win", Takes::Words(&["win", "reward"]), "what f is"),
         ParamDef::new("mode", "per_match", Takes::Words(&["per_match", "summed"]), "where absolute values are taken"),
@@ -45,7 +45,7 @@ fn nra(rows: &Rows, args: &Args) -> Option<Value> {
         pairs.extend(mean(true).zip(mean(false)));
     }
     let n = pairs.len() as u64;
-    (n > 0).then(|| Value::Number(Measure::plain(advantage(&pairs, args.is("mode", "summed")), n)))
+    (n > 0).then(|| Value::Number(Measurement::plain(advantage(&pairs, args.is("mode", "summed")), n)))
 }
 
 fn advantage(pairs: &[(f64, f64)], summed: bool) -> f64 {

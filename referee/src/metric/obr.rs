@@ -1,7 +1,7 @@
 //! Over-budget rate.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// How often a strategy that is proposed, or played, costs more than the budget.
@@ -14,7 +14,7 @@ pub const OBR: Metric = Metric {
     digits: 3,
     formula: "proposals that cost more than the budget / proposals (initial strategies and revisions); rounds: rounds that were played over the budget / rounds; Wilson interval",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("form", "proposals", Takes::Words(&["proposals", "rounds"]), "what is counted")],
     marks: MARKS,
     of: obr,

@@ -1,7 +1,7 @@
 //! Over-revision rate.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// How often the strategy changes after negative feedback; or, as the paper's program counts, how often its cost changes.
@@ -14,7 +14,7 @@ pub const ORR: Metric = Metric {
     digits: 3,
     formula: "orr: rounds with a new strategy after negative feedback (lost, or a rule broken) / rounds in which the agent could revise after it; repo: rounds whose cost differs from that of the own step before / own steps from the second on; Wilson interval",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new("form", "orr", Takes::Words(&["orr", "repo"]), "what is counted")],
     marks: MARKS,
     of: orr,

@@ -1,7 +1,7 @@
 //! Performance loop graph.
 
-use super::beats::Beats;
-use super::{Args, Edge, Graph, Metric, ParamDef, Scope, Takes, Value};
+use super::win_graph::WinGraph;
+use super::{Args, Edge, Graph, Metric, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
 /// The graph of who beats whom: an edge from the one who won more matches of a pair to the other, over all cycles or in one.
@@ -14,7 +14,7 @@ pub const PLG: Metric = Metric {
     digits: 0,
     formula: "an edge from a to b if a won more matches of the pair than it lost, over all cycles (best_of_cycles) or in one cycle; its weight is the difference",
     source: "Qi Town",
-    scope: Scope::Pool,
+    scope: MetricScope::Pool,
     params: &[
         ParamDef::new("rule", "best_of_cycles", Takes::Words(&["best_of_cycles", "cycle"]), "which matches"),
         ParamDef::new("cycle", "0", Takes::Whole, "the cycle, from 0, for rule = cycle"),
@@ -26,7 +26,7 @@ pub const PLG: Metric = Metric {
 fn plg(rows: &Rows, args: &Args) -> Option<Value> {
     let rows = rows.of_all();
     let one = args.is("rule", "cycle");
-    let beats = if one { Beats::of(&rows.of_cycle(args.whole("cycle"))) } else { Beats::of(&rows) };
+    let beats = if one { WinGraph::of(&rows.of_cycle(args.whole("cycle"))) } else { WinGraph::of(&rows) };
     let nodes: Vec<String> = beats.agents.iter().map(|&agent| rows.agents()[agent].name.clone()).collect();
     let edges = beats.edges.into_iter().map(|(from, to, more)| Edge { from, to, weight: more as f64 });
     (!nodes.is_empty()).then(|| Value::Graph(Graph { nodes, edges: edges.collect() }))

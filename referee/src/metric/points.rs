@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::selection::value_of;
-use super::{Args, Metric, ParamDef, Point, Scope, Takes, Value};
+use super::{Args, Metric, MetricScope, ParamDef, Point, Takes, Value};
 use crate::rows::Rows;
 
 /// A point for each move that has both marks; `x = turn` is the number of the seat's own move, from 1.
@@ -16,7 +16,7 @@ pub const POINTS: Metric = Metric {
     digits: 3,
     formula: "(x, y) for each move that has both; turn is the seat's own move, from 1",
     source: "GTBench; Qi Town",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("x", "turn", Takes::Mark, "to the right: a mark, or turn"),
         ParamDef::new("y", "", Takes::Mark, "upwards: a mark"),

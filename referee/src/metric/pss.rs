@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::selection::value_of;
-use super::{ANY, Args, Measure, Metric, ParamDef, Scope, Takes, Value, mean};
+use super::{ANY, Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, mean};
 use crate::moments::Moments;
 use crate::result::EMOTION;
 use crate::rows::Rows;
@@ -21,7 +21,7 @@ pub const PSS: Metric = Metric {
     digits: 3,
     formula: "A -2, B -1, C 0, D 1, E 2; cycles: mean over the moves of a cycle, then over cycles; pooled: mean over all moves; ply: by the number of the own move; result: by win, draw, loss",
     source: "Qi Town",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[ParamDef::new(
         "form",
         "cycles",
@@ -63,7 +63,7 @@ fn pss(rows: &Rows, args: &Args) -> Option<Value> {
             let cycles: Vec<Moments> = rows.cycles().into_iter().map(|cycle| felt(&rows.of_cycle(cycle))).collect();
             let n = cycles.iter().map(Moments::count).sum();
             let value = cycles.iter().filter_map(Moments::mean).collect::<Moments>();
-            Some(Value::Number(Measure { n, ..mean(&value, ANY)? }))
+            Some(Value::Number(Measurement { n, ..mean(&value, ANY)? }))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Quantiles of a mark.
 
 use super::selection::{OF, WHEN, WHERE, pick, value_of};
-use super::{Args, Metric, Quantiles, Scope, Value};
+use super::{Args, Metric, MetricScope, Quantiles, Value};
 use crate::rows::Rows;
 
 /// Least, quarters and greatest of the values of a mark or column, and their mean. Between two values it is interpolated.
@@ -14,7 +14,7 @@ pub const QUANTILES: Metric = Metric {
     digits: 3,
     formula: "sorted values at 0, (n - 1) / 4, (n - 1) / 2, 3 (n - 1) / 4 and n - 1, interpolated between neighbours",
     source: "R. Hyndman and Y. Fan, The American Statistician 50 (1996), type 7",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[OF, WHERE, WHEN],
     marks: &[],
     of: quantiles,

@@ -1,6 +1,6 @@
 //! Rank: the place among the candidates.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, of_candidates};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_candidates};
 use crate::relation::ranks;
 use crate::rows::Rows;
 
@@ -14,7 +14,7 @@ pub const RANK: Metric = Metric {
     digits: 1,
     formula: "1 + candidates that are better + half of the others that are equal",
     source: "counts",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("of", "value", Takes::Metric, "the metric that is compared"),
         ParamDef::new("best", "high", Takes::Words(&["high", "low"]), "which end is the best"),
@@ -28,5 +28,5 @@ fn rank(rows: &Rows, args: &Args) -> Option<Value> {
     let own = all.iter().position(|(agent, _)| Some(*agent) == rows.agent())?;
     let sign = if args.is("best", "low") { 1.0 } else { -1.0 };
     let places = ranks(&all.iter().map(|(_, value)| sign * value).collect::<Vec<_>>());
-    Some(Value::Number(Measure::plain(places[own], all.len() as u64)))
+    Some(Value::Number(Measurement::plain(places[own], all.len() as u64)))
 }

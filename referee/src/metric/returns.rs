@@ -1,6 +1,6 @@
 //! Mean return: what the game paid.
 
-use super::{ANY, Args, Metric, Scope, Value, mean, number};
+use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
 use crate::rows::Rows;
 
 /// The mean over games of the seat's return, as the record has it (after a forfeit, what the forfeit gives).
@@ -13,7 +13,7 @@ pub const MEAN_RETURN: Metric = Metric {
     digits: 3,
     formula: "sum of the seat's returns / games, forfeits included; mean +- 1.96 s / sqrt(games)",
     source: "undiscounted return, as in OpenSpiel and Gymnasium",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: mean_return,

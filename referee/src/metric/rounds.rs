@@ -34,7 +34,7 @@ pub(super) const SCOPE: ParamDef = ParamDef::new(
 
 /// A round of one seat.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Played {
+pub(super) struct RoundMarks {
     /// Its number, from 1.
     pub round: f64,
     /// Whether it was won.
@@ -55,7 +55,7 @@ pub(super) struct Played {
     pub similar: [Option<f64>; 3],
 }
 
-impl Played {
+impl RoundMarks {
     /// Whether the agent could revise its strategy before the round.
     pub fn decided(&self) -> bool {
         self.revised || self.kept
@@ -74,7 +74,7 @@ impl Played {
 
 /// An initial strategy that was sent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Attempt {
+pub(super) struct InitialAttempt {
     /// Its number, from 1.
     pub attempt: f64,
     /// What it cost.
@@ -85,17 +85,17 @@ pub(super) struct Attempt {
 
 /// What a seat did in a match.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Course {
+pub(super) struct SeatRounds {
     /// Its initial strategies.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<InitialAttempt>,
     /// Its rounds, in order.
-    pub rounds: Vec<Played>,
+    pub rounds: Vec<RoundMarks>,
 }
 
-impl Course {
+impl SeatRounds {
     /// Reads marks. `attempt` and `round` begin a new entry, and the marks after them belong to it.
-    pub fn of(marks: &[SeatMark]) -> Course {
-        let mut course = Course::default();
+    pub fn of(marks: &[SeatMark]) -> SeatRounds {
+        let mut course = SeatRounds::default();
         let mut initial = false;
         for mark in marks {
             let number = match mark.value {
@@ -107,11 +107,11 @@ impl Course {
             match (&*mark.name, number) {
                 ("attempt", Some(attempt)) => {
                     initial = true;
-                    course.attempts.push(Attempt { attempt, ..Attempt::default() });
+                    course.attempts.push(InitialAttempt { attempt, ..InitialAttempt::default() });
                 }
                 ("round", Some(round)) => {
                     initial = false;
-                    course.rounds.push(Played { round, ..Played::default() });
+                    course.rounds.push(RoundMarks { round, ..RoundMarks::default() });
                 }
                 (name, _) if initial => {
                     let Some(own) = course.attempts.last_mut() else { continue };
@@ -143,18 +143,18 @@ impl Course {
     }
 
     /// The rounds that [`SCOPE`] asks for.
-    pub fn in_scope(&self, scope: &str) -> impl Iterator<Item = &Played> {
+    pub fn in_scope(&self, scope: &str) -> impl Iterator<Item = &RoundMarks> {
         self.rounds.iter().filter(move |round| scope == "all" || round.decided())
     }
 
     /// Each round with the one before it.
-    pub fn steps(&self) -> impl Iterator<Item = (&Played, &Played)> {
+    pub fn steps(&self) -> impl Iterator<Item = (&RoundMarks, &RoundMarks)> {
         self.rounds.iter().zip(self.rounds.iter().skip(1))
     }
 }
 
 /// What the agent that is asked about did, match by match.
-pub(super) fn courses(rows: &Rows) -> Vec<Course> {
-    let all = rows.samples().into_iter().map(|sample| Course::of(&sample.own().marks));
-    all.filter(|course| *course != Course::default()).collect()
+pub(super) fn courses(rows: &Rows) -> Vec<SeatRounds> {
+    let all = rows.samples().into_iter().map(|sample| SeatRounds::of(&sample.own().marks));
+    all.filter(|course| *course != SeatRounds::default()).collect()
 }

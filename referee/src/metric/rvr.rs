@@ -1,7 +1,7 @@
 //! Rule violation rate.
 
-use super::rounds::{Course, MARKS, courses};
-use super::{Args, Metric, Scope, Value, number, share_of};
+use super::rounds::{MARKS, SeatRounds, courses};
+use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
 /// How often an initial strategy breaks a rule at its first try. A table that has no tries is read by its first rounds.
@@ -14,14 +14,14 @@ pub const RVR: Metric = Metric {
     digits: 3,
     formula: "initial strategies, each at its first try, with a violation / initial strategies; Wilson interval",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: MARKS,
     of: rvr,
 };
 
 fn rvr(rows: &Rows, _: &Args) -> Option<Value> {
-    let first = |course: &Course| {
+    let first = |course: &SeatRounds| {
         let tries: Vec<bool> = course.attempts.iter().filter(|a| a.attempt == 1.0).map(|a| a.violates).collect();
         if tries.is_empty() { course.rounds.first().map(|round| round.violates).into_iter().collect() } else { tries }
     };

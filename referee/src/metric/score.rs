@@ -1,6 +1,6 @@
 //! Score rate: the share of the points.
 
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
 use crate::rows::Rows;
@@ -16,7 +16,7 @@ pub const SCORE_RATE: Metric = Metric {
     formula: "(wins + draws / 2) / comparisons; in a game of n seats every other seat that is not an ally is a comparison; Wilson \
               interval; only in games that can be won against somebody",
     source: "E. B. Wilson, JASA 22 (1927)",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: score_rate,
@@ -37,5 +37,5 @@ fn score_rate(rows: &Rows, _: &Args) -> Option<Value> {
         }
     }
     let i = tally.score()?;
-    Some(Value::Number(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n: tally.games() }))
+    Some(Value::Number(Measurement { value: i.value, low: Some(i.low), high: Some(i.high), n: tally.games() }))
 }

@@ -1,6 +1,6 @@
 //! Rating by seat: how strong an agent is on each seat.
 
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::PlayedGame;
 use crate::rating::anchored::{Anchored, anchored};
 use crate::rows::Rows;
@@ -16,7 +16,7 @@ pub const SEAT_RATING: Metric = Metric {
     digits: 0,
     formula: "Davidson's model with each (agent, seat) as a player of its own, the mean of all being 0",
     source: "R. R. Davidson, JASA 65 (1970)",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: seat_rating,
@@ -38,7 +38,7 @@ fn seat_rating(rows: &Rows, _: &Args) -> Option<Value> {
 }
 
 /// By agent and seat.
-fn ratings(rows: &Rows) -> Vec<Vec<Option<Measure>>> {
+fn ratings(rows: &Rows) -> Vec<Vec<Option<Measurement>>> {
     let games = rows.games();
     let seats = games.iter().map(|game| game.seats.len()).max().unwrap_or(0);
     let own = |game: PlayedGame| {
@@ -48,7 +48,8 @@ fn ratings(rows: &Rows) -> Vec<Vec<Option<Measure>>> {
     let games: Vec<PlayedGame> = games.into_iter().map(own).collect();
     let settings = Anchored { resamples: 0, draws: Some(0.0), ..Anchored::default() };
     let all = anchored(rows.agents().len() * seats, &games, &settings).players;
-    let measure =
-        |rating: &Option<crate::rating::anchored::Rating>| rating.map(|r| Measure::plain(r.rating, r.blocks as u64));
+    let measure = |rating: &Option<crate::rating::anchored::Rating>| {
+        rating.map(|r| Measurement::plain(r.rating, r.blocks as u64))
+    };
     all.chunks(seats.max(1)).map(|own| own.iter().map(measure).collect()).collect()
 }

@@ -36,14 +36,14 @@ pub(super) struct Picked<'r> {
 /// The values of `of`, where `where` holds, with their groups by `by`. Without a group a value is left out if groups are asked
 /// for. Marks that a move has several times go together in their order: the second value with the second one.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
-    let (by, only) = (group_of(args), args.given("where"));
+    let (by, only) = (group_of(args), args.get("where"));
     let (groups, conditions) = (by.map(|by| Beside::new(rows, by)), only.map(|only| Beside::new(rows, only)));
     let mut before: HashMap<(usize, usize, u32), usize> = HashMap::new();
     let picked = rows.observed(args.text("of")).into_iter().filter_map(|seen| {
         let count = before.entry((seen.game, seen.seat, seen.turn)).or_default();
         let nth = *count;
         *count += 1;
-        let holds = |value: &MarkValue| match args.given("when") {
+        let holds = |value: &MarkValue| match args.get("when") {
             Some(when) => fits(&word(value), when),
             None => is_true(value),
         };
@@ -63,7 +63,7 @@ pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
 
 /// The mark whose values are groups. The groups of a mark by itself are its values: then nothing is grouped.
 pub(super) fn group_of(args: &Args) -> Option<&str> {
-    args.given("by").filter(|by| *by != args.text("of"))
+    args.get("by").filter(|by| *by != args.text("of"))
 }
 
 /// The values of another mark, by where they were made.

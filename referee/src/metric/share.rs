@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::selection::{BY, OF, Picked, WHEN, WHERE, fits, group_of, grouped, pick, word};
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// How often a mark has each of its values, as shares of all its values; or how often it has the one that `is` names.
@@ -19,7 +19,7 @@ pub const SHARE: Metric = Metric {
     digits: 3,
     formula: "values that fit / values; per = match: matches with a value that fits / matches; Wilson interval; by: the same for each group",
     source: "E. B. Wilson, JASA 22 (1927)",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         OF,
         ParamDef::new("is", "none", Takes::Text, "the value that is counted; none: each value"),
@@ -35,7 +35,7 @@ pub const SHARE: Metric = Metric {
 fn share(rows: &Rows, args: &Args) -> Option<Value> {
     let picked = pick(rows, args);
     let matches = rows.own_matches().len() as u64;
-    let fitting = |of: &[&Picked], is: &str| -> Option<Measure> {
+    let fitting = |of: &[&Picked], is: &str| -> Option<Measurement> {
         let hits = of.iter().filter(|p| fits(&word(&p.seen.value), is));
         if args.is("per", "match") {
             let games: BTreeSet<usize> = hits.map(|p| p.seen.game).collect();
@@ -47,7 +47,7 @@ fn share(rows: &Rows, args: &Args) -> Option<Value> {
     if all.is_empty() && !args.is("per", "match") {
         return None;
     }
-    let shares: Vec<(String, Measure)> = match (args.given("is"), group_of(args)) {
+    let shares: Vec<(String, Measurement)> = match (args.get("is"), group_of(args)) {
         (Some(is), None) => return number(fitting(&all, is)),
         (Some(is), Some(_)) => {
             let groups = grouped(picked.iter().filter_map(|p| Some((p.group.clone()?, p))));

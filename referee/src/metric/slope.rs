@@ -1,7 +1,7 @@
 //! Improvement slope.
 
-use super::rounds::{Course, MARKS, SCOPE, courses};
-use super::{ANY, Args, Metric, Scope, Value, mean, number};
+use super::rounds::{MARKS, SCOPE, SeatRounds, courses};
+use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
 use crate::relation::slope as slope_of;
 use crate::rows::Rows;
 
@@ -15,14 +15,14 @@ pub const SLOPE: Metric = Metric {
     digits: 4,
     formula: "slope of the line of least squares through the wins (1, 0) of the own rounds of a match at 0, 1, ..; mean over matches +- 1.96 s / sqrt(matches)",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[SCOPE],
     marks: MARKS,
     of: slope,
 };
 
 fn slope(rows: &Rows, args: &Args) -> Option<Value> {
-    let of = |course: &Course| {
+    let of = |course: &SeatRounds| {
         let won: Vec<f64> = course.in_scope(args.text("scope")).map(|round| f64::from(u8::from(round.won))).collect();
         slope_of(&won)
     };

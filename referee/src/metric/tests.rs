@@ -2,12 +2,12 @@ mod hand;
 mod values;
 
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::record::{IllegalPolicy, MoveRecord, Notes, Reason, Record, RecordEvent, Tokens, Try};
+use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Notes, Record, RecordEvent, RefusedMove, Tokens};
 
 use super::*;
 use crate::read::Source;
 use crate::result::GameResult;
-use crate::rows::{Match, RowAgent, RowPart, Table};
+use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart};
 use crate::testing::{break_off, parts, play, seal};
 use crate::verify::Verifier;
 
@@ -18,11 +18,11 @@ fn verified(record: Record) -> GameResult {
 /// The match as its only row; agent k sat on seat k.
 fn rows(game: &GameResult) -> Rows<'_> {
     let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
-    Rows::new(Table {
+    Rows::new(ResultTable {
         agents: game.seats.iter().map(|seat| agent(&seat.name)).collect(),
         parts: vec![RowPart::of_game("part", game.game())],
-        matches: vec![Match::of(game, 0, (0..game.seats.len()).collect())],
-        ..Table::default()
+        matches: vec![MetricMatch::of(game, 0, (0..game.seats.len()).collect())],
+        ..ResultTable::default()
     })
 }
 
@@ -34,8 +34,8 @@ fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
     own.collect()
 }
 
-fn refused(action: i64) -> Try {
-    Try {
+fn refused(action: i64) -> RefusedMove {
+    RefusedMove {
         action: Some(action),
         text: None,
         proposal: None,
@@ -50,7 +50,7 @@ fn refused(action: i64) -> Try {
 fn every_metric_by_hand() {
     // Three moves, then seat 1 gives up.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
-    break_off(&mut record, 3, Reason::Resign, Some(1));
+    break_off(&mut record, 3, EndReason::Resign, Some(1));
     for (m, ms) in moves(&mut record).into_iter().zip([10, 500, 30]) {
         m.ms = ms;
     }
@@ -70,7 +70,10 @@ fn every_metric_by_hand() {
 
 #[test]
 fn nothing_to_measure_is_absent() {
-    let empty = Rows::new(Table { agents: vec![RowAgent { name: "a".into(), candidate: true }], ..Table::default() });
+    let empty = Rows::new(ResultTable {
+        agents: vec![RowAgent { name: "a".into(), candidate: true }],
+        ..ResultTable::default()
+    });
     for metric in METRICS {
         let missing = metric.params.iter().filter(|p| p.default.is_empty());
         let given = missing.map(|p| (p.name.to_owned(), toml::Value::String("score_rate".into()))).collect();
@@ -80,7 +83,7 @@ fn nothing_to_measure_is_absent() {
     }
     // A seat that never moved has no time and no attempts, but a score.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
-    break_off(&mut record, 1, Reason::Timeout, Some(1));
+    break_off(&mut record, 1, EndReason::Timeout, Some(1));
     let game = verified(record);
     let own = rows(&game).of_agent(1);
     assert!(TIME_PER_MOVE.usual(&own).is_none() && ILLEGAL_RATE.usual(&own).is_none());
@@ -107,20 +110,22 @@ fn forced_moves_are_neither_attempts_nor_thought() {
 fn a_candidate_counts_where_it_is_a() {
     let games = [1, 2, 3].map(|seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
-        break_off(&mut record, 3, Reason::Resign, Some(1));
+        break_off(&mut record, 3, EndReason::Resign, Some(1));
         verified(record)
     });
     let agent = |(name, candidate): (&str, bool)| RowAgent { name: name.to_owned(), candidate };
     let counted = |only_a: bool| {
         // a beats b as `a`, then as the opponent; c, which is only an opponent, loses to b.
         let pairs = [(vec![0, 1], vec![0, 1]), (vec![0, 1], vec![1, 0]), (vec![1, 2], vec![0, 1])];
-        let own =
-            |(game, (players, sides)): (_, (Vec<usize>, Vec<usize>))| Match { sides, ..Match::of(game, 0, players) };
-        let rows = Rows::new(Table {
+        let own = |(game, (players, sides)): (_, (Vec<usize>, Vec<usize>))| MetricMatch {
+            sides,
+            ..MetricMatch::of(game, 0, players)
+        };
+        let rows = Rows::new(ResultTable {
             agents: [("a", true), ("b", true), ("c", false)].map(agent).into(),
             parts: vec![RowPart { only_a, ..RowPart::of_game("part", games[0].game()) }],
             matches: games.iter().zip(pairs).map(own).collect(),
-            ..Table::default()
+            ..ResultTable::default()
         });
         [0, 1, 2].map(|agent| SCORE_RATE.usual(&rows.of_agent(agent)).map(|m| (m.value, m.n)))
     };
@@ -133,21 +138,21 @@ fn a_candidate_counts_where_it_is_a() {
 fn moves_of_a_cycle() {
     let games = [2, 4, 3].map(|count| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
-        break_off(&mut record, count, Reason::Resign, Some(count % 2));
+        break_off(&mut record, count, EndReason::Resign, Some(count % 2));
         verified(record)
     });
     let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
     let others = [1, 2, 1];
-    let matches = games.iter().enumerate().map(|(k, game)| Match {
+    let matches = games.iter().enumerate().map(|(k, game)| MetricMatch {
         cycle: k as u64 / 2,
         order: k,
-        ..Match::of(game, 0, vec![0, others[k]])
+        ..MetricMatch::of(game, 0, vec![0, others[k]])
     });
-    let rows = Rows::new(Table {
+    let rows = Rows::new(ResultTable {
         agents: ["a", "b", "c"].map(agent).into(),
         parts: vec![RowPart::of_game("part", games[0].game())],
         matches: matches.collect(),
-        ..Table::default()
+        ..ResultTable::default()
     });
     let all = super::moves::MOVES.usual(&rows).unwrap();
     assert_eq!((all.value, all.n), (4.5, 2));
@@ -159,7 +164,7 @@ fn moves_of_a_cycle() {
 fn a_mean_has_an_interval_from_two_on() {
     let mean = |values: &[f64]| mean(&values.iter().copied().collect(), [0.0, 10.0]);
     assert_eq!(mean(&[]), None);
-    assert_eq!(mean(&[4.0]).unwrap(), Measure { value: 4.0, low: None, high: None, n: 1 });
+    assert_eq!(mean(&[4.0]).unwrap(), Measurement { value: 4.0, low: None, high: None, n: 1 });
     let two = mean(&[1.0, 3.0]).unwrap();
     // s = sqrt(2), so that the half width is 1.96.
     assert!((two.high.unwrap() - 3.96).abs() < 1e-4 && (two.low.unwrap() - 0.04).abs() < 1e-4);
@@ -176,15 +181,16 @@ fn noted(input: u64, out: u64, felt: &str) -> Option<Notes> {
 #[test]
 fn what_moves_cost_and_how_they_feel_is_read_from_notes() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
-    break_off(&mut record, 3, Reason::Resign, Some(1));
+    break_off(&mut record, 3, EndReason::Resign, Some(1));
     let own = moves(&mut record);
     for (m, notes) in own.into_iter().zip([noted(100, 10, "A"), noted(1, 1, "E"), noted(200, 20, "D")]) {
         m.notes = notes;
     }
-    moves(&mut record)[2].tries = vec![Try { notes: noted(50, 5, "A"), ..refused(99) }];
+    moves(&mut record)[2].tries = vec![RefusedMove { notes: noted(50, 5, "A"), ..refused(99) }];
     let parts = parts(&seal(record));
-    let game = Verifier::new().wanting(["emotion"]).verify(&parts, Source::default()).unwrap().into_result();
-    let of = |ask: &str, seat: usize| Asked::parse(ask).unwrap().number(&rows(&game).of_agent(seat)).map(|m| m.value);
+    let game = Verifier::new().with_marks(["emotion"]).verify(&parts, Source::default()).unwrap().into_result();
+    let of =
+        |ask: &str, seat: usize| MetricQuery::parse(ask).unwrap().number(&rows(&game).of_agent(seat)).map(|m| m.value);
     assert_eq!(of("tokens", 0), Some(385.0));
     assert_eq!((of("tokens per=query", 0), of("tokens per=move", 0)), (Some(385.0 / 3.0), Some(192.5)));
     assert_eq!((of("tokens of=in", 0), of("tokens of=out", 1)), (Some(350.0), Some(1.0)));
@@ -194,7 +200,7 @@ fn what_moves_cost_and_how_they_feel_is_read_from_notes() {
     // Marks that nobody asked for are not kept.
     let plain = Verifier::new().verify(&parts, Source::default()).unwrap().into_result();
     assert!(plain.seats.iter().all(|seat| seat.marks.is_empty()));
-    assert_eq!(Asked::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
+    assert_eq!(MetricQuery::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
 }
 
 #[test]
@@ -206,7 +212,7 @@ fn labels_are_marks_of_moves() {
     };
     let text = [line(0, 0, "endgame"), line(0, 0, "factual"), line(0, 1, "endgame"), line(1, 0, "factual")].concat();
     assert_eq!(crate::labels::put(&text, &mut games), Ok(4));
-    let own = Asked::parse("labels").unwrap().of(&rows(&games[0]).of_agent(0));
+    let own = MetricQuery::parse("labels").unwrap().of(&rows(&games[0]).of_agent(0));
     let Some(Value::Shares(shares)) = own else { panic!("no labels") };
     let shares: Vec<(&str, f64, u64)> = shares.iter().map(|(name, m)| (name.as_str(), m.value, m.n)).collect();
     assert_eq!(shares, [("endgame", 1.0, 2), ("factual", 0.5, 2)]);
@@ -224,20 +230,20 @@ fn labels_are_marks_of_moves() {
 #[test]
 fn sides_are_told_by_the_plan() {
     let mut record = play("tic_tac_toe", &["a", "a"], 1);
-    break_off(&mut record, 3, Reason::Illegal, Some(1));
+    break_off(&mut record, 3, EndReason::Illegal, Some(1));
     let game = verified(record);
     let table = |sides: Vec<usize>, valid: bool| {
-        let mut one = Match::of(&game, 0, vec![0, 0]);
+        let mut one = MetricMatch::of(&game, 0, vec![0, 0]);
         (one.sides, one.valid) = (sides, valid);
-        Rows::new(Table {
+        Rows::new(ResultTable {
             agents: vec![RowAgent { name: "a".into(), candidate: true }],
             parts: vec![RowPart::of_game("part", game.game())],
             matches: vec![one],
-            ..Table::default()
+            ..ResultTable::default()
         })
         .of_agent(0)
     };
-    let of = |ask: &str, rows: &Rows| Asked::parse(ask).unwrap().number(rows).map(|m| (m.value, m.n));
+    let of = |ask: &str, rows: &Rows| MetricQuery::parse(ask).unwrap().number(rows).map(|m| (m.value, m.n));
     let (first, second) = (table(vec![0, 1], true), table(vec![1, 0], true));
     assert_eq!((of("score_rate", &first), of("score_rate", &second)), (Some((1.0, 1)), Some((0.0, 1))));
     assert_eq!((of("illegal_end", &first), of("first_seat", &first)), (Some((1.0, 1)), Some((0.0, 1))));
@@ -249,7 +255,7 @@ fn sides_are_told_by_the_plan() {
 
 #[test]
 fn wishes_are_checked() {
-    let wrong = |ask: &str| Asked::parse(ask).map(|_| ()).unwrap_err();
+    let wrong = |ask: &str| MetricQuery::parse(ask).map(|_| ()).unwrap_err();
     assert!(wrong("scorerate").starts_with("there is no metric \"scorerate\"; did you mean score_rate?"));
     assert_eq!(wrong("nra shape=win"), "metric nra: there is no argument \"shape\": it takes form, mode");
     assert_eq!(wrong("wdl by=x"), "metric wdl: there is no argument \"by\": it takes no arguments");
@@ -262,16 +268,16 @@ fn wishes_are_checked() {
     // In a suite: text or table.
     #[derive(serde::Deserialize, serde::Serialize, PartialEq, Debug)]
     struct Suite {
-        metrics: Vec<Ask>,
+        metrics: Vec<MetricSpec>,
     }
     let text = "metrics = [\"score_rate\", \"nra form=reward\", { id = \"elo\", k = 24 }]";
     let suite: Suite = toml::from_str(text).unwrap();
     assert_eq!(
-        suite.metrics.iter().map(Ask::to_string).collect::<Vec<_>>(),
+        suite.metrics.iter().map(MetricSpec::to_string).collect::<Vec<_>>(),
         ["score_rate", "nra form=reward", "elo k=24"]
     );
     assert_eq!(toml::from_str::<Suite>(&toml::to_string(&suite).unwrap()).unwrap(), suite);
-    assert!(suite.metrics.iter().all(|ask| Asked::new(ask).is_ok()));
+    assert!(suite.metrics.iter().all(|ask| MetricQuery::new(ask).is_ok()));
 }
 
 /// Defaults are what their parameters take, ids are words, and no two are the same.
@@ -287,8 +293,8 @@ fn the_list_is_in_order() {
             let mut given: std::collections::BTreeMap<_, _> = given;
             given.extend(others.map(|p| (p.name.to_owned(), toml::Value::String("length".into()))));
             Args::new(metric.params, &given).unwrap_or_else(|why| panic!("{}: {why}", metric.id));
-            if param.takes == Takes::Metric && param.default != ask::NONE {
-                Asked::parse(param.default).unwrap();
+            if param.takes == Takes::Metric && param.default != spec::NONE {
+                MetricQuery::parse(param.default).unwrap();
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Time per move: how long the agent takes.
 
-use super::{Args, Metric, NOT_NEGATIVE, Scope, Value, mean, number};
+use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
 use crate::moments::Moments;
 use crate::rows::Rows;
 
@@ -15,7 +15,7 @@ pub const TIME_PER_MOVE: Metric = Metric {
     digits: 1,
     formula: "sum of the recorded milliseconds of the agent's own moves / moves; mean +- 1.96 s / sqrt(moves)",
     source: "ms, docs/protocol.md",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: time_per_move,

@@ -1,6 +1,6 @@
 //! Tokens: what answers cost.
 
-use super::{Args, Measure, Metric, NOT_NEGATIVE, ParamDef, Scope, Takes, Value, mean, number};
+use super::{Args, Measurement, Metric, MetricScope, NOT_NEGATIVE, ParamDef, Takes, Value, mean, number};
 use crate::moments::Moments;
 use crate::rows::Rows;
 
@@ -14,7 +14,7 @@ pub const TOKENS: Metric = Metric {
     digits: 0,
     formula: "sum of tokens / answers (per = query), / moves with an answer (per = move), or / matches (per = match); of = all is read and written; +- 1.96 s / sqrt(matches) per match",
     source: "GTBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("per", "match", Takes::Words(&["query", "move", "match"]), "what the mean is taken over"),
         ParamDef::new("of", "all", Takes::Words(&["all", "in", "out"]), "which tokens"),
@@ -38,7 +38,7 @@ fn tokens(rows: &Rows, args: &Args) -> Option<Value> {
     let per_match: Moments = used.iter().map(|seats| seats.iter().map(count).sum::<u64>() as f64).collect();
     let all = used.iter().flatten();
     let sum = all.clone().map(count).sum::<u64>() as f64;
-    let of = |n: u64| (n > 0).then(|| Measure::plain(sum / n as f64, n));
+    let of = |n: u64| (n > 0).then(|| Measurement::plain(sum / n as f64, n));
     number(match args.text("per") {
         "query" => of(all.map(|seat| seat.answers).sum()),
         "move" => of(all.map(|seat| seat.moves).sum()),

@@ -1,6 +1,6 @@
 //! TrueSkill.
 
-use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, met, rated};
+use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, met, rated};
 use crate::rating::trueskill::Skills;
 use crate::rows::Rows;
 
@@ -17,7 +17,7 @@ pub const TRUESKILL: Metric = Metric {
     digits: 2,
     formula: "mu after all matches in the order of the plan: start 25, sigma 25/3, beta 25/6, tau 25/300, draw probability 0.10; allied seats are a team; conservative is mu - 3 sigma; change is the largest |change of mu| in the last matches",
     source: "R. Herbrich, T. Minka, T. Graepel, TrueSkill, NIPS 2006",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new("of", "mu", Takes::Words(&["mu", "sigma", "conservative", "change"]), "which number"),
         ParamDef::new("over", "10", Takes::Whole, "of how many matches the largest change is taken"),
@@ -50,7 +50,7 @@ fn trueskill(rows: &Rows, args: &Args) -> Option<Value> {
         met(players, &games)
             .into_iter()
             .enumerate()
-            .map(|(k, n)| (n > 0).then(|| Measure::plain(value(k), n)))
+            .map(|(k, n)| (n > 0).then(|| Measurement::plain(value(k), n)))
             .collect()
     })
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// A measured number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Measure {
+pub struct Measurement {
     /// The estimate.
     pub value: f64,
     /// Lower end of its 95 % interval, if the metric gives one.
@@ -17,10 +17,10 @@ pub struct Measure {
     pub n: u64,
 }
 
-impl Measure {
+impl Measurement {
     /// A number without an interval.
-    pub fn plain(value: f64, n: u64) -> Measure {
-        Measure { value, low: None, high: None, n }
+    pub fn plain(value: f64, n: u64) -> Measurement {
+        Measurement { value, low: None, high: None, n }
     }
 }
 
@@ -30,13 +30,13 @@ impl Measure {
 #[non_exhaustive]
 pub enum Value {
     /// One number.
-    Number(Measure),
+    Number(Measurement),
     /// A number for each name.
-    Shares(Vec<(String, Measure)>),
+    Shares(Vec<(String, Measurement)>),
     /// How some numbers are spread.
     Quantiles(Quantiles),
     /// A number for each step, as (step, number).
-    Series(Vec<(f64, Measure)>),
+    Series(Vec<(f64, Measurement)>),
     /// Points of a plane.
     Points(Vec<Point>),
     /// A table.
@@ -47,7 +47,7 @@ pub enum Value {
 
 impl Value {
     /// The number, if it is one.
-    pub fn number(&self) -> Option<Measure> {
+    pub fn number(&self) -> Option<Measurement> {
         match self {
             Value::Number(measure) => Some(*measure),
             _ => None,
@@ -93,7 +93,7 @@ pub struct Matrix {
     /// The names of its columns.
     pub columns: Vec<String>,
     /// `cells[row][column]`; absent where nothing was measured.
-    pub cells: Vec<Vec<Option<Measure>>>,
+    pub cells: Vec<Vec<Option<Measurement>>>,
 }
 
 /// A directed graph.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rows::Rows;
 
 /// The sum of an entrant's points over all walls.
@@ -19,7 +19,7 @@ pub const WALL_POINTS: Metric = Metric {
     formula: "sum over walls of n + 1 - place, by the entrants' scores in that hand summed over the matches of the block; equal \
               sums share the mean of their places",
     source: "the contest of International mahjong at IJCAI 2020: 4, 3, 2 and 1 points for a wall over 24 seatings",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: wall_points,
@@ -61,7 +61,7 @@ fn wall_points(rows: &Rows, _: &Args) -> Option<Value> {
             walls += 1;
         }
     }
-    (walls > 0).then_some(Value::Number(Measure::plain(sum, walls)))
+    (walls > 0).then_some(Value::Number(Measurement::plain(sum, walls)))
 }
 
 /// One point for the own place, one for each entrant behind it, and half a point for each that shares it.

@@ -1,6 +1,6 @@
 //! Wins, draws and losses.
 
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::Tally;
 use crate::rows::Rows;
 
@@ -14,7 +14,7 @@ pub const WDL: Metric = Metric {
     digits: 0,
     formula: "matches by the mean score of the own seats against that of the others; a side that forfeited lost",
     source: "counts",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: wdl,
@@ -24,7 +24,7 @@ fn wdl(rows: &Rows, _: &Args) -> Option<Value> {
     let tally = tally(rows);
     let n = tally.games();
     let counts = [("wins", tally.wins), ("draws", tally.draws), ("losses", tally.losses)];
-    (n > 0).then(|| Value::Shares(counts.map(|(name, k)| (name.to_owned(), Measure::plain(k as f64, n))).to_vec()))
+    (n > 0).then(|| Value::Shares(counts.map(|(name, k)| (name.to_owned(), Measurement::plain(k as f64, n))).to_vec()))
 }
 
 /// The results of the agent that is asked about; of matches that are a contest.

@@ -1,7 +1,7 @@
 //! Wins, draws and losses of a cycle.
 
 use super::wdl::tally;
-use super::{Args, Measure, Metric, Scope, Value};
+use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rows::Rows;
 
 /// How many matches the agent wins, draws and loses in a cycle, as means over the cycles.
@@ -14,7 +14,7 @@ pub const WDL_CYCLES: Metric = Metric {
     digits: 2,
     formula: "wins, draws and losses of each cycle; mean over the cycles in which the agent played",
     source: "Qi Town",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[],
     marks: &[],
     of: wdl_cycles,
@@ -25,7 +25,7 @@ fn wdl_cycles(rows: &Rows, _: &Args) -> Option<Value> {
     let played: Vec<_> = cycles.filter(|tally| tally.games() > 0).collect();
     let n = played.iter().map(|tally| tally.games()).sum();
     let mean = |of: fn(&crate::rating::table::Tally) -> u64| {
-        Measure::plain(played.iter().map(of).sum::<u64>() as f64 / played.len() as f64, n)
+        Measurement::plain(played.iter().map(of).sum::<u64>() as f64 / played.len() as f64, n)
     };
     let shares = [("wins", mean(|t| t.wins)), ("draws", mean(|t| t.draws)), ("losses", mean(|t| t.losses))];
     (n > 0).then(|| Value::Shares(shares.map(|(name, m)| (name.to_owned(), m)).to_vec()))

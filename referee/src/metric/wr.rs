@@ -1,7 +1,7 @@
 //! Win rate of rounds.
 
 use super::rounds::{MARKS, courses};
-use super::{Args, Metric, ParamDef, Scope, Takes, Value, number, share_of};
+use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
 /// The rounds that were won; with `by = step` for each own step of a match.
@@ -14,7 +14,7 @@ pub const WR: Metric = Metric {
     digits: 3,
     formula: "rounds won / rounds; by = step: for each own step of a match, from 1; Wilson interval",
     source: "AdvGameBench",
-    scope: Scope::Agent,
+    scope: MetricScope::Agent,
     params: &[
         ParamDef::new(
             "scope",

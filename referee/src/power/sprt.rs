@@ -89,7 +89,7 @@ impl Sprt {
 /// What a test has decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum SprtDecision {
     /// The smaller difference.
     Elo0,
     /// The greater difference.
@@ -132,12 +132,12 @@ impl SequentialTest {
     }
 
     /// What is decided; `None` while more must be played.
-    pub fn decision(&self) -> Option<Decision> {
+    pub fn decision(&self) -> Option<SprtDecision> {
         let ([low, high], llr) = (self.sprt.bounds(), self.llr());
         if llr >= high {
-            return Some(Decision::Elo1);
+            return Some(SprtDecision::Elo1);
         }
-        (llr <= low).then_some(Decision::Elo0)
+        (llr <= low).then_some(SprtDecision::Elo0)
     }
 
     /// Each score with its blocks.

@@ -81,8 +81,8 @@ fn a_test_ends_at_its_bounds() {
     assert_eq!((test_of("elo0=0 elo1=30", [0; 5]).llr(), test_of("elo0=0 elo1=30", [0; 5]).decision()), (0.0, None));
     // Two won pairs prove nothing, although they do not vary.
     assert_eq!(test_of("elo0=0 elo1=30", [0, 0, 0, 0, 2]).decision(), None);
-    assert_eq!(test_of("elo0=0 elo1=30", [10, 20, 40, 60, 40]).decision(), Some(Decision::Elo1));
-    assert_eq!(test_of("elo0=0 elo1=30", [40, 60, 40, 20, 10]).decision(), Some(Decision::Elo0));
+    assert_eq!(test_of("elo0=0 elo1=30", [10, 20, 40, 60, 40]).decision(), Some(SprtDecision::Elo1));
+    assert_eq!(test_of("elo0=0 elo1=30", [40, 60, 40, 20, 10]).decision(), Some(SprtDecision::Elo0));
     // Seen from the other side, everything changes its sign.
     let (a, b) = (test_of("elo0=0 elo1=30", [9, 20, 33, 25, 14]), test_of("elo0=-30 elo1=0", [14, 25, 33, 20, 9]));
     near(a.llr(), -b.llr(), 1e-9);

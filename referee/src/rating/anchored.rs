@@ -161,7 +161,7 @@ impl Component {
         let theta = problem.solve(nu, problem.start(nu));
         let errors = problem.errors(&problem.count(&units), nu, &theta, &players);
         let sample = |problem: &mut Problem, k: usize| {
-            let mut rng = Stream::named(&format!("ludex.v1:bootstrap:{}:{k}", settings.seed));
+            let mut rng = Stream::from_text(&format!("ludex.v1:bootstrap:{}:{k}", settings.seed));
             let mut times = vec![0; problem.kinds.len()];
             for _ in 0..units.len() {
                 times[units[rng.below(units.len())]] += 1;

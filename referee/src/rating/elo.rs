@@ -1,7 +1,7 @@
 //! Sequential Elo: familiar, but it depends on the order of the games. Not the rating to quote.
 
 use super::PlayedGame;
-use super::course::Course;
+use super::history::RatingHistory;
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,8 +39,8 @@ pub fn elo(players: usize, games: &[PlayedGame], settings: Elo) -> Vec<f64> {
 ///
 /// # Panics
 /// As [`elo`].
-pub fn elo_courses(players: usize, games: &[PlayedGame], settings: Elo) -> (Vec<f64>, Vec<Course>) {
-    let mut courses = vec![Course::default(); players];
+pub fn elo_courses(players: usize, games: &[PlayedGame], settings: Elo) -> (Vec<f64>, Vec<RatingHistory>) {
+    let mut courses = vec![RatingHistory::default(); players];
     let mut ratings = vec![settings.start; players];
     for game in games {
         let k = settings.k / (game.seats.len().max(2) - 1) as f64;

@@ -23,7 +23,7 @@ const STEPS: usize = 100;
 
 /// What is known of an agent's strength.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Skill {
+pub struct GlickoSkill {
     /// Elo points.
     pub rating: f64,
     /// Standard deviation of the rating, in points. An anchor has 0.
@@ -32,21 +32,21 @@ pub struct Skill {
     pub volatility: f64,
 }
 
-impl Skill {
+impl GlickoSkill {
     /// An anchor: its rating is given.
     pub fn fixed(rating: f64) -> Self {
-        Skill { rating, deviation: 0.0, volatility: 0.0 }
+        GlickoSkill { rating, deviation: 0.0, volatility: 0.0 }
     }
 
     /// What is known after this many periods without a game: `phi* = sqrt(phi^2 + t sigma^2)`, at most `most` points.
     pub fn after_rest(self, periods: f64, most: f64) -> Self {
         let deviation = self.deviation.hypot(self.volatility * POINTS * periods.max(0.0).sqrt());
-        Skill { deviation: deviation.min(most.max(self.deviation)), ..self }
+        GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }
     }
 
     /// What is known after these games, each against an opponent as it was before, with 1 for a win, 1/2 for a draw and 0 for a loss.
     /// `periods` is the time since the last update.
-    pub fn after_games(self, games: &[(Skill, f64)], periods: f64) -> Self {
+    pub fn after_games(self, games: &[(GlickoSkill, f64)], periods: f64) -> Self {
         let periods = periods.max(0.0);
         if games.is_empty() {
             return self.after_rest(periods, f64::INFINITY);
@@ -64,7 +64,11 @@ impl Skill {
         let sigma = volatility(self.volatility, phi, v, v * surprise);
         let rested = phi * phi + periods * sigma * sigma;
         let after = 1.0 / (1.0 / rested + 1.0 / v);
-        Skill { rating: self.rating + POINTS * after * surprise, deviation: POINTS * after.sqrt(), volatility: sigma }
+        GlickoSkill {
+            rating: self.rating + POINTS * after * surprise,
+            deviation: POINTS * after.sqrt(),
+            volatility: sigma,
+        }
     }
 }
 
@@ -102,8 +106,8 @@ fn volatility(sigma: f64, phi: f64, v: f64, delta: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn skill(rating: f64, deviation: f64) -> Skill {
-        Skill { rating, deviation, volatility: 0.06 }
+    fn skill(rating: f64, deviation: f64) -> GlickoSkill {
+        GlickoSkill { rating, deviation, volatility: 0.06 }
     }
 
     /// The example of the paper, which computes with the rounded values that it prints.
@@ -128,7 +132,7 @@ mod tests {
         assert!((later.deviation - (2_500.0 + 100.0 * (0.06 * POINTS).powi(2)).sqrt()).abs() < 1e-9);
         assert_eq!(known.after_rest(1e9, 350.0).deviation, 350.0);
         assert_eq!(known.after_rest(-5.0, 350.0), known, "a clock that went back changes nothing");
-        assert_eq!(Skill::fixed(900.0).after_rest(1e9, 350.0), Skill::fixed(900.0));
+        assert_eq!(GlickoSkill::fixed(900.0).after_rest(1e9, 350.0), GlickoSkill::fixed(900.0));
     }
 
     #[test]
@@ -136,7 +140,8 @@ mod tests {
         for (mine, other, score) in [(0.0, 1e6, 0.0), (0.0, 1e6, 1.0), (1e4, 0.0, 0.0), (0.0, 0.0, 1.0)] {
             let mut agent = skill(mine, 350.0);
             for _ in 0..200 {
-                agent = agent.after_games(&[(Skill::fixed(other), score), (Skill::fixed(other), score)], 0.0);
+                agent =
+                    agent.after_games(&[(GlickoSkill::fixed(other), score), (GlickoSkill::fixed(other), score)], 0.0);
                 let all = [agent.rating, agent.deviation, agent.volatility];
                 assert!(all.iter().all(|x| x.is_finite()) && agent.deviation > 0.0, "{agent:?}");
             }
@@ -145,7 +150,8 @@ mod tests {
 
     #[test]
     fn many_games_at_once_and_one_by_one_lead_to_the_same_place() {
-        let games: Vec<(Skill, f64)> = (0..100).map(|k| (Skill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
+        let games: Vec<(GlickoSkill, f64)> =
+            (0..100).map(|k| (GlickoSkill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
         let whole = skill(1500.0, 350.0).after_games(&games, 0.0);
         let single = games.iter().fold(skill(1500.0, 350.0), |agent, game| agent.after_games(&[*game], 0.0));
         // A quarter of the points is 191 points below.

@@ -15,7 +15,7 @@ pub fn decided(tally: &Tally) -> Option<Interval> {
 }
 
 /// Progress at a level that can only be drawn: `100 * draws / matches`, with Wilson's interval. Source: BotzoneBench.
-pub fn drawn(tally: &Tally) -> Option<Interval> {
+pub fn draw_progress(tally: &Tally) -> Option<Interval> {
     scaled(wilson(tally.draws as f64, tally.games() as f64), 100.0)
 }
 

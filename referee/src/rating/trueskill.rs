@@ -8,7 +8,7 @@ use super::PlayedGame;
 
 /// A skill: a normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Skill {
+pub struct TrueSkill {
     /// Its mean; what LLMArena reports.
     pub mu: f64,
     /// Its standard deviation.
@@ -24,7 +24,7 @@ pub struct Skill {
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
-pub fn trueskill(players: usize, games: &[PlayedGame]) -> Vec<Skill> {
+pub fn trueskill(players: usize, games: &[PlayedGame]) -> Vec<TrueSkill> {
     let mut skills = Skills::new(players);
     games.iter().for_each(|game| skills.play(game));
     (0..players).map(|player| skills.of(player)).collect()
@@ -46,8 +46,8 @@ impl Skills {
     ///
     /// # Panics
     /// If there is no such player.
-    pub fn of(&self, player: usize) -> Skill {
-        Skill { mu: self.skills[player].rating, sigma: self.skills[player].uncertainty }
+    pub fn of(&self, player: usize) -> TrueSkill {
+        TrueSkill { mu: self.skills[player].rating, sigma: self.skills[player].uncertainty }
     }
 
     /// Takes a game.

@@ -28,11 +28,11 @@ pub use self::spec::Figure;
 
 use serde::Serialize;
 
-use self::data::{Arrows, Boxes, Data, Grid, Lines, Points, Strip};
+use self::data::{Arrows, Boxes, Data, Grid, LineChart, Points, Strip};
 use crate::metric::Metric;
 
 /// All kinds of figures.
-pub const KINDS: &[Kind] = &[
+pub const KINDS: &[FigureKind] = &[
     table::TABLE,
     matrix::MATRIX,
     bars::BARS,
@@ -51,7 +51,7 @@ pub const STYLE: &str = include_str!("figure/figure.css");
 
 /// A kind of figure.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct FigureKind {
     /// Its name in suites.
     pub id: &'static str,
     /// What it shows.
@@ -63,7 +63,7 @@ pub struct Kind {
 #[derive(Clone, Copy, Debug)]
 enum Draw {
     Grid(fn(&Grid, &str) -> String),
-    Lines(fn(&Lines, &str) -> String),
+    Lines(fn(&LineChart, &str) -> String),
     Boxes(fn(&Boxes, &str) -> String),
     Points(fn(&Points, &str) -> String),
     Arrows(fn(&Arrows, &str) -> String),
@@ -87,7 +87,7 @@ pub(crate) enum Needs {
     Pictures,
 }
 
-impl Kind {
+impl FigureKind {
     /// What it is drawn from.
     pub(crate) fn needs(&self) -> Needs {
         match self.draw {
@@ -101,7 +101,7 @@ impl Kind {
     }
 
     /// The kind of a name.
-    pub fn named(id: &str) -> Option<&'static Kind> {
+    pub fn find(id: &str) -> Option<&'static FigureKind> {
         KINDS.iter().find(|kind| kind.id == id)
     }
 
@@ -124,7 +124,7 @@ impl Kind {
 
 /// A figure of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Drawn {
+pub struct RenderedFigure {
     /// Its name in files.
     pub id: String,
     /// Its heading.
@@ -134,16 +134,16 @@ pub struct Drawn {
     /// What it shows.
     pub caption: String,
     /// Its drawings.
-    pub pages: Vec<resolve::Page>,
+    pub pages: Vec<resolve::FigurePage>,
     /// The metrics that it shows: title, formula and source.
     pub measures: Vec<[String; 3]>,
 }
 
-impl Drawn {
+impl RenderedFigure {
     /// A figure of a suite with its drawings.
-    pub fn of(figure: &Figure, ground: &resolve::Ground) -> Drawn {
-        let metrics = figure.wishes().filter_map(|wish| Metric::named(&wish.ask.id).ok());
-        Drawn {
+    pub fn of(figure: &Figure, ground: &resolve::FigureSource) -> RenderedFigure {
+        let metrics = figure.wishes().filter_map(|wish| Metric::find(&wish.ask.id).ok());
+        RenderedFigure {
             id: figure.id.clone(),
             title: figure.title.clone(),
             kind: figure.kind.clone(),
@@ -154,9 +154,9 @@ impl Drawn {
     }
 
     /// What is drawn of a page: an `<svg>` element, or a table or list of HTML.
-    pub fn draw(&self, page: &resolve::Page) -> String {
+    pub fn draw(&self, page: &resolve::FigurePage) -> String {
         let title = if page.name.is_empty() { self.title.clone() } else { format!("{}: {}", self.title, page.name) };
-        Kind::named(&self.kind).map(|kind| kind.draw(&page.data, &title)).unwrap_or_default()
+        FigureKind::find(&self.kind).map(|kind| kind.draw(&page.data, &title)).unwrap_or_default()
     }
 
     /// Its files: the numbers as CSV, JSON and LaTeX, and each drawing.

@@ -6,8 +6,8 @@ use minijinja::{Environment, UndefinedBehavior, context, escape_formatter};
 use serde::Serialize;
 
 use super::Report;
-use super::board::{LEADERBOARD, OVERALL, SUMMARIES, names};
-use super::figure::{Drawn, STYLE};
+use super::figure::{RenderedFigure, STYLE};
+use super::overview::{LEADERBOARD, OVERALL, SUMMARIES, names};
 use super::text::{clean, count, number, waited};
 use crate::metric::USUAL;
 use crate::rating::table::Tally;
@@ -38,9 +38,10 @@ pub(super) fn page(report: &Report) -> String {
     let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
     let cells: Vec<Vec<Vec<Cell>>> =
         report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
-    let (boards, figures): (Vec<&Drawn>, Vec<&Drawn>) =
+    let (boards, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
         report.figures.iter().partition(|figure| [LEADERBOARD, SUMMARIES].contains(&figure.id.as_str()));
-    let (overall, figures): (Vec<&Drawn>, Vec<&Drawn>) = figures.into_iter().partition(|figure| figure.id == OVERALL);
+    let (overall, figures): (Vec<&RenderedFigure>, Vec<&RenderedFigure>) =
+        figures.into_iter().partition(|figure| figure.id == OVERALL);
     let [overall, boards, figures] =
         [overall, boards, figures].map(|of| Value::from(Serde(of.into_iter().map(shown).collect::<Vec<Shown>>())));
     let links: Vec<Vec<Link>> = report.scales.iter().map(|scale| links(report, scale)).collect();
@@ -89,8 +90,8 @@ struct ShownPage {
     numbers: String,
 }
 
-fn shown(figure: &Drawn) -> Shown {
-    let page = |page: &super::figure::resolve::Page| ShownPage {
+fn shown(figure: &RenderedFigure) -> Shown {
+    let page = |page: &super::figure::resolve::FigurePage| ShownPage {
         name: page.name.clone(),
         drawing: figure.draw(page),
         numbers: page.data.to_table(),

@@ -1,11 +1,11 @@
-use ludex_protocol::record::{Reason, Record};
+use ludex_protocol::record::{EndReason, Record};
 
 use super::*;
 use crate::read::Source;
 use crate::testing::{break_off, parts, play, seal};
-use crate::verify::{Verified, Verifier};
+use crate::verify::{VerifiedRecord, Verifier};
 
-fn verified(records: Vec<Record>) -> Vec<Verified> {
+fn verified(records: Vec<Record>) -> Vec<VerifiedRecord> {
     let verifier = Verifier::new();
     records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
 }
@@ -18,9 +18,9 @@ fn sample() -> Report {
             records.push(play("kuhn_poker", &names, seed));
         }
     }
-    break_off(&mut records[0], 1, Reason::NoShow, None);
+    break_off(&mut records[0], 1, EndReason::NoShow, None);
     let source = Source { file: "bad.jsonl".into(), line: 3 };
-    let refused = vec![Refused { source, episode: Some("m_x".into()), message: "events[2]: no".into() }];
+    let refused = vec![RejectedRecord { source, episode: Some("m_x".into()), message: "events[2]: no".into() }];
     let about = ReportAbout {
         title: "A <test>".into(),
         command: "ludex report x.jsonl".into(),
@@ -165,7 +165,7 @@ fn from_lines_to_the_report() {
     let changed = good[2].replace("\"ms\":", "\"ms\":1");
     let text = [&good[0][..], &good[1], "{", &changed].join("\n");
     let mut lines = crate::read::read_lines("x.jsonl", text.as_bytes());
-    lines.append(Lines::of_store("store", [parts(&play("tic_tac_toe", &["random", "a"], 9))]));
+    lines.append(RecordLines::of_store("store", [parts(&play("tic_tac_toe", &["random", "a"], 9))]));
     let report =
         Report::verify(lines, RatingOptions { resamples: 0, ..RatingOptions::default() }, ReportAbout::default());
     let refused: Vec<String> = report.refused.iter().map(|r| r.source.to_string()).collect();
@@ -231,7 +231,7 @@ fn scales_of_one_part_have_names_of_their_own() {
     });
     report.scales = vec![first, second, report.scales[0].clone()];
     report.scales[2].part = Some("alone".into());
-    assert_eq!(super::board::names(&report.scales), ["towers (first=0)", "towers (first=1)", "alone"]);
+    assert_eq!(super::overview::names(&report.scales), ["towers (first=0)", "towers (first=1)", "alone"]);
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn the_contents_come_first_and_counts_are_not_judged() {
     let rating = grid.columns.iter().position(|column| column.name == "Rating").unwrap();
     for (row, value) in grid.cells.iter_mut().zip([10.0, 20.0]) {
         (row[at], row[rating]) =
-            (Some(crate::metric::Measure::plain(value, 1)), Some(crate::metric::Measure::plain(value, 1)));
+            (Some(crate::metric::Measurement::plain(value, 1)), Some(crate::metric::Measurement::plain(value, 1)));
     }
     assert_eq!((grid.places(at), grid.places(rating)), ([None; 2], [Some(20.0), Some(10.0)]));
 }

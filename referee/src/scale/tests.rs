@@ -1,11 +1,11 @@
-use ludex_protocol::record::{Reason, Record};
+use ludex_protocol::record::{EndReason, Record};
 
 use super::*;
 use crate::read::Source;
 use crate::testing::{break_off, parts, play, seal};
-use crate::verify::{Verified, Verifier};
+use crate::verify::{VerifiedRecord, Verifier};
 
-fn verified(records: impl IntoIterator<Item = Record>) -> Vec<Verified> {
+fn verified(records: impl IntoIterator<Item = Record>) -> Vec<VerifiedRecord> {
     let verifier = Verifier::new();
     records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
 }
@@ -22,7 +22,7 @@ fn pairs(game: &str, n: u64) -> Vec<Record> {
                     .iter()
                     .filter(|e| matches!(e, ludex_protocol::record::RecordEvent::Chance(_)))
                     .count();
-                break_off(&mut record, keep, Reason::Resign, Some(usize::from(names[1] == "random")));
+                break_off(&mut record, keep, EndReason::Resign, Some(usize::from(names[1] == "random")));
             }
             record.footer.pair = Some(seed.to_string());
             out.push(record);
@@ -74,7 +74,7 @@ fn elo_follows_the_order_of_play_whatever_the_names() {
     // The first player loses, and then wins by forfeit against one that has more points now.
     let won = |winner: usize, minute: u32, episode: &str| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
-        break_off(&mut record, 2, Reason::Resign, Some(1 - winner));
+        break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
         record.header.episode = episode.into();
         record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
         record
@@ -92,7 +92,7 @@ fn elo_follows_the_order_of_play_whatever_the_names() {
 fn the_order_of_the_plan_comes_before_the_clock() {
     let won = |winner: usize, minute: u32, episode: &str| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
-        break_off(&mut record, 2, Reason::Resign, Some(1 - winner));
+        break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
         record.header.episode = episode.into();
         record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
         record
@@ -101,7 +101,7 @@ fn the_order_of_the_plan_comes_before_the_clock() {
     let mut games = verified([won(0, 1, "x"), won(1, 2, "y")]);
     games[0].set_place(2, false);
     games[1].set_place(1, false);
-    let a = |games: &[Verified]| rate(games, &quick())[0].agents.iter().find(|r| r.name == "a").unwrap().clone();
+    let a = |games: &[VerifiedRecord]| rate(games, &quick())[0].agents.iter().find(|r| r.name == "a").unwrap().clone();
     assert!((a(&games).elo.unwrap() - (1484.0 + 32.0 * (1.0 - 0.454_078))).abs() < 1e-3);
     games.iter_mut().for_each(|game| game.set_place(0, false));
     assert!((a(&games).elo.unwrap() - (1516.0 - 32.0 * (1.0 - 0.454_078))).abs() < 1e-3);
@@ -111,7 +111,7 @@ fn the_order_of_the_plan_comes_before_the_clock() {
 fn each_part_of_a_run_is_rated_by_itself() {
     let of_part = |part: &str, winner: usize| {
         let mut record = play("tic_tac_toe", &["a", "random"], 1);
-        break_off(&mut record, 2, Reason::Resign, Some(1 - winner));
+        break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
         record.header.episode = format!("r.{part}.0-1.0.0");
         (record.footer.run, record.footer.pair) = (Some("r".into()), Some(format!("r.{part}.0-1.0")));
         record
@@ -138,7 +138,7 @@ fn allies_are_a_team() {
 #[test]
 fn roles_are_rated_apart() {
     let names = ["a", "b", "c", "d", "e"];
-    let results = |games: Vec<Verified>| games.into_iter().map(Verified::into_result).collect::<Vec<_>>();
+    let results = |games: Vec<VerifiedRecord>| games.into_iter().map(VerifiedRecord::into_result).collect::<Vec<_>>();
     let mut games = results(verified((0..6).map(|seed| play("undercover", &names, seed))));
     let plain = &rate(&games, &quick())[0];
     assert!(plain.agents.iter().all(|a| a.rating.is_none() && a.elo.is_none() && a.mu.is_some()), "teams have skills");
@@ -196,8 +196,8 @@ fn only_what_counts_is_rated() {
     let mut records = pairs("tic_tac_toe", 4);
     records[0].header.rated = false;
     records[1].header.flags = vec!["peek".into()];
-    break_off(&mut records[2], 1, Reason::NoShow, None);
-    break_off(&mut records[3], 1, Reason::InfraError, None);
+    break_off(&mut records[2], 1, EndReason::NoShow, None);
+    break_off(&mut records[3], 1, EndReason::InfraError, None);
     let games = verified(records);
     let why: Vec<Option<String>> = games.iter().map(|g| quick().discards(g)).collect();
     let why: Vec<&str> = why.iter().map(|w| w.as_deref().unwrap_or("counts")).collect();

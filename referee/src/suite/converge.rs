@@ -17,7 +17,7 @@ const MOST: u64 = 10_000;
 #[serde(deny_unknown_fields)]
 pub struct Stop {
     /// The rating that must settle.
-    pub metric: Rating,
+    pub metric: ConvergenceRating,
     /// It has played at least this many matches that count.
     pub games: u64,
     /// The standard deviation of its rating is below this.
@@ -33,7 +33,7 @@ pub struct Stop {
 /// A rating that can settle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rating {
+pub enum ConvergenceRating {
     /// [TrueSkill](crate::rating::trueskill).
     Trueskill,
 }
@@ -63,14 +63,14 @@ impl Stop {
 pub(super) struct Converge {
     stop: Stop,
     /// All matches that may be needed, by number.
-    draws: Vec<Draw>,
+    draws: Vec<RandomMatch>,
     /// How many candidates there are, by the numbers in `draws`.
     players: usize,
 }
 
 /// A match.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draw {
+pub(super) struct RandomMatch {
     /// The pairing, by its number.
     pub(super) pairing: usize,
     /// The place in the tables.
@@ -96,22 +96,22 @@ impl Converge {
             if open.is_empty() {
                 break Converge { stop, draws, players: all.len() };
             }
-            let mut stream = Stream::named(&format!("ludex.v1:converge:{named}:{}", draws.len()));
+            let mut stream = Stream::from_text(&format!("ludex.v1:converge:{named}:{}", draws.len()));
             let pairing = open[stream.below(open.len())];
             let who = pairs[pairing];
             who.iter().for_each(|&who| played[who] += 1);
-            draws.push(Draw { pairing, turn: stream.below(turns), who });
+            draws.push(RandomMatch { pairing, turn: stream.below(turns), who });
         }
     }
 
     /// All matches that may be needed.
-    pub(super) fn draws(&self) -> &[Draw] {
+    pub(super) fn draws(&self) -> &[RandomMatch] {
         &self.draws
     }
 
     /// The matches that are needed in any case and that follow those which are done without a gap; empty when the ratings have
     /// settled. `done` gives what the first side got in a match that is done, if the match counts.
-    pub(super) fn certain(&self, done: impl Fn(usize, &Draw) -> Option<Option<f64>>) -> std::ops::Range<usize> {
+    pub(super) fn certain(&self, done: impl Fn(usize, &RandomMatch) -> Option<Option<f64>>) -> std::ops::Range<usize> {
         let mut standing = Standing::new(self.players);
         let mut next = 0;
         while let Some(draw) = self.draws.get(next) {

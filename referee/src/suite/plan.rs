@@ -7,18 +7,18 @@ mod ladder;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ludex_env::{GameRef, Games, Stream};
-use ludex_protocol::record::{Outcome, Reason, Record};
+use ludex_protocol::record::{EndReason, Outcome, Record};
 
 pub use self::entrants::Entrant;
 pub use self::ladder::Climb;
-use super::converge::{Converge, Draw};
+use super::converge::{Converge, RandomMatch};
 use super::roles::RoleAgent;
-use super::seating::drawn;
+use super::seating::random_seating;
 use super::shard::Shard;
 use super::starts::Excerpts;
-use super::{Invalid, Order, Part, Schedule, Seats, Suite, SuiteError};
+use super::{Invalid, Order, PartSpec, Schedule, Seats, Suite, SuiteError};
 use crate::digest::rated_seed;
-use crate::metric::Asked;
+use crate::metric::MetricQuery;
 use crate::rating::{self, gain, table::Tally};
 use crate::schedule::{Deals, MatchSeeds, Seeds};
 
@@ -34,12 +34,12 @@ pub struct Block {
     /// The block's number in the part, which seeds are made of.
     pub index: u64,
     /// The matches that are due.
-    pub matches: Vec<Due>,
+    pub matches: Vec<DueMatch>,
 }
 
 /// A match that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueMatch {
     /// The place in the block's tables.
     pub turn: usize,
     /// The agent on each seat.
@@ -59,7 +59,7 @@ pub fn block_key(part: &str, pairing: &[usize], index: u64) -> String {
 
 /// The place of a match in its run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct MatchKey {
     /// The part's id.
     pub part: String,
     /// Who meets, as indices of the run's agents.
@@ -70,19 +70,24 @@ pub struct Place {
     pub turn: usize,
 }
 
-impl Place {
+impl MatchKey {
     /// The place that a [`key`] names; `None` if the text is not a key.
-    pub fn parse(key: &str) -> Option<Place> {
+    pub fn parse(key: &str) -> Option<MatchKey> {
         let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
         let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
         let (part, pairing) = (part.to_owned(), pairing.ok()?);
-        super::is_word(&part).then_some(Place { part, pairing, index: index.parse().ok()?, turn: turn.parse().ok()? })
+        super::is_word(&part).then_some(MatchKey {
+            part,
+            pairing,
+            index: index.parse().ok()?,
+            turn: turn.parse().ok()?,
+        })
     }
 }
 
 /// What is known of a match that is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Done {
+pub enum MatchScore {
     /// What the first side got: 1, 1/2 or 0.
     Points(f64),
     /// Ended by an illegal move, where that does not count.
@@ -92,7 +97,7 @@ pub enum Done {
 }
 
 /// Matches that are done, by [`key`].
-pub type Results = HashMap<String, Done>;
+pub type Results = HashMap<String, MatchScore>;
 
 /// By what blocks are ordered: the number of the block in its pairing, and where the order is drawn, its place there.
 type Rank = [u64; 2];
@@ -117,7 +122,7 @@ struct Cell {
 /// A part with the agents in it.
 pub struct PlannedPart {
     /// The part as the suite has it.
-    pub part: Part,
+    pub part: PartSpec,
     /// Its game.
     pub game: GameRef,
     /// The games of a block: its own, or one for each point of its sweep.
@@ -175,7 +180,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(&mut self, part: Part, candidates: usize, scale: f64, games: &Games) -> Result<(), String> {
+    fn add(&mut self, part: PartSpec, candidates: usize, scale: f64, games: &Games) -> Result<(), String> {
         let game = part.load(games)?;
         let scaled = |n: u64| ((n as f64 * scale).round() as u64).max(1);
         let games = part.games(games)?;
@@ -290,27 +295,27 @@ impl Plan {
     /// The names of the marks that its metrics need.
     pub fn marks(&self) -> BTreeSet<String> {
         let asks = self.parts.iter().flat_map(|part| &part.part.metrics);
-        let of_parts = asks.filter_map(|ask| Asked::new(ask).ok()).flat_map(|asked| asked.marks());
+        let of_parts = asks.filter_map(|ask| MetricQuery::new(ask).ok()).flat_map(|asked| asked.marks());
         of_parts.chain(self.suite.figures.iter().flat_map(|figure| figure.marks())).collect()
     }
 
     /// The part, pairing, number and turn of a match by its [`key`].
     pub fn find(&self, key: &str) -> Option<(usize, Vec<usize>, u64, usize)> {
-        let Place { part, pairing, index, turn } = Place::parse(key)?;
+        let MatchKey { part, pairing, index, turn } = MatchKey::parse(key)?;
         let part = self.parts.iter().position(|p| p.part.id == part)?;
         Some((part, pairing, index, turn))
     }
 
     /// The result of a record's match, as the part counts it.
-    pub fn done(&self, part: usize, turn: usize, record: &Record) -> Done {
+    pub fn score_match(&self, part: usize, turn: usize, record: &Record) -> MatchScore {
         let part = &self.parts[part];
         match record.footer.reason {
-            Some(Reason::Illegal) if part.invalid == Invalid::Replay => Done::Invalid,
+            Some(EndReason::Illegal) if part.invalid == Invalid::Replay => MatchScore::Invalid,
             Some(reason) if reason.counts() => {
                 let first: Vec<bool> = part.sides(turn).iter().map(|&side| side == 0).collect();
-                Done::Points(points(&first, record))
+                MatchScore::Points(points(&first, record))
             }
-            _ => Done::Discarded,
+            _ => MatchScore::Discarded,
         }
     }
 }
@@ -381,7 +386,7 @@ impl PlannedPart {
             return (0..self.turns()).collect();
         }
         let seatings = self.seatings.len();
-        let seating = drawn(&self.draw, cell.meeting, index, seatings);
+        let seating = random_seating(&self.draw, cell.meeting, index, seatings);
         (0..self.games.len()).map(|game| game * seatings + seating).collect()
     }
 
@@ -396,7 +401,7 @@ impl PlannedPart {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
             for (index, turn) in self.known(cell) {
-                if let Some(Done::Points(points)) = done.get(&key(&self.part.id, &cell.pairing, index, turn)) {
+                if let Some(MatchScore::Points(points)) = done.get(&key(&self.part.id, &cell.pairing, index, turn)) {
                     tally.add(*points);
                 }
             }
@@ -445,13 +450,13 @@ impl PlannedPart {
     }
 
     /// How many matches of a pairing were discarded, and how many were invalid.
-    pub fn lost(&self, pairing: &[usize], done: &Results) -> [u64; 2] {
+    pub fn uncounted(&self, pairing: &[usize], done: &Results) -> [u64; 2] {
         let mut out = [0; 2];
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
             for (index, turn) in self.known(cell) {
                 match done.get(&key(&self.part.id, &cell.pairing, index, turn)) {
-                    Some(Done::Discarded) => out[0] += 1,
-                    Some(Done::Invalid) => out[1] += 1,
+                    Some(MatchScore::Discarded) => out[0] += 1,
+                    Some(MatchScore::Invalid) => out[1] += 1,
                     _ => {}
                 }
             }
@@ -490,7 +495,7 @@ impl PlannedPart {
     /// The matches of a cell in replay `again` (0: as planned). Their numbers follow those of the plan.
     fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
         if let Some(converge) = &self.converge {
-            let pairing = |draw: &Draw| &self.cells[draw.pairing].pairing;
+            let pairing = |draw: &RandomMatch| &self.cells[draw.pairing].pairing;
             let own = (0..).zip(converge.draws()).filter(|(_, draw)| again == 0 && pairing(draw) == &cell.pairing);
             return own.map(|(n, draw)| (n, draw.turn)).collect();
         }
@@ -507,15 +512,16 @@ impl PlannedPart {
         converge: &'a Converge,
         done: &'a Results,
     ) -> impl Iterator<Item = (Rank, Block)> + 'a {
-        let pairing = |draw: &Draw| &self.cells[draw.pairing].pairing;
-        let known =
-            move |n: usize, draw: &Draw| done.get(&key(&self.part.id, pairing(draw), n as u64, draw.turn)).copied();
-        let points = |done| if let Done::Points(points) = done { Some(points) } else { None };
+        let pairing = |draw: &RandomMatch| &self.cells[draw.pairing].pairing;
+        let known = move |n: usize, draw: &RandomMatch| {
+            done.get(&key(&self.part.id, pairing(draw), n as u64, draw.turn)).copied()
+        };
+        let points = |done| if let MatchScore::Points(points) = done { Some(points) } else { None };
         let open = converge.certain(|n, draw| known(n, draw).map(points)).map(|n| (n, &converge.draws()[n]));
         open.filter(move |(n, draw)| known(*n, draw).is_none()).map(move |(n, draw)| {
             let pairing = pairing(draw);
             let seats = self.seatings[draw.turn].iter().map(|&side| pairing[side]).collect();
-            let matches = vec![Due { turn: draw.turn, seats }];
+            let matches = vec![DueMatch { turn: draw.turn, seats }];
             ([n as u64, 0], Block { part: at, pairing: pairing.clone(), index: n as u64, matches })
         })
     }
@@ -533,7 +539,7 @@ impl PlannedPart {
                 .iter()
                 .filter(|&&(i, t)| known(i, t).is_none())
                 .for_each(|&(i, t)| due.entry(i).or_default().push(t));
-            let invalid = wanted.iter().filter(|&&(i, t)| known(i, t) == Some(&Done::Invalid)).count();
+            let invalid = wanted.iter().filter(|&&(i, t)| known(i, t) == Some(&MatchScore::Invalid)).count();
             if invalid == 0 || self.invalid == Invalid::Count || again >= u64::from(self.replay_factor) {
                 break;
             }
@@ -543,7 +549,7 @@ impl PlannedPart {
         }
         let seat = |side: usize| cell.pairing[side];
         due.into_iter().map(move |(index, turns)| {
-            let due = |turn: usize| Due { turn, seats: self.sides(turn).iter().map(|&side| seat(side)).collect() };
+            let due = |turn: usize| DueMatch { turn, seats: self.sides(turn).iter().map(|&side| seat(side)).collect() };
             let number = index - index.min(cell.blocks.start);
             let pairings = self.cells.len() as u64 / u64::from(self.rounds());
             let rank = match cell.places.get(number as usize) {
@@ -590,7 +596,7 @@ fn shuffle(cells: &mut [Cell], draw: &str) {
         cells.iter_mut().filter(|cell| cell.blocks.start == start).for_each(|cell| {
             cell.places = vec![0; cell.blocks.clone().count()];
         });
-        Stream::named(&format!("ludex.v1:order:{draw}:{cycle}")).shuffle(&mut all);
+        Stream::from_text(&format!("ludex.v1:order:{draw}:{cycle}")).shuffle(&mut all);
         for ((at, k), place) in all.into_iter().zip(&mut next) {
             cells[at].places[k] = place;
         }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ludex_protocol::error::instead;
+use ludex_protocol::error::did_you_mean;
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Suite, SuiteError, is_word};
+use super::{PartSpec, Suite, SuiteError, is_word};
 
 /// A role: `opponents = ["@NAME"]` stands for its agents.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -48,14 +48,14 @@ impl RoleAgent {
 }
 
 /// The agents that a run gives to roles, by the role's name.
-pub type Cast = BTreeMap<String, Vec<RoleAgent>>;
+pub type RoleAssignment = BTreeMap<String, Vec<RoleAgent>>;
 
 impl Suite {
     /// Gives roles the agents of a run, in the place of the suite's own.
     ///
     /// # Errors
     /// A role that the suite does not have, or another number of agents than it takes.
-    pub fn fill(&mut self, cast: &Cast) -> Result<(), SuiteError> {
+    pub fn fill(&mut self, cast: &RoleAssignment) -> Result<(), SuiteError> {
         for (name, agents) in cast {
             let names: Vec<String> = self.roles.iter().map(|role| role.name.clone()).collect();
             let Some(role) = self.roles.iter_mut().find(|role| role.name == *name) else {
@@ -88,7 +88,7 @@ impl Suite {
     }
 
     /// How many opponents a part has.
-    pub(super) fn count_opponents(&self, part: &Part) -> Result<usize, String> {
+    pub(super) fn count_opponents(&self, part: &PartSpec) -> Result<usize, String> {
         let count = |opponent: &String| match opponent.strip_prefix('@') {
             Some(name) => self.role(name).map(|role| role.count),
             None => Ok(1),
@@ -100,7 +100,7 @@ impl Suite {
     ///
     /// # Errors
     /// A role that nobody fills.
-    pub fn opponents(&self, part: &Part) -> Result<Vec<RoleAgent>, String> {
+    pub fn opponents(&self, part: &PartSpec) -> Result<Vec<RoleAgent>, String> {
         let mut out = Vec::new();
         for opponent in &part.opponents {
             let Some(name) = opponent.strip_prefix('@') else {
@@ -123,7 +123,7 @@ impl Suite {
     }
 
     /// The agents in the roles of the suite, where they are known.
-    pub fn cast(&self) -> Cast {
+    pub fn assigned_roles(&self) -> RoleAssignment {
         let agents = |role: &Role| match role.given.is_empty() {
             false => role.given.clone(),
             true => role.agents.iter().map(|spec| RoleAgent::of(spec)).collect(),
@@ -136,13 +136,13 @@ impl Suite {
         let found = self.roles.iter().find(|role| role.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.roles.iter().map(|role| role.name.as_str()).collect();
-            format!("there is no role {name:?}{}", instead(name, &names))
+            format!("there is no role {name:?}{}", did_you_mean(name, &names))
         })
     }
 }
 
 /// The roles that a part names.
-fn role_names(part: &Part) -> impl Iterator<Item = &str> {
+fn role_names(part: &PartSpec) -> impl Iterator<Item = &str> {
     part.opponents.iter().filter_map(|opponent| opponent.strip_prefix('@'))
 }
 

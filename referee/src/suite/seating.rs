@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ludex_env::Stream;
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Schedule};
+use super::{PartSpec, Schedule};
 
 /// Most entrants of a block: letters of tables.
 const MOST_SIDES: usize = 8;
@@ -43,7 +43,7 @@ pub enum Order {
     Shuffled,
 }
 
-impl Part {
+impl PartSpec {
     /// Checks that tables, seats, order and schedule fit each other and the game's number of seats; `opponents` is how many
     /// opponents the part has.
     pub(super) fn check_seating(&self, seats: usize, opponents: usize) -> Result<(), String> {
@@ -125,9 +125,9 @@ impl Part {
 }
 
 /// The seating, one of `seatings`, of block `index` of a meeting. `draw` names the suite, its seed and the part.
-pub(super) fn drawn(draw: &str, meeting: u64, index: u64, seatings: usize) -> usize {
+pub(super) fn random_seating(draw: &str, meeting: u64, index: u64, seatings: usize) -> usize {
     let of = seatings.max(1) as u64;
-    let mut rng = Stream::named(&format!("ludex.v1:seats:{draw}:{meeting}:{}", index / of));
+    let mut rng = Stream::from_text(&format!("ludex.v1:seats:{draw}:{meeting}:{}", index / of));
     let mut order: Vec<usize> = (0..seatings.max(1)).collect();
     rng.shuffle(&mut order);
     order[(index % of) as usize]

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ludex_env::{DynState, GameRef, Heard, Seat, Turn};
+use ludex_env::{DynState, GameRef, ParsedMove, Seat, ToMove};
 use ludex_protocol::Move;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Part, SuiteError};
+use super::{PartSpec, SuiteError};
 
 /// The files of starts that come with the program, by name.
 pub const STARTS: &[(&str, &str)] = &[
@@ -62,7 +62,7 @@ pub struct Excerpts {
 
 impl Excerpts {
     pub(super) fn new(
-        part: &Part,
+        part: &PartSpec,
         game: &GameRef,
         files: &BTreeMap<String, String>,
         seatings: &[Vec<usize>],
@@ -86,7 +86,7 @@ impl Excerpts {
 }
 
 /// Checks the fields of a part that say which excerpts it plays.
-pub(super) fn check(part: &Part, game: &GameRef, files: &BTreeMap<String, String>) -> Result<(), String> {
+pub(super) fn check(part: &PartSpec, game: &GameRef, files: &BTreeMap<String, String>) -> Result<(), String> {
     if part.moves == Some(0) {
         return Err("moves = 0: at least 1 decision".into());
     }
@@ -169,25 +169,25 @@ impl Line {
         let mut events = Vec::new();
         loop {
             match state.turn() {
-                Turn::Over => return Err("the game is over before the first question".into()),
-                Turn::Chance => {
+                ToMove::Over => return Err("the game is over before the first question".into()),
+                ToMove::Chance => {
                     let Some((k, given)) = outcomes.next() else { break };
                     let wrong = |why: String| format!("chance[{k}] {given}: {why}");
                     let action = state.read_outcome(&move_of(given)).map_err(|e| wrong(e.message))?;
                     state.play_chance(action).map_err(|e| wrong(e.message))?;
                     events.push(RecordEvent::Chance(ChanceRecord { action: Some(action) }));
                 }
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     let Some((k, given)) = moves.next() else { break };
                     let heard = read_move(&*state, seat, k, given)?;
                     let played = match &heard {
-                        Heard::Action(action) => state.play(seat, *action),
-                        Heard::Said(said) => state.play_said(seat, said),
+                        ParsedMove::Action(action) => state.play(seat, *action),
+                        ParsedMove::Document(said) => state.play_said(seat, said),
                     };
                     played.map_err(|e| format!("moves[{k}] {given}: {}", e.message))?;
                     events.push(event(&mut turns, seat, heard, false));
                 }
-                Turn::Together(acting) => {
+                ToMove::Simultaneous(acting) => {
                     let seats: Vec<Seat> = acting.iter().collect();
                     let given: Vec<_> = moves.by_ref().take(seats.len()).collect();
                     let Some(&(first, _)) = given.first() else { break };
@@ -221,17 +221,17 @@ fn move_of(given: &Value) -> Move {
     }
 }
 
-fn read_move(state: &dyn DynState, seat: Seat, k: usize, given: &Value) -> Result<Heard, String> {
-    state.read(seat, &move_of(given)).map_err(|e| format!("moves[{k}] {given}: {}", e.message))
+fn read_move(state: &dyn DynState, seat: Seat, k: usize, given: &Value) -> Result<ParsedMove, String> {
+    state.parse_move(seat, &move_of(given)).map_err(|e| format!("moves[{k}] {given}: {}", e.message))
 }
 
 /// The event of a move that no agent chose.
-fn event(turns: &mut [u32], seat: Seat, heard: Heard, more: bool) -> RecordEvent {
+fn event(turns: &mut [u32], seat: Seat, heard: ParsedMove, more: bool) -> RecordEvent {
     let turn = turns[seat];
     turns[seat] += 1;
     let (action, said) = match heard {
-        Heard::Action(action) => (Some(action), None),
-        Heard::Said(said) => (None, Some(said)),
+        ParsedMove::Action(action) => (Some(action), None),
+        ParsedMove::Document(said) => (None, Some(said)),
     };
     RecordEvent::Move(MoveRecord { seat: seat as u32, turn, action, said, forced: true, more, ..MoveRecord::default() })
 }

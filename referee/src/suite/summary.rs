@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Part, Suite, is_word};
-use crate::metric::Ask;
+use super::{PartSpec, Suite, is_word};
+use crate::metric::MetricSpec;
 
 /// The measure that every part has in which candidates win and lose: a candidate's share of the points.
 pub const SCORE: &str = "score";
@@ -22,7 +22,7 @@ pub struct Summary {
     pub metric: String,
     /// Over what.
     #[serde(default)]
-    pub over: Over,
+    pub over: SummaryScope,
     /// Parts that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
@@ -31,14 +31,14 @@ pub struct Summary {
     pub groups: Vec<String>,
     /// What is done with the values first.
     #[serde(default)]
-    pub form: Form,
+    pub form: SummaryTransform,
 }
 
 /// What a [`Summary`] averages over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Over {
+pub enum SummaryScope {
     /// Parts.
     #[default]
     Part,
@@ -48,7 +48,7 @@ pub enum Over {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Form {
+pub enum SummaryTransform {
     /// Nothing.
     #[default]
     Mean,
@@ -72,12 +72,12 @@ pub struct SummaryScore {
 
 /// A metric as results name it, from a text or a table.
 fn as_named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    Ok(Ask::deserialize(from)?.to_string())
+    Ok(MetricSpec::deserialize(from)?.to_string())
 }
 
 impl Summary {
     /// Whether it averages over a part.
-    pub fn covers(&self, part: &Part) -> bool {
+    pub fn covers(&self, part: &PartSpec) -> bool {
         let grouped = self.groups.is_empty() || part.groups.iter().any(|group| self.groups.contains(group));
         grouped && !self.except.contains(&part.id)
     }
@@ -89,7 +89,7 @@ impl Summary {
 
     /// What it averages of a part, as results name it: the metric as it is written, else the first with this id, whatever its
     /// arguments. `None` if the part asks for neither.
-    pub fn asked(&self, part: &Part) -> Option<String> {
+    pub fn metric_label(&self, part: &PartSpec) -> Option<String> {
         if self.metric == SCORE {
             return Some(SCORE.to_owned());
         }
@@ -103,11 +103,11 @@ impl Summary {
         let mut out: Vec<SummaryScore> = Vec::new();
         for part in values {
             let best = part.iter().map(|(_, value)| *value).fold(f64::NEG_INFINITY, f64::max);
-            if self.form == Form::PercentOfBest && best <= 0.0 {
+            if self.form == SummaryTransform::PercentOfBest && best <= 0.0 {
                 continue;
             }
             for (agent, value) in part {
-                let value = if self.form == Form::PercentOfBest { 100.0 * value / best } else { *value };
+                let value = if self.form == SummaryTransform::PercentOfBest { 100.0 * value / best } else { *value };
                 match out.iter_mut().find(|score| score.agent == *agent) {
                     Some(score) => {
                         score.parts += 1;
@@ -138,7 +138,7 @@ impl Suite {
             {
                 return Err(format!("summary {id:?}: no part is in the group {other:?}"));
             }
-            if !self.parts.iter().any(|part| summary.covers(part) && summary.asked(part).is_some()) {
+            if !self.parts.iter().any(|part| summary.covers(part) && summary.metric_label(part).is_some()) {
                 return Err(format!("summary {id:?}: none of its parts asks for the metric {metric:?}"));
             }
         }

@@ -6,12 +6,12 @@ use ludex_env::{GameRef, Games};
 use ludex_protocol::spec::Params;
 use serde_json::Value;
 
-use super::{Part, Schedule};
+use super::{PartSpec, Schedule};
 
 /// Values of parameters, by name.
 pub type Sweep = BTreeMap<String, Vec<Value>>;
 
-impl Part {
+impl PartSpec {
     /// The games of a block: that of the part, or one for each combination of the swept values. The values of the last name
     /// change first.
     ///

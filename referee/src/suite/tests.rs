@@ -9,18 +9,18 @@ fn the_built_in_suites_are_suites() {
         let again = toml::to_string(&suite).unwrap();
         assert_eq!(Suite::parse(&again, &Games::builtin()).unwrap(), suite, "{again}");
     }
-    assert!(Suite::named("qick").unwrap_err().to_string().contains("did you mean quick?"));
+    assert!(Suite::builtin_text("qick").unwrap_err().to_string().contains("did you mean quick?"));
 }
 
 /// The reference shows every field: if you add one, explain it there.
 #[test]
 fn the_reference_names_every_field() {
-    let text = Suite::named("reference").unwrap();
+    let text = Suite::builtin_text("reference").unwrap();
     let suite = Suite::parse(text, &Games::builtin()).unwrap();
     let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let suite = Suite { files: [("starts.jsonl".to_owned(), String::new())].into(), ..suite };
     let of_parts = suite.parts.iter().flat_map(|part| names(serde_json::to_value(part).unwrap()));
-    let policy = Policy { unparsed: Some(After::Tries(IllegalPolicy::Random)), ..suite.policy.clone() };
+    let policy = MatchPolicy { unparsed: Some(After::Tries(IllegalPolicy::Random)), ..suite.policy.clone() };
     let fields = [
         names(serde_json::to_value(&suite).unwrap()),
         of_parts.collect(),
@@ -58,7 +58,7 @@ fn the_reference_names_every_field() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let text = Suite::named("reference").unwrap();
+    let text = Suite::builtin_text("reference").unwrap();
     for (from, to, why) in [
         ("name = \"reference\"", "name = \"Re ference\"", "small letters"),
         ("tries = 3 ", "trys = 3 ", "trys"),
@@ -182,14 +182,15 @@ fn unparsed_answers_are_counted_apart_where_the_policy_says_so() {
     };
     let refusals = |policy, tries| Some(Refusals { policy, tries });
     let plain = illegal("tries = 4\nillegal = \"random\"", "");
-    assert_eq!(plain, Illegal { policy: IllegalPolicy::Random, tries: 4, unparsed: None });
+    assert_eq!(plain, IllegalMoveRules { policy: IllegalPolicy::Random, tries: 4, unparsed: None });
     let both = "illegal = { tries = 2, then = \"default\" }\nunparsed = { tries = 5, then = \"random\" }";
-    let apart = Illegal { policy: IllegalPolicy::Default, tries: 2, unparsed: refusals(IllegalPolicy::Random, 5) };
+    let apart =
+        IllegalMoveRules { policy: IllegalPolicy::Default, tries: 2, unparsed: refusals(IllegalPolicy::Random, 5) };
     assert_eq!(illegal(both, ""), apart);
     assert_eq!(illegal("", both), apart);
     // One word takes the tries of the policy; what a part leaves out is the suite's.
     let laid = illegal(both, "tries = 7\nunparsed = \"forfeit\"");
-    assert_eq!(laid, Illegal { unparsed: refusals(IllegalPolicy::Forfeit, 7), ..apart });
+    assert_eq!(laid, IllegalMoveRules { unparsed: refusals(IllegalPolicy::Forfeit, 7), ..apart });
     for (wrong, why) in [
         ("unparsed = { tries = 0, then = \"default\" }", "unparsed.tries = 0: from 1 to 100"),
         ("illegal = { tries = 101, then = \"default\" }", "illegal.tries = 101: from 1 to 100"),

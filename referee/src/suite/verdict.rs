@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::plan::{Climb, PlannedPart, Results};
-use crate::rating::progress::{decided, drawn};
+use crate::rating::progress::{decided, draw_progress};
 use crate::rating::table::{Interval, Tally};
 
 /// A candidate's place on a ladder.
@@ -30,12 +30,12 @@ pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
             let tally = part.against_level(a, top, done).unwrap_or_default();
             // A candidate that loses to a top that cannot be beaten is not above it.
             let full = !part.part.drawn || tally.losses == 0;
-            let progress = if full { None } else { drawn(&tally) };
+            let progress = if full { None } else { draw_progress(&tally) };
             Some(Level { level: top + u32::from(full), topped: full, progress, tally })
         }
         Climb::Stopped(level) => {
             let tally = part.against_level(a, level, done).unwrap_or_default();
-            let progress = if part.part.drawn && level == top { drawn(&tally) } else { decided(&tally) };
+            let progress = if part.part.drawn && level == top { draw_progress(&tally) } else { decided(&tally) };
             Some(Level { level, topped: false, progress, tally })
         }
     }

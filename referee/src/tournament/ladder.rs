@@ -6,7 +6,7 @@
 use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 
 /// The state of a ladder.
-pub(super) struct Course {
+pub(super) struct LadderState {
     /// The table, highest first; entrants that have not come in yet are missing.
     pub table: Vec<usize>,
     /// Every meeting that is over.
@@ -15,12 +15,12 @@ pub(super) struct Course {
     pub due: Vec<TournamentBlock>,
 }
 
-pub(super) fn course(tournament: &Tournament, results: &TournamentResults) -> Course {
+pub(super) fn course(tournament: &Tournament, results: &TournamentResults) -> LadderState {
     let settings = tournament.settings();
     let out = tournament.out(results);
     let mut order: Vec<usize> = (0..settings.entrants).filter(|e| !out.contains_key(e)).collect();
     order.sort_by_key(|&e| tournament.drawn[e]);
-    let mut course = Course { table: Vec::new(), finished: Vec::new(), due: Vec::new() };
+    let mut course = LadderState { table: Vec::new(), finished: Vec::new(), due: Vec::new() };
     // The places from here down are settled.
     let mut settled = 0;
     for newcomer in order {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{FinishedBlock, Format, Tournament, TournamentResults, ladder, swiss};
+use super::{FinishedBlock, Tournament, TournamentFormat, TournamentResults, ladder, swiss};
 use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
 
@@ -105,7 +105,7 @@ impl Tournament {
             |blocks: &[super::TournamentBlock]| blocks.iter().filter_map(|b| results.of(b)).collect::<Vec<_>>();
         let of = |f: &FinishedBlock| results.finished.get(&(f.index, f.pairing.clone()));
         match self.settings.format {
-            Format::RoundRobin | Format::DoubleRoundRobin => {
+            TournamentFormat::RoundRobin | TournamentFormat::DoubleRoundRobin => {
                 let all = self.everybody();
                 let (void, good): (Vec<_>, Vec<_>) =
                     all.into_iter().partition(|b| b.pairing.iter().any(|e| out.contains_key(e)));
@@ -114,7 +114,7 @@ impl Tournament {
                 }
                 counted.finished = of_blocks(&good);
             }
-            Format::Swiss { rounds } => {
+            TournamentFormat::Swiss { rounds } => {
                 let course = swiss::course(self, rounds, results);
                 let meetings = course.rounds.iter().flat_map(|round| &round.meetings);
                 counted.finished = meetings.flat_map(|(_, finished)| finished).filter_map(of).collect();
@@ -124,7 +124,7 @@ impl Tournament {
                     counted.given[bye] += round_won;
                 }
             }
-            Format::Ladder => {
+            TournamentFormat::Ladder => {
                 let course = ladder::course(self, results);
                 counted.finished = course.finished.iter().filter_map(of).collect();
                 counted.places = Some(course.table.iter().enumerate().map(|(k, &e)| (e, k)).collect());
@@ -138,8 +138,8 @@ impl Tournament {
     fn tie_break(&self, counted: &Counted, points: &[f64], entrant: usize) -> Option<f64> {
         let met = counted.finished.iter().filter(|f| f.pairing.contains(&entrant));
         match self.settings.format {
-            Format::Ladder => None,
-            Format::RoundRobin | Format::DoubleRoundRobin => {
+            TournamentFormat::Ladder => None,
+            TournamentFormat::RoundRobin | TournamentFormat::DoubleRoundRobin => {
                 let duels = met.flat_map(|f| &f.matches).flat_map(PlayedGame::duels);
                 let worth = duels.filter_map(|d| match entrant {
                     e if e == d.a => Some(d.score * points[d.b]),
@@ -148,7 +148,7 @@ impl Tournament {
                 });
                 Some(worth.sum())
             }
-            Format::Swiss { .. } => {
+            TournamentFormat::Swiss { .. } => {
                 // Each block of a meeting counts the opponent once, for all entrants alike.
                 let others = met.flat_map(|f| &f.pairing).filter(|&&e| e != entrant).map(|&e| points[e]);
                 let byes = (counted.byes[entrant] * self.settings.blocks) as f64 * points[entrant];

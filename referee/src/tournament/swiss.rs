@@ -16,7 +16,7 @@ pub(super) struct Round {
 }
 
 /// The state of a swiss.
-pub(super) struct Course {
+pub(super) struct SwissState {
     pub rounds: Vec<Round>,
     /// Points of each entrant, with those of byes.
     pub points: Vec<f64>,
@@ -38,12 +38,12 @@ impl Met {
     }
 }
 
-pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentResults) -> Course {
+pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentResults) -> SwissState {
     let settings = tournament.settings();
     let n = settings.entrants;
     let mut met = Met::default();
     let mut byes = vec![0; n];
-    let mut course = Course { rounds: Vec::new(), points: vec![0.0; n], due: Vec::new() };
+    let mut course = SwissState { rounds: Vec::new(), points: vec![0.0; n], due: Vec::new() };
     for round in 0..rounds {
         // Strikes count from the next round on, so that the pairings of a round do not change once they are made.
         let before = course.rounds.iter().flat_map(|r| &r.meetings).flat_map(|(_, finished)| finished);

@@ -4,11 +4,11 @@ use ludex_env::Stream;
 
 use super::*;
 
-fn settings(entrants: usize, format: Format) -> TournamentSettings {
+fn settings(entrants: usize, format: TournamentFormat) -> TournamentSettings {
     TournamentSettings { entrants, seats: 2, format, blocks: 1, seed: 7, strikes: 0 }
 }
 
-fn tournament(entrants: usize, format: Format) -> Tournament {
+fn tournament(entrants: usize, format: TournamentFormat) -> Tournament {
     Tournament::new(settings(entrants, format)).unwrap()
 }
 
@@ -28,7 +28,7 @@ fn by_number(a: usize, b: usize) -> f64 {
 /// A result of every pair that is drawn once, draws among them; the same from both sides.
 fn drawn(seed: u64) -> impl Fn(usize, usize) -> f64 {
     move |a, b| {
-        let mut rng = Stream::named(&format!("ludex.v1:test:{seed}:{}:{}", a.min(b), a.max(b)));
+        let mut rng = Stream::from_text(&format!("ludex.v1:test:{seed}:{}:{}", a.min(b), a.max(b)));
         let of_lower = [0.0, 0.5, 1.0, 1.0][rng.below(4)];
         if a < b { of_lower } else { 1.0 - of_lower }
     }
@@ -53,17 +53,21 @@ fn play(
     }
 }
 
-const FORMATS: [Format; 4] =
-    [Format::RoundRobin, Format::DoubleRoundRobin, Format::Swiss { rounds: 4 }, Format::Ladder];
+const FORMATS: [TournamentFormat; 4] = [
+    TournamentFormat::RoundRobin,
+    TournamentFormat::DoubleRoundRobin,
+    TournamentFormat::Swiss { rounds: 4 },
+    TournamentFormat::Ladder,
+];
 
 #[test]
 fn everybody_meets_everybody_equally_often_on_each_seat() {
     for (format, seats, blocks) in [
-        (Format::RoundRobin, 2, 1),
-        (Format::RoundRobin, 2, 3),
-        (Format::DoubleRoundRobin, 2, 2),
-        (Format::RoundRobin, 3, 2),
-        (Format::DoubleRoundRobin, 4, 1),
+        (TournamentFormat::RoundRobin, 2, 1),
+        (TournamentFormat::RoundRobin, 2, 3),
+        (TournamentFormat::DoubleRoundRobin, 2, 2),
+        (TournamentFormat::RoundRobin, 3, 2),
+        (TournamentFormat::DoubleRoundRobin, 4, 1),
     ] {
         for entrants in seats..9 {
             let t = Tournament::new(TournamentSettings { seats, blocks, ..settings(entrants, format) }).unwrap();
@@ -100,7 +104,7 @@ fn whoever_asks_again_gets_the_same_answer() {
             let (results, blocks) = play(&t, drawn(seed), None);
             assert!(blocks.len() as u64 <= t.blocks_at_most());
             // In any order of play the same blocks are played, and they give the same table.
-            let (shuffled, others) = play(&t, drawn(seed), Some(Stream::named(&format!("ludex.v1:order:{seed}"))));
+            let (shuffled, others) = play(&t, drawn(seed), Some(Stream::from_text(&format!("ludex.v1:order:{seed}"))));
             let sorted = |mut blocks: Vec<TournamentBlock>| {
                 blocks.sort_by_key(|b| b.index);
                 blocks
@@ -147,7 +151,7 @@ fn a_swiss_has_no_rematch_and_no_second_bye() {
     for (seed, entrants) in (0..5).flat_map(|seed| (2..34).map(move |n| (seed, n))) {
         // As many rounds as surely can do without.
         let rounds_played = (entrants as u64 / 2).max(1);
-        let format = Format::Swiss { rounds: rounds_played };
+        let format = TournamentFormat::Swiss { rounds: rounds_played };
         let t = Tournament::new(TournamentSettings { seed, ..settings(entrants, format) }).unwrap();
         let (results, blocks) = play(&t, drawn(seed), None);
         let rounds = rounds(entrants, &blocks);
@@ -178,7 +182,7 @@ fn a_small_swiss_is_paired_by_trying_everything() {
     // Four have three rounds without a rematch, and six have four at least: two triangles can be left for the fifth.
     for seed in 0..12 {
         for (entrants, most) in [(4, 3), (6, 3), (8, 4), (10, 5)] {
-            let format = Format::Swiss { rounds: most };
+            let format = TournamentFormat::Swiss { rounds: most };
             let t = Tournament::new(TournamentSettings { seed, ..settings(entrants, format) }).unwrap();
             let mut met: Vec<_> = rounds(entrants, &play(&t, drawn(seed), None).1).concat();
             met.sort_unstable();
@@ -191,7 +195,7 @@ fn a_small_swiss_is_paired_by_trying_everything() {
 
 #[test]
 fn a_swiss_pairs_those_with_equal_points() {
-    let t = tournament(16, Format::Swiss { rounds: 4 });
+    let t = tournament(16, TournamentFormat::Swiss { rounds: 4 });
     let (results, blocks) = play(&t, by_number, None);
     // The better always wins: after four rounds one of sixteen has won all, and it is the best.
     let table = t.standings(&results);
@@ -214,21 +218,21 @@ fn a_swiss_pairs_those_with_equal_points() {
 fn usual_rounds() {
     let usual = [(2, 1), (3, 3), (4, 3), (5, 5), (8, 5), (16, 6), (17, 7), (60, 8), (64, 8)];
     for (entrants, rounds) in usual {
-        assert_eq!(Format::swiss(entrants), Format::Swiss { rounds }, "{entrants}");
+        assert_eq!(TournamentFormat::swiss(entrants), TournamentFormat::Swiss { rounds }, "{entrants}");
     }
 }
 
 #[test]
 fn a_ladder_sorts() {
     for entrants in [2, 3, 9, 20] {
-        let t = tournament(entrants, Format::Ladder);
+        let t = tournament(entrants, TournamentFormat::Ladder);
         let (results, blocks) = play(&t, by_number, None);
         let table: Vec<usize> = t.standings(&results).iter().map(|s| s.entrant).collect();
         assert_eq!(table, (0..entrants).collect::<Vec<_>>());
         assert!((entrants - 1..=entrants * (entrants - 1) / 2).contains(&blocks.len()));
     }
     // Who draws does not take the place: everybody stays where it came in, after one challenge each.
-    let t = tournament(6, Format::Ladder);
+    let t = tournament(6, TournamentFormat::Ladder);
     let (results, blocks) = play(&t, |_, _| 0.5, None);
     assert_eq!(blocks.len(), 5);
     let ranks: Vec<Option<usize>> = t.standings(&results).iter().map(|s| s.rank).collect();
@@ -237,7 +241,7 @@ fn a_ladder_sorts() {
 
 #[test]
 fn a_ladder_is_climbed_by_several_at_a_time() {
-    let t = tournament(20, Format::Ladder);
+    let t = tournament(20, TournamentFormat::Ladder);
     let mut results = TournamentResults::default();
     let mut most = 0;
     loop {
@@ -253,7 +257,7 @@ fn a_ladder_is_climbed_by_several_at_a_time() {
 
 #[test]
 fn who_fails_too_often_is_out_and_counts_for_nobody() {
-    for format in [Format::RoundRobin, Format::DoubleRoundRobin, Format::Ladder] {
+    for format in [TournamentFormat::RoundRobin, TournamentFormat::DoubleRoundRobin, TournamentFormat::Ladder] {
         let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(6, format) }).unwrap();
         let without = Tournament::new(settings(6, format)).unwrap();
         let score = |a: usize, b: usize| {
@@ -282,7 +286,7 @@ fn who_fails_too_often_is_out_and_counts_for_nobody() {
         assert_eq!(other[5].out.as_deref(), Some("it did not start"));
         // The others' table is the same whether it left late or never entered.
         assert_eq!(table[..5], other[..5]);
-        if format == Format::DoubleRoundRobin {
+        if format == TournamentFormat::DoubleRoundRobin {
             assert_eq!((table[0].walkovers, table[5].walkovers), (2, 10));
             assert_eq!(table[0].tally.wins, 8);
         }
@@ -291,7 +295,8 @@ fn who_fails_too_often_is_out_and_counts_for_nobody() {
 
 #[test]
 fn a_swiss_goes_on_without_who_is_out() {
-    let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(9, Format::Swiss { rounds: 4 }) }).unwrap();
+    let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(9, TournamentFormat::Swiss { rounds: 4 }) })
+        .unwrap();
     let mut results = TournamentResults::default();
     let (mut met, mut blocks) = (Vec::new(), 0);
     while let Some(block) = t.next(&results).first() {
@@ -321,7 +326,7 @@ fn a_swiss_goes_on_without_who_is_out() {
 
 #[test]
 fn a_discarded_match_has_no_points() {
-    let t = tournament(2, Format::DoubleRoundRobin);
+    let t = tournament(2, TournamentFormat::DoubleRoundRobin);
     let block = t.next(&TournamentResults::default()).remove(0);
     let mut finished = finish(&block, |_, _| 1.0);
     finished.matches.pop();
@@ -334,7 +339,7 @@ fn a_discarded_match_has_no_points() {
 
 #[test]
 fn results_of_other_blocks_say_nothing() {
-    let t = tournament(4, Format::DoubleRoundRobin);
+    let t = tournament(4, TournamentFormat::DoubleRoundRobin);
     let due = t.next(&TournamentResults::default());
     let mut results = TournamentResults::default();
     results.add(FinishedBlock { pairing: due[1].pairing.clone(), ..finish(&due[0], by_number) });
@@ -349,7 +354,7 @@ fn sonneborn_berger_by_hand() {
         [2, 3] => 0.5,
         _ => by_number(b, a),
     };
-    let t = tournament(4, Format::RoundRobin);
+    let t = tournament(4, TournamentFormat::RoundRobin);
     let (results, _) = play(&t, score, None);
     let table = t.standings(&results);
     let line: Vec<_> = table.iter().map(|s| (s.entrant, s.points, s.tie_break.unwrap(), s.rank.unwrap())).collect();
@@ -359,7 +364,7 @@ fn sonneborn_berger_by_hand() {
 
 #[test]
 fn equals_share_a_rank() {
-    let t = tournament(3, Format::DoubleRoundRobin);
+    let t = tournament(3, TournamentFormat::DoubleRoundRobin);
     let (results, _) = play(&t, |_, _| 0.5, None);
     let ranks: Vec<Option<usize>> = t.standings(&results).iter().map(|s| s.rank).collect();
     assert_eq!(ranks, [Some(1); 3]);
@@ -368,15 +373,15 @@ fn equals_share_a_rank() {
 #[test]
 fn what_makes_no_tournament_says_what_would() {
     let error = |settings: TournamentSettings| Tournament::new(settings).unwrap_err().to_string();
-    let base = settings(4, Format::RoundRobin);
+    let base = settings(4, TournamentFormat::RoundRobin);
     assert!(error(TournamentSettings { seats: 1, ..base.clone() }).contains("two seats or more"));
     assert!(error(TournamentSettings { entrants: 1, ..base.clone() }).contains("at least as many entrants"));
     assert!(error(TournamentSettings { blocks: 0, ..base.clone() }).contains("at least one block"));
     assert!(
-        error(TournamentSettings { format: Format::Swiss { rounds: 0 }, ..base.clone() })
+        error(TournamentSettings { format: TournamentFormat::Swiss { rounds: 0 }, ..base.clone() })
             .contains("at least one round")
     );
-    for format in [Format::Ladder, Format::Swiss { rounds: 3 }] {
+    for format in [TournamentFormat::Ladder, TournamentFormat::Swiss { rounds: 3 }] {
         assert!(error(TournamentSettings { seats: 3, format, ..base.clone() }).contains("needs a game of two seats"));
     }
 }
@@ -385,7 +390,7 @@ fn what_makes_no_tournament_says_what_would() {
 fn large_numbers_do_not_overflow() {
     let most = |entrants, seats| {
         Tournament {
-            settings: TournamentSettings { seats, ..settings(entrants, Format::RoundRobin) },
+            settings: TournamentSettings { seats, ..settings(entrants, TournamentFormat::RoundRobin) },
             drawn: Vec::new(),
         }
         .blocks_at_most()

@@ -1,21 +1,28 @@
 //! Records read fast from their lines have the verdict of the slow way.
 
 use ludex_env::Stream;
-use ludex_env::history::{Keep, Line, read_line};
-use ludex_protocol::record::{Parts, Reason, RecordEvent};
+use ludex_env::recording::{Keep, ParsedLine, read_line};
+use ludex_protocol::record::{EndReason, RecordEvent, RecordParts};
 use serde_json::{Value, json};
 
-use super::{Fault, FaultKind, Verified, Verifier};
+use super::{FaultKind, RecordFault, VerifiedRecord, Verifier};
 use crate::read::Source;
 use crate::testing::{break_off, play, seal};
 
 /// Both verdicts over a line: that of the fast way, if it takes the line, and that of the parts.
-fn both(verifier: &Verifier, line: &str) -> (bool, Result<Verified, Fault>, Result<Verified, Fault>) {
-    let parts = Parts::parse(line).map_err(|e| Fault { kind: FaultKind::Damaged, event: None, message: e.to_string() });
+fn both(
+    verifier: &Verifier,
+    line: &str,
+) -> (bool, Result<VerifiedRecord, RecordFault>, Result<VerifiedRecord, RecordFault>) {
+    let parts = RecordParts::parse(line).map_err(|e| RecordFault {
+        kind: FaultKind::Damaged,
+        event: None,
+        message: e.to_string(),
+    });
     let by_parts = parts.and_then(|parts| verifier.verify(&parts, Source::default()));
     let (all, bare) = (read_line(line, Keep::All), read_line(line, Keep::WithoutNotes));
-    let without_notes = |read: &Option<Line>| {
-        let Line { mut record, digest } = read.clone()?;
+    let without_notes = |read: &Option<ParsedLine>| {
+        let ParsedLine { mut record, digest } = read.clone()?;
         for event in &mut record.events {
             if let RecordEvent::Move(m) = event {
                 m.notes = None;
@@ -28,7 +35,10 @@ fn both(verifier: &Verifier, line: &str) -> (bool, Result<Verified, Fault>, Resu
 }
 
 #[track_caller]
-fn same(line: &str, (_, fast, slow): &(bool, Result<Verified, Fault>, Result<Verified, Fault>)) {
+fn same(
+    line: &str,
+    (_, fast, slow): &(bool, Result<VerifiedRecord, RecordFault>, Result<VerifiedRecord, RecordFault>),
+) {
     match (fast, slow) {
         (Ok(fast), Ok(slow)) => {
             assert_eq!(fast.record(), slow.record(), "{line}");
@@ -50,7 +60,7 @@ fn lines() -> Vec<String> {
         out.push(play(entry.id, &names, 3).to_line().unwrap());
     }
     let mut lost = play("tic_tac_toe", &["a", "b"], 1);
-    break_off(&mut lost, 3, Reason::Timeout, Some(0));
+    break_off(&mut lost, 3, EndReason::Timeout, Some(0));
     lost.footer.at_fault = Some(0);
     out.push(seal(lost).to_line().unwrap());
     out
@@ -76,7 +86,7 @@ fn other_spellings_have_the_same_verdict() {
     let sealed = |change: &dyn Fn(&mut Value)| {
         let mut value = value.clone();
         change(&mut value);
-        let digest = crate::digest::digest(&Parts::from_map(value.as_object().unwrap().clone()).unwrap());
+        let digest = crate::digest::digest(&RecordParts::from_map(value.as_object().unwrap().clone()).unwrap());
         value["digest"] = json!(digest.unwrap());
         value.to_string()
     };
@@ -139,7 +149,7 @@ fn other_spellings_have_the_same_verdict() {
 #[test]
 fn damaged_lines_have_the_same_verdict() {
     let verifier = Verifier::new();
-    let mut rng = Stream::named("damaged lines");
+    let mut rng = Stream::from_text("damaged lines");
     let bytes = b"\"\\{}[]:,.-0e1asn \xc3";
     for line in lines() {
         for _ in 0..400 {

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use ludex_env::history::{self, Step, Stop};
-use ludex_env::{Draw, DynState, GameRef, Heard, MarkValue, Marks, Outcomes, Seat, Stream, Turn};
+use ludex_env::recording::{self, ReplayStep, ReplayStop};
+use ludex_env::{Draw, DynState, GameRef, MarkValue, Marks, Outcomes, ParsedMove, Seat, Stream, ToMove};
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEvent, Try};
+use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Record, RecordEvent, RefusedMove};
 
-use super::{Fault, FaultKind};
+use super::{FaultKind, RecordFault};
 use crate::result::{EMOTION, SeatMark};
 
 /// Where the events lead.
-pub(super) struct Ending {
+pub(super) struct FinalPosition {
     /// Sum of rewards, per seat.
     pub returns: Vec<f64>,
     /// Moves played: a joint move is one, chance is not counted.
@@ -40,10 +40,10 @@ struct Replay<'a> {
 pub(super) fn replay(
     game: &GameRef,
     record: &Record,
-    reason: Reason,
+    reason: EndReason,
     seed: Option<u64>,
     wanted: &BTreeSet<String>,
-) -> Result<Ending, Fault> {
+) -> Result<FinalPosition, RecordFault> {
     let mut replay = Replay {
         record,
         draw: seed.map(|seed| Draw::new(game.id(), seed, u64::from(record.header.number))),
@@ -54,14 +54,14 @@ pub(super) fn replay(
     let mut marks = vec![Vec::new(); game.spec().players as usize];
     let scores = game.hand_scores().then(|| "hand_score".to_owned());
     let names: BTreeSet<String> = wanted.iter().filter(|name| *name != EMOTION).cloned().chain(scores).collect();
-    let mut counted = Marks::named(&names);
-    let mut steps = history::steps(&**game, record);
+    let mut counted = Marks::only(&names);
+    let mut steps = recording::steps(&**game, record);
     while let Some(step) = steps.next() {
         let step = step.map_err(fault)?;
         let start = record.header.start as usize;
         let given = step.at < start;
         if given && step.at + step.events.len() > start {
-            return Err(Fault::at(step.at, FaultKind::Move, "the start ends within a joint move"));
+            return Err(RecordFault::at(step.at, FaultKind::Move, "the start ends within a joint move"));
         }
         let before = replay.turns.clone();
         match step.events {
@@ -99,37 +99,41 @@ pub(super) fn replay(
             }
         }
         if !step.played {
-            if reason == Reason::Finished {
-                return Err(Fault::at(step.at, FaultKind::Move, "a turn without a move, but it is called finished"));
+            if reason == EndReason::Finished {
+                return Err(RecordFault::at(
+                    step.at,
+                    FaultKind::Move,
+                    "a turn without a move, but it is called finished",
+                ));
             }
             unanswered = step.moves().filter(|(_, m)| m.action.is_none()).map(|(_, m)| m.seat as usize).last();
         }
     }
     if record.header.start as usize > record.events.len() {
         let message = format!("its start has {} events, but there are {}", record.header.start, record.events.len());
-        return Err(Fault::new(FaultKind::Move, message));
+        return Err(RecordFault::new(FaultKind::Move, message));
     }
-    let over = steps.position().turn() == Turn::Over;
+    let over = steps.position().turn() == ToMove::Over;
     let wrong = match reason {
-        Reason::Finished if !over => "it is called finished, but by the rules it is not over",
-        Reason::Finished => "",
+        EndReason::Finished if !over => "it is called finished, but by the rules it is not over",
+        EndReason::Finished => "",
         _ if over && reason.counts() => "by the rules the episode was finished, but another reason is given",
         _ => "",
     };
     if !wrong.is_empty() {
-        return Err(Fault::new(FaultKind::Result, wrong));
+        return Err(RecordFault::new(FaultKind::Result, wrong));
     }
     let position = steps.position();
-    Ok(Ending { returns: position.returns(), moves, teams: position.teams(), hand_scores, marks, unanswered })
+    Ok(FinalPosition { returns: position.returns(), moves, teams: position.teams(), hand_scores, marks, unanswered })
 }
 
-fn fault(stop: Stop) -> Fault {
-    Fault::at(stop.at, if stop.chance { FaultKind::Chance } else { FaultKind::Move }, stop.message)
+fn fault(stop: ReplayStop) -> RecordFault {
+    RecordFault::at(stop.at, if stop.chance { FaultKind::Chance } else { FaultKind::Move }, stop.message)
 }
 
 impl Replay<'_> {
     /// Checks that an outcome is the one that the seed draws, if the seed is known.
-    fn chance(&mut self, step: &Step, action: Option<u32>) -> Result<(), Fault> {
+    fn chance(&mut self, step: &ReplayStep, action: Option<u32>) -> Result<(), RecordFault> {
         let Some(draw) = &mut self.draw else { return Ok(()) };
         let mut outcomes = Outcomes::new();
         step.before.chance(&mut outcomes);
@@ -139,34 +143,34 @@ impl Replay<'_> {
         }
         let name = |outcome: Option<u32>| outcome.map_or_else(|| "nothing".to_owned(), |id| id.to_string());
         let message = format!("outcome {}, but the seed draws {}", name(action), name(drawn));
-        Err(Fault::at(step.at, FaultKind::Chance, message))
+        Err(RecordFault::at(step.at, FaultKind::Chance, message))
     }
 
     /// Checks a move of the start: no agent made it.
-    fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), Fault> {
+    fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
         let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
         let turn = self.turns[m.seat as usize];
         self.turns[m.seat as usize] += 1;
         if *m != (MoveRecord { seat: m.seat, turn, forced: true, ..bare }) {
             let message = format!("a move of the start is forced, has turn {turn}, and nothing beside it");
-            return Err(Fault::at(at, FaultKind::Move, message));
+            return Err(RecordFault::at(at, FaultKind::Move, message));
         }
         Ok(())
     }
 
     /// Checks the turn and the refused attempts of a move, and whether it was rightly forced.
-    fn check(&mut self, before: &dyn DynState, at: usize, m: &MoveRecord) -> Result<(), Fault> {
-        let wrong = |message: String| Err(Fault::at(at, FaultKind::Move, message));
+    fn check(&mut self, before: &dyn DynState, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
+        let wrong = |message: String| Err(RecordFault::at(at, FaultKind::Move, message));
         let seat = m.seat as usize;
         if m.turn != self.turns[seat] {
             return wrong(format!("it is seat {seat}'s turn {}, not {}", self.turns[seat], m.turn));
         }
         self.turns[seat] += 1;
-        let about_move = |t: &&Try| matches!(t.code, ErrorCode::IllegalAction | ErrorCode::Unparsed);
+        let about_move = |t: &&RefusedMove| matches!(t.code, ErrorCode::IllegalAction | ErrorCode::Unparsed);
         let illegal = self.record.header.illegal;
         for attempt in m.tries.iter().filter(about_move) {
-            let Some(given) = history::given(attempt) else { continue };
-            match before.read(seat, &given) {
+            let Some(given) = recording::submitted_move(attempt) else { continue };
+            match before.parse_move(seat, &given) {
                 Ok(_) => return wrong(format!("seat {seat} was refused {given:?}, which is legal")),
                 // Where the two are counted apart, the kind of a refusal decides what follows it.
                 Err(why) if illegal.unparsed.is_some() && why.code != attempt.code => {
@@ -208,13 +212,13 @@ impl Replay<'_> {
     fn is_default(&self, before: &dyn DynState, m: &MoveRecord) -> bool {
         let seat = m.seat as usize;
         let is = |stream: &mut Stream| match before.default_move(seat, stream) {
-            Heard::Action(a) => m.action == Some(a),
-            Heard::Said(said) => m.said.as_ref() == Some(&said),
+            ParsedMove::Action(a) => m.action == Some(a),
+            ParsedMove::Document(said) => m.said.as_ref() == Some(&said),
         };
-        let drawn = |name: &str| before.default_move(seat, &mut Stream::named(name));
+        let drawn = |name: &str| before.default_move(seat, &mut Stream::from_text(name));
         match &self.draw {
             Some(draw) => is(&mut draw.policy(seat, m.turn)),
-            None => is(&mut Stream::named("a")) || (0..8).any(|k| drawn("a") != drawn(&format!("{k}"))),
+            None => is(&mut Stream::from_text("a")) || (0..8).any(|k| drawn("a") != drawn(&format!("{k}"))),
         }
     }
 }

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use ludex_env::history::{Keep, Line, read_line};
-use ludex_protocol::record::Parts;
+use ludex_env::recording::{Keep, ParsedLine, read_line};
+use ludex_protocol::record::RecordParts;
 use ludex_protocol::spec::Params;
 use rayon::prelude::*;
 
-use super::{Fault, FaultKind, Verifier};
-use crate::read::{RawLine, Refused, Source};
+use super::{FaultKind, RecordFault, Verifier};
+use crate::read::{RawLine, RejectedRecord, Source};
 use crate::result::GameResult;
 
 /// A chunk ends after this many lines, or this many bytes.
@@ -20,7 +20,7 @@ const LINES: usize = 1024;
 const BYTES: usize = 4 << 20;
 
 /// What a line is: a record's result, or why it is refused; `None` for a record that is not wanted.
-type Judged = Option<Result<GameResult, Refused>>;
+type Judged = Option<Result<GameResult, RejectedRecord>>;
 
 impl Verifier {
     /// Verifies records while they are read, on all cores. `each` gets what came of each line, in the order of the
@@ -30,15 +30,15 @@ impl Verifier {
     /// passed over. Beside two chunks of lines, memory holds the digest and the place of each record that was accepted.
     pub fn verify_stream(
         &self,
-        lines: impl IntoIterator<Item = Result<RawLine, Refused>, IntoIter: Send>,
+        lines: impl IntoIterator<Item = Result<RawLine, RejectedRecord>, IntoIter: Send>,
         wanted: impl Fn(&str, &Params) -> bool + Sync,
-        mut each: impl FnMut(Result<GameResult, Refused>),
+        mut each: impl FnMut(Result<GameResult, RejectedRecord>),
     ) {
         let mut lines = lines.into_iter();
-        let mut seen = Seen::default();
+        let mut seen = SeenDigests::default();
         let mut chunk = next(&mut lines);
         while !chunk.is_empty() {
-            let judge = |line: Result<RawLine, Refused>| match line {
+            let judge = |line: Result<RawLine, RejectedRecord>| match line {
                 Ok(line) => (line.source.clone(), self.judge(line, &wanted)),
                 Err(refused) => (refused.source.clone(), Some(Err(refused))),
             };
@@ -50,7 +50,7 @@ impl Verifier {
                 let Some(judged) = judged else { continue };
                 each(judged.and_then(|result| match seen.take(&result.digest, &source) {
                     Ok(()) => Ok(result),
-                    Err(message) => Err(Refused { source, episode: Some(result.episode), message }),
+                    Err(message) => Err(RejectedRecord { source, episode: Some(result.episode), message }),
                 }));
             }
             chunk = following;
@@ -61,28 +61,28 @@ impl Verifier {
         let RawLine { source, episode, text } = line;
         let keep = if self.wanted.is_empty() { Keep::WithoutNotes } else { Keep::All };
         let fast = read_line(&text, keep);
-        if let Some(Line { record, .. }) = &fast
+        if let Some(ParsedLine { record, .. }) = &fast
             && !wanted(&record.header.game, &record.header.params)
         {
             return None;
         }
         let checked = match fast {
             Some(line) => self.verify_read(line, source.clone()),
-            None => match Parts::parse(&text) {
+            None => match RecordParts::parse(&text) {
                 Ok(parts) if !is_wanted(&parts, wanted) => return None,
                 Ok(parts) => self.verify(&parts, source.clone()),
-                Err(e) => Err(Fault::new(FaultKind::Damaged, e.to_string())),
+                Err(e) => Err(RecordFault::new(FaultKind::Damaged, e.to_string())),
             },
         };
         Some(checked.map(|verified| verified.into_result()).map_err(|fault| {
             // Refused records are few, so they are read again for their name.
-            let episode = Parts::parse(&text).ok().and_then(|parts| episode_of(&parts)).or(episode);
-            Refused { source, episode, message: fault.to_string() }
+            let episode = RecordParts::parse(&text).ok().and_then(|parts| episode_of(&parts)).or(episode);
+            RejectedRecord { source, episode, message: fault.to_string() }
         }))
     }
 }
 
-fn next(lines: &mut impl Iterator<Item = Result<RawLine, Refused>>) -> Vec<Result<RawLine, Refused>> {
+fn next(lines: &mut impl Iterator<Item = Result<RawLine, RejectedRecord>>) -> Vec<Result<RawLine, RejectedRecord>> {
     let (mut chunk, mut bytes) = (Vec::new(), 0);
     while chunk.len() < LINES && bytes < BYTES {
         let Some(line) = lines.next() else { break };
@@ -93,7 +93,7 @@ fn next(lines: &mut impl Iterator<Item = Result<RawLine, Refused>>) -> Vec<Resul
 }
 
 /// Whether a record is wanted whose header may be damaged.
-fn is_wanted(parts: &Parts, wanted: &impl Fn(&str, &Params) -> bool) -> bool {
+fn is_wanted(parts: &RecordParts, wanted: &impl Fn(&str, &Params) -> bool) -> bool {
     let game = parts.header.get("game").and_then(|game| game.as_str()).unwrap_or_default();
     match parts.header.get("params").and_then(|params| params.as_object()) {
         Some(params) => wanted(game, params),
@@ -102,20 +102,20 @@ fn is_wanted(parts: &Parts, wanted: &impl Fn(&str, &Params) -> bool) -> bool {
 }
 
 /// The name that a record gives its episode.
-pub(super) fn episode_of(parts: &Parts) -> Option<String> {
+pub(super) fn episode_of(parts: &RecordParts) -> Option<String> {
     parts.header.get("episode").and_then(|e| e.as_str()).map(str::to_owned)
 }
 
 /// Where each accepted record was found first, by digest. There may be very many, so digests are bytes here and the name of
 /// a file is kept once.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SeenDigests {
     files: Vec<String>,
     /// The number of the file, and the line.
     found: HashMap<[u8; 32], (u32, usize)>,
 }
 
-impl Seen {
+impl SeenDigests {
     /// Refuses a record that was there before, with the reason. The digest is one that was computed here.
     pub fn take(&mut self, digest: &str, source: &Source) -> Result<(), String> {
         let mut bytes = [0; 32];

@@ -1,16 +1,16 @@
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::record::{IllegalPolicy, MoveRecord, RecordEvent, Refusals, Try};
+use ludex_protocol::record::{IllegalPolicy, MoveRecord, RecordEvent, Refusals, RefusedMove};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::testing::{altered, break_off, parts, play, seal};
 
-fn verify(parts: &Parts) -> Result<Verified, Fault> {
+fn verify(parts: &RecordParts) -> Result<VerifiedRecord, RecordFault> {
     Verifier::new().verify(parts, Source::default())
 }
 
 #[track_caller]
-fn refuse(parts: &Parts, kind: FaultKind, event: Option<usize>) -> String {
+fn refuse(parts: &RecordParts, kind: FaultKind, event: Option<usize>) -> String {
     let fault = verify(parts).map(|_| ()).unwrap_err();
     assert_eq!((fault.kind, fault.event), (kind, event), "{fault}");
     fault.to_string()
@@ -20,8 +20,8 @@ fn index(record: &Record, wanted: impl Fn(&MoveRecord) -> bool) -> usize {
     record.events.iter().position(|e| matches!(e, RecordEvent::Move(m) if wanted(m))).unwrap()
 }
 
-fn attempt(action: i64) -> Try {
-    Try {
+fn attempt(action: i64) -> RefusedMove {
+    RefusedMove {
         action: Some(action),
         text: None,
         proposal: None,
@@ -71,7 +71,7 @@ fn any_single_change_is_found() {
             Value::String(s) => json!(format!("{s}0")),
             _ => json!("changed"),
         };
-        let parts = Parts::from_map(changed.as_object().unwrap().clone()).unwrap();
+        let parts = RecordParts::from_map(changed.as_object().unwrap().clone()).unwrap();
         assert!(verify(&parts).is_err(), "{path}");
     }
 }
@@ -167,7 +167,8 @@ fn results_follow_from_the_events() {
 
 #[test]
 fn a_forfeit_gives_the_least_return() {
-    for (reason, text) in [(Reason::Timeout, "timeout"), (Reason::Resign, "resign"), (Reason::Disconnect, "disconnect")]
+    for (reason, text) in
+        [(EndReason::Timeout, "timeout"), (EndReason::Resign, "resign"), (EndReason::Disconnect, "disconnect")]
     {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
         break_off(&mut record, 3, reason, Some(0));
@@ -182,7 +183,7 @@ fn a_forfeit_gives_the_least_return() {
     }
     // A truncated episode keeps its sums and is decided by them.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
-    break_off(&mut record, 3, Reason::Truncated, None);
+    break_off(&mut record, 3, EndReason::Truncated, None);
     assert_eq!(verify(&parts(&seal(record))).unwrap().record().footer.outcome, [Outcome::Draw; 2]);
 }
 
@@ -190,7 +191,7 @@ fn a_forfeit_gives_the_least_return() {
 fn among_three_the_offender_is_known() {
     let mut record = play("kuhn_poker(players=3)", &["a", "b", "c"], 5);
     let at = index(&record, |m| m.seat == 1);
-    break_off(&mut record, at, Reason::Timeout, Some(1));
+    break_off(&mut record, at, EndReason::Timeout, Some(1));
     assert_eq!(record.footer.outcome, [Outcome::None; 3]);
     let good = verify(&parts(&seal(record.clone()))).unwrap();
     assert_eq!(good.at_fault(), Some(1));
@@ -237,10 +238,10 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
     let mut record = play("tic_tac_toe", &["a", "b"], 4);
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
     let taken = attempt(i64::from(first.action.unwrap()));
-    let unread = Try { action: None, text: Some("the moon".into()), code: ErrorCode::Unparsed, ..attempt(0) };
+    let unread = RefusedMove { action: None, text: Some("the moon".into()), code: ErrorCode::Unparsed, ..attempt(0) };
     // A random move after two texts that name none; three illegal moves lose.
     record.header.illegal.unparsed = Some(Refusals { policy: IllegalPolicy::Random, tries: 2 });
-    let with = |forced: bool, tries: &[&Try]| {
+    let with = |forced: bool, tries: &[&RefusedMove]| {
         let mut record = record.clone();
         let m = move_at(&mut record, 1);
         (m.forced, m.tries) = (forced, tries.iter().map(|&attempt| attempt.clone()).collect());
@@ -253,7 +254,7 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
     ] {
         assert!(verify(&with(forced, tries)).is_ok(), "{tries:?}");
     }
-    let mislabelled = Try { code: ErrorCode::Unparsed, ..taken.clone() };
+    let mislabelled = RefusedMove { code: ErrorCode::Unparsed, ..taken.clone() };
     for (forced, tries, why) in [
         (true, &[&unread][..], "without a cause"),
         (true, &[&unread, &taken, &taken], "without a cause"),
@@ -297,7 +298,7 @@ fn a_forced_default_is_the_games_own() {
 #[test]
 fn the_last_turn_may_hold_nothing_but_refusals() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
-    break_off(&mut record, 2, Reason::Illegal, Some(0));
+    break_off(&mut record, 2, EndReason::Illegal, Some(0));
     let tries = vec![attempt(77); 3];
     record.events.push(RecordEvent::Move(MoveRecord { seat: 0, turn: 1, tries, ..MoveRecord::default() }));
     assert_eq!(verify(&parts(&seal(record.clone()))).unwrap().at_fault(), Some(0));
@@ -323,13 +324,13 @@ fn joint_moves_are_whole() {
     refuse(&altered(&record, |v| v["events"][1]["action"] = json!(5)), FaultKind::Move, Some(1));
     // One seat has answered when the other's time is up: half a joint move, and the sums so far.
     let mut half = record.clone();
-    break_off(&mut half, 1, Reason::Timeout, Some(1));
+    break_off(&mut half, 1, EndReason::Timeout, Some(1));
     assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(1));
-    half.footer.reason = Some(Reason::Finished);
+    half.footer.reason = Some(EndReason::Finished);
     refuse(&parts(&seal(half)), FaultKind::Move, Some(0));
     // The seat at fault comes first: its refused attempts, then what the other had answered.
     let mut half = record.clone();
-    break_off(&mut half, 0, Reason::Illegal, Some(0));
+    break_off(&mut half, 0, EndReason::Illegal, Some(0));
     let first = MoveRecord { seat: 0, tries: vec![attempt(77); 3], more: true, ..MoveRecord::default() };
     half.events = vec![RecordEvent::Move(first), record.events[1].clone()];
     assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(0));
@@ -340,27 +341,27 @@ fn joint_moves_are_whole() {
 #[test]
 fn what_does_not_count_is_believed_as_it_stands() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
-    break_off(&mut record, 2, Reason::InfraError, None);
+    break_off(&mut record, 2, EndReason::InfraError, None);
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
     refuse(&altered(&record, |v| v["events"][1]["seat"] = json!(0)), FaultKind::Move, Some(1));
 }
 
 #[test]
 fn many_at_once_keep_their_order_and_count_once() {
-    let found: Vec<Found> = (0..20)
+    let found: Vec<SourcedRecord> = (0..20)
         .map(|k| {
             let record = play("tic_tac_toe", &["a", "b"], k % 15);
             let mut parts = parts(&record);
             if k == 7 {
                 parts.footer.insert("digest".into(), json!("00"));
             }
-            Found { source: Source { file: "f".into(), line: k as usize + 1 }, parts }
+            SourcedRecord { source: Source { file: "f".into(), line: k as usize + 1 }, parts }
         })
         .collect();
     let (good, refused) = Verifier::new().verify_all(&found);
     let lines: Vec<usize> = good.iter().map(|g| g.source().line).collect();
     assert_eq!(lines, [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15]);
-    let messages: Vec<String> = refused.iter().map(Refused::to_string).collect();
+    let messages: Vec<String> = refused.iter().map(RejectedRecord::to_string).collect();
     assert_eq!(messages.len(), 6);
     assert!(messages[0].starts_with("f:8: m_7_a_b: the digest is"), "{messages:?}");
     assert!(messages[1].starts_with("f:16: m_0_a_b: the same episode as f:1"), "{messages:?}");
@@ -393,7 +394,7 @@ fn a_stream_has_the_verdicts_of_the_whole() {
     assert_eq!(refused, expected);
     assert!(refused.len() == 101 && refused.iter().any(|r| r.message.starts_with("the same episode as f:")));
     let digests = |of: &mut dyn Iterator<Item = &str>| of.map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(digests(&mut results.iter().map(|r| &*r.digest)), digests(&mut good.iter().map(Verified::digest)));
+    assert_eq!(digests(&mut results.iter().map(|r| &*r.digest)), digests(&mut good.iter().map(VerifiedRecord::digest)));
     // What is not wanted is neither counted nor refused; lines that are not records always are.
     let mut counts = [0, 0];
     Verifier::new().verify_stream(

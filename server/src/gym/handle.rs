@@ -1,56 +1,65 @@
 //! One handle: a batch of environments of one game, and what may be asked of it.
 
 use ludex_env::batch::Snapshot;
-use ludex_env::{Actions, DynBatch, GameRef, Seeds};
-use ludex_protocol::message::{Done, Opened, Snapshots};
+use ludex_env::{Actions, DynBatch, GameRef, ResetSeeds};
+use ludex_protocol::message::{HandleOpened, OkReply, Snapshots};
 use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, message};
 
 use super::records::Recorder;
-use super::table::{Seated, Table};
+use super::seating::{EnvPlayers, GymSeating};
 use super::{field, view};
-use crate::owners::Share;
+use crate::quotas::Share;
 use crate::store::Write;
 
 /// Nesting that a snapshot may have; its deepest list is a joint move.
 const SNAPSHOT_DEPTH: usize = 32;
 
 /// A request to a handle that exists.
-pub(super) enum Task {
+pub(super) enum HandleTask {
     Reset(message::Reset),
-    Step(message::Step),
-    View(message::View),
+    Step(message::StepEnvs),
+    View(message::ViewEnv),
     /// With the number of the new handle.
     Clone(message::CloneEnvs, u32),
-    Snapshot(message::Snapshot),
+    Snapshot(message::SnapshotEnvs),
     Restore(message::Restore),
     Close,
 }
 
-impl Task {
-    /// How many kinds there are, by what they cost.
-    pub(super) const KINDS: usize = 5;
-    pub(super) const REPLAY: usize = 2;
-    pub(super) const COPY: usize = 3;
-    pub(super) const LOOK: usize = 4;
+/// A kind of task, by cost.
+#[derive(Clone, Copy)]
+pub(super) enum TaskKind {
+    Reset,
+    Step,
+    Replay,
+    Copy,
+    Read,
+}
 
-    pub(super) fn kind(&self) -> usize {
+impl TaskKind {
+    /// Number of kinds.
+    pub(super) const COUNT: usize = 5;
+}
+
+impl HandleTask {
+    pub(super) fn kind(&self) -> TaskKind {
         match self {
-            Task::Reset(_) => 0,
-            Task::Step(_) => 1,
-            Task::Snapshot(_) | Task::Restore(_) => Task::REPLAY,
-            Task::Clone(..) => Task::COPY,
-            Task::View(_) | Task::Close => Task::LOOK,
+            HandleTask::Reset(_) => TaskKind::Reset,
+            HandleTask::Step(_) => TaskKind::Step,
+            HandleTask::Snapshot(_) | HandleTask::Restore(_) => TaskKind::Replay,
+            HandleTask::Clone(..) => TaskKind::Copy,
+            HandleTask::View(_) | HandleTask::Close => TaskKind::Read,
         }
     }
 }
 
 /// A handle of a session. It is owned by the session, or by the thread of the compute pool that runs a task on it.
-pub(super) struct Handle {
+pub(super) struct EnvHandle {
     env: u32,
     game: GameRef,
     batch: Box<dyn DynBatch>,
-    seated: Seated,
-    table: Table,
+    seated: EnvPlayers,
+    table: GymSeating,
     /// What it counts for among all that its owner holds.
     _share: Share,
     /// The same for the documents that it keeps.
@@ -63,17 +72,17 @@ pub(super) struct Handle {
 
 type Answer = Result<ServerMessage, Box<Refusal>>;
 
-impl Handle {
+impl EnvHandle {
     pub(super) fn new(
         env: u32,
         game: GameRef,
         batch: Box<dyn DynBatch>,
-        seated: Seated,
-        table: Table,
+        seated: EnvPlayers,
+        table: GymSeating,
         recorder: Option<Recorder>,
         [_share, said]: [Share; 2],
     ) -> Self {
-        Handle { env, game, batch, seated, table, recorder, _share, said, spare: None, ids: Vec::new() }
+        EnvHandle { env, game, batch, seated, table, recorder, _share, said, spare: None, ids: Vec::new() }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -82,21 +91,21 @@ impl Handle {
 
     pub(super) fn opened(&self) -> ServerMessage {
         let (env, count) = (self.env, self.batch.count() as u32);
-        ServerMessage::Opened(Box::new(Opened { env, count, spec: self.batch.spec().clone() }))
+        ServerMessage::Opened(Box::new(HandleOpened { env, count, spec: self.batch.spec().clone() }))
     }
 
     /// How many environments a task concerns.
-    pub(super) fn rows(&self, task: &Task) -> usize {
+    pub(super) fn rows(&self, task: &HandleTask) -> usize {
         let envs = match task {
-            Task::Reset(r) => &r.envs,
-            Task::Step(s) => &s.envs,
-            Task::Clone(c, _) => &c.envs,
-            Task::Snapshot(s) => &s.envs,
-            Task::Restore(r) => &r.envs,
-            Task::View(v) => {
+            HandleTask::Reset(r) => &r.envs,
+            HandleTask::Step(s) => &s.envs,
+            HandleTask::Clone(c, _) => &c.envs,
+            HandleTask::Snapshot(s) => &s.envs,
+            HandleTask::Restore(r) => &r.envs,
+            HandleTask::View(v) => {
                 return 1 + v.views.len() + v.names.iter().flatten().count() + v.parse.iter().flatten().count();
             }
-            Task::Close => return 0,
+            HandleTask::Close => return 0,
         };
         envs.as_ref().map_or(self.batch.count(), Column::len)
     }
@@ -107,16 +116,16 @@ impl Handle {
     }
 
     /// Whether agents that search answer in a task. Then it waits for turns to compute.
-    pub(super) fn searches(&self, task: &Task) -> bool {
+    pub(super) fn searches(&self, task: &HandleTask) -> bool {
         match task {
-            Task::Reset(reset) => self.seated.search > 0 || reset.seats.is_some(),
-            Task::Step(_) | Task::Restore(_) => self.seated.search > 0,
-            Task::View(_) | Task::Clone(..) | Task::Snapshot(_) | Task::Close => false,
+            HandleTask::Reset(reset) => self.seated.search > 0 || reset.seats.is_some(),
+            HandleTask::Step(_) | HandleTask::Restore(_) => self.seated.search > 0,
+            HandleTask::View(_) | HandleTask::Clone(..) | HandleTask::Snapshot(_) | HandleTask::Close => false,
         }
     }
 
     /// Does what is asked. A clone is a new handle.
-    pub(super) fn run(&mut self, task: Task) -> (Answer, Option<Box<Handle>>) {
+    pub(super) fn run(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
         let done = match self.may_say_more(&task) {
             Ok(()) => self.done(task),
             Err(full) => (Err(full), None),
@@ -126,24 +135,24 @@ impl Handle {
     }
 
     /// Whether there is room for the documents that a task may bring. One message may go over it.
-    fn may_say_more(&self, task: &Task) -> Result<(), Box<Refusal>> {
+    fn may_say_more(&self, task: &HandleTask) -> Result<(), Box<Refusal>> {
         let more = match task {
-            Task::Step(step) => step.moves.is_some(),
-            Task::Restore(_) => true,
+            HandleTask::Step(step) => step.moves.is_some(),
+            HandleTask::Restore(_) => true,
             _ => false,
         };
-        if more && self.batch.spec().proposals.is_some() { self.table.said(1).map(drop) } else { Ok(()) }
+        if more && self.batch.spec().proposals.is_some() { self.table.reserve_documents(1).map(drop) } else { Ok(()) }
     }
 
-    fn done(&mut self, task: Task) -> (Answer, Option<Box<Handle>>) {
+    fn done(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
         let answer = match task {
-            Task::Reset(r) => self.reset(r),
-            Task::Step(s) => self.step(s),
-            Task::View(v) => view::look(&*self.batch, &v).map(|seen| ServerMessage::Viewed(Box::new(seen))),
-            Task::Snapshot(s) => self.snapshot(s),
-            Task::Restore(r) => self.restore(r),
-            Task::Close => Ok(ServerMessage::Ok(Done {})),
-            Task::Clone(c, env) => {
+            HandleTask::Reset(r) => self.reset(r),
+            HandleTask::Step(s) => self.step(s),
+            HandleTask::View(v) => view::look(&*self.batch, &v).map(|seen| ServerMessage::Viewed(Box::new(seen))),
+            HandleTask::Snapshot(s) => self.snapshot(s),
+            HandleTask::Restore(r) => self.restore(r),
+            HandleTask::Close => Ok(ServerMessage::Ok(OkReply {})),
+            HandleTask::Clone(c, env) => {
                 return match self.fork(c, env) {
                     Ok(handle) => (Ok(handle.opened()), Some(Box::new(handle))),
                     Err(error) => (Err(error), None),
@@ -195,9 +204,9 @@ impl Handle {
             (Some(_), Some(_)) => {
                 return Err(field("seeds", "a reset has either `seed` or `seeds`"));
             }
-            (Some(seed), None) => Seeds::Base(seed.0),
-            (None, Some(list)) => Seeds::Each(list.iter().map(|seed| seed.0).collect()),
-            (None, None) => Seeds::Continue,
+            (Some(seed), None) => ResetSeeds::Base(seed.0),
+            (None, Some(list)) => ResetSeeds::Each(list.iter().map(|seed| seed.0).collect()),
+            (None, None) => ResetSeeds::Continue,
         };
         let before = match r.seats {
             Some(seats) => {
@@ -223,7 +232,7 @@ impl Handle {
         answer
     }
 
-    fn step(&mut self, s: message::Step) -> Answer {
+    fn step(&mut self, s: message::StepEnvs) -> Answer {
         match (s.actions, s.moves) {
             (Some(actions), None) => {
                 let mut ids = std::mem::take(&mut self.ids);
@@ -240,18 +249,18 @@ impl Handle {
         }
     }
 
-    fn fork(&self, c: message::CloneEnvs, env: u32) -> Result<Handle, Box<Refusal>> {
+    fn fork(&self, c: message::CloneEnvs, env: u32) -> Result<EnvHandle, Box<Refusal>> {
         let rows = c.envs.as_ref().map(Column::to_vec);
         if rows.as_ref().is_some_and(Vec::is_empty) {
             return Err(field("envs", "a clone needs at least one environment"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
-        let shares = [self.table.share(batch.count())?, self.table.said(batch.said_bytes())?];
+        let shares = [self.table.share(batch.count())?, self.table.reserve_documents(batch.said_bytes())?];
         let (game, seated, table) = (self.game.clone(), self.seated.clone(), self.table.clone());
-        Ok(Handle::new(env, game, batch, seated, table, self.recorder.clone(), shares))
+        Ok(EnvHandle::new(env, game, batch, seated, table, self.recorder.clone(), shares))
     }
 
-    fn snapshot(&self, s: message::Snapshot) -> Answer {
+    fn snapshot(&self, s: message::SnapshotEnvs) -> Answer {
         let rows = s.envs.as_ref().map(Column::to_vec);
         let items = self.batch.snapshot(rows.as_deref(), &self.seated.specs).map_err(Box::new)?;
         let (mut packed, mut bytes) = (Vec::with_capacity(items.len()), 0);

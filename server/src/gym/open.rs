@@ -7,26 +7,26 @@ use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Refusal};
 
 use super::field;
-use super::handle::Handle;
+use super::handle::EnvHandle;
 use super::records::Recorder;
-use super::table::{Seated, Table};
+use super::seating::{EnvPlayers, GymSeating};
 
 /// Opens handle `env` for `client`, of the game that `o` names. `seed` is used for episodes that the client does not seed.
 pub(super) fn open(
     env: u32,
     game: GameRef,
     o: Open,
-    table: &Table,
+    table: &GymSeating,
     client: &RecordSeat,
     seed: u64,
-) -> Result<Handle, Box<Refusal>> {
+) -> Result<EnvHandle, Box<Refusal>> {
     if o.count > table.limits.batch {
         return Err(limit("count", u64::from(o.count), u64::from(table.limits.batch), "environments in one handle"));
     }
     let share = table.share(o.count as usize)?;
     let seated = match o.seats {
         Some(specs) => table.seated(specs, &game, o.count as usize)?,
-        None => Seated::default(),
+        None => EnvPlayers::default(),
     };
     let config = BatchConfig {
         count: o.count as usize,
@@ -54,7 +54,7 @@ pub(super) fn open(
             "bytes in one batch (ask for fewer environments or views)",
         ));
     }
-    Ok(Handle::new(env, game, batch, seated, table.clone(), recorder, [share, table.said(0)?]))
+    Ok(EnvHandle::new(env, game, batch, seated, table.clone(), recorder, [share, table.reserve_documents(0)?]))
 }
 
 fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {
@@ -68,7 +68,7 @@ fn layout(wanted: Option<&str>, game: &GameRef) -> Result<Layout, Box<Refusal>> 
         Some("openspiel") => Ok(Layout::OpenSpiel),
         Some(other) => {
             let allowed = game.spec().views.layouts.clone();
-            let e = field("layout", format!("there is no layout {:?}", ludex_protocol::error::shortened(other)));
+            let e = field("layout", format!("there is no layout {:?}", ludex_protocol::error::truncate_text(other)));
             Err(Box::new(e.allowed(allowed)))
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use ludex_env::batch::ChanceBy;
-use ludex_env::history::History;
+use ludex_env::recording::RecordBuilder;
 use ludex_env::{DynBatch, Episode, Seat};
 use ludex_play::time::{epoch_ms, now_text};
-use ludex_protocol::record::{Footer, Header, Illegal, IllegalPolicy, Reason, RecordSeat, VERSION};
+use ludex_protocol::record::{EndReason, Footer, Header, IllegalMoveRules, IllegalPolicy, RecordSeat, VERSION};
 
 use crate::auth;
 use crate::opponents::Opponents;
@@ -89,15 +89,15 @@ impl Recorder {
             hash: spec.hash.clone(),
             server: ludex_play::PROGRAM.to_owned(),
             seats: seated.collect(),
-            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: 1, unparsed: None },
+            illegal: IllegalMoveRules { policy: IllegalPolicy::Forfeit, tries: 1, unparsed: None },
             started: began.0.clone(),
             ..Header::default()
         };
         let reason = match episode.at_fault {
-            Some(seat) if is_client(seat) => Reason::Illegal,
-            Some(_) => Reason::AgentError,
-            None if episode.truncated => Reason::Truncated,
-            None => Reason::Finished,
+            Some(seat) if is_client(seat) => EndReason::Illegal,
+            Some(_) => EndReason::AgentError,
+            None if episode.truncated => EndReason::Truncated,
+            None => EndReason::Finished,
         };
         let footer = Footer {
             reason: Some(reason),
@@ -106,7 +106,7 @@ impl Recorder {
             seed: episode.seed.map(|seed| seed.to_string()),
             ..Footer::default()
         };
-        let mut history = History::begin(header).map_err(|e| e.to_string())?;
+        let mut history = RecordBuilder::begin(header).map_err(|e| e.to_string())?;
         episode.events.iter().cloned().try_for_each(|event| history.push(event)).map_err(|e| e.to_string())?;
         let record = history.end(spec, &episode.returns, footer).map_err(|e| e.to_string())?;
         let json = |value: serde_json::Result<String>| value.map_err(|e| e.to_string());

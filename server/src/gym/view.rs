@@ -1,16 +1,16 @@
 //! `view`: one environment as any seat sees it, names of actions, texts to ids.
 
 use ludex_env::batch::Layout;
-use ludex_env::present::view_of;
-use ludex_env::{DynBatch, DynState, DynView, Outcomes, Seat, Turn, Viewer};
-use ludex_protocol::message::{GymView, MatchView, View, Viewed};
+use ludex_env::message_views::view_of;
+use ludex_env::{DynBatch, DynState, DynView, Outcomes, Seat, ToMove, Viewer};
+use ludex_protocol::message::{GymView, MatchView, ViewEnv, Viewed};
 use ludex_protocol::spec::TensorSpec;
 use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 
 use super::field;
 
 /// The answer of `view`. The gym plane keeps no secret from its owner: any seat may be asked for.
-pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal>> {
+pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refusal>> {
     let i = v.i as usize;
     if i >= batch.count() {
         let error = Refusal::new(ErrorCode::BadField, format!("there is no environment {i}")).path("i");
@@ -27,9 +27,9 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal
             return Err(Box::new(error.got(seat).allowed(format!("0..{}", spec.players))));
         }
         (Some(seat), _) => seat as Seat,
-        (None, Turn::Seat(seat)) => seat,
-        (None, Turn::Together(seats)) => seats.iter().next().unwrap_or(0),
-        (None, Turn::Chance | Turn::Over) => 0,
+        (None, ToMove::Seat(seat)) => seat,
+        (None, ToMove::Simultaneous(seats)) => seats.iter().next().unwrap_or(0),
+        (None, ToMove::Chance | ToMove::Over) => 0,
     };
     let who = Viewer::Seat(seat);
     let view = state.view(who);
@@ -80,7 +80,7 @@ fn filled((name, array): (&String, &TensorSpec), fill: impl FnOnce(&mut [u8])) -
 fn name(state: &dyn DynState, view: &dyn DynView, seat: Seat, id: i64) -> String {
     let spec = state.spec();
     let Ok(id) = u32::try_from(id) else { return String::new() };
-    if state.turn() == Turn::Chance {
+    if state.turn() == ToMove::Chance {
         let mut outcomes = Outcomes::new();
         state.chance(&mut outcomes);
         let exists = outcomes.items().iter().any(|&(outcome, _)| outcome == id);

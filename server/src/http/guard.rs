@@ -10,14 +10,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// Why a request is refused: the status, a word for `/metrics`, and a sentence for people.
-pub(super) type Refused = (StatusCode, &'static str, &'static str);
+pub(super) type GuardRejection = (StatusCode, &'static str, &'static str);
 
 /// Whether a request may be answered at all. On a port that `loopback` alone can reach, only names of this machine and
 /// those in `hosts` are answered.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String]) -> Result<(), Refused> {
+pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String]) -> Result<(), GuardRejection> {
     let headers = request.headers();
     let empty = headers.get_all(header::CONTENT_LENGTH).iter().all(|length| length == "0");
     if !empty || headers.contains_key(header::TRANSFER_ENCODING) {
@@ -44,7 +44,7 @@ pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String])
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn upgrade<'a, B>(request: &'a Request<B>, origins: &[String]) -> Result<&'a HeaderValue, Refused> {
+pub(super) fn upgrade<'a, B>(request: &'a Request<B>, origins: &[String]) -> Result<&'a HeaderValue, GuardRejection> {
     let headers = request.headers();
     if request.version() < Version::HTTP_11 {
         return Err((StatusCode::BAD_REQUEST, "version", "a WebSocket is opened by HTTP/1.1"));
@@ -60,7 +60,7 @@ pub(super) fn upgrade<'a, B>(request: &'a Request<B>, origins: &[String]) -> Res
 }
 
 /// Programs send no origin; browsers always do. Only pages of this machine may connect, and those that the operator names.
-fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> Result<(), Refused> {
+fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> Result<(), GuardRejection> {
     let fits = |origin: &HeaderValue| {
         let Ok(origin) = origin.to_str() else { return false };
         let host = origin.split_once("://").map_or("", |(_, host)| host);

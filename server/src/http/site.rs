@@ -11,12 +11,12 @@ mod ladders;
 mod login;
 mod matches;
 mod play;
+mod result_text;
 mod runs;
 mod scales;
 mod svg;
 mod templates;
 mod text;
-mod words;
 
 use std::sync::Arc;
 
@@ -32,9 +32,9 @@ use serde_json::Value;
 use super::{Answer, token};
 use crate::auth::{self, Grant};
 use crate::peer::Peer;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
-type App = State<(Arc<Shared>, Peer)>;
+type App = State<(Arc<ServerState>, Peer)>;
 
 /// What a browser may do with a page: everything comes from this server, and no script stands in a page. Pictures bring
 /// their own style sheets.
@@ -59,7 +59,7 @@ pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
 }
 
 /// The pages. What they do not have is answered by `programs`; what neither has is said in a page.
-pub(super) fn routes(shared: Arc<Shared>, peer: Peer, programs: Router) -> Router {
+pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> Router {
     Router::new()
         .route("/", get(home::page))
         .route("/games", get(home::page))
@@ -80,7 +80,7 @@ pub(super) fn routes(shared: Arc<Shared>, peer: Peer, programs: Router) -> Route
 }
 
 /// What pages load, and what they ask for without saying `text/html`.
-pub(super) fn parts() -> Router<(Arc<Shared>, Peer)> {
+pub(super) fn parts() -> Router<(Arc<ServerState>, Peer)> {
     Router::new()
         .route("/static/{file}", get(assets::file))
         .route("/games/{id}/picture.svg", get(game::picture))
@@ -94,7 +94,7 @@ pub(super) fn parts() -> Router<(Arc<Shared>, Peer)> {
 type Shut = Box<Answer>;
 
 /// Who asks, or the way to the page where a token is typed.
-async fn admitted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap, at: &str) -> Result<Grant, Shut> {
+async fn admitted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap, at: &str) -> Result<Grant, Shut> {
     let token = token::of(headers);
     match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
         Ok(grant) => Ok(grant),

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentError, Answer};
+use ludex_agents::{Agent, AgentError, MoveReply};
 use ludex_env::Seat;
-use ludex_play::machine::terms::{Did, Input, Kept, Output};
-use ludex_play::machine::{Match, Watcher};
+use ludex_play::machine::interface::{AgentOutcome, Input, LogRow, Output};
+use ludex_play::machine::{MatchMachine, Watcher};
 use ludex_protocol::message::ServerMessage;
-use ludex_protocol::record::{Reason, Record};
+use ludex_protocol::record::{EndReason, Record};
 use tokio::sync::mpsc;
 
-use super::crowd::{Crowd, Spectator};
 use super::hub::Hub;
+use super::spectators::{Spectator, Spectators};
 use crate::compute::{Panicked, caught};
-use crate::mailbox::{Mailbox, Out};
+use crate::mailbox::{Mailbox, MailboxItem};
 use crate::opponents::Pace;
-use crate::pulse::Pulse;
-use crate::sessions::running::{Cmd, Handle};
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use crate::stall_monitor::StallMonitor;
 use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
 /// More missed frames than this are sent as one `resync`.
@@ -45,68 +45,74 @@ struct Line {
 }
 
 /// An agent of the server's, and how long its answers take.
-pub(super) type Seated = (Arc<dyn Agent>, Arc<Pace>);
+pub(super) type TimedAgent = (Arc<dyn Agent>, Arc<Pace>);
 
 /// The task's state.
 pub(super) struct Actor {
     hub: Arc<Hub>,
-    machine: Match,
-    handle: Handle,
+    machine: MatchMachine,
+    handle: MatchHandle,
     /// For whom its agents think: the first client.
     owner: Arc<str>,
-    agents: Vec<Option<Seated>>,
+    agents: Vec<Option<TimedAgent>>,
     lines: Vec<Line>,
     /// Until the match is over.
     entered: Option<Entered>,
-    crowd: Crowd,
+    crowd: Spectators,
     /// Rows handed to the store so far.
     rows: u64,
     /// Rows of an unrated match that wait for that.
-    held: Vec<Kept>,
+    held: Vec<LogRow>,
     /// When the first of them has waited long enough.
     held_until: Option<u64>,
     /// Whether no row is held back any more.
     settled: bool,
     /// The pulse of this task's thread, and what that had lost when it was last asked.
-    pulse: Pulse,
+    pulse: StallMonitor,
     lost: u64,
     /// What each seat lost since; kept for its room.
     losses: Vec<u64>,
 }
 
 impl Actor {
-    pub(super) fn new(hub: Arc<Hub>, machine: Match, handle: Handle, agents: Vec<Option<Seated>>, rows: u64) -> Self {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        machine: MatchMachine,
+        handle: MatchHandle,
+        agents: Vec<Option<TimedAgent>>,
+        rows: u64,
+    ) -> Self {
         let lines = (0..agents.len()).map(|_| Line::default()).collect();
         Actor {
-            entered: (!machine.over()).then(|| Entered::new(&agents)),
+            entered: (!machine.is_over()).then(|| Entered::new(&agents)),
             hub,
             machine,
             owner: handle.owner(),
             handle,
             agents,
             lines,
-            crowd: Crowd::default(),
+            crowd: Spectators::default(),
             rows,
             held: Vec::new(),
             held_until: None,
             settled: false,
-            pulse: Pulse::default(),
+            pulse: StallMonitor::default(),
             lost: 0,
             losses: Vec::new(),
         }
     }
 
     /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
-    pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<Cmd>>, first: Vec<Output>) {
-        self.pulse = Pulse::here();
+    pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<MatchCommand>>, first: Vec<Output>) {
+        self.pulse = StallMonitor::here();
         self.lost = self.pulse.lost_ms();
         let grace_ms = self.hub.config.limits.grace_ms;
         let until = |now: u64| now.saturating_add(grace_ms);
         // A match that is over already was so before a restart: it only tells its end.
-        let mut gone_at = self.machine.over().then(|| until(self.hub.now()));
+        let mut gone_at = self.machine.is_over().then(|| until(self.hub.now()));
         self.deliver(first).await;
         loop {
-            if self.machine.over() && gone_at.is_none() {
+            if self.machine.is_over() && gone_at.is_none() {
                 gone_at = Some(until(self.hub.now()));
                 self.entered = None;
                 self.hub.clone().match_over(&self.machine).await;
@@ -120,21 +126,21 @@ impl Actor {
             if self.held_until.is_some_and(|at| now >= at) {
                 self.write_held().await;
             }
-            let wake = gone_at.or_else(|| self.machine.wake()).into_iter().chain(self.held_until).min();
+            let wake = gone_at.or_else(|| self.machine.next_deadline()).into_iter().chain(self.held_until).min();
             let wake = wake.map(|at| Duration::from_millis(at.saturating_sub(now)));
             let cmd = match wake.into_iter().chain(self.crowd.wake()).min() {
                 Some(left) => tokio::select! {
                     biased;
                     cmd = rx.recv() => cmd,
-                    () = tokio::time::sleep(left) => Some(Box::new(Cmd::Input(Input::Tick))),
+                    () = tokio::time::sleep(left) => Some(Box::new(MatchCommand::Input(Input::Tick))),
                 },
                 None => rx.recv().await,
             };
             let Some(cmd) = cmd else { break };
-            let forget = matches!(*cmd, Cmd::Forget);
-            let acked = matches!(*cmd, Cmd::Ack { .. });
-            let suspended = matches!(*cmd, Cmd::Suspend) && self.machine.setup().grace_ms.is_none();
-            if suspended && !self.machine.over() {
+            let forget = matches!(*cmd, MatchCommand::Forget);
+            let acked = matches!(*cmd, MatchCommand::Ack { .. });
+            let suspended = matches!(*cmd, MatchCommand::Suspend) && self.machine.setup().grace_ms.is_none();
+            if suspended && !self.machine.is_over() {
                 self.hub.suspended(&self.machine);
                 break;
             }
@@ -142,7 +148,7 @@ impl Actor {
             self.take(*cmd).await;
             self.crowd.send_if_due();
             self.crowd.catch_up(&self.machine);
-            if self.machine.over() && (forget || acked && !self.crowd.any_behind() && self.all_have_seen()) {
+            if self.machine.is_over() && (forget || acked && !self.crowd.any_behind() && self.all_have_seen()) {
                 break;
             }
         }
@@ -168,25 +174,25 @@ impl Actor {
         self.losses.clear();
         self.losses.extend(self.lines.iter_mut().map(of));
         if self.losses.iter().any(|&ms| ms > 0) {
-            self.machine.held_up(&self.losses);
+            self.machine.credit_stall(&self.losses);
         }
     }
 
     /// Whether every client at the table says that it has seen the last frame.
     fn all_have_seen(&self) -> bool {
         let clients = self.lines.iter().enumerate().filter(|(seat, _)| self.agents[*seat].is_none());
-        clients.into_iter().all(|(seat, line)| line.seen >= Some(self.machine.held(seat).seq))
+        clients.into_iter().all(|(seat, line)| line.seen >= Some(self.machine.resume_entry(seat).seq))
     }
 
-    async fn take(&mut self, cmd: Cmd) {
+    async fn take(&mut self, cmd: MatchCommand) {
         match cmd {
-            Cmd::Input(input) => self.input(input).await,
-            Cmd::Heard(at, input) => {
+            MatchCommand::Input(input) => self.input(input).await,
+            MatchCommand::Heard(at, input) => {
                 let (since, late) = (Instant::now(), self.hub.now().saturating_sub(at));
                 self.input_at(at, input).await;
                 self.hub.metrics.turns.record(since.elapsed() + Duration::from_millis(late));
             }
-            Cmd::Attach { seat, mailbox, generation, seen, resync } => {
+            MatchCommand::Attach { seat, mailbox, generation, seen, resync } => {
                 let Some(line) = self.lines.get_mut(seat) else { return };
                 if generation < line.generation {
                     return;
@@ -203,36 +209,39 @@ impl Actor {
                 let frames =
                     if frames.len() > MISSED { vec![self.machine.resync(Watcher::Seat(seat))] } else { frames };
                 for frame in frames {
-                    self.post(seat, Out::Message(None, Box::new(frame)));
+                    self.post(seat, MailboxItem::Message(None, Box::new(frame)));
                 }
                 self.input(Input::Online(seat)).await;
             }
-            Cmd::Detach { seat, generation } => {
+            MatchCommand::Detach { seat, generation } => {
                 if self.lines.get(seat).is_some_and(|l| l.generation == generation) {
                     self.lines[seat].mailbox = None;
                     self.input(Input::Offline(seat)).await;
                 }
             }
-            Cmd::Spectate { session, mailbox, re, full, views } => {
+            MatchCommand::Spectate { session, mailbox, re, full, views } => {
                 self.crowd.leave(&session);
                 let to = if full { Watcher::Full } else { Watcher::Public };
-                self.machine.listen(to);
+                self.machine.add_watcher(to);
                 mailbox.reply(re, ServerMessage::Ok(Default::default()));
-                let told =
-                    self.machine.retold(to, &views).into_iter().try_for_each(|frame| mailbox.event(frame.into()));
+                let told = self
+                    .machine
+                    .replay_frames(to, &views)
+                    .into_iter()
+                    .try_for_each(|frame| mailbox.event(frame.into()));
                 self.crowd.enter(Spectator { session, mailbox, to, views, behind: told.is_err() });
             }
-            Cmd::Unspectate { session } => self.crowd.leave(&session),
-            Cmd::Held(seat, answer) => drop(answer.send(self.machine.held(seat))),
-            Cmd::Public(answer) => drop(answer.send(self.machine.public_events())),
-            Cmd::Picture(at, answer) => drop(answer.send(self.machine.picture_after(Watcher::Public, at))),
-            Cmd::Ack { seat, seq } => {
+            MatchCommand::Unspectate { session } => self.crowd.leave(&session),
+            MatchCommand::Held(seat, answer) => drop(answer.send(self.machine.resume_entry(seat))),
+            MatchCommand::Public(answer) => drop(answer.send(self.machine.public_events())),
+            MatchCommand::Picture(at, answer) => drop(answer.send(self.machine.picture_after(Watcher::Public, at))),
+            MatchCommand::Ack { seat, seq } => {
                 if let Some(line) = self.lines.get_mut(seat) {
                     line.seen = line.seen.max(Some(seq));
                 }
             }
-            Cmd::Forget | Cmd::Suspend => {}
-            Cmd::Settle(done) => {
+            MatchCommand::Forget | MatchCommand::Suspend => {}
+            MatchCommand::Settle(done) => {
                 self.settled = true;
                 self.write_held().await;
                 let _ = done.send(());
@@ -245,7 +254,7 @@ impl Actor {
     }
 
     async fn input_at(&mut self, at: u64, input: Input) {
-        let mut outputs = self.machine.on(at, input);
+        let mut outputs = self.machine.handle(at, input);
         self.ask_quick(&mut outputs);
         self.deliver(outputs).await;
     }
@@ -261,7 +270,7 @@ impl Actor {
                     asked += 1;
                     if let Some((turn, act)) = self.question(seat) {
                         let did = did(caught("an agent", act));
-                        outputs.append(&mut self.machine.on(self.hub.now(), Input::Agent { seat, turn, did }));
+                        outputs.append(&mut self.machine.handle(self.hub.now(), Input::Agent { seat, turn, did }));
                     }
                 }
                 _ => at += 1,
@@ -274,7 +283,7 @@ impl Actor {
         let (mut rows, mut shown) = (Vec::new(), Vec::with_capacity(outputs.len()));
         for output in outputs {
             match output {
-                Output::Keep(row) => rows.push(*row),
+                Output::Persist(row) => rows.push(*row),
                 other => shown.push(other),
             }
         }
@@ -282,37 +291,37 @@ impl Actor {
             return;
         }
         shown.into_iter().for_each(|output| self.show(output));
-        self.machine.delivered(self.hub.now());
+        self.machine.start_client_clocks(self.hub.now());
     }
 
     fn show(&mut self, output: Output) {
         match output {
-            Output::Reply { seat, re, message } => self.post(seat, Out::Message(Some(re), message)),
+            Output::Reply { seat, re, message } => self.post(seat, MailboxItem::Message(Some(re), message)),
             Output::Frame { to: Watcher::Seat(seat), frame } => {
-                self.post(seat, Out::Message(None, Box::new((*frame).into())));
+                self.post(seat, MailboxItem::Message(None, Box::new((*frame).into())));
             }
             Output::Frame { to, frame } => self.crowd.tell(&self.machine, to, *frame),
             Output::Ask(seat) => self.ask(seat),
-            Output::Keep(_) | Output::Over => {}
+            Output::Persist(_) | Output::Over => {}
         }
     }
 
-    fn post(&mut self, seat: Seat, out: Out) {
+    fn post(&mut self, seat: Seat, out: MailboxItem) {
         let line = &mut self.lines[seat];
         if let Some(mailbox) = &line.mailbox
             && mailbox.post(out).is_err()
         {
             // Too slow, or gone: it resumes from its last seen frame. A newer connection may be on its way already.
             line.mailbox = None;
-            self.handle.send(Cmd::Detach { seat, generation: line.generation });
+            self.handle.send(MatchCommand::Detach { seat, generation: line.generation });
         }
     }
 
     /// Keeps rows; `false` if a rated match could not be kept and was ended for it.
-    async fn keep(&mut self, mut rows: Vec<Kept>) -> bool {
+    async fn keep(&mut self, mut rows: Vec<LogRow>) -> bool {
         let rated = self.machine.header().rated;
         let end = match rows.last() {
-            Some(Kept::End(_)) => rows.pop(),
+            Some(LogRow::End(_)) => rows.pop(),
             _ => None,
         };
         if !rated && !self.settled && end.is_none() {
@@ -330,7 +339,7 @@ impl Actor {
         loop {
             let Err(error) = self.write(&rows, end.as_ref(), rated).await else { return true };
             tracing::error!(match_id = %self.machine.id(), %error, "a row could not be kept");
-            if !rated || !self.machine.over() || self.hub.draining() {
+            if !rated || !self.machine.is_over() || self.hub.draining() {
                 break;
             }
             // Its players hear of the end when it is kept. What failed, such as a full disk, may be mended soon, or late.
@@ -338,9 +347,9 @@ impl Actor {
             pause = (2 * pause).min(AGAIN_AT_MOST);
             self.rows -= rows.len() as u64;
         }
-        if rated && !self.machine.over() {
+        if rated && !self.machine.is_over() {
             // Nothing of it was shown; the match cannot continue without its log.
-            let outputs = self.machine.on(self.hub.now(), Input::Abort(Reason::InfraError));
+            let outputs = self.machine.handle(self.hub.now(), Input::Abort(EndReason::InfraError));
             for output in outputs {
                 self.show(output);
             }
@@ -349,13 +358,13 @@ impl Actor {
     }
 
     /// Hands rows to the store, and the end; waits until they are durable if the match is rated or over.
-    async fn write(&mut self, rows: &[Kept], end: Option<&Kept>, rated: bool) -> Result<(), String> {
+    async fn write(&mut self, rows: &[LogRow], end: Option<&LogRow>, rated: bool) -> Result<(), String> {
         let id = self.machine.id().to_owned();
-        let act = |(row, n): (&Kept, u64)| Ok(ActRow { n, body: text(row)? });
+        let act = |(row, n): (&LogRow, u64)| Ok(ActRow { n, body: text(row)? });
         let acts: Result<Vec<ActRow>, Unkept> = rows.iter().zip(self.rows..).map(act).collect();
         let acts = acts.map_err(|e| e.to_string())?;
         self.rows += rows.len() as u64;
-        let Some(Kept::End(record)) = end else {
+        let Some(LogRow::End(record)) = end else {
             let writes = acts.into_iter().map(|a| Write::Act { id: id.clone(), n: a.n, body: a.body }).collect();
             let kept =
                 if rated { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
@@ -381,14 +390,14 @@ impl Actor {
 
     fn is_quick(&self, seat: Seat) -> bool {
         let agent = self.agents.get(seat).and_then(Option::as_ref);
-        agent.is_some_and(|(agent, pace)| pace.is_quick() && !agent.waits())
+        agent.is_some_and(|(agent, pace)| pace.is_quick() && !agent.is_io_bound())
     }
 
     /// The number of an agent's turn, and its thinking.
     fn question(&mut self, seat: Seat) -> Option<(u32, impl FnOnce() -> Answered + Send + use<>)> {
         let (agent, pace) = self.agents.get(seat).cloned().flatten()?;
         let limit_ms = self.hub.config.opponents.agent_ms;
-        let question = self.machine.question(self.hub.now(), seat, &*agent, limit_ms)?;
+        let question = self.machine.agent_request(self.hub.now(), seat, &*agent, limit_ms)?;
         let (turn, left) = (question.turn, Duration::from_millis(question.left_ms));
         let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
         let act = move || {
@@ -403,23 +412,23 @@ impl Actor {
     /// Asks an in-process agent: one that waits for something outside on a thread of its own, others on the pool. The
     /// machine ends the turn when its time is over, and drops an answer that comes later.
     fn ask(&mut self, seat: Seat) {
-        let waits = self.agents.get(seat).and_then(Option::as_ref).is_some_and(|(agent, _)| agent.waits());
+        let waits = self.agents.get(seat).and_then(Option::as_ref).is_some_and(|(agent, _)| agent.is_io_bound());
         let Some((turn, act)) = self.question(seat) else { return };
         let (handle, compute, owner) = (self.handle.clone(), self.hub.compute.clone(), self.owner.clone());
         tokio::spawn(async move {
             let thought = if waits { compute.wait(act).await } else { compute.run(&owner, act).await };
-            handle.send(Cmd::Input(Input::Agent { seat, turn, did: did(thought) }));
+            handle.send(MatchCommand::Input(Input::Agent { seat, turn, did: did(thought) }));
         });
     }
 }
 
-type Answered = Result<Answer, AgentError>;
+type Answered = Result<MoveReply, AgentError>;
 
 /// What an agent did.
-fn did(thought: Result<Answered, Panicked>) -> Did {
+fn did(thought: Result<Answered, Panicked>) -> AgentOutcome {
     match thought {
-        Ok(answer) => Did::from(answer),
-        Err(panicked) => Did::Failed { reason: Reason::AgentError, message: panicked.to_string() },
+        Ok(answer) => AgentOutcome::from(answer),
+        Err(panicked) => AgentOutcome::Failed { reason: EndReason::AgentError, message: panicked.to_string() },
     }
 }
 
@@ -427,7 +436,7 @@ fn did(thought: Result<Answered, Panicked>) -> Did {
 struct Entered(Vec<Arc<dyn Agent>>);
 
 impl Entered {
-    fn new(agents: &[Option<Seated>]) -> Self {
+    fn new(agents: &[Option<TimedAgent>]) -> Self {
         let agents: Vec<_> = agents.iter().flatten().map(|(agent, _)| agent.clone()).collect();
         agents.iter().for_each(|agent| agent.enter());
         Entered(agents)
@@ -441,7 +450,7 @@ impl Drop for Entered {
 }
 
 fn end_row(record: &Record) -> Result<EndRow, String> {
-    let reason = serde_json::to_value(record.footer.reason.unwrap_or(Reason::Aborted)).map_err(|e| e.to_string())?;
+    let reason = serde_json::to_value(record.footer.reason.unwrap_or(EndReason::Aborted)).map_err(|e| e.to_string())?;
     Ok(EndRow {
         reason: reason.as_str().ok_or("a reason is a word")?.to_owned(),
         ended_ms: ludex_play::time::epoch_ms(),

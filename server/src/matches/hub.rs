@@ -1,8 +1,8 @@
 //! What all connections share of the match plane: running matches, sessions, the lobby, the store and the clock.
 
-mod pages;
+mod queries;
+mod replay_view;
 mod restore;
-mod watch;
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -18,33 +18,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use ludex_agents::{Agent, wrap};
-use ludex_env::{Ask, GameRef};
-use ludex_play::local::{blameless, skipping_forced};
-use ludex_play::machine::Match;
-use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
+use ludex_env::{GameRef, MoveRequest};
+use ludex_play::local::{auto_play_forced, faults_as_infra};
+use ludex_play::machine::MatchMachine;
+use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
 use ludex_protocol::message::{MatchEntry, SeatInfo};
-use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, RecordSeat};
+use ludex_protocol::record::{AgentKind, Clock, EndReason, Header, IllegalMoveRules, RecordSeat};
 use ludex_referee::digest;
 use ludex_referee::suite::starts::Excerpt;
 use tokio::sync::{mpsc, oneshot};
 
-use self::restore::Late;
+use self::restore::EndedBeforeRestart;
 use super::actor::Actor;
-use super::lobby::{Drawn, Lobby};
+use super::lobby::{Lobby, ReservedSeed};
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::config::{Humans, PairMode};
-use crate::ladders::Ladder;
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
 use crate::runs::Runs;
 use crate::seasons::SuiteSeasons;
-use crate::sessions::running::{Cmd, Handle};
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::sessions::{Session, Sessions};
-use crate::store::{EndRow, KeptMatch, MatchRow, SeatRow, Store, StoreError, Write, text};
+use crate::standing_ladders::StandingLadder;
+use crate::store::{EndRow, MatchRow, SeatRow, Store, StoreError, StoredMatch, Write, text};
 use crate::suites::Suites;
 
 /// What the operator decides.
@@ -69,7 +69,7 @@ pub struct HubConfig {
     /// The seasons of suites.
     pub seasons: Vec<SuiteSeasons>,
     /// The standing ladders.
-    pub(crate) ladders: Vec<Arc<Ladder>>,
+    pub(crate) ladders: Vec<Arc<StandingLadder>>,
 }
 
 /// The match plane of one server.
@@ -85,11 +85,11 @@ pub struct Hub {
     started: tokio::time::Instant,
     secret: [u8; 32],
     /// Matches that have a task: those that run, and those that are over and can still be told about.
-    live: Mutex<HashMap<String, Handle>>,
+    live: Mutex<HashMap<String, MatchHandle>>,
     /// How many matches run or are about to begin.
     running: AtomicIsize,
     pub(super) lobby: Mutex<Lobby>,
-    late: Mutex<Late>,
+    late: Mutex<EndedBeforeRestart>,
     /// Held while matches are brought back for a session.
     recalls: tokio::sync::Mutex<()>,
     draining: AtomicBool,
@@ -104,13 +104,13 @@ pub(super) struct SeatPlan {
     pub(super) version: Option<String>,
     pub(super) kind: AgentKind,
     pub(super) setup: SeatSetup,
-    pub(super) guard: Guard,
+    pub(super) guard: AgentOptions,
     pub(super) occupant: Occupant,
 }
 
 /// How an agent of the server's is asked in a match of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Guard {
+pub(crate) struct AgentOptions {
     /// It is not asked where it has one legal action.
     #[serde(default)]
     pub skips_forced: bool,
@@ -119,15 +119,15 @@ pub(crate) struct Guard {
     pub blameless: bool,
 }
 
-impl Guard {
+impl AgentOptions {
     /// The agent as it is asked.
     pub fn around(self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
-        let agent = if self.blameless { blameless(agent) } else { agent };
-        if self.skips_forced { skipping_forced(agent) } else { agent }
+        let agent = if self.blameless { faults_as_infra(agent) } else { agent };
+        if self.skips_forced { auto_play_forced(agent) } else { agent }
     }
 
     fn is_default(&self) -> bool {
-        *self == Guard::default()
+        *self == AgentOptions::default()
     }
 }
 
@@ -149,21 +149,21 @@ impl Occupant {
 /// A match that is about to begin.
 pub(super) struct MatchPlan {
     pub(super) seats: Vec<SeatPlan>,
-    pub(super) terms: Terms,
+    pub(super) terms: MatchTerms,
 }
 
 /// What is fixed about a match that is about to begin.
-pub(super) enum Terms {
+pub(super) enum MatchTerms {
     /// What its clients asked for.
-    Asked(Asked),
+    Asked(RequestedTerms),
     /// What a run planned.
-    Planned(Box<Setup>),
+    Planned(Box<MatchSetup>),
     /// It was interrupted, and continues.
-    Kept(Arc<KeptMatch>),
+    Kept(Arc<StoredMatch>),
 }
 
 /// The terms of a match that clients asked for.
-pub(super) struct Asked {
+pub(super) struct RequestedTerms {
     pub(super) game: GameRef,
     pub(super) rated: bool,
     pub(super) clock: Clock,
@@ -212,12 +212,12 @@ struct SecretSeat {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
     /// How the server's agent there is asked.
-    #[serde(default, skip_serializing_if = "Guard::is_default")]
-    guard: Guard,
+    #[serde(default, skip_serializing_if = "AgentOptions::is_default")]
+    guard: AgentOptions,
 }
 
 /// What a client is told if something could not be kept; the log says why.
-pub(crate) fn unkept(error: &dyn Display) -> Box<Refusal> {
+pub(crate) fn storage_failure(error: &dyn Display) -> Box<Refusal> {
     tracing::error!(%error, "something could not be kept");
     Box::new(Refusal::new(ErrorCode::Internal, "the server could not keep it; try again later"))
 }
@@ -296,7 +296,7 @@ impl Hub {
         self.running.fetch_add(change, Ordering::Relaxed);
     }
 
-    pub(crate) fn handle(&self, id: &str) -> Option<Handle> {
+    pub(crate) fn handle(&self, id: &str) -> Option<MatchHandle> {
         self.live.lock().get(id).cloned()
     }
 
@@ -326,7 +326,7 @@ impl Hub {
         tracing::info!(session = %session.id, agent = session.name(), why, "a session ends");
         // Matches of runs wait in the store for the agent's return.
         for (handle, _) in session.seats() {
-            handle.send(Cmd::Suspend);
+            handle.send(MatchCommand::Suspend);
         }
         self.dismiss(session).await;
         self.late.lock().forget(&session.id);
@@ -362,18 +362,18 @@ impl Hub {
     pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<(), Box<Refusal>> {
         let MatchPlan { seats, terms } = plan;
         match terms {
-            Terms::Asked(asked) => {
+            MatchTerms::Asked(asked) => {
                 let turn = asked.turn;
                 let (setup, drawn) = self.setup(&asked, &seats).await?;
                 self.start(setup, seats, turn, drawn, asked.label).await
             }
-            Terms::Planned(mut setup) => {
+            MatchTerms::Planned(mut setup) => {
                 setup.header.started = ludex_play::time::now_text();
                 self.start(*setup, seats, 0, None, None).await
             }
-            Terms::Kept(kept) => {
+            MatchTerms::Kept(kept) => {
                 let occupants = seats.into_iter().map(|seat| seat.occupant).collect();
-                self.continue_with(&kept, occupants).await.map_err(|why| unkept(&why))
+                self.continue_with(&kept, occupants).await.map_err(|why| storage_failure(&why))
             }
         }
     }
@@ -381,14 +381,15 @@ impl Hub {
     /// The terms of a match as its clients asked for it, and what keeps its seed from being drawn again.
     async fn setup(
         self: &Arc<Self>,
-        asked: &Asked,
+        asked: &RequestedTerms,
         seats: &[SeatPlan],
-    ) -> Result<(Setup, Option<Write>), Box<Refusal>> {
+    ) -> Result<(MatchSetup, Option<Write>), Box<Refusal>> {
         let salt = random::<16>()?;
         let (seed, drawn) = self.seed(asked)?;
         let mirror = self.mirror(asked, seats, seed).await;
         let spec = asked.game.spec();
-        let peeks = seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.peeks()));
+        let peeks =
+            seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.needs_full_state()));
         let flags = [(peeks, "peek"), (asked.arranged, "arranged")];
         let header = Header {
             ludex: 1,
@@ -403,12 +404,12 @@ impl Hub {
             seats: Vec::new(),
             rated: asked.rated,
             clock: asked.clock.clone(),
-            illegal: Illegal::default(),
+            illegal: IllegalMoveRules::default(),
             seed_commit: Some(digest::seed_commit(&salt, seed)),
             start: 0,
             started: ludex_play::time::now_text(),
         };
-        let setup = Setup {
+        let setup = MatchSetup {
             game: asked.game.clone(),
             header,
             seats: Vec::new(),
@@ -429,7 +430,7 @@ impl Hub {
     /// Starts a match between these seats, the `turn`-th of its pair.
     async fn start(
         self: &Arc<Self>,
-        mut setup: Setup,
+        mut setup: MatchSetup,
         seats: Vec<SeatPlan>,
         turn: u32,
         drawn: Option<Write>,
@@ -466,32 +467,35 @@ impl Hub {
             rated: setup.header.rated,
             run: setup.run.clone().or(label),
             seats: seats.iter().map(seat_row).collect(),
-            header: text(&setup.header).map_err(|e| unkept(&e))?,
-            secret: text(&secret).map_err(|e| unkept(&e))?,
+            header: text(&setup.header).map_err(|e| storage_failure(&e))?,
+            secret: text(&secret).map_err(|e| storage_failure(&e))?,
             started_ms: ludex_play::time::epoch_ms(),
         };
         // The row says from which joins its seats come: after a crash they have had this match, or it never was.
-        self.store.write(drawn.into_iter().chain([Write::MatchStart(row)]).collect()).await.map_err(|e| unkept(&e))?;
+        self.store
+            .write(drawn.into_iter().chain([Write::MatchStart(row)]).collect())
+            .await
+            .map_err(|e| storage_failure(&e))?;
         if let Some(pair) = setup.pair.as_deref().filter(|_| setup.run.is_none()) {
-            self.lobby.lock().pairs.begun(pair, &id);
+            self.lobby.lock().pairs.on_match_start(pair, &id);
         }
         let names: Vec<_> = seats.iter().map(|s| s.name.as_str()).collect();
         tracing::info!(match_id = %id, game = spec.string, seats = names.join(", "), rated = setup.header.rated, "a match begins");
         self.metrics.begun.increment(1);
         let occupants = seats.into_iter().map(|s| s.occupant).collect();
-        let machine = Match::new(setup, self.now());
+        let machine = MatchMachine::new(setup, self.now());
         let handle = self.launch(machine, occupants, 0, Vec::new());
-        handle.send(Cmd::Input(Input::Start));
+        handle.send(MatchCommand::Input(Input::Start));
         Ok(())
     }
 
     /// The seed of a match: that of its pair, or a new one.
-    fn seed(&self, asked: &Asked) -> Result<Drawn, Box<Refusal>> {
-        let draw = || -> Result<Drawn, Box<Refusal>> {
+    fn seed(&self, asked: &RequestedTerms) -> Result<ReservedSeed, Box<Refusal>> {
+        let draw = || -> Result<ReservedSeed, Box<Refusal>> {
             if !asked.rated {
                 return Ok((u64::from_be_bytes(random::<8>()?), None));
             }
-            let (index, kept) = self.store.number("rated").map_err(|e| unkept(&e))?;
+            let (index, kept) = self.store.number("rated").map_err(|e| storage_failure(&e))?;
             Ok((digest::rated_seed(&self.secret, index), Some(kept)))
         };
         match &asked.pair {
@@ -502,7 +506,7 @@ impl Hub {
 
     /// Plays the mirror of a match, if it is to have one: the returns of the seats. It is played before the match, so that
     /// nothing that happens there decides whether there is one.
-    async fn mirror(&self, asked: &Asked, seats: &[SeatPlan], seed: u64) -> Vec<f64> {
+    async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Vec<f64> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
             Occupant::Client(_) => None,
@@ -512,7 +516,7 @@ impl Hub {
         let (game, compute) = (asked.game.clone(), self.compute.clone());
         // Each move waits for the owner's turn, as the agent's moves in the match itself do.
         let agent: Arc<dyn Agent> =
-            Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, by: Option<Instant>| {
+            Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, by: Option<Instant>| {
                 compute.piece(&owner, || agent.act(ask, by))
             }));
         let play = move || {
@@ -524,7 +528,13 @@ impl Hub {
     }
 
     /// Starts the task of a match and connects those who are there. `first` are outputs that wait already.
-    fn launch(self: &Arc<Self>, machine: Match, occupants: Vec<Occupant>, rows: u64, first: Vec<Output>) -> Handle {
+    fn launch(
+        self: &Arc<Self>,
+        machine: MatchMachine,
+        occupants: Vec<Occupant>,
+        rows: u64,
+        first: Vec<Output>,
+    ) -> MatchHandle {
         let h = machine.header();
         let id = h.episode.clone();
         let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
@@ -537,7 +547,7 @@ impl Hub {
         };
         let (tx, rx) = mpsc::unbounded_channel();
         let seated = occupants.iter().map(|o| o.session().map(|session| session.id.clone())).collect();
-        let handle = Handle::new(tx, entry, seated, machine.over());
+        let handle = MatchHandle::new(tx, entry, seated, machine.is_over());
         self.live.lock().insert(id.clone(), handle.clone());
         let mut agents = Vec::with_capacity(occupants.len());
         for (seat, occupant) in occupants.into_iter().enumerate() {
@@ -545,7 +555,7 @@ impl Hub {
                 Occupant::Agent { agent, pace, .. } => agents.push(Some((agent, pace))),
                 Occupant::Client(session) => {
                     session.take_seat(&id, &handle, seat);
-                    if machine.over() {
+                    if machine.is_over() {
                         session.ended(&id);
                     }
                     agents.push(None);
@@ -569,7 +579,7 @@ impl Hub {
     }
 
     /// The matches that may be released now that this one is over: itself, or all of its pair if it was the last.
-    pub(super) fn released_with(&self, machine: &Match) -> Vec<String> {
+    pub(super) fn released_with(&self, machine: &MatchMachine) -> Vec<String> {
         let setup = machine.setup();
         match (&setup.run, &setup.pair) {
             // The matches of a run are released together, at its end.
@@ -583,7 +593,7 @@ impl Hub {
     pub(crate) fn mark_released(&self, ids: &[String]) {
         {
             let live = self.live.lock();
-            ids.iter().filter_map(|id| live.get(id)).for_each(Handle::release);
+            ids.iter().filter_map(|id| live.get(id)).for_each(MatchHandle::release);
         }
         self.releases.fetch_add(1, Ordering::Relaxed);
     }
@@ -594,8 +604,8 @@ impl Hub {
     }
 
     /// Called by a match that ended: joins may have another one.
-    pub(super) async fn match_over(self: Arc<Self>, machine: &Match) {
-        let reason = machine.record().and_then(|record| record.footer.reason).unwrap_or(Reason::Aborted);
+    pub(super) async fn match_over(self: Arc<Self>, machine: &MatchMachine) {
+        let reason = machine.record().and_then(|record| record.footer.reason).unwrap_or(EndReason::Aborted);
         let events = machine.record().map_or(0, |record| record.events.len());
         tracing::info!(match_id = machine.id(), reason = word(reason), events, "a match ends");
         self.metrics.ended(reason);
@@ -617,7 +627,7 @@ impl Hub {
     }
 
     /// A match of a run is left to the store: its joins have room for another.
-    pub(super) fn suspended(self: &Arc<Self>, machine: &Match) {
+    pub(super) fn suspended(self: &Arc<Self>, machine: &MatchMachine) {
         self.counts(-1);
         for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
             self.lobby.lock().ended(join);
@@ -626,7 +636,7 @@ impl Hub {
 
     /// A match does not run any more.
     fn end(&self, id: &str) {
-        if let Some(handle) = self.handle(id).filter(Handle::end) {
+        if let Some(handle) = self.handle(id).filter(MatchHandle::end) {
             self.counts(-1);
             handle.holders().iter().for_each(|session| session.ended(id));
         }
@@ -638,13 +648,13 @@ impl Hub {
         if let Some(handle) = gone {
             handle.holders().iter().for_each(|session| session.leave_seat(id));
         }
-        self.runs.lost(id);
+        self.runs.on_match_gone(id);
     }
 
     /// Ends a stored match that cannot continue.
     pub(crate) async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
         tracing::info!(match_id = id, reason = "infra_error", "a match ends");
-        self.metrics.ended(Reason::InfraError);
+        self.metrics.ended(EndReason::InfraError);
         let footer = json!({ "reason": "infra_error", "ended": ludex_play::time::now_text() });
         let end = EndRow {
             reason: "infra_error".into(),
@@ -664,7 +674,7 @@ impl Hub {
 
     /// Returns when no match runs that somebody is here to play. Others have to wait for their clients anyway.
     pub async fn idle(&self) {
-        let played = |handle: &Handle| handle.live() && handle.holders().iter().any(|session| session.connected());
+        let played = |handle: &MatchHandle| handle.live() && handle.holders().iter().any(|session| session.connected());
         while self.live.lock().values().any(played) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -672,10 +682,10 @@ impl Hub {
 
     /// Returns when every match has handed all rows of its log to the store. Later rows are handed over at once.
     pub(crate) async fn settle(&self) {
-        let handles: Vec<Handle> = self.live.lock().values().filter(|h| h.live()).cloned().collect();
-        let told = |handle: Handle| {
+        let handles: Vec<MatchHandle> = self.live.lock().values().filter(|h| h.live()).cloned().collect();
+        let told = |handle: MatchHandle| {
             let (tx, rx) = oneshot::channel();
-            handle.send(Cmd::Settle(tx));
+            handle.send(MatchCommand::Settle(tx));
             rx
         };
         // A match without a task has nothing to hand over.

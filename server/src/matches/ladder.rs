@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::hub::Hub;
 use crate::config::Humans;
-use crate::ladders::{Due, Ladder, QUEUE};
 use crate::sessions::Session;
+use crate::standing_ladders::{LadderTask, QUEUE, StandingLadder};
 use crate::store::MatchFilter;
 
 /// How often it is looked who can meet.
@@ -24,9 +24,9 @@ const LINES: usize = 500;
 
 impl Hub {
     /// The ladder that a join enters, if it does.
-    pub(super) fn ladder_of(&self, join: &Join, game: &str) -> Option<Arc<Ladder>> {
+    pub(super) fn ladder_of(&self, join: &Join, game: &str) -> Option<Arc<StandingLadder>> {
         let asks = join.queue == QUEUE && join.rated && join.against.is_none() && join.ticket.is_none();
-        let of_game = |ladder: &&Arc<Ladder>| ladder.game.spec().string == game;
+        let of_game = |ladder: &&Arc<StandingLadder>| ladder.game.spec().string == game;
         self.config.ladders.iter().find(of_game).filter(|_| asks).cloned()
     }
 
@@ -79,7 +79,7 @@ impl Hub {
         }
     }
 
-    async fn watch_ladder(self: Arc<Self>, ladder: Arc<Ladder>) {
+    async fn watch_ladder(self: Arc<Self>, ladder: Arc<StandingLadder>) {
         let (mut counted, mut written) = (None, Instant::now());
         loop {
             if let Err(error) = self.look_at(&ladder, &mut counted, &mut written).await {
@@ -93,13 +93,13 @@ impl Hub {
     /// Does what is due now. `counted` is how many releases were looked at.
     async fn look_at(
         self: &Arc<Self>,
-        ladder: &Arc<Ladder>,
+        ladder: &Arc<StandingLadder>,
         counted: &mut Option<u64>,
         written: &mut Instant,
     ) -> anyhow::Result<()> {
         let now_ms = ludex_play::time::epoch_ms();
         let due = ladder.at(now_ms)?;
-        if due == Due::Nothing {
+        if due == LadderTask::Nothing {
             return Ok(());
         }
         let releases = self.releases();
@@ -108,7 +108,7 @@ impl Hub {
             *counted = Some(releases);
         }
         match due {
-            Due::Play => self.pair_up(ladder, now_ms),
+            LadderTask::Play => self.pair_up(ladder, now_ms),
             _ if self.under_way(ladder).await? => {}
             _ => {
                 ladder.count(&self.store).await?;
@@ -127,7 +127,7 @@ impl Hub {
     }
 
     /// Whether a match of the season of a ladder is not over, or will still come.
-    async fn under_way(&self, ladder: &Ladder) -> anyhow::Result<bool> {
+    async fn under_way(&self, ladder: &StandingLadder) -> anyhow::Result<bool> {
         if self.lobby.lock().plays(ladder) {
             return Ok(true);
         }
@@ -137,7 +137,7 @@ impl Hub {
 
     // ---- pages ----------------------------------------------------------------------------------------------------
 
-    fn ladder(&self, name: &str) -> Option<&Arc<Ladder>> {
+    fn ladder(&self, name: &str) -> Option<&Arc<StandingLadder>> {
         self.config.ladders.iter().find(|ladder| ladder.name == name)
     }
 

@@ -6,43 +6,43 @@
 mod joins;
 mod ladder;
 mod pairs;
-mod plan;
+mod pending;
 mod queue;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use ludex_env::{GameRef, Stream};
-use ludex_play::machine::terms::SeatSetup;
+use ludex_play::machine::interface::SeatSetup;
 use ludex_protocol::message::{Join, Queued};
 use ludex_protocol::record::AgentKind;
 use ludex_referee::schedule::may_share_seed;
 
-use self::joins::KeptJoin;
+use self::joins::StoredJoin;
 pub(crate) use self::joins::shows;
-use self::pairs::{Block, Pairs};
-pub(super) use self::pairs::{BlockMatch, Drawn};
-use self::plan::Plan;
-pub(crate) use self::plan::{PlannedMatch, PlannedSeat};
-use self::queue::{Kind, Queue};
-use super::hub::{Asked, Guard, MatchPlan, Occupant, SeatPlan, Terms};
-use crate::ladders::Ladder;
+pub(super) use self::pairs::{BlockMatch, ReservedSeed};
+use self::pairs::{JoinBlock, Pairs};
+use self::pending::PendingMatches;
+pub(crate) use self::pending::{PendingMatch, PlannedSeat};
+use self::queue::{Queue, QueueKey};
+use super::hub::{AgentOptions, MatchPlan, MatchTerms, Occupant, RequestedTerms, SeatPlan};
 use crate::opponents::Opponent;
-use crate::owners::Share;
+use crate::quotas::Share;
 use crate::sessions::Session;
+use crate::standing_ladders::StandingLadder;
 
 /// Queues that nobody waits in, kept for what they know about arrivals.
 const EMPTY_QUEUES: usize = 256;
 
 /// A join that is waiting or playing.
-struct Waiting {
-    kept: KeptJoin,
+struct WaitingJoin {
+    kept: StoredJoin,
     session: Arc<Session>,
     /// The game; a join by ticket plays what the plan says.
     game: Option<GameRef>,
-    kind: Kind,
+    kind: QueueKey,
     /// The ladder that it entered.
-    ladder: Option<Arc<Ladder>>,
+    ladder: Option<Arc<StandingLadder>>,
     /// When it began to wait in its queue.
     since: Option<u64>,
     /// Its number in order of arrival.
@@ -69,7 +69,7 @@ struct Waiting {
     _shares: [Share; 2],
 }
 
-impl Waiting {
+impl WaitingJoin {
     /// How many matches may begin for it now: those to come, as far as there is room and its client is there.
     fn room(&self) -> u32 {
         if !self.ready || !self.session.connected() {
@@ -94,7 +94,7 @@ impl Waiting {
         let Some((first, others)) = self.against.split_first() else { return false };
         let same = others.iter().all(|o| o.spec.to_string() == first.spec.to_string());
         let fresh = self.game.as_ref().is_some_and(|game| !may_share_seed(game));
-        self.paired && self.ladder.is_none() && same && fresh && !first.agent.waits()
+        self.paired && self.ladder.is_none() && same && fresh && !first.agent.is_io_bound()
     }
 
     fn done(&self) -> bool {
@@ -113,7 +113,7 @@ impl Waiting {
             version: self.session.about.version.clone(),
             kind: self.session.about.kind,
             setup,
-            guard: Guard::default(),
+            guard: AgentOptions::default(),
             occupant: Occupant::Client(self.session.clone()),
         }
     }
@@ -122,32 +122,32 @@ impl Waiting {
 /// What waits.
 #[derive(Default)]
 pub(super) struct Lobby {
-    joins: HashMap<String, Waiting>,
+    joins: HashMap<String, WaitingJoin>,
     /// The joins of each session, in order of arrival.
     by_session: HashMap<String, Vec<String>>,
     by_ticket: HashMap<String, String>,
-    queues: HashMap<Kind, Queue>,
+    queues: HashMap<QueueKey, Queue>,
     due: VecDeque<String>,
     arrivals: u64,
-    plan: Plan,
+    plan: PendingMatches,
     /// Runs that an agent has left since this was last looked at.
     left: Vec<String>,
-    blocks: HashMap<String, Block>,
+    blocks: HashMap<String, JoinBlock>,
     pub(super) pairs: Pairs,
 }
 
 /// What comes next.
-pub(super) enum Next {
+pub(super) enum LobbyAction {
     /// A match begins. Its joins are counted already.
-    Begins(Box<MatchPlan>, Box<Begun>),
+    Begins(Box<MatchPlan>, Box<StartRollback>),
     /// The client of a join is told that it waits.
     Waits(Arc<Session>, Queued),
 }
 
 /// What to take back if a match could not begin.
-pub(super) struct Begun {
+pub(super) struct StartRollback {
     joins: Vec<String>,
-    planned: Option<(u64, PlannedMatch)>,
+    planned: Option<(u64, PendingMatch)>,
     /// The block that it is part of.
     block: Option<String>,
 }
@@ -155,7 +155,7 @@ pub(super) struct Begun {
 impl Lobby {
     // ---- joins ----------------------------------------------------------------------------------------------------
 
-    fn insert(&mut self, mut waiting: Waiting) {
+    fn insert(&mut self, mut waiting: WaitingJoin) {
         self.arrivals += 1;
         waiting.arrival = self.arrivals;
         let id = waiting.kept.id.clone();
@@ -182,7 +182,7 @@ impl Lobby {
         }
     }
 
-    fn of_session<'a>(&'a self, session: &str) -> impl Iterator<Item = &'a Waiting> {
+    fn of_session<'a>(&'a self, session: &str) -> impl Iterator<Item = &'a WaitingJoin> {
         self.by_session.get(session).into_iter().flatten().filter_map(|id| self.joins.get(id))
     }
 
@@ -249,7 +249,7 @@ impl Lobby {
     // ---- what begins ----------------------------------------------------------------------------------------------
 
     /// The next thing to do for the joins that are due.
-    pub(super) fn next(&mut self, now: u64) -> Option<Next> {
+    pub(super) fn next(&mut self, now: u64) -> Option<LobbyAction> {
         if let Some(begins) = self.next_planned(None) {
             return Some(begins);
         }
@@ -267,13 +267,13 @@ impl Lobby {
                 let queue = self.queues.get(&w.kind);
                 let waiting = queue.map_or(0, |q| q.len() as u32);
                 let eta_ms = queue.and_then(Queue::eta_ms);
-                return Some(Next::Waits(session, Queued { join: id, waiting, eta_ms }));
+                return Some(LobbyAction::Waits(session, Queued { join: id, waiting, eta_ms }));
             }
         }
         None
     }
 
-    fn match_for(&mut self, id: &str, now: u64) -> Option<Next> {
+    fn match_for(&mut self, id: &str, now: u64) -> Option<LobbyAction> {
         let w = self.joins.get(id).filter(|w| w.room() > 0)?;
         if let Some(ticket) = w.request().ticket.clone() {
             return self.next_planned(Some(&ticket));
@@ -288,7 +288,7 @@ impl Lobby {
         let seat = w.request().seat.unwrap_or(w.played % players) as usize;
         let mut seats: Vec<SeatPlan> = w.against.iter().map(server_seat).collect();
         seats.insert(seat.min(seats.len()), w.seat_plan());
-        let mut asked = Asked { mirror: w.has_mirrors(), ..asked(w)? };
+        let mut asked = RequestedTerms { mirror: w.has_mirrors(), ..asked(w)? };
         let ids = vec![id.to_owned()];
         match w.block.clone() {
             Some(pair) => {
@@ -297,11 +297,11 @@ impl Lobby {
             }
             None => asked.pair = self.begin_block(&ids),
         }
-        Some(self.begins(MatchPlan { seats, terms: Terms::Asked(asked) }, ids, None))
+        Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
     /// Joins meet when they are of one kind and their seats differ.
-    fn next_queued(&mut self, id: &str, now: u64) -> Option<Next> {
+    fn next_queued(&mut self, id: &str, now: u64) -> Option<LobbyAction> {
         if self.queues.len() > EMPTY_QUEUES {
             self.queues.retain(|_, queue| queue.len() > 0);
         }
@@ -323,13 +323,13 @@ impl Lobby {
     }
 
     /// The match, or the first one of a pair, of joins from a queue, which are in order of arrival.
-    fn meet(&mut self, table: &[String]) -> Option<Next> {
+    fn meet(&mut self, table: &[String]) -> Option<LobbyAction> {
         let players = self.joins.get(table.first()?)?.game.as_ref()?.spec().players;
         let ids = self.place(table, players as usize);
-        let seats = ids.iter().filter_map(|id| self.joins.get(id)).map(Waiting::seat_plan).collect();
+        let seats = ids.iter().filter_map(|id| self.joins.get(id)).map(WaitingJoin::seat_plan).collect();
         let asked = asked(self.joins.get(&ids[0])?)?;
-        let asked = Asked { pair: self.begin_block(&ids), ..asked };
-        Some(self.begins(MatchPlan { seats, terms: Terms::Asked(asked) }, ids, None))
+        let asked = RequestedTerms { pair: self.begin_block(&ids), ..asked };
+        Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
     /// Join ids in seat order: those that named a seat get it, the others draw, and move on by one seat each time that
@@ -347,7 +347,7 @@ impl Lobby {
         // Join ids are random, so the draw is fair, and nobody can choose it.
         let all = rest.concat();
         if let Some(first) = rest.first().and_then(|id| self.joins.get_mut(id)).filter(|_| rest.len() > 1) {
-            Stream::named(&all).shuffle(&mut rest);
+            Stream::from_text(&all).shuffle(&mut rest);
             let met = first.met.entry(all).or_default();
             rest.rotate_left(*met);
             *met = (*met + 1) % rest.len();
@@ -357,7 +357,7 @@ impl Lobby {
     }
 
     /// The next match of the plan that waits for this ticket, or for none, and for which everybody is there.
-    fn next_planned(&mut self, ticket: Option<&str>) -> Option<Next> {
+    fn next_planned(&mut self, ticket: Option<&str>) -> Option<LobbyAction> {
         let holder = |ticket: &str| self.by_ticket.get(ticket).and_then(|id| self.joins.get(id));
         let (n, joins) = self.plan.first(ticket, |m| {
             let ready = m.tickets().iter().all(|(t, seats)| holder(t).is_some_and(|w| w.room() >= *seats));
@@ -369,19 +369,19 @@ impl Lobby {
         })?;
         let planned = self.plan.take(n)?;
         let seat = |seat: &PlannedSeat| match seat {
-            PlannedSeat::Ticket(ticket) => holder(ticket).map(Waiting::seat_plan),
+            PlannedSeat::Ticket(ticket) => holder(ticket).map(WaitingJoin::seat_plan),
             PlannedSeat::Agent(opponent, guard) => Some(SeatPlan { guard: *guard, ..server_seat(opponent) }),
         };
         let seats = planned.seats.iter().filter_map(seat).collect();
         let terms = match &planned.kept {
-            Some(kept) => Terms::Kept(kept.clone()),
-            None => Terms::Planned(Box::new(planned.setup.clone())),
+            Some(kept) => MatchTerms::Kept(kept.clone()),
+            None => MatchTerms::Planned(Box::new(planned.setup.clone())),
         };
         Some(self.begins(MatchPlan { seats, terms }, joins, Some((n, planned))))
     }
 
     /// Counts a match for its joins.
-    fn begins(&mut self, plan: MatchPlan, joins: Vec<String>, planned: Option<(u64, PlannedMatch)>) -> Next {
+    fn begins(&mut self, plan: MatchPlan, joins: Vec<String>, planned: Option<(u64, PendingMatch)>) -> LobbyAction {
         for id in &joins {
             let Some(w) = self.joins.get_mut(id) else { continue };
             w.running += 1;
@@ -395,14 +395,14 @@ impl Lobby {
             }
         }
         let block = match &plan.terms {
-            Terms::Asked(asked) => asked.pair.clone(),
-            Terms::Planned(_) | Terms::Kept(_) => None,
+            MatchTerms::Asked(asked) => asked.pair.clone(),
+            MatchTerms::Planned(_) | MatchTerms::Kept(_) => None,
         };
-        Next::Begins(Box::new(plan), Box::new(Begun { joins, planned, block }))
+        LobbyAction::Begins(Box::new(plan), Box::new(StartRollback { joins, planned, block }))
     }
 
     /// A match could not begin: its joins wait as before, for the next thing that happens to them.
-    pub(super) fn take_back(&mut self, begun: Begun) {
+    pub(super) fn take_back(&mut self, begun: StartRollback) {
         if let Some(pair) = &begun.block {
             self.cut(pair);
         }
@@ -443,14 +443,14 @@ fn server_seat(o: &Opponent) -> SeatPlan {
         version: None,
         kind: AgentKind::Bot,
         setup: SeatSetup::default(),
-        guard: Guard::default(),
+        guard: AgentOptions::default(),
         occupant: Occupant::Agent { agent: o.agent.clone(), spec: o.spec.to_string(), pace: o.pace.clone() },
     }
 }
 
 /// The terms that a join asks for; `None` for a join by ticket.
-fn asked(w: &Waiting) -> Option<Asked> {
-    Some(Asked {
+fn asked(w: &WaitingJoin) -> Option<RequestedTerms> {
+    Some(RequestedTerms {
         game: w.game.clone()?,
         rated: w.request().rated,
         clock: w.request().clock.clone(),

@@ -3,25 +3,25 @@
 use std::path::Path;
 
 use ludex_agents::AgentSpec;
-use ludex_play::named::{AgentSource, Agents, NamedAgent};
+use ludex_play::agents_file::{AgentSource, Agents, NamedAgent};
+use ludex_play::runs::driver::{Budget, RunNews, StopReason};
 use ludex_play::runs::evaluation::{Candidates, Evaluation, EvaluationRequest};
 use ludex_play::runs::executor::Executor;
-use ludex_play::runs::folder::Look;
-use ludex_play::runs::play::{Budget, RunEnd, RunNews};
-use ludex_play::runs::tournament::{Contest as Cup, Ready, TournamentRequest};
+use ludex_play::runs::folder::RunStatus;
+use ludex_play::runs::tournament::{Contest as Cup, ReadyTournament, TournamentRequest};
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
 use serde_json::{Value, json};
 
-use super::kept::Enrolment;
+use super::enrolment::Enrolment;
 
 /// A run that can be played.
-pub(super) enum Contest {
+pub(super) enum RunContest {
     Suite(Box<Evaluation>),
-    Tournament(Box<Ready>),
+    Tournament(Box<ReadyTournament>),
 }
 
-impl Contest {
+impl RunContest {
     /// What an enrolment asks for, under this secret.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Contest {
                 deals: Deals::Once,
                 left_out: cup.left_out.clone(),
             })?;
-            return Ok(Contest::Tournament(Box::new(ready.ready(None, || {})?)));
+            return Ok(RunContest::Tournament(Box::new(ready.ready(None, || {})?)));
         }
         let evaluation = Evaluation::new(EvaluationRequest {
             candidates: Candidates::remote(kept.entrants.iter().map(|e| e.agent.clone())),
@@ -70,7 +70,7 @@ impl Contest {
             shard: None,
             jobs: Some(slots),
         })?;
-        Ok(Contest::Suite(Box::new(evaluation)))
+        Ok(RunContest::Suite(Box::new(evaluation)))
     }
 
     /// Matches that are due, as far as is known now, and that are done.
@@ -79,8 +79,8 @@ impl Contest {
     /// A run that cannot be read.
     pub(super) fn standing(&self, run: &str) -> anyhow::Result<(usize, usize)> {
         match self {
-            Contest::Suite(evaluation) => evaluation.standing(run),
-            Contest::Tournament(ready) => ready.standing(),
+            RunContest::Suite(evaluation) => evaluation.standing(run),
+            RunContest::Tournament(ready) => ready.standing(),
         }
     }
 
@@ -94,9 +94,9 @@ impl Contest {
         executor: &dyn Executor,
         run: &str,
         mut told: impl FnMut(Option<&Record>, Option<usize>),
-    ) -> anyhow::Result<(RunEnd, Value)> {
+    ) -> anyhow::Result<(StopReason, Value)> {
         match self {
-            Contest::Suite(evaluation) => {
+            RunContest::Suite(evaluation) => {
                 let news = |news: RunNews| match news {
                     RunNews::Due(due) => told(None, Some(due)),
                     RunNews::Match(record) => told(Some(record), None),
@@ -109,7 +109,7 @@ impl Contest {
                 }
                 Ok((played.end, verdict))
             }
-            Contest::Tournament(ready) => {
+            RunContest::Tournament(ready) => {
                 let played = ready.play(executor, |_, record| told(record, None))?;
                 Ok((played.end.clone(), ready.table(&played.records)))
             }
@@ -118,7 +118,7 @@ impl Contest {
 
     /// The table of a tournament as it stands; `None` for a suite, or before the first match.
     pub(super) fn table(&self, path: &Path) -> Option<Value> {
-        let Contest::Tournament(ready) = self else { return None };
-        Some(ready.table(&Look::at(path).ok()?.past.records))
+        let RunContest::Tournament(ready) = self else { return None };
+        Some(ready.table(&RunStatus::at(path).ok()?.past.records))
     }
 }

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ludex_protocol::error::{ErrorCode, Refusal, close, nearest, shortened};
-use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, SuiteEntry, Suites as SuiteList};
+use ludex_protocol::error::{ErrorCode, Refusal, close, nearest, truncate_text};
+use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, SuiteEntry, SuiteList};
 use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
-use ludex_referee::suite::roles::{Cast, RoleAgent};
+use ludex_referee::suite::roles::{RoleAgent, RoleAssignment};
 use ludex_referee::suite::{Suite, is_word};
 use serde_json::{Value, json};
 
+use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment, InSeason};
 use super::host::Host;
-use super::kept::{Enrolment, Entrant, InSeason, Stop};
-use crate::mailbox::Out;
+use crate::mailbox::MailboxItem;
 use crate::matches::lobby::shows;
-use crate::matches::{Hub, fresh_id, unkept};
+use crate::matches::{Hub, fresh_id, storage_failure};
 use crate::sessions::Session;
 use crate::store::{TicketRow, Write};
 
@@ -89,7 +89,7 @@ impl Hub {
         let run = request.run.clone();
         if !is_word(&run) || run.len() > NAME {
             let message = format!("the name of a run has 1 to {NAME} small letters, digits, _ and -");
-            return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(shortened(&run))));
+            return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(truncate_text(&run))));
         }
         let host = match self.known(&run).await? {
             Some(Known::Open(host)) => host,
@@ -116,12 +116,12 @@ impl Hub {
             Some(entrant) if entrant.came => entrant.clone(),
             Some(entrant) => {
                 // An entrant of a tournament that comes for the first time.
-                let came = Entrant { came: true, slots: request.slots.max(1), ..entrant.clone() };
+                let came = EnrolledAgent { came: true, slots: request.slots.max(1), ..entrant.clone() };
                 let new = came.clone();
                 let change = |kept: &mut Enrolment| {
                     kept.entrants.iter_mut().filter(|e| e.ticket == new.ticket).for_each(|e| *e = new.clone());
                 };
-                host.change(&self.config.data, change).map_err(|e| unkept(&format!("{e:#}")))?;
+                host.change(&self.config.data, change).map_err(|e| storage_failure(&format!("{e:#}")))?;
                 came
             }
             None => self.new_entrant(session, &host, &request).await?,
@@ -136,10 +136,10 @@ impl Hub {
             ..shown
         };
         if kept.is_ready() {
-            let contest = Host::contest(self, &kept).await.map_err(|e| unkept(&format!("{e:#}")))?;
+            let contest = Host::contest(self, &kept).await.map_err(|e| storage_failure(&format!("{e:#}")))?;
             let name = run.clone();
-            let stands = self.compute.wait(move || contest.standing(&name)).await.map_err(|e| unkept(&e))?;
-            let (due, done) = stands.map_err(|e| unkept(&format!("{e:#}")))?;
+            let stands = self.compute.wait(move || contest.standing(&name)).await.map_err(|e| storage_failure(&e))?;
+            let (due, done) = stands.map_err(|e| storage_failure(&format!("{e:#}")))?;
             host.stands(due, done);
         }
         let before = self.holder(&entrant.ticket).filter(|before| before.id != session.id);
@@ -147,7 +147,7 @@ impl Hub {
         self.take_over(session, &run).await;
         // Two clients of one agent cannot play one run: the newer one has it.
         if let Some(mailbox) = before.and_then(|before| before.mailbox()) {
-            let _ = mailbox.post(Out::Close(close::SUPERSEDED));
+            let _ = mailbox.post(MailboxItem::Close(close::SUPERSEDED));
         }
         Ok(Place::In(host, join))
     }
@@ -156,7 +156,7 @@ impl Hub {
     async fn take_over(&self, session: &Arc<Session>, run: &str) {
         let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         let mut taken = false;
-        for other in self.sessions.named(session.name(), session.about.owner.as_deref()) {
+        for other in self.sessions.by_agent(session.name(), session.about.owner.as_deref()) {
             if other.id == session.id {
                 continue;
             }
@@ -181,7 +181,7 @@ impl Hub {
             return Ok(Some(Known::Open(host)));
         }
         let (data, name) = (self.config.data.clone(), run.to_owned());
-        let read = self.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| unkept(&e))?;
+        let read = self.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| storage_failure(&e))?;
         match read {
             Ok(None) => Ok(None),
             Ok(Some(kept)) if kept.over.is_some() => Ok(Some(Known::Over(Box::new(kept)))),
@@ -213,7 +213,7 @@ impl Hub {
                 other => {
                     let mut e = Refusal::new(ErrorCode::UnknownSuite, "the server offers no such suite").path("suite");
                     e.nearest = nearest(other, names.iter().copied()).map(Into::into);
-                    e.got(shortened(other))
+                    e.got(truncate_text(other))
                 }
             };
             return Err(Box::new(e.allowed(names)));
@@ -229,7 +229,7 @@ impl Hub {
         let parts: Vec<&str> = offer.entry.parts.iter().map(|part| part.part.as_str()).collect();
         if let Some(at) = request.only.iter().position(|id| !parts.contains(&id.as_str())) {
             let e = Refusal::new(ErrorCode::BadField, "the suite has no such part").path("only").at(at);
-            return Err(Box::new(e.got(shortened(&request.only[at])).allowed(parts)));
+            return Err(Box::new(e.got(truncate_text(&request.only[at])).allowed(parts)));
         }
         let played = |part: &&ludex_protocol::message::SuitePart| {
             part.candidates <= request.candidates && (request.only.is_empty() || request.only.contains(&part.part))
@@ -263,20 +263,20 @@ impl Hub {
     }
 
     /// The agents that fill the roles of a suite in a run. All roles that its parts need are filled, by the request or by the suite.
-    fn cast(&self, request: &Enrol, text: &str) -> Result<Cast, Box<Refusal>> {
+    fn cast(&self, request: &Enrol, text: &str) -> Result<RoleAssignment, Box<Refusal>> {
         let games = ludex_env::Games::builtin();
-        let mut suite = Suite::parse(text, &games).map_err(|e| unkept(&e))?;
+        let mut suite = Suite::parse(text, &games).map_err(|e| storage_failure(&e))?;
         let bad = |message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path("roles"));
         suite.keep_only(&request.only).map_err(|e| bad(e.to_string()))?;
         let named = |agent: &String| RoleAgent { name: agent.clone(), spec: agent.clone() };
         let given = request.roles.iter().map(|(role, agents)| (role.clone(), agents.iter().map(named).collect()));
-        let mut cast: Cast = given.collect();
+        let mut cast: RoleAssignment = given.collect();
         // First whether there are such roles, and of this size: to build an agent costs something.
         suite.fill(&cast).map_err(|e| bad(e.to_string()))?;
         for (role, agents) in &mut cast {
             let named = format!("@{role}");
             for part in suite.parts.iter().filter(|part| part.opponents.contains(&named)) {
-                for game in part.games(&games).map_err(|e| unkept(&e))? {
+                for game in part.games(&games).map_err(|e| storage_failure(&e))? {
                     for (at, (agent, text)) in agents.iter_mut().zip(&request.roles[role]).enumerate() {
                         let seated = self.config.opponents.seat(text, &game, true);
                         let seated = seated.map_err(|e| Box::new(e.path("roles").at(at)))?;
@@ -291,7 +291,12 @@ impl Hub {
     }
 
     /// A place for an agent that is not in the run yet.
-    async fn new_entrant(&self, session: &Session, host: &Arc<Host>, request: &Enrol) -> Result<Entrant, Box<Refusal>> {
+    async fn new_entrant(
+        &self,
+        session: &Session,
+        host: &Arc<Host>,
+        request: &Enrol,
+    ) -> Result<EnrolledAgent, Box<Refusal>> {
         let kept = host.enrolment();
         if !kept.has_room() {
             return Err(taken(kept.run()));
@@ -306,7 +311,7 @@ impl Hub {
             let e = Refusal::new(ErrorCode::Limit, "slots is out of range").path("slots").got(request.slots);
             return Err(Box::new(e.allowed(format!("1 to {most}"))));
         }
-        let entrant = Entrant {
+        let entrant = EnrolledAgent {
             agent: session.name().to_owned(),
             owner: session.about.owner.clone(),
             ticket: fresh_id('t')?,
@@ -320,9 +325,10 @@ impl Hub {
             body: "{}".to_owned(),
             join: None,
         };
-        self.store.write(vec![Write::Ticket(row)]).await.map_err(|e| unkept(&e))?;
+        self.store.write(vec![Write::Ticket(row)]).await.map_err(|e| storage_failure(&e))?;
         let new = entrant.clone();
-        host.change(&self.config.data, |kept| kept.entrants.push(new)).map_err(|e| unkept(&format!("{e:#}")))?;
+        host.change(&self.config.data, |kept| kept.entrants.push(new))
+            .map_err(|e| storage_failure(&format!("{e:#}")))?;
         self.runs.hosts.lock().insert(host.run(), host.clone());
         Ok(entrant)
     }
@@ -332,11 +338,11 @@ impl Hub {
             return Ok(vec![self.config.catalogue.load(&cup.game, &Params::new())?]);
         }
         let games = ludex_env::Games::builtin();
-        let suite = Suite::parse(&kept.text, &games).map_err(|e| unkept(&e))?;
+        let suite = Suite::parse(&kept.text, &games).map_err(|e| storage_failure(&e))?;
         let played = |id: &String| kept.request.only.is_empty() || kept.request.only.contains(id);
         let mut all = Vec::new();
         for part in suite.parts.iter().filter(|part| played(&part.id)) {
-            all.extend(part.games(&games).map_err(|e| unkept(&e))?);
+            all.extend(part.games(&games).map_err(|e| storage_failure(&e))?);
         }
         Ok(all)
     }
@@ -345,7 +351,7 @@ impl Hub {
     pub(crate) async fn withdraw(self: &Arc<Self>, session: &Session, run: &str) -> Result<(), Box<Refusal>> {
         let unknown = || {
             let e = Refusal::new(ErrorCode::UnknownRun, "this agent is in no such run").path("run");
-            Box::new(e.got(shortened(run)))
+            Box::new(e.got(truncate_text(run)))
         };
         if !is_word(run) {
             return Err(unknown());
@@ -353,8 +359,8 @@ impl Hub {
         let Some(Known::Open(host)) = self.known(run).await? else { return Err(unknown()) };
         let kept = host.enrolment();
         kept.entrant(session.name(), session.about.owner.as_deref()).ok_or_else(unknown)?;
-        let stop = Stop { reason: RunReason::Withdrawn, agent: Some(session.name().to_owned()) };
-        host.stop_for(self, stop).map_err(|e| unkept(&format!("{e:#}")))
+        let stop = EarlyStop { reason: RunReason::Withdrawn, agent: Some(session.name().to_owned()) };
+        host.stop_for(self, stop).map_err(|e| storage_failure(&format!("{e:#}")))
     }
 
     /// A join by ticket was answered: the run of the ticket begins or continues.
@@ -405,7 +411,7 @@ impl Hub {
             let waiting: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(waits).cloned().collect();
             waiting.iter().filter(|host| host.enrolment().is_ready()).for_each(|host| host.start(&self));
             for host in late {
-                let stop = Stop { reason: RunReason::Deadline, agent: None };
+                let stop = EarlyStop { reason: RunReason::Deadline, agent: None };
                 if let Err(error) = host.stop_for(&self, stop) {
                     tracing::error!(run = host.run(), error = %format!("{error:#}"), "a run cannot be ended");
                 }
@@ -424,7 +430,7 @@ enum Known {
 
 fn taken(run: &str) -> Box<Refusal> {
     let message = "a run of this name belongs to somebody else; choose another name";
-    Box::new(Refusal::new(ErrorCode::Forbidden, message).path("run").got(shortened(run)))
+    Box::new(Refusal::new(ErrorCode::Forbidden, message).path("run").got(truncate_text(run)))
 }
 
 /// Whether the agent of a session is in a run.

@@ -6,25 +6,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use ludex_play::runs::driver::StopReason;
 use ludex_play::runs::episode::key_of;
-use ludex_play::runs::play::RunEnd;
-use ludex_protocol::message::{Progress, RunOver, RunReason, ServerMessage};
-use ludex_protocol::record::{Outcome, Reason, Record};
-use ludex_referee::suite::plan::Place;
+use ludex_protocol::message::{Progress, RunEnd, RunReason, ServerMessage};
+use ludex_protocol::record::{EndReason, Outcome, Record};
+use ludex_referee::suite::plan::MatchKey;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::book::Book;
-use super::contest::Contest;
-use super::kept::{Enrolment, Entrant, Stop};
-use super::there::There;
+use super::contest::RunContest;
+use super::enrolment::{EarlyStop, EnrolledAgent, Enrolment};
+use super::enrolment_state::EnrolmentState;
+use super::server_executor::ServerExecutor;
 use crate::matches::Hub;
 use crate::store::{MatchFilter, Write};
 
 /// A run that is not over.
 pub(super) struct Host {
-    book: Arc<Book>,
+    book: Arc<EnrolmentState>,
     /// Whether its thread runs.
     playing: AtomicBool,
     /// How often in a row it stopped without a reason of its own.
@@ -57,7 +57,7 @@ impl Standing {
 impl Host {
     pub(super) fn new(kept: Enrolment) -> Self {
         Host {
-            book: Arc::new(Book::new(kept)),
+            book: Arc::new(EnrolmentState::new(kept)),
             playing: AtomicBool::new(false),
             stumbles: AtomicU32::new(0),
             standing: Mutex::default(),
@@ -84,10 +84,10 @@ impl Host {
     ///
     /// # Errors
     /// A suite, game or agent that this version cannot play.
-    pub(super) async fn contest(hub: &Hub, kept: &Enrolment) -> anyhow::Result<Contest> {
+    pub(super) async fn contest(hub: &Hub, kept: &Enrolment) -> anyhow::Result<RunContest> {
         let secret = hub.store.secret(&kept.secret()).await?;
         let (kept, data) = (kept.clone(), hub.config.data.clone());
-        let made = hub.compute.wait(move || Contest::new(&kept, &data, secret)).await;
+        let made = hub.compute.wait(move || RunContest::new(&kept, &data, secret)).await;
         made.map_err(anyhow::Error::from)?
     }
 
@@ -153,7 +153,7 @@ impl Host {
     }
 
     /// The thread of the run.
-    fn play(self: Arc<Self>, hub: &Arc<Hub>, contest: &Contest, runtime: &Handle) {
+    fn play(self: Arc<Self>, hub: &Arc<Hub>, contest: &RunContest, runtime: &Handle) {
         let kept = self.enrolment();
         let run = kept.run().to_owned();
         tracing::info!(run, "a run begins or continues");
@@ -161,7 +161,7 @@ impl Host {
             self.stands(due, done);
         }
         self.standing.lock().since = Some((Instant::now(), 0));
-        let there = There::new(hub.clone(), self.book.clone(), &kept, runtime.clone());
+        let there = ServerExecutor::new(hub.clone(), self.book.clone(), &kept, runtime.clone());
         let played = contest.play(&there, &run, |record, due| {
             if let Some(due) = due {
                 self.standing.lock().due = due as u64;
@@ -171,10 +171,10 @@ impl Host {
             }
         });
         let (reason, verdict) = match played {
-            Ok((RunEnd::Done, verdict)) => (Some(RunReason::Done), verdict),
+            Ok((StopReason::Done, verdict)) => (Some(RunReason::Done), verdict),
             // What was under way has ended, and nothing else begins.
-            Ok((RunEnd::Waiting, verdict)) => (self.book.stop(), verdict),
-            Ok((RunEnd::Budget(why) | RunEnd::Infrastructure(why), _)) => {
+            Ok((StopReason::Waiting, verdict)) => (self.book.stop(), verdict),
+            Ok((StopReason::Budget(why) | StopReason::Infrastructure(why), _)) => {
                 tracing::error!(run, why, "a run stops");
                 (None, Value::Null)
             }
@@ -191,7 +191,7 @@ impl Host {
         self.playing.store(false, Ordering::SeqCst);
         // An agent may have come, or have withdrawn, while the thread ended.
         let ready = self.enrolment();
-        let here = |e: &Entrant| hub.is_here(&e.ticket);
+        let here = |e: &EnrolledAgent| hub.is_here(&e.ticket);
         let called = ready.stop.is_some() || ready.cup.is_none() && ready.entrants.iter().all(here);
         if reason.is_none() && called && !hub.runs.is_halted() {
             // What failed, such as a full disk, may be mended soon, or late.
@@ -209,11 +209,11 @@ impl Host {
         let kept = self.enrolment();
         self.stumbles.store(0, Ordering::Relaxed);
         let mut standing = self.standing.lock();
-        if record.footer.reason.is_some_and(Reason::counts) {
+        if record.footer.reason.is_some_and(EndReason::counts) {
             standing.done += 1;
             standing.due = standing.due.saturating_sub(1);
             let part =
-                key_of(run, &record.header.episode).and_then(|(key, _)| Place::parse(key)).map(|place| place.part);
+                key_of(run, &record.header.episode).and_then(|(key, _)| MatchKey::parse(key)).map(|place| place.part);
             for (seat, outcome) in record.header.seats.iter().zip(&record.footer.outcome) {
                 let place = match outcome {
                     Outcome::Win => 0,
@@ -261,7 +261,7 @@ impl Host {
             hub.release(&run).await?;
         }
         let ratings = ratings(&verdict);
-        let over = RunOver { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
+        let over = RunEnd { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
         self.change(&hub.config.data, |kept| kept.over = Some(over.clone()))?;
         // After a crash before this the tickets are void without being gone.
         hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
@@ -281,7 +281,7 @@ impl Host {
     ///
     /// # Errors
     /// It cannot be written down: then the run continues.
-    pub(super) fn stop_for(self: &Arc<Self>, hub: &Arc<Hub>, stop: Stop) -> anyhow::Result<()> {
+    pub(super) fn stop_for(self: &Arc<Self>, hub: &Arc<Hub>, stop: EarlyStop) -> anyhow::Result<()> {
         self.change(&hub.config.data, |kept| kept.stop = Some(stop))?;
         let run = self.run();
         // Matches that have not begun are not played.

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ludex_protocol::error::{ErrorCode, Refusal, shortened};
-use ludex_protocol::message::{CupTicket, Enrol, Organise, Organised};
+use ludex_protocol::error::{ErrorCode, Refusal, truncate_text};
+use ludex_protocol::message::{Enrol, Organise, Organised, TournamentTicket};
 use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
-use ludex_referee::tournament::Format;
+use ludex_referee::tournament::TournamentFormat;
 
+use super::enrolment::{EnrolledAgent, Enrolment, StoredTournament};
 use super::host::Host;
-use super::kept::{CupTerms, Enrolment, Entrant};
-use crate::matches::{Hub, fresh_id, unkept};
+use crate::matches::{Hub, fresh_id, storage_failure};
 use crate::store::{TicketRow, Write};
 
 /// Time for a move, where the organiser does not say it.
@@ -33,7 +33,7 @@ impl Hub {
         let run = &request.run;
         if !is_word(run) || run.len() > 64 {
             let e = Refusal::new(ErrorCode::BadField, "the name of a run has 1 to 64 small letters, digits, _ and -");
-            return Err(Box::new(e.path("run").got(shortened(run))));
+            return Err(Box::new(e.path("run").got(truncate_text(run))));
         }
         if self.runs.host(run).is_some() || ludex_play::runs::folder::path_of(&self.config.data, run).exists() {
             let e = Refusal::new(ErrorCode::Conflict, "a run of this name is there already; choose another name");
@@ -55,22 +55,22 @@ impl Hub {
         // The terms are checked as a whole before anything is kept.
         let checked = Host::contest(self, &kept).await;
         checked.map_err(|e| Box::new(Refusal::new(ErrorCode::BadField, format!("{e:#}"))))?;
-        let row = |e: &Entrant| {
+        let row = |e: &EnrolledAgent| {
             let (ticket, agent, run) = (e.ticket.clone(), e.agent.clone(), Some(run.clone()));
             Write::Ticket(TicketRow { ticket, agent, run, body: "{}".to_owned(), join: None })
         };
-        self.store.write(entrants.iter().map(row).collect()).await.map_err(|e| unkept(&e))?;
-        kept.keep(&self.config.data).map_err(|e| unkept(&format!("{e:#}")))?;
+        self.store.write(entrants.iter().map(row).collect()).await.map_err(|e| storage_failure(&e))?;
+        kept.keep(&self.config.data).map_err(|e| storage_failure(&format!("{e:#}")))?;
         let host = Arc::new(Host::new(kept));
         self.runs.hosts.lock().insert(run.clone(), host.clone());
         if entrants.is_empty() {
             host.start(self);
         }
-        let ticket = |e: Entrant| CupTicket { name: e.agent, ticket: e.ticket };
+        let ticket = |e: EnrolledAgent| TournamentTicket { name: e.agent, ticket: e.ticket };
         Ok(Organised { run: run.clone(), tickets: entrants.into_iter().map(ticket).collect() })
     }
 
-    fn cup(&self, request: &Organise) -> Result<(CupTerms, Vec<Entrant>), Box<Refusal>> {
+    fn cup(&self, request: &Organise) -> Result<(StoredTournament, Vec<EnrolledAgent>), Box<Refusal>> {
         let bad = |path: &str, message: &str| Box::new(Refusal::new(ErrorCode::BadField, message).path(path));
         let game = self.config.catalogue.load(&request.game, &Params::new())?;
         let names: BTreeSet<&str> = request.entrants.iter().map(|e| e.name.as_str()).collect();
@@ -79,18 +79,18 @@ impl Hub {
         }
         if let Some(at) = request.entrants.iter().position(|e| !ludex_protocol::is_agent_name(&e.name)) {
             let e = bad("entrants", "a name has 1 to 40 characters of A-Za-z0-9._-").at(at);
-            return Err(Box::new(e.got(shortened(&request.entrants[at].name))));
+            return Err(Box::new(e.got(truncate_text(&request.entrants[at].name))));
         }
         let format = match request.format.as_str() {
-            "round_robin" => Format::RoundRobin,
-            "double_round_robin" => Format::DoubleRoundRobin,
+            "round_robin" => TournamentFormat::RoundRobin,
+            "double_round_robin" => TournamentFormat::DoubleRoundRobin,
             "swiss" => {
-                let rounds = request.rounds.map(|rounds| Format::Swiss { rounds });
-                rounds.unwrap_or_else(|| Format::swiss(request.entrants.len()))
+                let rounds = request.rounds.map(|rounds| TournamentFormat::Swiss { rounds });
+                rounds.unwrap_or_else(|| TournamentFormat::swiss(request.entrants.len()))
             }
-            "ladder" => Format::Ladder,
+            "ladder" => TournamentFormat::Ladder,
             other => {
-                let e = bad("format", "there is no such format").got(shortened(other));
+                let e = bad("format", "there is no such format").got(truncate_text(other));
                 return Err(Box::new(e.allowed(vec!["round_robin", "double_round_robin", "swiss", "ladder"])));
             }
         };
@@ -102,7 +102,7 @@ impl Hub {
                     seated.map_err(|e| Box::new(e.path("entrants").at(at)))?.spec.to_string()
                 }
                 None => {
-                    clients.push(Entrant {
+                    clients.push(EnrolledAgent {
                         agent: entrant.name.clone(),
                         owner: entrant.owner.clone(),
                         ticket: fresh_id('t')?,
@@ -115,7 +115,7 @@ impl Hub {
             agents.push((entrant.name.clone(), spec));
         }
         let grace_ms = request.grace_ms.unwrap_or(GRACE_MS);
-        let terms = CupTerms {
+        let terms = StoredTournament {
             game: game.spec().string.clone(),
             format,
             blocks: request.blocks.into(),

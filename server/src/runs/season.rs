@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ludex_play::files::write_whole;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::folder::path_of;
-use ludex_play::runs::pages::pages;
+use ludex_play::runs::report_files::pages;
 use ludex_play::time::epoch_ms;
 use ludex_protocol::error::{ErrorCode, Refusal};
 
 use super::Runs;
-use super::kept::Enrolment;
+use super::enrolment::Enrolment;
 use crate::matches::Hub;
 use crate::seasons::Season;
 use crate::sessions::Session;

@@ -6,25 +6,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use ludex_protocol::error::{Close, Resume, close};
+use ludex_protocol::error::{Close, ResumeRule, close};
 use ludex_protocol::message::ServerPong;
 use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use super::gate::{Gate, Passed, read_large};
+use super::gate::{Passed, RequestGate, read_large};
 use super::hello;
-use super::wire::{Broken, Io, Wire};
+use super::wire::{Broken, Io, ServerSocket};
 use crate::compute::caught;
-use crate::frame::Frame;
-use crate::gym::{Reply, internal};
-use crate::mailbox::Out;
-use crate::matches::Player;
+use crate::frame::WireFrame;
+use crate::gym::{GymReply, internal};
+use crate::mailbox::MailboxItem;
+use crate::matches::MatchClient;
 use crate::peer::Peer;
-use crate::sessions::replies::Asked;
-use crate::sessions::{Control, Session, Work};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
+use crate::sessions::reply_cache::RequestFingerprint;
+use crate::sessions::{Control, Session, SessionData};
 
 /// A silent client's socket is tried this often, so that the system notices when its machine is gone.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ const UNREAD: Duration = Duration::from_secs(10);
 /// How a connection ends.
 enum End {
     Broken(Broken),
-    Taken(oneshot::Sender<Box<Work>>),
+    Taken(oneshot::Sender<Box<SessionData>>),
 }
 
 impl From<Broken> for End {
@@ -52,7 +52,7 @@ fn close_with(close: Close) -> End {
 }
 
 /// Serves one WebSocket until it ends.
-pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shared>) {
+pub(crate) async fn serve<S: Io>(mut wire: ServerSocket<S>, peer: Peer, shared: Arc<ServerState>) {
     // What happens once is on its own in memory: a connection holds the room of its largest wait for life.
     let welcomed = match Box::pin(hello::greet(&mut wire, &peer, &shared)).await {
         Ok(welcomed) => welcomed,
@@ -62,7 +62,7 @@ pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shar
     let hello::Welcomed { session, work, player, scopes, mailbox, control, welcome } = welcomed;
     let bucket = shared.is_limited(&peer).then(|| shared.rates.bucket(peer.ip));
     let mut connection = Connection {
-        gate: Gate::new(scopes, bucket),
+        gate: RequestGate::new(scopes, bucket),
         timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
         heard: Instant::now(),
         wire,
@@ -83,13 +83,13 @@ pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shar
 }
 
 struct Connection<S> {
-    wire: Wire<S>,
-    shared: Arc<Shared>,
+    wire: ServerSocket<S>,
+    shared: Arc<ServerState>,
     session: Arc<Session>,
-    work: Box<Work>,
-    player: Player,
-    gate: Gate,
-    mailbox: mpsc::Receiver<Out>,
+    work: Box<SessionData>,
+    player: MatchClient,
+    gate: RequestGate,
+    mailbox: mpsc::Receiver<MailboxItem>,
     control: mpsc::UnboundedReceiver<Control>,
     timer: Pin<Box<Sleep>>,
     /// When the client was last heard. Frames that are there by then, or come while they are worked on, are as old.
@@ -97,12 +97,12 @@ struct Connection<S> {
     /// Whether the client has sent a message after `welcome`, and so knows its new key.
     settled: bool,
     /// Replies of the gym plane on their way out; kept for its room.
-    written: Vec<Reply>,
+    written: Vec<GymReply>,
 }
 
 enum Input {
     Frame(Result<Message, Broken>),
-    Out(Option<Out>),
+    Out(Option<MailboxItem>),
     Control(Option<Control>),
     Replies,
     Timer,
@@ -204,7 +204,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    async fn request(&mut self, id: Id, asked: Asked, message: ClientMessage) -> Result<(), End> {
+    async fn request(&mut self, id: Id, asked: RequestFingerprint, message: ClientMessage) -> Result<(), End> {
         match message {
             ClientMessage::Hello(_) => {
                 let error = Refusal::new(ErrorCode::BadMessage, "hello was said already").path("type");
@@ -230,7 +230,7 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Close(_) => {
                 self.work.gym.request(id, message, self.wire.encoding, &mut self.written);
                 if self.written.is_empty() {
-                    self.work.replies.fly(id, asked, false);
+                    self.work.replies.mark_in_flight(id, asked, false);
                     return Ok(());
                 }
                 self.deliver(Some(asked)).await
@@ -246,7 +246,7 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Organise(_)
             | ClientMessage::Spectate(_)
             | ClientMessage::Unspectate(_) => {
-                self.work.replies.fly(id, asked, true);
+                self.work.replies.mark_in_flight(id, asked, true);
                 let at = self.shared.hub.at(self.heard);
                 let handled = AssertUnwindSafe(self.player.handle(at, id, message)).catch_unwind().await;
                 if handled.is_err() {
@@ -289,10 +289,10 @@ impl<S: Io> Connection<S> {
     // ---- out --------------------------------------------------------------------------------------------------------
 
     /// Sends the replies of the gym plane, with `asked` if they answer the request at hand.
-    async fn deliver(&mut self, asked: Option<Asked>) -> Result<(), End> {
+    async fn deliver(&mut self, asked: Option<RequestFingerprint>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
         let mut sent = Ok(());
-        for Reply { id, env, frame, encoding, error, records } in written.drain(..) {
+        for GymReply { id, env, frame, encoding, error, records } in written.drain(..) {
             if let Some(code) = error {
                 self.told(code, "a request of the gym plane");
             }
@@ -301,22 +301,22 @@ impl<S: Io> Connection<S> {
             {
                 tracing::error!("records of the gym plane could not be kept: {e}");
             }
-            let frame = Frame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
+            let frame = WireFrame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
             self.work.replies.answer(id, asked, env, frame.clone());
             // All are kept, also when the connection breaks among them.
             if sent.is_ok() {
                 sent = self.send(frame).await;
             }
         }
-        let Work { replies, gym } = &mut *self.work;
+        let SessionData { replies, gym } = &mut *self.work;
         replies.only_envs(|env| gym.has(env));
         self.written = written;
         sent
     }
 
-    async fn out(&mut self, out: Option<Out>) -> Result<(), End> {
+    async fn out(&mut self, out: Option<MailboxItem>) -> Result<(), End> {
         match out {
-            Some(Out::Message(Some(id), message)) => {
+            Some(MailboxItem::Message(Some(id), message)) => {
                 if let ServerMessage::Error(error) = &*message {
                     self.told(error.code, &error.message);
                 }
@@ -324,21 +324,21 @@ impl<S: Io> Connection<S> {
                 self.work.replies.answer(id, None, None, frame.clone());
                 self.send(frame).await
             }
-            Some(Out::Message(None, message)) => self.event(*message).await,
-            Some(Out::Broadcast(events)) => {
+            Some(MailboxItem::Message(None, message)) => self.event(*message).await,
+            Some(MailboxItem::Broadcast(events)) => {
                 let encoding = self.wire.encoding;
                 for frame in events.iter().filter_map(|event| event.frame(encoding)) {
                     self.send(frame).await?;
                 }
                 Ok(())
             }
-            Some(Out::Close(with)) => Err(close_with(with)),
+            Some(MailboxItem::Close(with)) => Err(close_with(with)),
             // The player has let go of the mailbox: it was full.
             None => Err(close_with(close::TOO_SLOW)),
         }
     }
 
-    async fn answer(&mut self, id: Id, asked: Asked, message: ServerMessage) -> Result<(), End> {
+    async fn answer(&mut self, id: Id, asked: RequestFingerprint, message: ServerMessage) -> Result<(), End> {
         if let ServerMessage::Error(error) = &message {
             self.told(error.code, &error.message);
         }
@@ -368,16 +368,16 @@ impl<S: Io> Connection<S> {
         self.send(frame).await
     }
 
-    fn encode(&self, re: Option<Id>, message: &ServerMessage) -> Frame {
+    fn encode(&self, re: Option<Id>, message: &ServerMessage) -> WireFrame {
         let encoding = self.wire.encoding;
         let bytes = encoding.encode_server(re, message).unwrap_or_else(|e| {
             tracing::error!("a message could not be written: {e}");
             encoding.encode_server(re, &(*internal()).into()).unwrap_or_default()
         });
-        Frame::new(encoding, bytes)
+        WireFrame::new(encoding, bytes)
     }
 
-    async fn send(&mut self, frame: Frame) -> Result<(), End> {
+    async fn send(&mut self, frame: WireFrame) -> Result<(), End> {
         self.push(frame.message).await
     }
 
@@ -434,10 +434,10 @@ impl<S: Io> Connection<S> {
         mailbox.close();
         // Replies that were given but not sent are kept for the client that comes back.
         while let Ok(out) = mailbox.try_recv() {
-            if let Out::Message(Some(id), message) = out
+            if let MailboxItem::Message(Some(id), message) = out
                 && let Ok(bytes) = wire.encoding.encode_server(Some(id), &message)
             {
-                work.replies.answer(id, None, None, Frame::new(wire.encoding, bytes));
+                work.replies.answer(id, None, None, WireFrame::new(wire.encoding, bytes));
             }
         }
         work.replies.disconnect();
@@ -448,7 +448,7 @@ impl<S: Io> Connection<S> {
                 park(&shared, session, work, &mut control);
                 Some(with)
             }
-            End::Broken(Broken::Close(with)) if with.resume == Resume::No => {
+            End::Broken(Broken::Close(with)) if with.resume == ResumeRule::No => {
                 shared.hub.sessions.remove(&session);
                 shared.hub.session_over(&session, with.name).await;
                 drop(work);
@@ -479,7 +479,12 @@ impl<S: Io> Connection<S> {
 }
 
 /// The session waits for its client, for the grace time.
-fn park(shared: &Shared, session: Arc<Session>, work: Box<Work>, control: &mut mpsc::UnboundedReceiver<Control>) {
+fn park(
+    shared: &ServerState,
+    session: Arc<Session>,
+    work: Box<SessionData>,
+    control: &mut mpsc::UnboundedReceiver<Control>,
+) {
     if let Some(number) = shared.hub.sessions.park(&session, work, control) {
         shared.hub.wait_for(session, number);
     }
@@ -511,7 +516,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
         let shared =
-            Arc::new(Shared::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
+            Arc::new(ServerState::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
         let (near, far) = tokio::io::duplex(PIPE);
         let client = async {
             let mut ws = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
@@ -536,7 +541,7 @@ mod tests {
                 let ip = [127, 0, 0, 1].into();
                 let entry = shared.doors.enter(ip).unwrap();
                 let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                let wire = Wire::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                let wire = ServerSocket::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
                 let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
                 client.await;
                 serving.await.unwrap();
@@ -551,7 +556,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
         let config = Config { workers: 1, ..Config::new(data.path()) };
-        let shared = Arc::new(Shared::new(config, store.clone(), Metrics::new().unwrap()).await.unwrap());
+        let shared = Arc::new(ServerState::new(config, store.clone(), Metrics::new().unwrap()).await.unwrap());
         let (near, far) = tokio::io::duplex(PIPE);
         // Somebody else has the only thread that computes, and keeps it.
         let (release, held) = std::sync::mpsc::channel::<()>();
@@ -580,7 +585,7 @@ mod tests {
                 let ip = [127, 0, 0, 1].into();
                 let entry = shared.doors.enter(ip).unwrap();
                 let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                let wire = Wire::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                let wire = ServerSocket::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
                 let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
                 client.await;
                 serving.await.unwrap();
@@ -610,7 +615,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
         let shared =
-            Arc::new(Shared::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
+            Arc::new(ServerState::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
         let ((near, far), (near_watcher, far_watcher)) = (tokio::io::duplex(PIPE), tokio::io::duplex(PIPE));
         let client = async {
             let mut player = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
@@ -673,7 +678,7 @@ mod tests {
                     let ip = [127, 0, 0, 1].into();
                     let entry = shared.doors.enter(ip).unwrap();
                     let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
-                    let wire = Wire::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                    let wire = ServerSocket::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
                     serving.push(tokio::task::spawn_local(serve(wire, peer, shared.clone())));
                 }
                 client.await;

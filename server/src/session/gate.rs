@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::Ack;
-use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal, Rejected};
+use ludex_protocol::{ClientMessage, DecodeError, Encoding, ErrorCode, Id, Refusal};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::auth::Scopes;
-use crate::frame::Frame;
+use crate::frame::WireFrame;
 use crate::limits::Bucket;
-use crate::sessions::replies::{Admitted, Asked, Replies};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
+use crate::sessions::reply_cache::{Admission, Replies, RequestFingerprint};
 
 /// The connection is closed after this many frames in a row that cannot be read as messages.
 const GARBAGE: u32 = 100;
@@ -20,13 +20,13 @@ const GARBAGE: u32 = 100;
 /// What is to be done about a frame.
 pub(super) enum Passed {
     /// Carry the request out.
-    Request(Id, Asked, ClientMessage),
+    Request(Id, RequestFingerprint, ClientMessage),
     /// The client has seen frames of a match.
     Seen(Ack),
     /// The request was answered already: send this.
-    Again(Frame),
+    Again(WireFrame),
     /// The request is not allowed: answer it so.
-    Forbidden(Id, Asked, Box<Refusal>),
+    Forbidden(Id, RequestFingerprint, Box<Refusal>),
     /// The request is not carried out now and may come again: say why, and keep nothing.
     Refused(Option<Id>, Box<Refusal>),
     /// Nothing.
@@ -36,7 +36,7 @@ pub(super) enum Passed {
 }
 
 /// What a frame turned out to be.
-pub(super) type Read = Result<(Option<Id>, ClientMessage), Rejected>;
+pub(super) type DecodedFrame = Result<(Option<Id>, ClientMessage), DecodeError>;
 
 /// A frame with more bytes may take milliseconds to read, so that is done on the threads that compute.
 const LARGE: usize = 64 << 10;
@@ -46,8 +46,8 @@ pub(super) fn read_large(
     message: &Message,
     encoding: Encoding,
     owner: &Arc<str>,
-    shared: &Shared,
-) -> Option<impl Future<Output = Option<Read>> + use<>> {
+    shared: &ServerState,
+) -> Option<impl Future<Output = Option<DecodedFrame>> + use<>> {
     if message.len() <= LARGE || payload(message, encoding).is_none() {
         return None;
     }
@@ -58,7 +58,7 @@ pub(super) fn read_large(
 }
 
 /// The gate of one connection.
-pub(super) struct Gate {
+pub(super) struct RequestGate {
     /// What the client may do.
     pub scopes: Scopes,
     /// The allowance of its address, if it has one.
@@ -71,19 +71,19 @@ pub(super) struct Gate {
     pub heard: bool,
 }
 
-impl Gate {
+impl RequestGate {
     pub fn new(scopes: Scopes, bucket: Option<Arc<Bucket>>) -> Self {
-        Gate { scopes, bucket, garbage: 0, limited: 0, heard: false }
+        RequestGate { scopes, bucket, garbage: 0, limited: 0, heard: false }
     }
 
     /// What is to be done about a frame, which was read already if it is a large one.
     pub fn pass(
         &mut self,
         message: &Message,
-        read: Option<Read>,
+        read: Option<DecodedFrame>,
         encoding: Encoding,
         replies: &mut Replies,
-        shared: &Shared,
+        shared: &ServerState,
     ) -> Passed {
         let bytes = match message {
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) | Message::Close(_) => return Passed::Nothing,
@@ -104,13 +104,13 @@ impl Gate {
             (_, ClientMessage::Ack(ack)) if self.may(Scopes::PLAY) => Passed::Seen(ack),
             (_, ClientMessage::Pong(_) | ClientMessage::Ack(_)) | (None, _) => Passed::Nothing,
             (Some(id), message) => {
-                let asked = Asked::new(encoding, &message, bytes);
+                let asked = RequestFingerprint::new(encoding, &message, bytes);
                 self.admit(id, asked, message, replies, shared)
             }
         }
     }
 
-    fn judge(&mut self, read: Read) -> Result<(Option<Id>, ClientMessage), Box<Passed>> {
+    fn judge(&mut self, read: DecodedFrame) -> Result<(Option<Id>, ClientMessage), Box<Passed>> {
         let read = read.map_err(|rejected| {
             let too_long = rejected.error.code == ErrorCode::TooLarge;
             self.garbage += u32::from(rejected.id.is_none() && !too_long);
@@ -123,7 +123,7 @@ impl Gate {
         Ok(read)
     }
 
-    fn too_fast(&mut self, id: Option<Id>, wait: u32, replies: &mut Replies, shared: &Shared) -> Passed {
+    fn too_fast(&mut self, id: Option<Id>, wait: u32, replies: &mut Replies, shared: &ServerState) -> Passed {
         self.limited += 1;
         if self.limited > shared.limits.window {
             return Passed::Close(close::RATE);
@@ -134,7 +134,14 @@ impl Gate {
         Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)))
     }
 
-    fn admit(&self, id: Id, asked: Asked, message: ClientMessage, replies: &mut Replies, shared: &Shared) -> Passed {
+    fn admit(
+        &self,
+        id: Id,
+        asked: RequestFingerprint,
+        message: ClientMessage,
+        replies: &mut Replies,
+        shared: &ServerState,
+    ) -> Passed {
         let window = shared.limits.window as usize;
         if replies.unanswered() >= window && replies.is_new(id) {
             replies.postpone(id);
@@ -145,16 +152,16 @@ impl Gate {
             Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::Conflict, message).path("id").got(id)))
         };
         match replies.admit(id, asked) {
-            Admitted::New => {}
-            Admitted::Flying => return Passed::Nothing,
-            Admitted::Answered(frame) => return Passed::Again(frame),
-            Admitted::Other => {
+            Admission::New => {}
+            Admission::InFlight => return Passed::Nothing,
+            Admission::Answered(frame) => return Passed::Again(frame),
+            Admission::Other => {
                 return conflict(format!(
                     "id {id} was used before, for another request: a request is repeated exactly as it was, and a \
                      new one has a higher id; if two processes or threads share this connection, open one for each"
                 ));
             }
-            Admitted::Old => {
+            Admission::Old => {
                 return conflict(format!("id {id} was used before, too long ago to repeat its reply: ids rise"));
             }
         }
@@ -171,7 +178,7 @@ impl Gate {
     }
 
     /// Whether the message is within scopes and limits, and welcome at this time.
-    fn allowed(&self, message: &ClientMessage, shared: &Shared) -> Result<(), Box<Refusal>> {
+    fn allowed(&self, message: &ClientMessage, shared: &ServerState) -> Result<(), Box<Refusal>> {
         if let Some(scope) = message.scope().map(Scopes::from)
             && !self.may(scope)
         {

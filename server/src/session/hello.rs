@@ -13,16 +13,16 @@ use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::gate::payload;
-use super::wire::{Broken, Io, Wire};
+use super::wire::{Broken, Io, ServerSocket};
 use crate::auth::{self, AuthError, Grant, Scopes};
-use crate::frame::Frame;
+use crate::frame::WireFrame;
 use crate::gym::Gym;
-use crate::mailbox::{Mailbox, Out};
-use crate::matches::Player;
+use crate::mailbox::{Mailbox, MailboxItem};
+use crate::matches::MatchClient;
 use crate::peer::Peer;
-use crate::sessions::replies::Replies;
-use crate::sessions::{About, Control, Line, Session, Taken, Work};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
+use crate::sessions::reply_cache::Replies;
+use crate::sessions::{ClientInfo, Control, ResumedSession, Session, SessionConnection, SessionData};
 
 /// Messages that wait for the client in its mailbox; a mailbox that is full means that the client does not read.
 const MAILBOX: usize = 1024;
@@ -33,12 +33,12 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 /// What a connection is made of once its client is welcome.
 pub(super) struct Welcomed {
     pub session: Arc<Session>,
-    pub work: Box<Work>,
-    pub player: Player,
+    pub work: Box<SessionData>,
+    pub player: MatchClient,
     pub scopes: Scopes,
-    pub mailbox: mpsc::Receiver<Out>,
+    pub mailbox: mpsc::Receiver<MailboxItem>,
     pub control: mpsc::UnboundedReceiver<Control>,
-    pub welcome: Frame,
+    pub welcome: WireFrame,
 }
 
 /// A refusal: what is said, and how the connection ends.
@@ -54,7 +54,11 @@ impl Refused {
 ///
 /// # Errors
 /// How the connection is to end.
-pub(super) async fn greet<S: Io>(wire: &mut Wire<S>, peer: &Peer, shared: &Arc<Shared>) -> Result<Welcomed, Broken> {
+pub(super) async fn greet<S: Io>(
+    wire: &mut ServerSocket<S>,
+    peer: &Peer,
+    shared: &Arc<ServerState>,
+) -> Result<Welcomed, Broken> {
     let by = Instant::now() + Duration::from_millis(shared.limits.hello_ms);
     let (id, refused) = match first(wire, shared, by).await? {
         Ok((id, hello)) => match welcome(id, *hello, wire, peer, shared).await {
@@ -67,12 +71,12 @@ pub(super) async fn greet<S: Io>(wire: &mut Wire<S>, peer: &Peer, shared: &Arc<S
     let code = error.code.as_str();
     tracing::info!(ip = %peer.ip, code, why = error.message, "a hello was refused");
     shared.metrics.error(error.code);
-    shared.metrics.refused("hello", code);
+    shared.metrics.count_refusal("hello", code);
     if let Ok(bytes) = wire.encoding.encode_server(id, &error.into()) {
         // A client that does not read the answer gets no more than the time for a hello.
         let told = async {
             wire.room().await?;
-            wire.push(Frame::new(wire.encoding, bytes).message)?;
+            wire.push(WireFrame::new(wire.encoding, bytes).message)?;
             wire.flush().await
         };
         let _ = timeout_at(by, told).await;
@@ -83,7 +87,7 @@ pub(super) async fn greet<S: Io>(wire: &mut Wire<S>, peer: &Peer, shared: &Arc<S
 type First = Result<(Id, Box<Hello>), (Option<Id>, Refused)>;
 
 /// The first message, which must be `hello`.
-async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Result<First, Broken> {
+async fn first<S: Io>(wire: &mut ServerSocket<S>, shared: &ServerState, by: Instant) -> Result<First, Broken> {
     let encoding = wire.encoding;
     let message = loop {
         match timeout_at(by, wire.next()).await {
@@ -116,9 +120,9 @@ async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Resul
 async fn welcome<S: Io>(
     id: Id,
     hello: Hello,
-    wire: &mut Wire<S>,
+    wire: &mut ServerSocket<S>,
     peer: &Peer,
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
 ) -> Result<Welcomed, Refused> {
     let (about, grant) = who(&hello, peer, shared).await?;
     let scopes = grant.scopes;
@@ -127,7 +131,7 @@ async fn welcome<S: Io>(
     peer.entry.welcome();
     wire.welcome();
     let (session, work) = match found {
-        Some(Taken { session, work }) => {
+        Some(ResumedSession { session, work }) => {
             shared.hub.recall_for(&session.id).await;
             (session, work)
         }
@@ -145,8 +149,9 @@ async fn welcome<S: Io>(
     let (mail, mailbox) = mpsc::channel(MAILBOX);
     let (say, control) = mpsc::unbounded_channel();
     let (mail, generation) = (Mailbox::new(mail), shared.hub.sessions.generation());
-    session.hold(&key, Line { control: say, mailbox: mail.clone(), generation, token: grant.token });
-    let player = Player::new(shared.hub.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
+    session.hold(&key, SessionConnection { control: say, mailbox: mail.clone(), generation, token: grant.token });
+    let player =
+        MatchClient::new(shared.hub.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
     if resumed {
         player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen));
     } else if hello.reclaim {
@@ -174,12 +179,12 @@ async fn welcome<S: Io>(
     let bytes = wire.encoding.encode_server(Some(id), &ServerMessage::Welcome(Box::new(welcome)));
     let bytes = bytes.map_err(|e| Refused::of(ErrorCode::Internal, e.to_string()))?;
     player.online();
-    let welcome = Frame::new(wire.encoding, bytes);
+    let welcome = WireFrame::new(wire.encoding, bytes);
     Ok(Welcomed { session, work, player, scopes, mailbox, control, welcome })
 }
 
 /// Who says hello, and what it may do.
-async fn who(hello: &Hello, peer: &Peer, shared: &Shared) -> Result<(About, Grant), Refused> {
+async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(ClientInfo, Grant), Refused> {
     if !hello.protocol.contains(&VERSION) {
         let error = Refusal::new(ErrorCode::ProtocolVersion, format!("this server speaks protocol {VERSION}"));
         let error = error.path("protocol").got(hello.protocol.as_slice()).allowed(vec![VERSION]);
@@ -191,22 +196,22 @@ async fn who(hello: &Hello, peer: &Peer, shared: &Shared) -> Result<(About, Gran
     let asked = hello.agent.clone().unwrap_or_default();
     let agent = agent_name(&asked, &grant)?;
     let kind = asked.kind.unwrap_or(AgentKind::Bot);
-    Ok((About { agent, version: asked.version, kind, owner: grant.owner.clone() }, grant))
+    Ok((ClientInfo { agent, version: asked.version, kind, owner: grant.owner.clone() }, grant))
 }
 
 /// The session that the client resumes, if its key opens it.
-async fn find(hello: &Hello, about: &About, shared: &Shared) -> Option<Taken> {
+async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Option<ResumedSession> {
     let resume = hello.resume.as_ref()?;
     shared.hub.sessions.take(&resume.session, &resume.key, about.owner.as_deref(), HAND_OVER).await
 }
 
 /// What a session begins with.
-fn new_work(session: &Session, shared: &Shared) -> Box<Work> {
+fn new_work(session: &Session, shared: &ServerState) -> Box<SessionData> {
     let about = &session.about;
     let name = if about.agent.is_empty() { "guest" } else { &about.agent };
     let seat = RecordSeat { name: name.to_owned(), version: about.version.clone(), kind: about.kind, spec: None };
     let gym = Gym::new(shared.gym.clone(), seat, session.account.clone());
-    Box::new(Work { replies: Replies::new(shared.limits.replies_kept as usize), gym })
+    Box::new(SessionData { replies: Replies::new(shared.limits.replies_kept as usize), gym })
 }
 
 fn not_admitted(e: AuthError) -> Refused {
@@ -220,7 +225,7 @@ fn not_admitted(e: AuthError) -> Refused {
         }
         AuthError::BadName { ref got } => {
             let error = Refusal::new(ErrorCode::BadField, e.to_string()).path("agent.name");
-            Refused(error.got(ludex_protocol::error::shortened(got)), close::PROTOCOL)
+            Refused(error.got(ludex_protocol::error::truncate_text(got)), close::PROTOCOL)
         }
         other => {
             tracing::error!("a token could not be checked: {other}");

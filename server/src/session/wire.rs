@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::{Sink as _, Stream as _, StreamExt as _};
-use ludex_protocol::error::{Close, Resume, close};
+use ludex_protocol::error::{Close, ResumeRule, close};
 use ludex_protocol::{Encoding, Limits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::WebSocketStream;
@@ -26,7 +26,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const LINGER_STOPPING: Duration = Duration::from_millis(200);
 
 /// The WebSocket itself was misused.
-const WEBSOCKET: Close = Close { code: 1002, name: "websocket", resume: Resume::Yes };
+const WEBSOCKET: Close = Close { code: 1002, name: "websocket", resume: ResumeRule::Yes };
 
 /// Why nothing more can be read or written.
 pub(crate) enum Broken {
@@ -55,12 +55,12 @@ impl From<tungstenite::Error> for Broken {
 }
 
 /// A WebSocket and the encoding that it speaks.
-pub(crate) struct Wire<S> {
+pub(crate) struct ServerSocket<S> {
     ws: WebSocketStream<Metered<S>>,
     pub encoding: Encoding,
 }
 
-impl<S: Io> Wire<S> {
+impl<S: Io> ServerSocket<S> {
     /// Takes over a connection after its upgrade; `read` came after the request's head.
     pub async fn new(io: S, read: Vec<u8>, encoding: Encoding, limits: &Limits) -> Self {
         let (frame, message) = (limits.frame_bytes as usize, limits.message_bytes as usize);
@@ -73,7 +73,7 @@ impl<S: Io> Wire<S> {
             .max_frame_size(Some(frame))
             .max_message_size(Some(frame.max(message)));
         let io = Metered::new(io, (limits.hello_bytes as usize).saturating_sub(read.len()));
-        Wire { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
+        ServerSocket { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
     }
 
     /// From now on the client may send as much as the limits allow.

@@ -36,7 +36,7 @@ pub(super) enum Access {
     Beside,
 }
 
-pub(super) struct Opened {
+pub(super) struct OpenStore {
     pub path: PathBuf,
     pub writer: Connection,
     pub readers: Readers,
@@ -44,7 +44,7 @@ pub(super) struct Opened {
     pub lock: Option<Lock>,
 }
 
-pub(super) fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> {
+pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreError> {
     let path = folder.join(FILE);
     let mut fresh = false;
     let lock = match access {
@@ -74,7 +74,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> 
         }
     })?;
     let lock = lock.filter(|_| access == Access::Owner);
-    Ok(Opened { readers: Readers::new(path.clone()), path, writer, lock })
+    Ok(OpenStore { readers: Readers::new(path.clone()), path, writer, lock })
 }
 
 /// The folder, for its owner alone: the file holds secrets.

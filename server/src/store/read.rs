@@ -6,7 +6,7 @@ use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::rows::{
-    ActRow, EndRow, JoinRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, TicketRow,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, StoredMatch, TicketRow,
     TokenRow,
 };
 use super::{Store, StoreError};
@@ -26,7 +26,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or SQLite's, as for every read.
-    pub async fn running(&self) -> Result<Vec<KeptMatch>, StoreError> {
+    pub async fn running(&self) -> Result<Vec<StoredMatch>, StoreError> {
         self.with_logs("m.ended_ms IS NULL", None).await
     }
 
@@ -54,12 +54,12 @@ impl Store {
     ///
     /// # Errors
     /// As [`running`](Self::running).
-    pub async fn episode(&self, id: &str) -> Result<Option<KeptMatch>, StoreError> {
+    pub async fn episode(&self, id: &str) -> Result<Option<StoredMatch>, StoreError> {
         Ok(self.with_logs("m.id = ?1", Some(id.to_owned().into())).await?.pop())
     }
 
     /// Matches with their seats and logs, as of one moment. `which` is a condition on `m`, with one value at most.
-    async fn with_logs(&self, which: &'static str, value: Option<Value>) -> Result<Vec<KeptMatch>, StoreError> {
+    async fn with_logs(&self, which: &'static str, value: Option<Value>) -> Result<Vec<StoredMatch>, StoreError> {
         self.read(move |from| {
             let query = |select: &str, order: &str| format!("{select}WHERE {which} ORDER BY {order}");
             let mut seats = grouped(from, &query(SEATS, "s.match, s.seat"), &value, seat)?;
@@ -364,7 +364,7 @@ fn seat(row: &Row<'_>) -> rusqlite::Result<SeatRow> {
     Ok(SeatRow { agent: row.get(1)?, session: row.get(2)?, join: row.get(3)? })
 }
 
-fn kept_match(row: &Row<'_>, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> rusqlite::Result<KeptMatch> {
+fn kept_match(row: &Row<'_>, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> rusqlite::Result<StoredMatch> {
     let ended_ms: Option<i64> = row.get("ended_ms")?;
     let end = match ended_ms {
         None => None,
@@ -375,7 +375,7 @@ fn kept_match(row: &Row<'_>, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> rusqlite
             record: row.get("record")?,
         }),
     };
-    Ok(KeptMatch {
+    Ok(StoredMatch {
         row: MatchRow {
             id: row.get("id")?,
             game: row.get("game")?,

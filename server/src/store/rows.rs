@@ -69,7 +69,7 @@ pub struct EndRow {
 
 /// A match as the store has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptMatch {
+pub struct StoredMatch {
     /// How it began.
     pub row: MatchRow,
     /// How often a server took it up again.

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::apply::{Failed, apply};
-use super::open::{Lock, Opened};
+use super::open::{Lock, OpenStore};
 use super::{StoreError, Write};
 use crate::metrics::Commits;
 
@@ -26,10 +26,10 @@ type Ack = oneshot::Sender<Result<(), StoreError>>;
 /// Some writes that belong together, and who wants to know.
 pub(super) struct Job {
     pub writes: Vec<Write>,
-    pub done: Done,
+    pub done: Completion,
 }
 
-pub(super) enum Done {
+pub(super) enum Completion {
     /// Tell when it is on the disk.
     Durable(Ack),
     /// Tell nobody.
@@ -41,7 +41,7 @@ pub(super) enum Done {
 }
 
 /// Starts the writer on a thread of its own, so that no worker's runtime has to live as long as it does.
-pub(super) fn spawn(opened: Opened, queue: mpsc::Receiver<Job>, commits: Commits) -> Result<(), StoreError> {
+pub(super) fn spawn(opened: OpenStore, queue: mpsc::Receiver<Job>, commits: Commits) -> Result<(), StoreError> {
     let path = opened.path.clone();
     let io = |e| StoreError::io(&path, e);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(io)?;
@@ -81,15 +81,15 @@ impl Writer {
             let outcomes = self.keep(&batch);
             for (job, outcome) in batch.drain(..).zip(outcomes) {
                 match job.done {
-                    Done::Durable(ack) => tell(ack, outcome),
-                    Done::Behind => {
+                    Completion::Durable(ack) => tell(ack, outcome),
+                    Completion::Behind => {
                         if let Err(error) = outcome {
                             tracing::error!(%error, "a write behind was lost");
                             self.lost.get_or_insert(error);
                         }
                     }
-                    Done::Flush(ack) => tell(ack, self.lost.take().map_or(Ok(()), Err)),
-                    Done::Close(ack) => {
+                    Completion::Flush(ack) => tell(ack, self.lost.take().map_or(Ok(()), Err)),
+                    Completion::Close(ack) => {
                         self.queue.close();
                         closers.push(ack);
                     }
@@ -112,7 +112,7 @@ impl Writer {
             return false;
         }
         let deadline = tokio::time::Instant::now() + LINGER;
-        while batch.len() < BATCH && batch.iter().all(|job| matches!(job.done, Done::Behind)) {
+        while batch.len() < BATCH && batch.iter().all(|job| matches!(job.done, Completion::Behind)) {
             let room = BATCH - batch.len();
             match tokio::time::timeout_at(deadline, self.queue.recv_many(batch, room)).await {
                 Ok(more) if more > 0 => {}

@@ -32,7 +32,7 @@ const AT_ONCE: usize = 4;
 
 /// What is checked and how.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ClientCheckOptions {
     /// The command line of the client; `{url}` in it is replaced.
     pub command: Vec<String>,
     /// The level that the client claims.
@@ -54,7 +54,7 @@ const NEVER_MET: &str = "the client did not come as far as `hello` in the first 
 /// # Errors
 /// A command that cannot be started, no free port on loopback, a name that no script contains, or a trace that cannot be
 /// written.
-pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
+pub async fn check(plan: &ClientCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |script: &&Script| plan.only.as_ref().is_none_or(|only| script.name.contains(only));
     let scripts = script::SCRIPTS.iter().filter(|script| plan.level.includes(script.level)).filter(wanted);
     let scripts: Vec<&Script> = scripts.collect();
@@ -96,7 +96,7 @@ pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<
 }
 
 /// One script: what it found, what went over the wire, and whether the client was met at all.
-async fn run(plan: &Plan, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
+async fn run(plan: &ClientCheckOptions, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.local_addr()?);
     let program = Program::start(&plan.command, &url, script.game, script.run)?;
@@ -104,5 +104,5 @@ async fn run(plan: &Plan, script: &Script) -> anyhow::Result<(Check, Trace, bool
     let mut host = Host::new(script, listener, program, plan.patience, trace.clone());
     let fault = host.run().await.err();
     let check = Check { section: script.section, check: script.name.to_owned(), fault, skipped: None };
-    Ok((check, trace, host.met()))
+    Ok((check, trace, host.has_greeted()))
 }

@@ -52,7 +52,7 @@ pub struct Check {
     pub check: String,
     /// What is wrong; `None` if the check passed or was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fault: Option<Fault>,
+    pub fault: Option<CheckFault>,
     /// Why it was skipped; `None` if it was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
@@ -60,7 +60,7 @@ pub struct Check {
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Fault {
+pub struct CheckFault {
     /// The section that says how it should be.
     pub section: u32,
     /// What was done.
@@ -69,9 +69,9 @@ pub struct Fault {
     pub expected: String,
 }
 
-impl Fault {
+impl CheckFault {
     pub(crate) fn new(section: u32, did: impl Into<String>, expected: impl Into<String>) -> Self {
-        Fault { section, did: did.into(), expected: expected.into() }
+        CheckFault { section, did: did.into(), expected: expected.into() }
     }
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for Check {
         match (&self.fault, &self.skipped) {
             (None, None) => write!(f, "ok section {}: {}", self.section, self.check),
             (None, Some(why)) => write!(f, "skipped section {}: {}: {why}", self.section, self.check),
-            (Some(Fault { section, did, expected }), _) => {
+            (Some(CheckFault { section, did, expected }), _) => {
                 write!(f, "FAULT section {section}: {}: {did}; expected {expected}", self.check)
             }
         }

@@ -10,8 +10,8 @@ mod envelope;
 mod golden;
 mod gym;
 mod handshake;
-mod heard;
 mod hostile;
+mod incoming;
 mod link;
 mod matches;
 mod runs;
@@ -24,11 +24,11 @@ use futures_util::future::LocalBoxFuture;
 use ludex_protocol::message::Scope;
 
 use self::bench::Bench;
-use super::{Check, Fault};
+use super::{Check, CheckFault};
 
 /// What is checked and how.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ServerCheckOptions {
     /// `ws://host:port` or `wss://host:port`, with a path if it is not `/ws`.
     pub url: String,
     /// The token to show.
@@ -47,7 +47,7 @@ pub struct Plan {
 #[derive(Debug)]
 enum Stop {
     /// The server breaks it.
-    Fault(Fault),
+    Fault(CheckFault),
     /// It cannot be checked here.
     Skip(String),
 }
@@ -56,7 +56,7 @@ type Done<T = ()> = Result<T, Stop>;
 
 /// The server did this, and should have done that. The section is the law's.
 fn wrong(did: impl Into<String>, expected: impl Into<String>) -> Stop {
-    Stop::Fault(Fault::new(0, did, expected))
+    Stop::Fault(CheckFault::new(0, did, expected))
 }
 
 /// `Err` unless `holds`.
@@ -71,14 +71,14 @@ fn same<T: PartialEq + std::fmt::Debug>(got: &T, expected: &T, what: impl FnOnce
 
 /// A value in a few words.
 fn short(value: &impl std::fmt::Debug) -> String {
-    ludex_protocol::error::shortened(&format!("{value:?}"))
+    ludex_protocol::error::truncate_text(&format!("{value:?}"))
 }
 
 impl Stop {
     /// Adds the game in which it was found.
     fn of(self, game: &str) -> Stop {
         match self {
-            Stop::Fault(fault) => Stop::Fault(Fault { did: format!("{game}: {}", fault.did), ..fault }),
+            Stop::Fault(fault) => Stop::Fault(CheckFault { did: format!("{game}: {}", fault.did), ..fault }),
             skip => skip,
         }
     }
@@ -116,7 +116,7 @@ const THEMES: &[&[Law]] = &[
 ///
 /// # Errors
 /// An address without a WebSocket, or a name that no law contains.
-pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
+pub async fn check(plan: &ServerCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |law: &&Law| plan.only.as_ref().is_none_or(|only| law.name.contains(only));
     let laws: Vec<&Law> = THEMES.iter().copied().flatten().filter(wanted).collect();
     anyhow::ensure!(
@@ -136,7 +136,7 @@ pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<
             Err(Stop::Skip(why)) => (None, Some(why)),
             Err(Stop::Fault(fault)) => {
                 let section = if fault.section == 0 { law.section } else { fault.section };
-                (Some(Fault { section, ..fault }), None)
+                (Some(CheckFault { section, ..fault }), None)
             }
         };
         let check = Check { section: law.section, check: law.name.to_owned(), fault, skipped };

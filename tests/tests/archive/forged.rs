@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::audit::{Audit, audit};
 use ludex_play::runs::bundle::{self, Files};
-use ludex_play::runs::pages;
-use ludex_protocol::record::Parts;
+use ludex_play::runs::report_files;
+use ludex_protocol::record::RecordParts;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -67,7 +67,7 @@ fn verdict(files: &Files) -> Audit {
         Ok(run) => audit(&run, files, || {}),
         Err(e) => {
             let source = ludex_referee::read::Source { file: "b".into(), line: 0 };
-            let refused = ludex_referee::read::Refused { source, episode: None, message: e.to_string() };
+            let refused = ludex_referee::read::RejectedRecord { source, episode: None, message: e.to_string() };
             Audit { refused: vec![refused], ..Audit::default() }
         }
     };
@@ -107,7 +107,7 @@ fn line(files: &mut Files, name: &str, k: usize, with: impl FnOnce(&mut Value)) 
 }
 
 fn sealed(mut record: Value) -> String {
-    let parts = Parts::parse(&record.to_string()).unwrap();
+    let parts = RecordParts::parse(&record.to_string()).unwrap();
     record["digest"] = ludex_referee::digest::digest(&parts).unwrap().into();
     record.to_string()
 }
@@ -270,7 +270,7 @@ fn a_signature_binds_what_nobody_can_compute_again() {
     // A thought that nobody had, with the digest of the calls, that of the record and all sums made anew.
     line(&mut files, CALLS, 0, |v| v["call"]["reasoning"] = json!("I am sure."));
     let call: Value = serde_json::from_str(text(&files, CALLS).lines().next().unwrap()).unwrap();
-    let digest = Sha256::digest(ludex_env::history::canonical(&call["call"]).unwrap());
+    let digest = Sha256::digest(ludex_env::recording::canonical(&call["call"]).unwrap());
     let record = text(&files, EPISODES).lines().position(|l| l.contains(&*call["episode"].to_string())).unwrap();
     let answer = |e: &&mut Value| e["turn"] == 0 && e["seat"] == call["seat"];
     line(&mut files, EPISODES, record, |v| {
@@ -280,9 +280,9 @@ fn a_signature_binds_what_nobody_can_compute_again() {
         notes["calls_sha256"] = hex::encode(&digest[..16]).into();
     });
     let run = Archive::of_files(Path::new("b"), files.clone()).unwrap();
-    files.extend(pages::pages(&run).0);
+    files.extend(report_files::pages(&run).0);
     summed(&mut files);
-    let own = bundle::write(&run.about, &files, pages::pages(&run).0).unwrap();
+    let own = bundle::write(&run.about, &files, report_files::pages(&run).0).unwrap();
     std::fs::write(at.path().join("r.tar.gz"), own).unwrap();
     ludex(at.path(), &["verify", "r.tar.gz"]).well();
     assert!(check("r.tar.gz").fails().contains("is not the signature of r.tar.gz"));

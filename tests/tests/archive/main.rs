@@ -10,7 +10,7 @@ mod transcript;
 use std::path::Path;
 use std::process::Command;
 
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::RecordParts;
 use ludex_tests::run::Run;
 use serde_json::Value;
 
@@ -66,7 +66,7 @@ fn write(at: &Path, name: &str, model: &str, plays: &str) {
 
 /// The record of a line, changed as if the infrastructure had failed at the end.
 fn failed(line: &str) -> String {
-    let mut parts = Parts::parse(line).expect("a record");
+    let mut parts = RecordParts::parse(line).expect("a record");
     parts.footer["reason"] = "infra_error".into();
     parts.footer["outcome"] = serde_json::json!(["none", "none"]);
     parts.footer["digest"] = ludex_referee::digest::digest(&parts).expect("a digest").into();

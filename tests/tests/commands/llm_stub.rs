@@ -172,12 +172,12 @@ fn every_game_is_answered() {
     let stub = Stub::start(&[]);
     for entry in ludex_env::games() {
         let mut state = ludex_env::load(entry.id).unwrap().start();
-        let mut luck = ludex_env::Stream::named(entry.id);
+        let mut luck = ludex_env::Stream::from_text(entry.id);
         let mut outcomes = ludex_env::Outcomes::new();
         let seat = loop {
             match state.turn() {
-                ludex_env::Turn::Seat(seat) => break seat,
-                ludex_env::Turn::Chance => {
+                ludex_env::ToMove::Seat(seat) => break seat,
+                ludex_env::ToMove::Chance => {
                     state.chance(&mut outcomes);
                     state.play_chance(luck.pick(&outcomes).unwrap()).unwrap();
                 }

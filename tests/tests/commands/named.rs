@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ludex_play::named::{self, AgentSource, Measured, NamedAgent};
+use ludex_play::agents_file::{self, AgentSource, MeasuredCalls, NamedAgent};
 use serde_json::{Value, json};
 
 use super::llm_stub::Stub;
@@ -19,11 +19,11 @@ fn add(at: &Path, more: &[&str]) -> Ran {
 fn fault(at: &Path, text: &str) -> String {
     let path = at.join("agents.toml");
     fs::write(&path, text).unwrap();
-    let why = named::read(&path).map(|agents| format!("{:?}", agents.entries)).unwrap_err();
+    let why = agents_file::read(&path).map(|agents| format!("{:?}", agents.entries)).unwrap_err();
     format!("{why:#}")
 }
 
-fn names(agents: &named::Agents) -> Vec<&str> {
+fn names(agents: &agents_file::Agents) -> Vec<&str> {
     agents.entries.iter().map(|entry| entry.name.as_str()).collect()
 }
 
@@ -91,7 +91,7 @@ fn a_language_model_is_asked_and_its_figures_are_kept() {
         "{told}"
     );
     assert_eq!(told["calls"].as_array().unwrap().len(), 5);
-    let agents = named::of_data(&at.join("ludex-data")).unwrap();
+    let agents = agents_file::of_data(&at.join("ludex-data")).unwrap();
     let measured = agents.find("little").unwrap().measured.clone().unwrap();
     assert!(measured.schema && measured.tokens_out > 0.0, "{measured:?}");
     assert_eq!(told["tokens_in"], measured.tokens_in);
@@ -141,24 +141,34 @@ fn what_people_wrote_stays() {
         let source = AgentSource::Spec(ludex_agents::AgentSpec::parse(spec).unwrap());
         NamedAgent { name: name.into(), source, price_in: None, price_out: None, note: None, measured: None }
     };
-    named::add(&path, &entry("three.1", LITTLE), false).unwrap();
-    let measured =
-        Measured { tokens_in: 240.0, tokens_out: 40.5, seconds: 0.75, schema: true, at: "2026-01-01T00:00:00Z".into() };
-    named::keep_measured(&path, "three.1", &measured).unwrap();
+    agents_file::add(&path, &entry("three.1", LITTLE), false).unwrap();
+    let measured = MeasuredCalls {
+        tokens_in: 240.0,
+        tokens_out: 40.5,
+        seconds: 0.75,
+        schema: true,
+        at: "2026-01-01T00:00:00Z".into(),
+    };
+    agents_file::keep_measured(&path, "three.1", &measured).unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.starts_with(written) && text.contains("\n[agents.\"three.1\"]\n"), "{text}");
-    let agents = named::read(&path).unwrap();
+    let agents = agents_file::read(&path).unwrap();
     assert_eq!(names(&agents), ["one", "two", "three.1"]);
     assert_eq!(agents.entries[2].measured.as_ref(), Some(&measured));
 
     // The same agent keeps what was measured; another one does not.
-    named::add(&path, &NamedAgent { price_in: Some(1.0), ..entry("three.1", LITTLE) }, true).unwrap();
-    assert_eq!(named::read(&path).unwrap().entries[2].measured.as_ref(), Some(&measured));
-    named::add(&path, &entry("three.1", "random"), true).unwrap();
-    assert_eq!(named::read(&path).unwrap().entries[2].measured, None);
-    named::remove(&path, "three.1").unwrap();
+    agents_file::add(&path, &NamedAgent { price_in: Some(1.0), ..entry("three.1", LITTLE) }, true).unwrap();
+    assert_eq!(agents_file::read(&path).unwrap().entries[2].measured.as_ref(), Some(&measured));
+    agents_file::add(&path, &entry("three.1", "random"), true).unwrap();
+    assert_eq!(agents_file::read(&path).unwrap().entries[2].measured, None);
+    agents_file::remove(&path, "three.1").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), written);
-    assert!(named::keep_measured(&path, "three.1", &measured).unwrap_err().to_string().contains("there are: one, two"));
+    assert!(
+        agents_file::keep_measured(&path, "three.1", &measured)
+            .unwrap_err()
+            .to_string()
+            .contains("there are: one, two")
+    );
 }
 
 #[test]
@@ -167,7 +177,7 @@ fn names_and_specs_are_resolved() {
     let at = here.path();
     let mut text = format!("[agents.little]\nspec = \"{LITTLE}\"\nprice_in = 3\nprice_out = 15.5\n");
     fs::write(at.join("agents.toml"), &text).unwrap();
-    let agents = named::of_data(at).unwrap();
+    let agents = agents_file::of_data(at).unwrap();
     let (name, spec) = agents.resolve("little", at).unwrap();
     assert_eq!(name, "little");
     let spec = spec.to_string();
@@ -179,7 +189,7 @@ fn names_and_specs_are_resolved() {
         assert!(why.contains(said), "{text}: {why}");
     }
     // Without a file there are specs.
-    let none = named::of_data(&at.join("elsewhere")).unwrap();
+    let none = agents_file::of_data(&at.join("elsewhere")).unwrap();
     assert!(none.entries.is_empty() && none.resolve("random", at).is_ok());
     assert!(none.resolve("litle", at).is_err());
     text.push_str("price_in = 4\n");
@@ -196,14 +206,14 @@ fn programs_enter_by_file_and_by_folder() {
     }
     fs::write(at.join("agents.toml"), "folder = \"bots\"\n[agents.first]\nfile = \"bots/a.py\"\nnote = \"x\"\n")
         .unwrap();
-    let agents = named::read(&at.join("agents.toml")).unwrap();
+    let agents = agents_file::read(&at.join("agents.toml")).unwrap();
     assert_eq!(names(&agents), ["first", "b.py"], "a program enters once");
     let into = at.join("made");
     let (name, spec) = agents.resolve("first", &into).unwrap();
     assert_eq!((name.as_str(), spec.name()), ("first", "botzone"));
     assert!(spec.to_string().contains("a.py"), "{spec}");
-    assert_eq!(names(&named::read(&at.join("bots")).unwrap()), ["a.py", "b.py"]);
-    let entered = named::remove(&at.join("agents.toml"), "b.py").unwrap_err().to_string();
+    assert_eq!(names(&agents_file::read(&at.join("bots")).unwrap()), ["a.py", "b.py"]);
+    let entered = agents_file::remove(&at.join("agents.toml"), "b.py").unwrap_err().to_string();
     assert!(entered.contains("take the file away"), "{entered}");
 
     for (text, said) in [
@@ -220,8 +230,10 @@ fn programs_enter_by_file_and_by_folder() {
     let why = fault(at, "folder = \"bots\"");
     assert!(why.contains("c d.py") && why.contains("rename the file"), "{why}");
     fs::create_dir(at.join("empty")).unwrap();
-    assert!(named::read(&at.join("empty")).unwrap_err().to_string().contains("holds no bots"));
-    assert!(format!("{:#}", named::read(&at.join("none.toml")).unwrap_err()).contains("none.toml cannot be read"));
+    assert!(agents_file::read(&at.join("empty")).unwrap_err().to_string().contains("holds no bots"));
+    assert!(
+        format!("{:#}", agents_file::read(&at.join("none.toml")).unwrap_err()).contains("none.toml cannot be read")
+    );
 }
 
 #[test]

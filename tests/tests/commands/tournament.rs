@@ -222,7 +222,7 @@ fn the_class_of_sixty() {
     let class = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone/class.py");
     let done = Command::new("python3").arg(class).arg(here.path().join("class")).status().unwrap();
     assert!(done.success());
-    let agents = ludex_play::named::read(&here.path().join("class")).unwrap();
+    let agents = ludex_play::agents_file::read(&here.path().join("class")).unwrap();
     assert_eq!(agents.entries.len(), 60);
     assert_eq!(agents.entries.iter().filter(|entry| entry.name.starts_with("bad_")).count(), 3);
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ludex_protocol::record::{Reason, Record};
+use ludex_protocol::record::{EndReason, Record};
 
 use super::llm_stub::Stub;
 use super::{folder, ludex};
@@ -33,7 +33,7 @@ fn every_player_plays_the_games_of_words() {
             let two = [other, model.as_str()];
             let seats = if game.starts_with("undercover") { &five[..] } else { &two[..] };
             for record in played(at.path(), game, seats, "1") {
-                assert!(record.footer.reason.is_some_and(Reason::counts), "{record:?}");
+                assert!(record.footer.reason.is_some_and(EndReason::counts), "{record:?}");
                 let text = serde_json::to_string(&record).unwrap();
                 said += text.matches("\"said\":").count();
                 refused += text.matches("\"tries\":[").count();

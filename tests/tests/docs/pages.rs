@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ludex_agents::{AgentClass, ArgDef, ArgKind};
-use ludex_env::{Entry, MarkDoc};
+use ludex_env::{MarkDoc, RegisteredGame};
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use ludex_referee::import::LAYOUTS;
 use ludex_referee::metric::{METRICS, Takes};
@@ -50,7 +50,7 @@ pub fn with_games(summary: &str) -> String {
     out
 }
 
-fn spec(e: &Entry) -> Spec {
+fn spec(e: &RegisteredGame) -> Spec {
     ludex_env::load(e.id).expect("a game loads with its defaults").spec().clone()
 }
 
@@ -79,7 +79,7 @@ fn index() -> String {
 }
 
 /// The table of what the rules count, if they count anything.
-fn marks(e: &Entry) -> String {
+fn marks(e: &RegisteredGame) -> String {
     let docs = ludex_env::load(e.id).expect("a game loads with its defaults").marks_docs();
     if docs.is_empty() {
         return String::new();
@@ -149,7 +149,7 @@ fn metrics() -> String {
     page
 }
 
-fn game(e: &Entry) -> String {
+fn game(e: &RegisteredGame) -> String {
     let s = spec(e);
     let mut page = format!(
         "{NOTE}\n\n{}{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n",
@@ -201,7 +201,7 @@ fn game(e: &Entry) -> String {
 }
 
 /// An example of the structured view, a field in each line.
-fn example(e: &Entry, s: &Spec) -> String {
+fn example(e: &RegisteredGame, s: &Spec) -> String {
     let game = ludex_env::load(e.id).expect("a game loads with its defaults");
     let (seat, view) = ludex_env::playthrough::example(&*game, SEED, TURNS);
     let fields: Vec<String> = view

@@ -1,7 +1,7 @@
 //! What is more than a client may have is refused at once, and everybody else plays as before.
 
 use ludex_tests::bot::first;
-use ludex_tests::client::Ended;
+use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -104,7 +104,7 @@ async fn little_is_read_before_hello_and_connections_are_counted() {
     let mut c = Client::mute(server.address).await;
     let hello = json!({"type": "hello", "id": 1, "protocol": [1], "agent": {"name": "x".repeat(70_000)}});
     let _ = c.frame(Message::text(hello.to_string())).await;
-    assert!(matches!(c.ended().await.0, Ended::Closed(1009, _)), "more than 64 KiB");
+    assert!(matches!(c.ended().await.0, ClientEnd::Closed(1009, _)), "more than 64 KiB");
 
     let (first, second) = (let_in(&server).await, let_in(&server).await);
     assert!(Client::try_greet(server.address, None, json!({})).await.is_none(), "the third of this address");

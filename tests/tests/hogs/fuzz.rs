@@ -17,7 +17,7 @@ use ludex_env::{Games, Stream, check};
 use ludex_protocol::ClientMessage;
 use ludex_protocol::error::close;
 use ludex_tests::bot::first;
-use ludex_tests::client::{Ended, read};
+use ludex_tests::client::{ClientEnd, read};
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -83,7 +83,7 @@ async fn a_hundred_thousand_mutated_messages_do_no_harm() {
                     return tally;
                 }
                 let _told = Told(seed);
-                let random = Stream::named(&format!("fuzz {seed}"));
+                let random = Stream::from_text(&format!("fuzz {seed}"));
                 let packed = seed % 2 == 0;
                 let live = Live::default();
                 let mut script = Script {
@@ -296,7 +296,7 @@ impl Script<'_> {
                     self.send(c, &bytes).await;
                     let ended = crate::sockets::end(c).await;
                     // What came before may have been too much already.
-                    let fits = matches!(&ended, Ended::Closed(code, _) if codes.contains(code) || *code == 4000);
+                    let fits = matches!(&ended, ClientEnd::Closed(code, _) if codes.contains(code) || *code == 4000);
                     assert!(fits, "{name}: {ended:?}");
                     *self.tally.entry(("a bad frame".into(), format!("{ended:?}"))).or_default() += 1;
                     return;
@@ -470,8 +470,8 @@ impl Script<'_> {
 
     async fn closes(&mut self, c: &mut Client) {
         match crate::sockets::end(c).await {
-            Ended::Closed(code, _) => check_code(code),
-            Ended::Lost => panic!("no close"),
+            ClientEnd::Closed(code, _) => check_code(code),
+            ClientEnd::Lost => panic!("no close"),
         }
     }
 

@@ -61,7 +61,7 @@ impl Soak {
         let join = bot.join(join).await;
         let mut left = false;
         let mut asked: Option<(usize, Instant)> = None;
-        let mut random = Stream::named(name);
+        let mut random = Stream::from_text(name);
         loop {
             if self.now.get() == OVER && !left {
                 left = true;
@@ -108,7 +108,7 @@ impl Soak {
         let open = json!({"game": "connect_four", "count": ROWS, "autoreset": "same_step", "on_illegal": "lose"});
         let env = c.call("open", open).await["env"].clone();
         c.call("reset", json!({"env": env})).await;
-        let mut random = Stream::named("steps");
+        let mut random = Stream::from_text("steps");
         loop {
             let during = self.now.get();
             if during == OVER {

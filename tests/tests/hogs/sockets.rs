@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ludex_tests::client::Ended;
+use ludex_tests::client::ClientEnd;
 use ludex_tests::{Client, Server};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -101,12 +101,12 @@ pub fn subprotocol(packed: bool) -> Option<&'static str> {
 }
 
 /// How the server ended a connection, whatever came before that.
-pub async fn end(client: &mut Client) -> Ended {
+pub async fn end(client: &mut Client) -> ClientEnd {
     loop {
         match client.next_frame().await {
-            Ok(Message::Close(Some(with))) => return Ended::Closed(with.code.into(), with.reason.to_string()),
+            Ok(Message::Close(Some(with))) => return ClientEnd::Closed(with.code.into(), with.reason.to_string()),
             Ok(_) => {}
-            Err(_) => return Ended::Lost,
+            Err(_) => return ClientEnd::Lost,
         }
     }
 }
@@ -124,7 +124,7 @@ async fn forbidden_frames_close_the_connection() {
                 };
                 c.socket().write_all(&bytes).await.expect("a connection");
                 let ended = end(&mut c).await;
-                let fits = matches!(&ended, Ended::Closed(code, _) if codes.contains(code));
+                let fits = matches!(&ended, ClientEnd::Closed(code, _) if codes.contains(code));
                 assert!(fits, "{name} ({bytes:x?}), packed {packed}, welcome {welcome}: {ended:?}");
             }
         }
@@ -165,7 +165,7 @@ async fn odd_but_allowed_frames_are_read() {
     let mut half = Client::hello(server.address).await;
     half.ask("ping", json!({})).await;
     half.socket().shutdown().await.expect("a connection");
-    assert!(matches!(end(&mut half).await, Ended::Lost | Ended::Closed(..)));
+    assert!(matches!(end(&mut half).await, ClientEnd::Lost | ClientEnd::Closed(..)));
     let mut deaf = Client::hello(server.address).await;
     let flood = frame(FIN | PING, &[7; 125]).repeat(20_000);
     let _ = tokio::time::timeout(Duration::from_millis(500), deaf.socket().write_all(&flood)).await;

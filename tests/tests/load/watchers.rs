@@ -36,7 +36,7 @@ impl Table {
 
     /// Plays at random, with a pause after each move; how many moves were made.
     async fn play(&mut self, pause: Duration) -> usize {
-        let mut random = Stream::named("watched");
+        let mut random = Stream::from_text("watched");
         for at in 0..MOVES {
             let bot = &mut self.bots[at % 2];
             let turn = loop {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ludex_server::config::Humans;
-use ludex_server::ladders::LadderTerms;
+use ludex_server::standing_ladders::LadderTerms;
 use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};

@@ -1,6 +1,6 @@
 //! Downloads of matches in the notations of their games, and what agents thought of the positions.
 
-use ludex_env::{Heard, Move, Turn, load};
+use ludex_env::{Move, ParsedMove, ToMove, load};
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn actions(server: &Server, id: &str) -> Vec<u32> {
 async fn drawn(server: &Server, game: &str) -> String {
     let mut bot = Bot::new(server.address, "mybot").await;
     bot.join(json!({"game": game, "against": ["random"], "count": 1})).await;
-    let mut rng = ludex_env::Stream::named(game);
+    let mut rng = ludex_env::Stream::from_text(game);
     bot.play(1, |turn: &Value| {
         let legal = turn["legal"].as_array().unwrap();
         json!({"action": legal[rng.below(legal.len())]})
@@ -45,9 +45,11 @@ async fn a_game_of_chess_is_downloaded_as_pgn() {
     let words: Vec<&str> = moves.split_whitespace().collect();
     let (result, words) = words.split_last().unwrap();
     for word in words.iter().filter(|word| !word.ends_with('.')) {
-        let Turn::Seat(seat) = state.turn() else { panic!("over before {word}") };
+        let ToMove::Seat(seat) = state.turn() else { panic!("over before {word}") };
         let san = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let Ok(Heard::Action(action)) = state.read(seat, &Move::Text(san.to_owned())) else { panic!("{word}: {pgn}") };
+        let Ok(ParsedMove::Action(action)) = state.parse_move(seat, &Move::Text(san.to_owned())) else {
+            panic!("{word}: {pgn}")
+        };
         state.play(seat, action).unwrap();
         read.push(action);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use ludex_protocol::record::{Reason, Record, RecordEvent};
+use ludex_protocol::record::{EndReason, Record, RecordEvent};
 use ludex_tests::run::lines;
 
 use super::{Place, killed, table};
@@ -63,8 +63,10 @@ fn block_k_is_played_from_line_k_for_a_number_of_decisions() {
         // In four the candidate sits on the seat of the turn, in cards on both.
         let own = moves.filter(|m| part == "cards" || m.seat.to_string() == *turn).count();
         match record.footer.reason {
-            Some(Reason::Truncated) => assert_eq!(own, if part == "four" { 3 } else { 1 }, "{}", record.header.episode),
-            reason => assert!(reason == Some(Reason::Finished) && own <= 3, "{reason:?}"),
+            Some(EndReason::Truncated) => {
+                assert_eq!(own, if part == "four" { 3 } else { 1 }, "{}", record.header.episode)
+            }
+            reason => assert!(reason == Some(EndReason::Finished) && own <= 3, "{reason:?}"),
         }
     }
     let lengths: Vec<usize> = starts.values().map(|all| all[0].len()).collect();

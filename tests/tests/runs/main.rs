@@ -144,7 +144,7 @@ fn records(place: &Place, run: &str) -> Vec<Value> {
 /// Starts a line again and again and kills it when it has written so much more, drawn at random, as often as is said; then
 /// lets it come to its end.
 fn killed(place: &Place, run: &str, line: &[&str], times: u32, step: u64) -> Ran {
-    let mut rng = Stream::named("ludex.v1:test:kills");
+    let mut rng = Stream::from_text("ludex.v1:test:kills");
     let mut kills = 0;
     while kills < times {
         let until = place.written(run) + 1 + rng.unit() as u64 * step + (rng.unit() * step as f64) as u64;
@@ -298,7 +298,7 @@ fn what_cannot_be_played_is_said_before_anything_is() {
 #[test]
 fn the_suites_that_come_along_can_be_played() {
     for (name, _) in ludex_referee::suite::SUITES {
-        let text = ludex_referee::suite::Suite::named(name).unwrap();
+        let text = ludex_referee::suite::Suite::builtin_text(name).unwrap();
         let suite = ludex_referee::suite::Suite::parse(text, &ludex_env::Games::builtin()).unwrap();
         let candidate = [("random".to_owned(), "random".to_owned())];
         let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0, &ludex_env::Games::builtin()).unwrap();

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use ludex_env::history::steps;
+use ludex_env::recording::steps;
 use ludex_env::{Viewer, load_with};
 use ludex_protocol::ErrorCode;
-use ludex_protocol::record::{Illegal, IllegalPolicy, MoveRecord, Reason, Record, Refusals};
+use ludex_protocol::record::{EndReason, IllegalMoveRules, IllegalPolicy, MoveRecord, Record, Refusals};
 use ludex_tests::run::lines;
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn damaged_documents_end_in_no_answer_and_forfeit_a_round() {
     let place = Place::new();
     fs::write(place.path("plans.toml"), SUITE).unwrap();
     let rule = Refusals { policy: IllegalPolicy::Default, tries: 2 };
-    let wanted = Illegal { policy: rule.policy, tries: rule.tries, unparsed: Some(rule) };
+    let wanted = IllegalMoveRules { policy: rule.policy, tries: rule.tries, unparsed: Some(rule) };
     let (mut forced, mut both, mut kept) = ([0, 0], 0, 0);
     // Faults are drawn: a few runs have them all.
     for seed in 1..=6 {
@@ -50,7 +50,7 @@ fn damaged_documents_end_in_no_answer_and_forfeit_a_round() {
         place.ludex(&["verify", place.of_run(&run, "episodes.jsonl").to_str().unwrap()]).well();
         for line in lines(&place.path(&format!("ludex-data/runs/{run}")), "episodes.jsonl") {
             let record: Record = serde_json::from_value(line).unwrap();
-            assert_eq!((record.header.illegal, record.footer.reason), (wanted, Some(Reason::Finished)));
+            assert_eq!((record.header.illegal, record.footer.reason), (wanted, Some(EndReason::Finished)));
             let game = load_with(&record.header.game, &record.header.params).unwrap();
             let seat = record.header.seats.iter().position(|s| s.name != "random").unwrap();
             let mut all = steps(&*game, &record);

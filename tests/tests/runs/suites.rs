@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use ludex_env::Games;
-use ludex_referee::metric::{Metric, Scope};
+use ludex_referee::metric::{Metric, MetricScope};
 use ludex_referee::suite::Suite;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ impl Small {
             strong.model("strong", "format=schema price_in=1 price_out=4"),
             weak.model("weak", "format=text price_in=1 price_out=4"),
         ];
-        let mut text = Suite::named(self.suite).unwrap().to_owned();
+        let mut text = Suite::builtin_text(self.suite).unwrap().to_owned();
         for (from, to) in self.edits {
             assert!(text.contains(from), "{from}");
             text = text.replace(from, to);
@@ -72,8 +72,8 @@ impl Small {
             for ask in &part.metrics {
                 let name = ask.to_string();
                 let has = |row: &&Value| !row["metrics"][&name].is_null() || !row["values"][&name].is_null();
-                let enough = match Metric::named(&ask.id).unwrap().scope {
-                    Scope::Agent => rows.iter().any(has),
+                let enough = match Metric::find(&ask.id).unwrap().scope {
+                    MetricScope::Agent => rows.iter().any(has),
                     _ => rows.iter().all(has),
                 };
                 if !enough {

@@ -35,7 +35,7 @@ fn drawn(record: &Record) -> Vec<u32> {
 /// The scores of each hand by seat, from positions alone: what the sums of scores grow by when chance deals again, and at the end.
 fn hands(record: &Record) -> Vec<Vec<f64>> {
     let game = ludex_env::Games::builtin().load_with(&record.header.game, &record.header.params).unwrap();
-    let mut steps = ludex_env::history::steps(&*game, record);
+    let mut steps = ludex_env::recording::steps(&*game, record);
     let (mut before, mut all) = (vec![0.0; 4], Vec::new());
     let mut ended = |now: Vec<f64>| {
         all.push(now.iter().zip(&before).map(|(n, b)| n - b).collect());

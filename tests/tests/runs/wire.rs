@@ -12,7 +12,7 @@ use ludex_env::check::scaled;
 use ludex_protocol::record::Record;
 use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
-use ludex_tests::client::Ended;
+use ludex_tests::client::ClientEnd;
 use ludex_tests::{Bot, Process, Server};
 use serde_json::{Value, json};
 
@@ -165,7 +165,7 @@ fn a_run_over_the_wire_through_kills_is_the_run_in_process() {
     same(&far, &near);
     assert_eq!(verdict(&calm["verdict"]["parts"]), near_verdict);
     // Then with kills of both sides.
-    let mut rng = Stream::named("ludex-tests:wire");
+    let mut rng = Stream::from_text("ludex-tests:wire");
     let mut client = join(address, "rough").spawn().expect("the program");
     let done =
         |data: &Path| fs::read_to_string(data.join("runs/rough/episodes.jsonl")).map_or(0, |t| t.lines().count());
@@ -255,7 +255,7 @@ async fn what_does_not_fit_is_refused_by_name() {
     // A second client of the agent takes the run over.
     let mut second = Bot::new(server.address, "cand").await;
     assert_eq!(second.call("enrol", ask(json!({}))).await["join"], enrolled["join"]);
-    assert!(matches!(bot.client.ended().await.0, Ended::Closed(4002, _)), "superseded");
+    assert!(matches!(bot.client.ended().await.0, ClientEnd::Closed(4002, _)), "superseded");
     let mut bot = second;
     let mut guest = Bot::with(server.address, None, json!({})).await;
     assert_eq!(guest.call("enrol", ask(json!({}))).await["code"], "forbidden");

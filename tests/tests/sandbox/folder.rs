@@ -4,21 +4,21 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ludex_agents::process::{Fault, Limits};
+use ludex_agents::process::{ProcessFault, ProcessLimits};
 
 use crate::{AMPLE, attempts, helper, start};
 
-const FEW: Limits =
-    Limits { memory: 1 << 30, output: 1 << 20, threads: 256, file: 1 << 20, files: 50, folder: 8 << 20 };
+const FEW: ProcessLimits =
+    ProcessLimits { memory: 1 << 30, output: 1 << 20, threads: 256, file: 1 << 20, files: 50, folder: 8 << 20 };
 
-fn fault(script: &str) -> Fault {
+fn fault(script: &str) -> ProcessFault {
     let script = format!("import mmap, os, time\n{script}\ntime.sleep(3600)");
     start(&["python3", "-c", &script], FEW).line(&AMPLE).unwrap_err()
 }
 
 #[test]
 fn files_and_bytes_are_bounded() {
-    let disk = Fault::Disk { files: 50, bytes: 8 << 20 };
+    let disk = ProcessFault::Disk { files: 50, bytes: 8 << 20 };
     assert_eq!(fault("for i in range(60): open(str(i), 'w').close()"), disk);
     assert_eq!(fault("for i in range(60): os.makedirs('deeper'); os.chdir('deeper')"), disk);
     assert_eq!(fault("for i in range(20): open(str(i), 'wb').write(b'x' * (1 << 20))"), disk);

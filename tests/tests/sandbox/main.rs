@@ -12,7 +12,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ludex_agents::process::{Allowance, Fault, Limits, Process, Program};
+use ludex_agents::process::{Allowance, Process, ProcessFault, ProcessLimits, Program};
 use ludex_agents::sandbox;
 
 /// For what is not about time.
@@ -32,14 +32,14 @@ fn use_helper() {
     sandbox::set_helper(helper());
 }
 
-fn start(argv: &[&str], limits: Limits) -> Process {
+fn start(argv: &[&str], limits: ProcessLimits) -> Process {
     use_helper();
     let argv = argv.iter().map(|&arg| arg.to_owned()).collect();
     Program { argv, sandboxed: true, limits }.start().unwrap()
 }
 
 fn python(script: &str) -> Process {
-    start(&["python3", "-c", script], Limits::default())
+    start(&["python3", "-c", script], ProcessLimits::default())
 }
 
 /// Before a script: each attempt says `done` or the name of the error that it met.
@@ -99,9 +99,9 @@ threads = [threading.Thread(target=time.sleep, args=(SECONDS,)) for _ in range(2
 [t.join() for t in threads]
 print('all')";
     assert_eq!(python(&script.replace("SECONDS", "0.01")).line(&AMPLE).unwrap(), "all");
-    let few = Limits { threads: 10, ..Limits::default() };
+    let few = ProcessLimits { threads: 10, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", &script.replace("SECONDS", "600")], few);
-    assert_eq!(program.line(&AMPLE), Err(Fault::Threads { limit: 10 }));
+    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Threads { limit: 10 }));
 }
 
 #[test]
@@ -111,31 +111,31 @@ fn a_fork_bomb_is_one_process() {
         "PermissionError\nPermissionError\n"
     );
     let mut program = python("import os\nwhile True: os.fork()");
-    assert_eq!(program.rest(&AMPLE), Err(Fault::Exited { code: Some(1), signal: None }));
+    assert_eq!(program.rest(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("PermissionError"), "{}", program.errors());
     // The shell's own.
-    let mut program = start(&["sh", "-c", "bomb() { bomb | bomb & }; bomb; echo survived"], Limits::default());
-    assert!(matches!(program.line(&AMPLE), Err(Fault::Exited { code: Some(_), .. })));
+    let mut program = start(&["sh", "-c", "bomb() { bomb | bomb & }; bomb; echo survived"], ProcessLimits::default());
+    assert!(matches!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(_), .. })));
 }
 
 #[test]
 fn a_memory_hog_is_ended() {
-    let limits = Limits { memory: 64 << 20, ..Limits::default() };
+    let limits = ProcessLimits { memory: 64 << 20, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "hoard = []\nwhile True: hoard.append(b'x' * (1 << 20))"], limits);
-    assert_eq!(program.line(&AMPLE), Err(Fault::Memory { limit: 64 << 20 }));
+    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Memory { limit: 64 << 20 }));
     // All at once: the system gives it nothing.
     let mut program = python("hoard = bytes(1 << 40)");
-    assert_eq!(program.line(&AMPLE), Err(Fault::Exited { code: Some(1), signal: None }));
+    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Exited { code: Some(1), signal: None }));
     assert!(program.errors().contains("MemoryError"), "{}", program.errors());
 }
 
 #[test]
 fn a_flood_is_ended_or_drained() {
-    let limits = Limits { output: 100_000, ..Limits::default() };
+    let limits = ProcessLimits { output: 100_000, ..ProcessLimits::default() };
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000, end='')"], limits);
-    assert_eq!(program.line(&AMPLE), Err(Fault::Flood { limit: 100_000 }));
+    assert_eq!(program.line(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
     let mut program = start(&["python3", "-c", "while True: print('x' * 1000)"], limits);
-    assert_eq!(program.rest(&AMPLE), Err(Fault::Flood { limit: 100_000 }));
+    assert_eq!(program.rest(&AMPLE), Err(ProcessFault::Flood { limit: 100_000 }));
     // On standard error it costs the program nothing, and the host no more than the end of it.
     let mut program = python("import sys\nfor _ in range(10000): print('e' * 1000, file=sys.stderr)\nprint('fine')");
     assert_eq!(program.rest(&AMPLE).unwrap(), "fine");
@@ -166,7 +166,7 @@ print(os.path.isdir(os.environ['HOME']) and os.listdir(os.environ['HOME']), os.g
     let outside = [secret.to_str().unwrap(), homes.to_str().unwrap(), "/etc/passwd", &host, "/tmp", "/proc"];
     let script =
         format!("import sys; sys.argv += {outside:?}; exec(open(sys.argv[1]).read().replace('argv[1:]', 'argv[2:]'))");
-    let mut program = start(&["python3", "-c", &script, bot.to_str().unwrap()], Limits::default());
+    let mut program = start(&["python3", "-c", &script, bot.to_str().unwrap()], ProcessLimits::default());
     assert_eq!(said(&mut program), "PermissionError\n".repeat(outside.len()) + "[] True\n");
 }
 
@@ -198,7 +198,7 @@ attempt(lambda: open('own.txt', 'w').write('x' * 1000))
 
 #[test]
 fn its_own_folder_is_bounded_and_removed() {
-    let limits = Limits { file: 10_000, ..Limits::default() };
+    let limits = ProcessLimits { file: 10_000, ..ProcessLimits::default() };
     let script = "import os, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 try:
@@ -277,7 +277,7 @@ print(sorted(os.environ))
 fn who_waits_for_ever_is_not_waited_for() {
     let mut program = python("import time; time.sleep(3600)");
     let short = Allowance::wall(Duration::from_millis(500));
-    assert_eq!(program.line(&short), Err(Fault::Wall { limit: short.wall }));
+    assert_eq!(program.line(&short), Err(ProcessFault::Wall { limit: short.wall }));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn cpu_time_is_charged_per_answer() {
     let allowance = Allowance { cpu: Some(limit), ..AMPLE };
     let mut program = python("while True: pass");
     let begun = Instant::now();
-    assert_eq!(program.line(&allowance), Err(Fault::Cpu { limit }));
+    assert_eq!(program.line(&allowance), Err(ProcessFault::Cpu { limit }));
     assert!(begun.elapsed() >= limit);
     // Asleep it costs nothing; several answers may use more together than one may.
     let script = "import time
@@ -313,19 +313,19 @@ threading.Thread(target=work).start()
 import time
 time.sleep(3600)";
     let limit = Duration::from_millis(400);
-    assert_eq!(python(script).line(&Allowance { cpu: Some(limit), ..AMPLE }), Err(Fault::Cpu { limit }));
+    assert_eq!(python(script).line(&Allowance { cpu: Some(limit), ..AMPLE }), Err(ProcessFault::Cpu { limit }));
 }
 
 #[test]
 fn ends_are_told_apart() {
-    assert_eq!(python("raise SystemExit(7)").line(&AMPLE), Err(Fault::Exited { code: Some(7), signal: None }));
-    assert_eq!(python("import os; os.abort()").line(&AMPLE), Err(Fault::Exited { code: None, signal: Some(6) }));
-    assert_eq!(python("import sys; sys.stdout.buffer.write(b'\\xff\\n')").line(&AMPLE), Err(Fault::NotText));
+    assert_eq!(python("raise SystemExit(7)").line(&AMPLE), Err(ProcessFault::Exited { code: Some(7), signal: None }));
+    assert_eq!(python("import os; os.abort()").line(&AMPLE), Err(ProcessFault::Exited { code: None, signal: Some(6) }));
+    assert_eq!(python("import sys; sys.stdout.buffer.write(b'\\xff\\n')").line(&AMPLE), Err(ProcessFault::NotText));
     let silent = "import os, time; os.close(1); time.sleep(3600)";
-    assert_eq!(python(silent).line(&AMPLE), Err(Fault::Closed));
+    assert_eq!(python(silent).line(&AMPLE), Err(ProcessFault::Closed));
     let missing = Program::new("./no-such-bot").unwrap().start().err().unwrap();
     assert!(
-        matches!(&missing, Fault::NotStarted { why, .. } if why.contains("the file ./no-such-bot is missing")),
+        matches!(&missing, ProcessFault::NotStarted { why, .. } if why.contains("the file ./no-such-bot is missing")),
         "{missing}"
     );
 }
@@ -336,9 +336,9 @@ fn a_file_that_is_no_program_is_not_started() {
     let path = folder.path().join("bot");
     std::fs::write(&path, "#!/no/such/interpreter\n").unwrap();
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let mut program = start(&[path.to_str().unwrap()], Limits::default());
+    let mut program = start(&[path.to_str().unwrap()], ProcessLimits::default());
     let fault = program.line(&AMPLE).unwrap_err();
-    assert!(matches!(&fault, Fault::NotStarted { why, .. } if why.contains("cannot be run")), "{fault}");
+    assert!(matches!(&fault, ProcessFault::NotStarted { why, .. } if why.contains("cannot be run")), "{fault}");
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn no_orphan_is_left() {
     assert_eq!(group(leader), [""; 0]);
     // Without a sandbox a program may have children; they are of its group.
     let argv = ["sh", "-c", "sleep 3600 & sleep 3600 & echo $$; wait"].map(str::to_owned).to_vec();
-    let mut program = Program { argv, sandboxed: false, limits: Limits::default() }.start().unwrap();
+    let mut program = Program { argv, sandboxed: false, limits: ProcessLimits::default() }.start().unwrap();
     let leader: u32 = program.line(&AMPLE).unwrap().parse().unwrap();
     assert_eq!(group(leader).len(), 3);
     drop(program);
@@ -380,7 +380,7 @@ fn other_runtimes_play() {
     let has = |tool: &str| std::process::Command::new(tool).arg("--version").output().is_ok();
     if has("node") {
         let script = "process.stdin.on('data', d => { console.log(String(d).trim().length); process.exit(0) })";
-        let mut program = start(&["node", "-e", script], Limits::default());
+        let mut program = start(&["node", "-e", script], ProcessLimits::default());
         program.send("twelve chars\n");
         let said = program.line(&AMPLE);
         assert_eq!(said.as_deref(), Ok("12"), "{}", program.errors());
@@ -388,7 +388,7 @@ fn other_runtimes_play() {
         eprintln!("node is missing: skipped");
     }
     if has("java") {
-        let mut program = start(&["java", "-Xmx256m", "-version"], Limits::default());
+        let mut program = start(&["java", "-Xmx256m", "-version"], ProcessLimits::default());
         let said = program.rest(&AMPLE);
         assert_eq!(said.as_deref(), Ok(""), "{}", program.errors());
         assert!(program.errors().contains("Server VM"), "{}", program.errors());

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ludex_agents::process::{Limits, Program};
+use ludex_agents::process::{ProcessLimits, Program};
 use ludex_agents::programs;
 
 use crate::{AMPLE, said, start, use_helper};
@@ -31,12 +31,12 @@ fn native_bots_in_one_folder() {
     let bob = write(&at("bob"), &reader(&[&notes]), 0o755);
     let deep = write(&at("carol/deep/carol"), &reader(&[]), 0o755);
     let alice = write(&at("alice"), &reader(&[&bob, &notes, &deep]), 0o755);
-    let mut program = start(&[alice.to_str().unwrap()], Limits::default());
+    let mut program = start(&[alice.to_str().unwrap()], ProcessLimits::default());
     assert_eq!(said(&mut program), "denied\n".repeat(3));
     // Alone in its folder, a program reads what lies beside it.
     fs::remove_file(&alice).unwrap();
     fs::remove_file(&deep).unwrap();
-    let mut program = start(&[bob.to_str().unwrap()], Limits::default());
+    let mut program = start(&[bob.to_str().unwrap()], ProcessLimits::default());
     assert_eq!(said(&mut program), "read openings\n");
 }
 
@@ -80,7 +80,7 @@ fn sources_that_are_compiled() {
     // What was compiled lies in folders of its own.
     let [bob, carol] = ["bob.cpp", "carol"].map(|name| into.path().join(name).join("bot"));
     let thief = write(&into.path().join("thief/bot"), &reader(&[&bob, &carol]), 0o755);
-    assert_eq!(said(&mut start(&[thief.to_str().unwrap()], Limits::default())), "denied\ndenied\n");
+    assert_eq!(said(&mut start(&[thief.to_str().unwrap()], ProcessLimits::default())), "denied\ndenied\n");
 }
 
 #[test]

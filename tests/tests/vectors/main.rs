@@ -10,8 +10,8 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ludex_agents::solve::tree::{Counts, Tree};
-use ludex_env::{DynState, GameRef, Heard, Move, Outcomes, Turn, Viewer, check, load, load_with};
+use ludex_agents::solve::tree::{Counts, GameTree};
+use ludex_env::{DynState, GameRef, Move, Outcomes, ParsedMove, ToMove, Viewer, check, load, load_with};
 use ludex_protocol::spec::Dtype;
 use ludex_tests::data::{document, histories};
 use serde_json::{Map, Value};
@@ -145,8 +145,8 @@ impl Replay<'_> {
         }
         let ours = self.s.view(Viewer::Seat(seat)).action_text(seat, a);
         self.same(field, Some(ours.as_str()), theirs.as_str().map(bare));
-        let read = self.s.read(seat, &Move::Text(ours));
-        self.same(field, read, Ok(Heard::Action(a)));
+        let read = self.s.parse_move(seat, &Move::Text(ours));
+        self.same(field, read, Ok(ParsedMove::Action(a)));
     }
 
     fn legal(&mut self, field: &str, seat: usize, theirs: Vec<u32>) {
@@ -266,7 +266,7 @@ fn replay(case: &Case) {
         r.at = format!("{at}, at the end");
         r.position(&t["terminal"]);
         let (turn, returns) = (r.s.turn(), r.s.returns());
-        r.same("terminal", turn, Turn::Over);
+        r.same("terminal", turn, ToMove::Over);
         let theirs: Vec<f64> = t["returns"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
         r.same("returns", returns, theirs);
         if let Some(state) = case.state {
@@ -363,7 +363,7 @@ fn histories_by_depth() {
 fn whole_trees() {
     for (string, stats) in read("tree_stats").as_object().unwrap() {
         let Some(game) = known(string) else { continue };
-        let tree = Tree::build(&game, 1 << 20).unwrap();
+        let tree = GameTree::build(&game, 1 << 20).unwrap();
         let number = |field: &str| stats[field].as_u64().unwrap_or(0) as usize;
         let [chance, decisions, together, ends] =
             ["chance_nodes", "decision_nodes", "simultaneous_nodes", "terminal_histories"].map(number);

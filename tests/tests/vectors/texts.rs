@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ludex_env::{DynState, Turn, Viewer};
+use ludex_env::{DynState, ToMove, Viewer};
 use serde_json::Value;
 
 pub fn view(s: &dyn DynState, seat: usize) -> Value {
@@ -61,7 +61,7 @@ pub fn pig_state(s: &dyn DynState, seat: usize) -> String {
 /// The player to move in Leduc poker, or who moved last; -1 is chance.
 pub fn leduc_player(s: &dyn DynState) -> i64 {
     let v = view(s, 0);
-    if s.turn() != Turn::Over {
+    if s.turn() != ToMove::Over {
         return s.turn().code().into();
     }
     let n = i64::from(s.spec().players);
@@ -96,11 +96,11 @@ pub fn list(v: &Value) -> String {
 pub fn leduc_money(s: &dyn DynState) -> (u8, i64, u64, String) {
     let v = view(s, 0);
     let chips: Vec<u64> = v["chips"].as_array().unwrap().iter().map(|c| c.as_u64().unwrap()).collect();
-    let over = s.turn() == Turn::Over;
+    let over = s.turn() == ToMove::Over;
     let own = |(&put, won): (&u64, f64)| if over { 100.0 + won } else { 100.0 - put as f64 };
     let money: Vec<String> = chips.iter().zip(s.returns()).map(own).map(|m| m.to_string()).collect();
     let dealt = v["dealt"].as_u64() == Some(s.spec().players.into());
-    let second = v["board"].is_u64() || (dealt && s.turn() == Turn::Chance);
+    let second = v["board"].is_u64() || (dealt && s.turn() == ToMove::Chance);
     let pot = if over { 0 } else { chips.iter().sum() };
     (1 + u8::from(second), leduc_player(s), pot, money.join(" "))
 }
@@ -156,7 +156,7 @@ pub fn liars_information(s: &dyn DynState, seat: usize) -> String {
 pub fn liars_state(s: &dyn DynState, _seat: usize) -> String {
     let dice: Vec<String> = (0..s.spec().players as usize).map(|p| liars_dice(s, p)).collect();
     let roller = view(s, 0)["rolled"].as_u64().unwrap() / s.spec().params["numdice"].as_u64().unwrap();
-    let chance = if s.turn() == Turn::Chance {
+    let chance = if s.turn() == ToMove::Chance {
         format!(" - chance node, current roller is player {roller}")
     } else {
         String::new()
@@ -290,7 +290,7 @@ pub fn hanabi_text(s: &dyn DynState, seat: usize, hidden: bool) -> String {
     let n = s.spec().players as usize;
     let minimal = hidden && s.spec().params["observation_type"] == "minimal";
     // There, a player is to move even after the end, unless a card had to be dealt.
-    let after_end = (s.turn() == Turn::Over && v["deck"] == 0).then(|| all(&v["moves"]).len() % n);
+    let after_end = (s.turn() == ToMove::Over && v["deck"] == 0).then(|| all(&v["moves"]).len() % n);
     let next = v["to_move"].as_u64().map(|p| p as usize).or(after_end);
     let fireworks: String = "RYGWB".chars().zip(all(&v["fireworks"])).map(|(c, h)| format!("{c}{h} ")).collect();
     let mut lines = vec![
@@ -374,7 +374,7 @@ pub fn bargaining_items(v: &Value) -> String {
 
 /// Offers from the one with number `from` on, after what there is to say before them.
 pub fn bargaining_text(s: &dyn DynState, head: String, number: bool, from: usize) -> String {
-    if s.turn() == Turn::Chance {
+    if s.turn() == ToMove::Chance {
         return "Initial chance node".to_owned();
     }
     let v = view(s, 0);

@@ -1,7 +1,7 @@
 //! Which play to make: quick enough for many imagined games.
 
 use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
-use ludex_env::games::fight_the_landlord::plays::Kind;
+use ludex_env::games::fight_the_landlord::combinations::Kind;
 
 use super::split::{Combo, Splits, plays, row};
 

@@ -4,7 +4,7 @@
 //! win the turn back. Bombs and the rocket are the opposite. Trios and planes take the weakest single cards and pairs along.
 
 use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, of_rank};
-use ludex_env::games::fight_the_landlord::plays::Kind;
+use ludex_env::games::fight_the_landlord::combinations::Kind;
 
 /// What is put on the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use ludex_env::games::fight_the_landlord::Rules;
 use ludex_env::games::fight_the_landlord::cards::{Counts, DECK, RANKS, count, counts, holds, lowest, read};
-use ludex_env::games::fight_the_landlord::plays::{Kind, Plays};
+use ludex_env::games::fight_the_landlord::combinations::{Kind, Plays};
 use ludex_env::{Action, Stream};
 
 use super::policy::{Sense, Sight, answers, choose};
@@ -31,7 +31,7 @@ fn fewest(all: &[Counts], hand: Counts) -> usize {
 #[test]
 fn splits_are_whole_legal_and_short() {
     let rules = Plays::of(Rules::Botzone);
-    let mut rng = Stream::named("splits");
+    let mut rng = Stream::from_text("splits");
     let mut more = 0;
     for round in 0..60 {
         let hand = random_hand(&mut rng, 4 + round % 6);
@@ -39,7 +39,7 @@ fn splits_are_whole_legal_and_short() {
         assert_eq!(split.iter().map(|c| c.counts).sum::<Counts>(), hand);
         for combo in &split {
             let same = |a: Action| rules.get(a).is_some_and(|p| rules.kind(p) == combo.kind);
-            assert!(rules.named(combo.counts).any(same), "{combo:?} is not a play");
+            assert!(rules.with_cards(combo.counts).any(same), "{combo:?} is not a play");
         }
         let mut all = Vec::new();
         rules.find(lowest(DECK, hand), None, &mut all);
@@ -66,13 +66,13 @@ fn known_splits() {
 
 #[test]
 fn answers_beat_what_lies_there() {
-    let mut rng = Stream::named("answers");
+    let mut rng = Stream::from_text("answers");
     for rules in [Rules::Botzone, Rules::Botzone2] {
         let rules = Plays::of(rules);
         for _ in 0..40 {
             let (mine, theirs) = (random_hand(&mut rng, 17), random_hand(&mut rng, 17));
             for top in plays(theirs) {
-                let id = |c: &Combo| rules.named(c.counts).find(|&a| rules.kind(rules.get(a).unwrap()) == c.kind);
+                let id = |c: &Combo| rules.with_cards(c.counts).find(|&a| rules.kind(rules.get(a).unwrap()) == c.kind);
                 let below = rules.get(id(&top).unwrap()).unwrap();
                 for play in answers(mine, &top) {
                     let above = rules.get(id(&play).unwrap()).unwrap();
@@ -113,7 +113,7 @@ fn bids_go_by_high_cards() {
 
 #[test]
 fn playouts_come_to_an_end() {
-    let mut rng = Stream::named("playouts");
+    let mut rng = Stream::from_text("playouts");
     for _ in 0..20 {
         let mut deck: Vec<u8> = (0..54).collect();
         rng.shuffle(&mut deck);

@@ -9,7 +9,7 @@ use ludex_env::games::hanabi::View;
 use ludex_env::{Seat, Stream};
 
 use super::rules::{discard_useless, likeliest, play_last, play_likely, play_safe, tell_playable};
-use super::table::{Act, HanabiRules, HanabiTable, Held, Kinds, Named, Piles, surely};
+use super::table::{Act, CardInHand, HanabiRules, HanabiTable, HintTarget, Kinds, Piles, surely};
 
 /// What all seats know of a card.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ fn hint(
     piles: &Piles,
     marks: &mut [Mark],
     slots: &[usize],
-    named: Named,
+    named: HintTarget,
     giver: Seat,
 ) -> Vec<usize> {
     let (having, spent, good) = (rules.having(named), piles.spent(rules), piles.playable(rules));
@@ -53,10 +53,10 @@ fn hint(
     let possible = |m: &Mark| m.hinted & !spent & good != 0;
     let fresh = newest(marks, slots, |m| !m.touched);
     let promised: Vec<usize> = match (fresh, named) {
-        (Some(_), Named::Rank(_)) => {
+        (Some(_), HintTarget::Rank(_)) => {
             slots.iter().copied().filter(|&i| marks.get(i).is_some_and(|m| !m.touched)).collect()
         }
-        (Some(focus), Named::Color(_)) => vec![focus],
+        (Some(focus), HintTarget::Color(_)) => vec![focus],
         (None, _) => newest(marks, slots, |m| m.promised.is_none() && possible(m)).into_iter().collect(),
     };
     let promised: Vec<usize> = promised.into_iter().filter(|&i| possible(&marks[i])).collect();
@@ -249,7 +249,7 @@ fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
             let mut offer = Offer { act: Act::Hint(to, named), plays: 0, wrong: 0, saves: false, worth: 0 };
             let mut taken = promised;
             for (i, held) in t.hands[to].iter().enumerate() {
-                let Held { kind: Some(kind), .. } = *held else { continue };
+                let CardInHand { kind: Some(kind), .. } = *held else { continue };
                 let one: Kinds = 1 << kind;
                 let touched = slots.contains(&i) && !common.marks[to][i].touched;
                 if fresh.contains(&i) || knows(i) {

@@ -3,7 +3,7 @@
 
 use ludex_env::Stream;
 
-use super::table::{Act, HanabiTable, Named, surely};
+use super::table::{Act, HanabiTable, HintTarget, surely};
 
 /// A rule: an action, where it applies.
 type Rule = fn(&HanabiTable, &mut Stream) -> Option<Act>;
@@ -73,7 +73,7 @@ fn tell_of(t: &HanabiTable, rng: &mut Stream, good: u32) -> Option<Act> {
         let may = t.may(to);
         for (held, may) in t.hands[to].iter().zip(may) {
             let Some(kind) = held.kind.filter(|k| good >> k & 1 == 1 && !surely(may, good)) else { continue };
-            let (color, rank) = (Named::Color(kind / t.rules.ranks), Named::Rank(kind % t.rules.ranks));
+            let (color, rank) = (HintTarget::Color(kind / t.rules.ranks), HintTarget::Rank(kind % t.rules.ranks));
             let named = match held.named {
                 [true, true] => continue,
                 [true, false] => rank,

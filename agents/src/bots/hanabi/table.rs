@@ -21,7 +21,7 @@ pub(super) struct HanabiRules {
 
 /// What a hint names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum HintTarget {
     Color(usize),
     Rank(usize),
 }
@@ -31,7 +31,7 @@ pub(super) enum Named {
 pub(super) enum Act {
     Discard(usize),
     Play(usize),
-    Hint(Seat, Named),
+    Hint(Seat, HintTarget),
 }
 
 impl HanabiRules {
@@ -65,17 +65,17 @@ impl HanabiRules {
     }
 
     /// The kinds that have what a hint names.
-    pub fn having(&self, named: Named) -> Kinds {
+    pub fn having(&self, named: HintTarget) -> Kinds {
         let has = |k: usize| match named {
-            Named::Color(c) => k / self.ranks == c,
-            Named::Rank(r) => k % self.ranks == r,
+            HintTarget::Color(c) => k / self.ranks == c,
+            HintTarget::Rank(r) => k % self.ranks == r,
         };
         (0..self.kinds()).filter(|&k| has(k)).fold(0, |set, k| set | 1 << k)
     }
 
     /// Everything that a hint can name.
-    pub fn names(&self) -> impl Iterator<Item = Named> + use<> {
-        (0..self.colors).map(Named::Color).chain((0..self.ranks).map(Named::Rank))
+    pub fn names(&self) -> impl Iterator<Item = HintTarget> + use<> {
+        (0..self.colors).map(HintTarget::Color).chain((0..self.ranks).map(HintTarget::Rank))
     }
 
     pub fn id(&self, me: Seat, act: Act) -> Action {
@@ -85,8 +85,8 @@ impl HanabiRules {
             Act::Hint(to, named) => {
                 let before = (to + self.n - me) % self.n - 1;
                 match named {
-                    Named::Color(c) => 2 * self.hand + before * self.colors + c,
-                    Named::Rank(r) => 2 * self.hand + (self.n - 1) * self.colors + before * self.ranks + r,
+                    HintTarget::Color(c) => 2 * self.hand + before * self.colors + c,
+                    HintTarget::Rank(r) => 2 * self.hand + (self.n - 1) * self.colors + before * self.ranks + r,
                 }
             }
         };
@@ -101,10 +101,10 @@ impl HanabiRules {
         match hints {
             None if id < self.hand => Some(Act::Discard(id)),
             None => Some(Act::Play(id - self.hand)),
-            Some(k) if k < colors => Some(Act::Hint(to(k / self.colors), Named::Color(k % self.colors))),
+            Some(k) if k < colors => Some(Act::Hint(to(k / self.colors), HintTarget::Color(k % self.colors))),
             Some(k) if k < colors + (self.n - 1) * self.ranks => {
                 let k = k - colors;
-                Some(Act::Hint(to(k / self.ranks), Named::Rank(k % self.ranks)))
+                Some(Act::Hint(to(k / self.ranks), HintTarget::Rank(k % self.ranks)))
             }
             Some(_) => None,
         }
@@ -166,7 +166,7 @@ impl Piles {
 
 /// A card in a hand.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct CardInHand {
     /// Which card it is, if the asked seat sees it.
     pub kind: Option<usize>,
     /// What hints leave possible.
@@ -184,7 +184,7 @@ pub(super) struct HanabiTable {
     pub information: u8,
     pub deck: u8,
     pub piles: Piles,
-    pub hands: Vec<Vec<Held>>,
+    pub hands: Vec<Vec<CardInHand>>,
 }
 
 impl HanabiTable {
@@ -196,7 +196,7 @@ impl HanabiTable {
             let ranks = card.ranks.bytes().fold(0, |set: Kinds, b| set | 1 << (b - b'1').min(4));
             let colors = card.colors.chars().filter_map(|c| LETTERS.find(c)).filter(|&c| c < rules.colors);
             let kind = card.card.as_deref().and_then(|text| rules.kind(text));
-            Held {
+            CardInHand {
                 kind,
                 hinted: colors.fold(0, |set, c| set | ranks << (c * rules.ranks)),
                 named: [card.color.is_some(), card.rank.is_some()],
@@ -242,14 +242,14 @@ impl HanabiTable {
     pub fn chances(&self, good: Kinds) -> Vec<f64> {
         let left = self.unseen(self.me);
         let count = |set: Kinds| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };
-        let chance = |held: &Held| f64::from(count(held.hinted & good)) / f64::from(count(held.hinted).max(1));
+        let chance = |held: &CardInHand| f64::from(count(held.hinted & good)) / f64::from(count(held.hinted).max(1));
         self.hands[self.me].iter().map(chance).collect()
     }
 
     /// The slots of another's hand that a hint points at.
-    pub fn touched(&self, to: Seat, named: Named) -> Vec<usize> {
+    pub fn touched(&self, to: Seat, named: HintTarget) -> Vec<usize> {
         let set = self.rules.having(named);
-        let hit = |held: &Held| held.kind.is_some_and(|k| set >> k & 1 == 1);
+        let hit = |held: &CardInHand| held.kind.is_some_and(|k| set >> k & 1 == 1);
         self.hands[to].iter().enumerate().filter(|(_, held)| hit(held)).map(|(i, _)| i).collect()
     }
 }

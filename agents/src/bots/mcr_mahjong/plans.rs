@@ -81,7 +81,7 @@ static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
 });
 
 /// A hand between draws: 3n + 1 standing tiles, and what is laid down.
-pub(super) struct Held<'a> {
+pub(super) struct OpenHand<'a> {
     pub hand: &'a Counts,
     pub melds: &'a [Meld],
     /// Copies of each kind that it does not see.
@@ -94,7 +94,7 @@ pub(super) struct Held<'a> {
 
 impl Plan {
     /// How many tiles lack, and those that bring the plan nearer; `None` where a meld does not fit.
-    fn lacking(&self, held: &Held<'_>) -> Option<(u8, Kinds)> {
+    fn lacking(&self, held: &OpenHand<'_>) -> Option<(u8, Kinds)> {
         let (hand, melds) = (held.hand, held.melds);
         let found = |form: Form, hand: &Counts, melds: usize| {
             form.of(hand, melds).map(|s| (s.number.saturating_add(1).unsigned_abs(), s.useful))
@@ -159,7 +159,7 @@ const CLAIMED: f64 = 3.0;
 
 /// What a hand is worth: the plans together, each by its share, by what it lacks and by how many useful tiles are unseen; of a
 /// ready hand the tiles that win with enough points.
-pub(super) fn worth(held: &Held<'_>) -> f64 {
+pub(super) fn worth(held: &OpenHand<'_>) -> f64 {
     let unseen = |useful: Kinds| useful.iter().map(|t| f64::from(held.unseen[usize::from(t)])).sum::<f64>();
     let of = |plan: &Plan| {
         let (lack, useful) = plan.lacking(held).filter(|(lack, _)| *lack > 1)?;
@@ -170,7 +170,7 @@ pub(super) fn worth(held: &Held<'_>) -> f64 {
 }
 
 /// The tiles with which a ready hand wins: three times as much where a discard will do.
-fn ready(held: &Held<'_>) -> f64 {
+fn ready(held: &OpenHand<'_>) -> f64 {
     let near = shanten(held.hand, held.melds.len());
     if near.number != 0 {
         return 0.0;

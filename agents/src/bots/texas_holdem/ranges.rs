@@ -5,7 +5,7 @@
 
 use ludex_env::Stream;
 
-use super::field::{self, Deck, Field, Range};
+use super::hand_equity::{self, Deck, Field, Range};
 use super::spot::{Other, Raise, Spot};
 
 /// Weight of a hand that does not fit what its owner did.
@@ -32,7 +32,7 @@ pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut St
     let boards = spot.others.iter().flat_map(|o| &o.deeds).map(|d| d.board);
     for n in boards {
         if n > 0 && n < spot.board.len() && !thought.iter().any(|(known, _)| *known == n) {
-            thought.push((n, field::earlier(deck, &spot.board[..n], rng)));
+            thought.push((n, hand_equity::earlier(deck, &spot.board[..n], rng)));
         }
     }
     let range = |other: &Other| {

@@ -2,10 +2,10 @@
 
 use ludex_env::cards::{self, Card};
 use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, GameRef, MoveRequest};
 use ludex_protocol::Refusal;
 
-use crate::fit::params;
+use crate::typed_access::params;
 
 const FOLD: Action = 0;
 const CALL: Action = 1;
@@ -97,7 +97,7 @@ pub struct Spot {
 
 impl Spot {
     /// The spot of the asked seat, `None` if it is not to move.
-    pub fn of(table: &PokerTable, hand: &HandView, ask: &Ask<'_>) -> Option<Spot> {
+    pub fn of(table: &PokerTable, hand: &HandView, ask: &MoveRequest<'_>) -> Option<Spot> {
         let me = ask.seat;
         let spent: Vec<f64> = hand.spent.iter().map(|&c| f64::from(c)).collect();
         let left = |seat: usize| hand.left.get(seat).map_or(NO_END, |&l| f64::from(l));

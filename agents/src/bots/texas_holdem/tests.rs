@@ -1,7 +1,7 @@
 use ludex_env::cards::{Card, Equity, cards};
 use ludex_env::{Stream, load};
 
-use super::field::{self, Deck};
+use super::hand_equity::{self, Deck};
 use super::spot::PokerTable;
 
 fn deck(game: &str) -> Deck {
@@ -16,12 +16,12 @@ fn held(text: &str) -> Vec<Card> {
 fn preflop_equities_are_the_known_ones() {
     let deck = deck("texas_holdem");
     assert_eq!(deck.held.len(), 1326);
-    let all = field::preflop(&deck);
+    let all = hand_equity::preflop(&deck);
     // Against a random hand, as tables of hold'em give them.
     for (hand, known) in [("As Ad", 0.852), ("Ks Kd", 0.824), ("As Ks", 0.670), ("7s 2d", 0.346), ("3s 2d", 0.323)] {
         let e = all[deck.place(&held(hand)).unwrap()];
         assert!((e - known).abs() < 0.03, "{hand}: {e}, not {known}");
-        let drawn = field::sampled(&deck, &held(hand), &[], 1, 3_000, &mut Stream::named(hand));
+        let drawn = hand_equity::sampled(&deck, &held(hand), &[], 1, 3_000, &mut Stream::from_text(hand));
         assert!((drawn - known).abs() < 0.04, "{hand}: {drawn}, not {known}");
     }
 }
@@ -38,7 +38,7 @@ fn samples_agree_with_exact_equity() {
             }
         }
     }
-    let drawn = field::sampled(&deck, &hole, &board, 1, 4_000, &mut Stream::named("samples"));
+    let drawn = hand_equity::sampled(&deck, &hole, &board, 1, 4_000, &mut Stream::from_text("samples"));
     assert!((drawn - exact.0 / exact.1).abs() < 0.03, "{drawn} {exact:?}");
 }
 
@@ -46,7 +46,7 @@ fn samples_agree_with_exact_equity() {
 fn the_nuts_beat_all_there_is() {
     let deck = deck("texas_holdem");
     let board = held("Ts Js Qs 2d 2h");
-    assert_eq!(field::beaten(&deck, &held("As Ks"), &board), 1.0);
-    let field = field::Field::new(&deck, &held("As Ks"), &board, &[], &mut Stream::named("nuts"));
+    assert_eq!(hand_equity::beaten(&deck, &held("As Ks"), &board), 1.0);
+    let field = hand_equity::Field::new(&deck, &held("As Ks"), &board, &[], &mut Stream::from_text("nuts"));
     assert_eq!(field.equity(&[field.possible.clone(), field.possible.clone()]), 1.0);
 }

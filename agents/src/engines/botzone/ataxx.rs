@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::{Action, Ask};
+use ludex_env::{Action, MoveRequest};
 
 use super::codec::{Codec, Talk, in_turn, moves, numbers};
 use crate::error::AgentError;
@@ -40,7 +40,7 @@ fn cell(name: &[u8]) -> Option<Cell> {
 }
 
 /// A move's id names the piece that jumps, but none that clones: the board tells of one that can.
-fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let (moves, view) = (moves(ask, 0, None)?, ask.view());
     let mut pieces: [Vec<Cell>; 2] = [vec![[0, 0], [6, 6]], vec![[6, 0], [0, 6]]];
     let mut messages = Vec::new();
@@ -63,7 +63,7 @@ fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
     Ok(in_turn(ask, 0, &moves, &messages, none))
 }
 
-fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {
     let [x0, y0, x1, y1] = numbers(response, FIELDS)?;
     let text = name([x0, y0])? + &name([x1, y1])?;
     ask.view().parse(ask.seat, ask.legal, &text)

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use ludex_env::games::chess::View;
-use ludex_env::{Action, Ask};
+use ludex_env::{Action, MoveRequest};
 
 use super::codec::{Codec, Talk, in_turn, moves};
 use crate::error::AgentError;
-use crate::fit::view;
+use crate::typed_access::view;
 
 const WHITE: usize = 1;
 
@@ -27,7 +27,7 @@ fn message(uci: &str) -> Value {
     json!({ "source": part(0, 2), "target": part(2, 4), "promotion": promotion })
 }
 
-fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let (moves, seen) = (moves(ask, WHITE, None)?, view::<View>(ask)?);
     if moves.len() != seen.moves.len() {
         let why = format!("botzone: {} moves were heard of {} that were made", moves.len(), seen.moves.len());
@@ -37,7 +37,7 @@ fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
     Ok(in_turn(ask, WHITE, &moves, &messages, message("")))
 }
 
-fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {
     let text = |field: &str| response.get(field)?.as_str();
     let square = |s: &&str| matches!(s.as_bytes(), [b'a'..=b'h', b'1'..=b'8']);
     let (source, target) = (text("source").filter(square)?, text("target").filter(square)?);

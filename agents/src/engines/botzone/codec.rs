@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use ludex_env::{Action, Ask, GameRef, Mover, Seat, load};
+use ludex_env::{Action, GameRef, MoveRequest, Mover, Seat, load};
 
 use crate::error::AgentError;
 
@@ -20,9 +20,9 @@ pub(super) struct Codec {
     /// What Botzone plays for a program that fails; `None` where that loses the match.
     pub fallback: Option<Action>,
     /// All messages of the asked seat so far.
-    pub talk: fn(&Ask<'_>) -> Result<Talk, AgentError>,
+    pub talk: fn(&MoveRequest<'_>) -> Result<Talk, AgentError>,
     /// The legal action that a response means.
-    pub read: fn(&Ask<'_>, &Value) -> Option<Action>,
+    pub read: fn(&MoveRequest<'_>, &Value) -> Option<Action>,
 }
 
 impl Codec {
@@ -69,7 +69,7 @@ pub(super) struct Turn {
 ///
 /// # Errors
 /// The host does not keep the moves.
-pub(super) fn moves(ask: &Ask<'_>, first: Seat, pass: Option<Action>) -> Result<Vec<Action>, AgentError> {
+pub(super) fn moves(ask: &MoveRequest<'_>, first: Seat, pass: Option<Action>) -> Result<Vec<Action>, AgentError> {
     let Some(past) = ask.past() else {
         let why = "botzone needs all moves of the match, and this host keeps none: it plays matches, not batches";
         return Err(AgentError::failed(why));
@@ -94,7 +94,7 @@ pub(super) fn moves(ask: &Ask<'_>, first: Seat, pass: Option<Action>) -> Result<
 }
 
 /// The messages of a game in which each side hears the other's last move, `start` at first. `messages` are those of `moves`.
-pub(super) fn in_turn(ask: &Ask<'_>, first: Seat, moves: &[Action], messages: &[Value], start: Value) -> Talk {
+pub(super) fn in_turn(ask: &MoveRequest<'_>, first: Seat, moves: &[Action], messages: &[Value], start: Value) -> Talk {
     let request = |ply: usize| ply.checked_sub(1).and_then(|k| messages.get(k)).unwrap_or(&start).clone();
     let own = (usize::from(ask.seat != first)..moves.len()).step_by(2);
     let turn = |ply: usize| Turn { request: request(ply), action: moves[ply], response: messages[ply].clone() };
@@ -117,6 +117,6 @@ pub(super) fn whole(value: &Value) -> Option<i64> {
 }
 
 /// The action, if it is legal.
-pub(super) fn legal(ask: &Ask<'_>, action: Option<Action>) -> Option<Action> {
+pub(super) fn legal(ask: &MoveRequest<'_>, action: Option<Action>) -> Option<Action> {
     action.filter(|a| ask.legal.binary_search(a).is_ok())
 }

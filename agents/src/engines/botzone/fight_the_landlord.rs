@@ -6,11 +6,11 @@
 use serde_json::{Map, Value, json};
 
 use ludex_env::games::fight_the_landlord::{Phase, View};
-use ludex_env::{Action, Ask};
+use ludex_env::{Action, MoveRequest};
 
 use super::codec::{Codec, Talk, Turn, legal, whole};
 use crate::error::AgentError;
-use crate::fit::view;
+use crate::typed_access::view;
 
 pub(super) const PLAIN: Codec = Codec {
     game: "fight_the_landlord(preset=botzone)",
@@ -34,7 +34,7 @@ fn dealt(view: &View, me: u8, bidding: bool) -> Vec<u8> {
     cards
 }
 
-fn talk(ask: &Ask<'_>, bidding: bool) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>, bidding: bool) -> Result<Talk, AgentError> {
     let (view, me) = (view::<View>(ask)?, ask.seat as u8);
     let own = dealt(&view, me, bidding);
     let mut turns = Vec::new();
@@ -69,7 +69,7 @@ fn talk(ask: &Ask<'_>, bidding: bool) -> Result<Talk, AgentError> {
     Ok(Talk { now: play(view.plays.len()), turns, again: None })
 }
 
-fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {
     let seen = view::<View>(ask).ok()?;
     if seen.phase == Phase::Bid {
         return legal(ask, whole(response).and_then(|bid| Action::try_from(bid).ok()));

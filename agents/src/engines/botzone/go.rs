@@ -4,12 +4,12 @@
 use serde_json::{Value, json};
 
 use ludex_env::games::go::View;
-use ludex_env::{Action, Ask};
+use ludex_env::{Action, MoveRequest};
 
 use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
 use super::grid::FIELDS;
 use crate::error::AgentError;
-use crate::fit::view;
+use crate::typed_access::view;
 
 pub(super) const CODEC: Codec = Codec {
     game: "go(preset=botzone)",
@@ -21,7 +21,7 @@ pub(super) const CODEC: Codec = Codec {
     read,
 };
 
-fn size(ask: &Ask<'_>) -> Result<Action, AgentError> {
+fn size(ask: &MoveRequest<'_>) -> Result<Action, AgentError> {
     Ok(view::<View>(ask)?.board.len() as Action)
 }
 
@@ -30,13 +30,13 @@ fn message(size: Action, a: Action) -> Value {
     if a < size * size { json!({ "x": a % size + 1, "y": size - a / size }) } else { json!({ "x": -1, "y": -1 }) }
 }
 
-fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let (moves, size) = (moves(ask, 0, None)?, size(ask)?);
     let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
     Ok(in_turn(ask, 0, &moves, &messages, json!({ "x": -2, "y": -2 })))
 }
 
-fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {
     let (point, size) = (numbers(response, FIELDS)?, size(ask).ok()?);
     if point == [-1, -1] {
         return legal(ask, Some(size * size));

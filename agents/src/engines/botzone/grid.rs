@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use ludex_env::games::reversi::PASS;
-use ludex_env::{Action, Ask};
+use ludex_env::{Action, MoveRequest};
 
 use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
 use crate::error::AgentError;
@@ -49,14 +49,14 @@ fn message(size: Action, a: Action) -> Value {
 }
 
 /// All messages on a board of `size` lines; seat 0 moves first.
-fn talk(ask: &Ask<'_>, size: Action, pass: Option<Action>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>, size: Action, pass: Option<Action>) -> Result<Talk, AgentError> {
     let moves = moves(ask, 0, pass)?;
     let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
     Ok(in_turn(ask, 0, &moves, &messages, message(size, Action::MAX)))
 }
 
 /// The legal action of a response.
-fn read(ask: &Ask<'_>, size: Action, pass: Option<Action>, response: &Value) -> Option<Action> {
+fn read(ask: &MoveRequest<'_>, size: Action, pass: Option<Action>, response: &Value) -> Option<Action> {
     let [x, y] = numbers(response, FIELDS)?;
     if x == -1 {
         return legal(ask, pass);

@@ -9,7 +9,7 @@ use serde_json::json;
 use ludex_env::Seat;
 use ludex_protocol::Refusal;
 
-use super::message::Reply;
+use super::message::ProgramReply;
 use crate::refusal::bad_value;
 
 /// A file to which every turn is added as a line of JSON. Records leave this out, since everybody may read them.
@@ -24,9 +24,9 @@ impl Log {
     }
 
     /// Adds a turn.
-    pub fn add(&self, seat: Seat, turn: u32, reply: Result<&Reply, &str>, errors: &str) -> std::io::Result<()> {
+    pub fn add(&self, seat: Seat, turn: u32, reply: Result<&ProgramReply, &str>, errors: &str) -> std::io::Result<()> {
         let line = match reply {
-            Ok(Reply { response, debug, .. }) => {
+            Ok(ProgramReply { response, debug, .. }) => {
                 json!({ "seat": seat, "turn": turn, "response": response, "debug": debug, "stderr": errors })
             }
             Err(why) => json!({ "seat": seat, "turn": turn, "failed": why, "stderr": errors }),

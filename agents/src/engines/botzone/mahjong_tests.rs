@@ -9,7 +9,7 @@ use std::path::Path;
 use ludex_env::games::mcr_mahjong::ids::{self, Doing};
 use ludex_env::games::mcr_mahjong::tiles::{self, Tile};
 use ludex_env::games::mcr_mahjong::{Outcome, Phase, View};
-use ludex_env::{Action, AgentKey, Ask, DynState, GameRef, Mover, Past, Seat, Stream, Viewer, load};
+use ludex_env::{Action, AgentKey, DynState, GameRef, MoveRequest, Mover, ObservedMove, Seat, Stream, Viewer, load};
 use serde_json::{Value, json};
 
 use super::mcr_mahjong::CODEC;
@@ -36,7 +36,7 @@ const WANTED: [&str; 13] = [
 /// A match, with what each seat was told.
 struct Table {
     state: Box<dyn DynState>,
-    past: [Vec<Past>; 4],
+    past: [Vec<ObservedMove>; 4],
     revealed: [HashSet<String>; 4],
 }
 
@@ -55,7 +55,7 @@ impl Table {
     fn hear(&mut self, by: Mover, a: Action) {
         for (seat, past) in self.past.iter_mut().enumerate() {
             let seen = self.state.seen(Viewer::Seat(seat), by, a);
-            past.extend(seen.text.map(|text| Past { by, action: seen.action, text, reveals: Vec::new() }));
+            past.extend(seen.text.map(|text| ObservedMove { by, action: seen.action, text, reveals: Vec::new() }));
         }
     }
 
@@ -81,7 +81,7 @@ impl Table {
         for (seat, a) in joint.iter().enumerate() {
             a.iter().for_each(|&a| self.hear(Mover::Seat(seat), a));
         }
-        let heard: Vec<_> = joint.iter().map(|a| a.map(ludex_env::Heard::Action)).collect();
+        let heard: Vec<_> = joint.iter().map(|a| a.map(ludex_env::ParsedMove::Action)).collect();
         self.state.play_joint(&heard).unwrap();
         self.reveal();
     }
@@ -195,7 +195,8 @@ impl Table {
     /// What a response means to the codec of the seat.
     fn action(&self, seat: Seat, response: &str) -> Action {
         let legal = self.state.legal_list(seat);
-        let ask = Ask::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&self.past[seat]);
+        let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))
+            .with_history(&self.past[seat]);
         (CODEC.read)(&ask, &json!(response))
             .unwrap_or_else(|| panic!("{response} of {seat}: {}", self.state.view(Viewer::Seat(seat)).text()))
     }
@@ -203,7 +204,8 @@ impl Table {
     /// All requests of a seat that is asked, as its codec makes them, and its responses but the last.
     fn talk(&self, seat: Seat) -> (Vec<String>, Vec<String>) {
         let legal = self.state.legal_list(seat);
-        let ask = Ask::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&self.past[seat]);
+        let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))
+            .with_history(&self.past[seat]);
         let talk = (CODEC.talk)(&ask).unwrap();
         let text = |v: &Value| v.as_str().unwrap().to_owned();
         let requests = talk.turns.iter().map(|t| &t.request).chain([&talk.now]).map(text).collect();
@@ -239,7 +241,7 @@ fn wall(first: [&str; 4]) -> Vec<Tile> {
     let mut left = [tiles::COPIES; tiles::KINDS];
     own.iter().flatten().for_each(|&t| left[usize::from(t)] -= 1);
     let mut rest: Vec<Tile> = tiles::list(&left).collect();
-    Stream::named("ludex.v1:test:botzone wall").shuffle(&mut rest);
+    Stream::from_text("ludex.v1:test:botzone wall").shuffle(&mut rest);
     let mut rest = rest.into_iter();
     let whole = own.map(|mut own| {
         own.extend(rest.by_ref().take(34 - own.len()));
@@ -325,7 +327,7 @@ fn write() -> String {
         if WANTED.iter().all(|what| seen.contains(what)) {
             break;
         }
-        let mut rng = Stream::named(&format!("ludex.v1:test:botzone replay {seed}"));
+        let mut rng = Stream::from_text(&format!("ludex.v1:test:botzone replay {seed}"));
         let mut tiles: Vec<Tile> = tiles::list(&[tiles::COPIES; tiles::KINDS]).collect();
         rng.shuffle(&mut tiles);
         let eager = |table: &Table, seat: Seat| {

@@ -9,11 +9,11 @@ use serde_json::Value;
 use ludex_env::games::mcr_mahjong::ids::{self, Doing};
 use ludex_env::games::mcr_mahjong::tiles::{self, Tile};
 use ludex_env::games::mcr_mahjong::{Phase, View};
-use ludex_env::{Action, Ask, Mover, Past};
+use ludex_env::{Action, MoveRequest, Mover, ObservedMove};
 
 use super::codec::{Codec, Talk, Turn, legal};
 use crate::error::AgentError;
-use crate::fit::view;
+use crate::typed_access::view;
 
 pub(super) const CODEC: Codec = Codec {
     game: "mcr_mahjong",
@@ -85,7 +85,7 @@ impl Rounds {
     }
 
     /// A move of any seat; of an answer to an offer only the own one is seen.
-    fn moved(&mut self, seat: usize, past: &Past) {
+    fn moved(&mut self, seat: usize, past: &ObservedMove) {
         let own = seat == self.seat;
         let doing = past.action.map(ids::reading);
         let asked_for_claim = self.open && self.all.last().is_some_and(|t| !starts(&t.request, "2 "));
@@ -117,7 +117,7 @@ impl Rounds {
         }
     }
 
-    fn played(&mut self, seat: usize, past: &Past, tile: Tile) {
+    fn played(&mut self, seat: usize, past: &ObservedMove, tile: Tile) {
         let own = seat == self.seat;
         let tile = tiles::name(tile);
         let request = match self.claim.take() {
@@ -143,7 +143,7 @@ fn starts(request: &Value, with: &str) -> bool {
 }
 
 /// All requests of the asked seat, from its own view and what it was told.
-fn rounds(ask: &Ask<'_>) -> Result<Rounds, AgentError> {
+fn rounds(ask: &MoveRequest<'_>) -> Result<Rounds, AgentError> {
     let view = view::<View>(ask)?;
     let Some(past) = ask.past() else {
         let why = "botzone needs all moves of the match, and this host keeps none: it plays matches, not batches";
@@ -165,7 +165,7 @@ fn rounds(ask: &Ask<'_>) -> Result<Rounds, AgentError> {
     Ok(rounds)
 }
 
-fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let Rounds { mut all, open, claim, .. } = rounds(ask)?;
     // After an own claim the request of the claim is answered once more: its response tells the discard.
     let again = claim.is_some_and(|(seat, _)| seat == ask.seat);
@@ -178,7 +178,7 @@ fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
     }
 }
 
-fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {
     let seen = view::<View>(ask).ok()?;
     let tile = |name: &str| tiles::read(name).filter(|&t| usize::from(t) < tiles::KINDS).map(Action::from);
     let words: Vec<&str> = response.as_str()?.split_whitespace().collect();

@@ -22,7 +22,7 @@ pub(super) enum Form {
 
 /// What a program answered.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Reply {
+pub(super) struct ProgramReply {
     pub response: Value,
     /// For the record.
     pub debug: Option<String>,
@@ -71,18 +71,18 @@ impl Form {
     }
 
     /// Reads an output; `None` where it is not of this form.
-    pub fn reply(self, output: &str) -> Option<Reply> {
+    pub fn reply(self, output: &str) -> Option<ProgramReply> {
         match self {
             Form::Json => {
                 let mut output: Value = serde_json::from_str(output.trim()).ok()?;
                 let Some(parts) = output.as_object_mut().filter(|parts| parts.contains_key("response")) else {
-                    return Some(Reply { response: output, ..Reply::default() });
+                    return Some(ProgramReply { response: output, ..ProgramReply::default() });
                 };
                 let mut part = |name: &str| parts.remove(name).filter(|v| !v.is_null());
                 let response = part("response").unwrap_or_default();
                 let debug = part("debug").map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
                 let [data, globaldata] = ["data", "globaldata"].map(part);
-                Some(Reply { response, debug, data, globaldata }.within())
+                Some(ProgramReply { response, debug, data, globaldata }.within())
             }
             Form::Simple(fields) => {
                 let mut lines = output.trim_start().lines();
@@ -95,13 +95,13 @@ impl Form {
                 let (debug, data) = (part().map(str::to_owned), part().map(Value::from));
                 let rest = lines.collect::<Vec<_>>().join("\n");
                 let globaldata = (!rest.is_empty()).then(|| rest.into());
-                Some(Reply { response, debug, data, globaldata }.within())
+                Some(ProgramReply { response, debug, data, globaldata }.within())
             }
         }
     }
 }
 
-impl Reply {
+impl ProgramReply {
     /// Cut to what Botzone keeps; a value is left out where a part of it would mean nothing.
     fn within(mut self) -> Self {
         if let Some(debug) = &mut self.debug {
@@ -160,7 +160,7 @@ mod tests {
     fn replies_in_json() {
         let reply = |text: &str| Form::Json.reply(text);
         let full = reply(r#" {"response":{"x":1},"debug":"d","data":"e","globaldata":[1],"more":0} "#).unwrap();
-        let expected = Reply {
+        let expected = ProgramReply {
             response: json!({"x": 1}),
             debug: Some("d".into()),
             data: Some("e".into()),
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(full, expected);
         // Without the field `response`, the whole value is the response.
         for (text, response) in [("-2", json!(-2)), ("{\"x\":1}", json!({"x": 1})), ("[]", json!([]))] {
-            assert_eq!(reply(text), Some(Reply { response, ..Reply::default() }), "{text}");
+            assert_eq!(reply(text), Some(ProgramReply { response, ..ProgramReply::default() }), "{text}");
         }
         assert_eq!(reply("{\"response\":null}").unwrap().response, Value::Null);
         assert_eq!(reply("{\"response\":3,\"debug\":{\"a\":1}}").unwrap().debug, Some("{\"a\":1}".into()));

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use ludex_env::{Action, AgentKey, Ask, Draw, DynState, Mover, Outcomes, Past, Seat, Turn, games, load};
+use ludex_env::{
+    Action, AgentKey, Draw, DynState, MoveRequest, Mover, ObservedMove, Outcomes, Seat, ToMove, games, load,
+};
 use serde_json::{Value, json};
 
 use super::codec::{Codec, Talk};
 use super::games::codec;
-use crate::fit::view;
 use crate::spec::AgentSpec;
+use crate::typed_access::view;
 
 fn codec_of(game: &str) -> Result<&'static Codec, String> {
     let spec = AgentSpec::parse("botzone cmd=x").unwrap();
@@ -16,31 +18,36 @@ fn codec_of(game: &str) -> Result<&'static Codec, String> {
 }
 
 /// Plays `episodes` at random and shows every question, the messages and a random number to `test`.
-fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&Ask<'_>, &Codec, &Talk)) {
+fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &Talk)) {
     let (codec, game) = (codec_of(game).unwrap(), load(game).unwrap());
     for seed in 0..episodes {
         let (mut state, mut draw) = (game.start(), Draw::new(game.id(), seed, 0));
-        let mut rng = ludex_env::Stream::named(&format!("moves {seed}"));
+        let mut rng = ludex_env::Stream::from_text(&format!("moves {seed}"));
         let (mut past, mut turns, mut outcomes) = (Vec::new(), [0; 3], Outcomes::new());
         loop {
             match state.turn() {
-                Turn::Over => break,
-                Turn::Chance => {
+                ToMove::Over => break,
+                ToMove::Chance => {
                     state.chance(&mut outcomes);
                     state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
-                    past.push(Past { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() });
+                    past.push(ObservedMove {
+                        by: Mover::Chance,
+                        action: None,
+                        text: String::new(),
+                        reveals: Vec::new(),
+                    });
                 }
-                Turn::Seat(seat) => {
+                ToMove::Seat(seat) => {
                     let legal = state.legal_list(seat);
-                    let ask = Ask::on_state(&*state, seat, turns[seat], &legal, AgentKey::Own(&[0; 32]));
-                    let ask = ask.with_past(&past);
+                    let ask = MoveRequest::on_state(&*state, seat, turns[seat], &legal, AgentKey::Own(&[0; 32]));
+                    let ask = ask.with_history(&past);
                     let talk = (codec.talk)(&ask).unwrap();
                     // Botzone asks a seat that our rules pass over.
                     assert!(talk.turns.len() >= turns[seat] as usize, "{talk:?}");
                     test(&ask, codec, &talk);
                     let a = some_move(&*state, seat, &legal, &mut rng);
                     turns[seat] += 1;
-                    past.push(Past {
+                    past.push(ObservedMove {
                         by: Mover::Seat(seat),
                         action: Some(a),
                         text: String::new(),
@@ -48,7 +55,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&Ask<'_>, &Codec, &Ta
                     });
                     state.play(seat, a).unwrap();
                 }
-                Turn::Together(_) => unreachable!(),
+                ToMove::Simultaneous(_) => unreachable!(),
             }
         }
     }
@@ -83,7 +90,7 @@ fn signs<T: AsRef<str>>(board: &[T]) -> Vec<Vec<char>> {
 }
 
 /// `answers` gives every legal action's response; they must be read as what they are, and nothing else may be.
-fn reads_back(ask: &Ask<'_>, codec: &Codec, answers: impl Fn(Action) -> Value) {
+fn reads_back(ask: &MoveRequest<'_>, codec: &Codec, answers: impl Fn(Action) -> Value) {
     for &a in ask.legal {
         let response = answers(a);
         assert_eq!((codec.read)(ask, &response), Some(a), "{response}");
@@ -265,9 +272,9 @@ fn chess_names_squares() {
     let (game, mut past) = (load("chess").unwrap(), Vec::new());
     let mut state = game.start();
     for uci in ["e2e4", "e7e5", "g1f3", "g8f6", "f1c4", "f8c5", "e1g1"] {
-        let Turn::Seat(seat) = state.turn() else { panic!() };
+        let ToMove::Seat(seat) = state.turn() else { panic!() };
         let legal = state.legal_list(seat);
-        let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
+        let ask = MoveRequest::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])).with_history(&past);
         let talk = (white.talk)(&ask).unwrap();
         if past.is_empty() {
             assert_eq!(talk.now, json!({"source": "-1", "target": "-1", "promotion": "*"}));
@@ -275,11 +282,11 @@ fn chess_names_squares() {
         }
         let answer = json!({"source": uci[..2], "target": uci[2..], "promotion": "*"});
         let a = (white.read)(&ask, &answer).unwrap();
-        past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new(), reveals: Vec::new() });
+        past.push(ObservedMove { by: Mover::Seat(seat), action: Some(a), text: String::new(), reveals: Vec::new() });
         state.play(seat, a).unwrap();
     }
     let legal = state.legal_list(0);
-    let ask = Ask::on_state(&*state, 0, 3, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
+    let ask = MoveRequest::on_state(&*state, 0, 3, &legal, AgentKey::Own(&[0; 32])).with_history(&past);
     let talk = (white.talk)(&ask).unwrap();
     assert_eq!(talk.now, json!({"source": "e1", "target": "g1", "promotion": "*"}));
     assert_eq!(talk.turns[0].request, json!({"source": "e2", "target": "e4", "promotion": "*"}));
@@ -477,9 +484,9 @@ fn boards_need_the_moves() {
     let game = load("gomoku").unwrap();
     let state = game.start();
     let legal = state.legal_list(0);
-    let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
+    let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
     let error = (codec_of("gomoku").unwrap().talk)(&ask).unwrap_err();
     assert!(error.message.contains("not batches"), "{error}");
-    let past = [Past { by: Mover::Seat(0), action: Some(1), text: String::new(), reveals: Vec::new() }];
-    assert!((codec_of("gomoku").unwrap().talk)(&ask.with_past(&past)).is_err());
+    let past = [ObservedMove { by: Mover::Seat(0), action: Some(1), text: String::new(), reveals: Vec::new() }];
+    assert!((codec_of("gomoku").unwrap().talk)(&ask.with_history(&past)).is_err());
 }

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use ludex_env::games::texas_holdem::{HandView, MoveView, View};
-use ludex_env::{Action, Ask};
+use ludex_env::{Action, MoveRequest};
 
 use super::codec::{Codec, Talk, Turn, legal, whole};
 use crate::error::AgentError;
-use crate::fit::view;
+use crate::typed_access::view;
 
 const FOLD: Action = 0;
 /// By position: the seat that does not deal has the small one.
@@ -102,7 +102,7 @@ fn request(view: &View, me: usize, before: &Score, hand: &HandView, made: usize,
     })
 }
 
-fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let (view, me) = (view::<View>(ask)?, ask.seat);
     let (mut turns, mut score) = (Vec::new(), Score::default());
     for hand in view.past.iter().chain([&view.now]) {
@@ -118,7 +118,7 @@ fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
     Ok(Talk { turns, now, again: None })
 }
 
-fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+fn read(ask: &MoveRequest<'_>, response: &Value) -> Option<Action> {
     let action = match whole(response)? {
         -1 => FOLD,
         0 => 1,

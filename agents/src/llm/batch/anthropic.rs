@@ -2,50 +2,50 @@
 
 use serde_json::Value;
 
-use super::wire::{Look, Wire};
-use super::{Asked, Word};
-use crate::llm::http::Answered;
+use super::batch_api::{BatchApi, BatchStatus};
+use super::{ItemResult, QueuedItem};
+use crate::llm::http::HttpResponse;
 
 const PATH: &str = "/v1/messages/batches";
 
 /// Sends questions; gives the batch's id.
-pub(super) fn create(wire: &Wire, questions: &[Asked]) -> Result<String, Word> {
+pub(super) fn create(wire: &BatchApi, questions: &[QueuedItem]) -> Result<String, ItemResult> {
     // What a question's body says is JSON already.
-    let request = |asked: &Asked| format!("{{\"custom_id\":\"{}\",\"params\":{}}}", asked.question.id, asked.body);
+    let request = |asked: &QueuedItem| format!("{{\"custom_id\":\"{}\",\"params\":{}}}", asked.question.id, asked.body);
     let requests: Vec<String> = questions.iter().map(request).collect();
-    wire.made(PATH, "application/json", format!("{{\"requests\":[{}]}}", requests.join(",")).as_bytes())
+    wire.post_for_id(PATH, "application/json", format!("{{\"requests\":[{}]}}", requests.join(",")).as_bytes())
 }
 
 /// What became of a batch.
-pub(super) fn look(wire: &Wire, id: &str) -> Look {
-    looked(wire, id).unwrap_or_else(Look::Unknown)
+pub(super) fn look(wire: &BatchApi, id: &str) -> BatchStatus {
+    looked(wire, id).unwrap_or_else(BatchStatus::Unknown)
 }
 
-fn looked(wire: &Wire, id: &str) -> Result<Look, Word> {
-    let Some(batch) = wire.page(&format!("{PATH}/{id}"))? else { return Ok(Look::Gone) };
+fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
+    let Some(batch) = wire.page(&format!("{PATH}/{id}"))? else { return Ok(BatchStatus::Gone) };
     if batch["processing_status"] != "ended" {
-        return Ok(Look::Running);
+        return Ok(BatchStatus::Running);
     }
     // Results are kept for some weeks.
     if batch["results_url"].is_null() {
-        return Ok(Look::Gone);
+        return Ok(BatchStatus::Gone);
     }
     let lines = wire.lines(&format!("{PATH}/{id}/results"))?;
-    Ok(lines.map_or(Look::Gone, |lines| Look::Ended(lines.into_iter().filter_map(word).collect())))
+    Ok(lines.map_or(BatchStatus::Gone, |lines| BatchStatus::Ended(lines.into_iter().filter_map(word).collect())))
 }
 
 /// What a line of the results says.
-fn word(line: Value) -> Option<(String, Word)> {
+fn word(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let result = &line["result"];
     let word = match result["type"].as_str()? {
-        "succeeded" => Word::Answer(Answered::new(200, result["message"].to_string())),
+        "succeeded" => ItemResult::Answer(HttpResponse::new(200, result["message"].to_string())),
         "errored" => {
             let error = &result["error"];
             let kind = error["error"]["type"].as_str().or(error["type"].as_str()).unwrap_or_default();
-            Word::Answer(Answered::new(status(kind), error.to_string()))
+            ItemResult::Answer(HttpResponse::new(status(kind), error.to_string()))
         }
-        other => Word::Later(format!("its batch does not answer this question: it is {other}"), None),
+        other => ItemResult::Later(format!("its batch does not answer this question: it is {other}"), None),
     };
     Some((id, word))
 }
@@ -74,19 +74,19 @@ mod tests {
     fn lines_of_results_are_read() {
         let of = |text: &str| word(serde_json::from_str(text).unwrap());
         let good = r#"{"custom_id":"a","result":{"type":"succeeded","message":{"content":[]}}}"#;
-        let (id, Word::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
+        let (id, ItemResult::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
         assert_eq!((id.as_str(), answered.status, answered.text.as_str()), ("a", 200, r#"{"content":[]}"#));
         for (kind, wanted) in [("invalid_request_error", 400), ("overloaded_error", 529), ("new_error", 500)] {
             let line = format!(
                 r#"{{"custom_id":"b","result":{{"type":"errored","error":{{"type":"error","error":{{"type":"{kind}","message":"no"}}}}}}}}"#
             );
-            let (_, Word::Answer(answered)) = of(&line).unwrap() else { panic!("no answer") };
+            let (_, ItemResult::Answer(answered)) = of(&line).unwrap() else { panic!("no answer") };
             assert_eq!(answered.status, wanted, "{kind}");
             assert!(answered.text.contains("\"message\":\"no\""));
         }
         for gone in ["expired", "canceled"] {
             let line = format!(r#"{{"custom_id":"c","result":{{"type":"{gone}"}}}}"#);
-            assert!(matches!(of(&line), Some((_, Word::Later(why, None))) if why.contains(gone)));
+            assert!(matches!(of(&line), Some((_, ItemResult::Later(why, None))) if why.contains(gone)));
         }
     }
 }

@@ -3,23 +3,23 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::wire::{Look, Wire};
-use super::{Asked, Word};
-use crate::llm::http::Answered;
+use super::batch_api::{BatchApi, BatchStatus};
+use super::{ItemResult, QueuedItem};
+use crate::llm::http::HttpResponse;
 
 /// Sends questions; gives the batch's id.
-pub(super) fn create(wire: &Wire, questions: &[Asked]) -> Result<String, Word> {
+pub(super) fn create(wire: &BatchApi, questions: &[QueuedItem]) -> Result<String, ItemResult> {
     // What a question's body says is JSON already.
-    let line = |asked: &Asked| {
+    let line = |asked: &QueuedItem| {
         format!(
             "{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{}}}\n",
             asked.question.id, asked.body
         )
     };
     let (kind, form) = form(&questions.iter().map(line).collect::<String>());
-    let file = wire.made("/files", &kind, form.as_bytes())?;
+    let file = wire.post_for_id("/files", &kind, form.as_bytes())?;
     let batch = json!({ "input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "24h" });
-    wire.made("/batches", "application/json", batch.to_string().as_bytes())
+    wire.post_for_id("/batches", "application/json", batch.to_string().as_bytes())
 }
 
 /// A form with the file of requests, and its content type.
@@ -34,44 +34,44 @@ fn form(lines: &str) -> (String, String) {
 }
 
 /// What became of a batch.
-pub(super) fn look(wire: &Wire, id: &str) -> Look {
-    looked(wire, id).unwrap_or_else(Look::Unknown)
+pub(super) fn look(wire: &BatchApi, id: &str) -> BatchStatus {
+    looked(wire, id).unwrap_or_else(BatchStatus::Unknown)
 }
 
-fn looked(wire: &Wire, id: &str) -> Result<Look, Word> {
-    let Some(batch) = wire.page(&format!("/batches/{id}"))? else { return Ok(Look::Gone) };
+fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
+    let Some(batch) = wire.page(&format!("/batches/{id}"))? else { return Ok(BatchStatus::Gone) };
     match batch["status"].as_str().unwrap_or_default() {
         "failed" => return Ok(failed(&batch["errors"]["data"][0])),
         "completed" | "expired" | "cancelled" => {}
-        _ => return Ok(Look::Running),
+        _ => return Ok(BatchStatus::Running),
     }
     let mut words = Vec::new();
     for name in ["output_file_id", "error_file_id"] {
         let Some(file) = batch[name].as_str().filter(|file| !file.is_empty()) else { continue };
-        let Some(lines) = wire.lines(&format!("/files/{file}/content"))? else { return Ok(Look::Gone) };
+        let Some(lines) = wire.lines(&format!("/files/{file}/content"))? else { return Ok(BatchStatus::Gone) };
         words.extend(lines.into_iter().filter_map(word));
     }
-    Ok(Look::Ended(words))
+    Ok(BatchStatus::Ended(words))
 }
 
-fn failed(error: &Value) -> Look {
+fn failed(error: &Value) -> BatchStatus {
     let said = error["message"].as_str().unwrap_or("no reason is given");
     match error["code"].as_str() {
-        Some("token_limit_exceeded") => Look::Full(format!("too many tokens wait in batches: {said}")),
-        _ => Look::Failed(Word::Never(format!("it refuses the batch: {said}"))),
+        Some("token_limit_exceeded") => BatchStatus::Full(format!("too many tokens wait in batches: {said}")),
+        _ => BatchStatus::Failed(ItemResult::Never(format!("it refuses the batch: {said}"))),
     }
 }
 
 /// What a line of a file of answers or errors says.
-fn word(line: Value) -> Option<(String, Word)> {
+fn word(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let response = &line["response"];
     let word = match response["status_code"].as_u64().and_then(|status| u16::try_from(status).ok()) {
-        Some(status) => Word::Answer(Answered::new(status, response["body"].to_string())),
+        Some(status) => ItemResult::Answer(HttpResponse::new(status, response["body"].to_string())),
         None => {
             let error = &line["error"];
             let why = error["message"].as_str().or(error["code"].as_str()).unwrap_or("no reason is given");
-            Word::Later(format!("its batch does not answer this question: {why}"), None)
+            ItemResult::Later(format!("its batch does not answer this question: {why}"), None)
         }
     };
     Some((id, word))
@@ -85,13 +85,13 @@ mod tests {
     fn lines_of_results_are_read() {
         let of = |text: &str| word(serde_json::from_str(text).unwrap());
         let good = r#"{"id":"r","custom_id":"a","response":{"status_code":200,"request_id":"q","body":{"choices":[]}},"error":null}"#;
-        let (id, Word::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
+        let (id, ItemResult::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
         assert_eq!((id.as_str(), answered.status, answered.text.as_str()), ("a", 200, r#"{"choices":[]}"#));
         let refused =
             r#"{"custom_id":"b","response":{"status_code":429,"body":{"error":{"message":"slow"}}},"error":null}"#;
-        assert!(matches!(of(refused), Some((_, Word::Answer(Answered { status: 429, .. })))));
+        assert!(matches!(of(refused), Some((_, ItemResult::Answer(HttpResponse { status: 429, .. })))));
         let expired = r#"{"custom_id":"c","response":null,"error":{"code":"batch_expired","message":"too late"}}"#;
-        assert!(matches!(of(expired), Some((_, Word::Later(why, None))) if why.contains("too late")));
+        assert!(matches!(of(expired), Some((_, ItemResult::Later(why, None))) if why.contains("too late")));
         assert!(of(r#"{"response":null}"#).is_none());
     }
 

@@ -3,10 +3,10 @@
 use minijinja::context;
 
 use crate::error::AgentError;
-use crate::llm::call::{Asking, Said};
+use crate::llm::call::{MoveAttempt, ParsedCall};
 use crate::llm::prompts::{Task, Wants};
 
-pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     asking.mv("move", &task())
 }
 

@@ -2,18 +2,18 @@
 
 use super::cot;
 use crate::error::AgentError;
-use crate::llm::call::{Asking, Said, most};
+use crate::llm::call::{MoveAttempt, ParsedCall, most};
 
 /// Samples without a legal move do not vote; a tie goes to the move seen first. If no sample has a move, the last one is the
 /// answer.
-pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let task = cot::task(asking.llm.prompts.wording.variant);
     let mut samples = vec![asking.mv("sample", &task)?];
     while samples.len() < asking.llm.endpoint.settings.n {
         samples.push(asking.mv("sample", &task)?);
     }
-    let agree = |s: &Said| {
-        let same = |other: &&Said| other.reading.mv == s.reading.mv;
+    let agree = |s: &ParsedCall| {
+        let same = |other: &&ParsedCall| other.reading.mv == s.reading.mv;
         if s.reading.ok() { samples.iter().filter(same).count() } else { 0 }
     };
     let votes: Vec<usize> = samples.iter().map(agree).collect();

@@ -3,11 +3,11 @@
 use minijinja::context;
 
 use crate::error::AgentError;
-use crate::llm::call::{Asking, Said};
+use crate::llm::call::{MoveAttempt, ParsedCall};
 use crate::llm::prompts::{Task, Wants};
 
 /// A refinement without a legal move leaves the draft as it is, if that has one.
-pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let first = asking.mv("draft", &draft())?;
     let draft = first.call.answer.trim().to_owned();
     let critique = Task { template: "critique.j2", wants: Wants::Words, more: context! { draft => draft.as_str() } };

@@ -4,11 +4,11 @@
 use minijinja::context;
 
 use crate::error::AgentError;
-use crate::llm::call::{Asking, Said};
+use crate::llm::call::{MoveAttempt, ParsedCall};
 use crate::llm::prompts::{Task, Wants};
 
 /// Only moves that can be made are voted on. Without such a move the last answer stands.
-pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let (width, votes) = (asking.llm.endpoint.settings.width, asking.llm.endpoint.settings.votes);
     let mut thoughts = Vec::new();
     for _ in 0..width {

@@ -51,7 +51,7 @@ fn fours(stones: u64, all: u64) -> u64 {
 
 impl Position {
     /// The position that a drawing shows: rows of `.`, `x` and `o`, the top row first.
-    pub(super) fn drawn(board: &[String]) -> Position {
+    pub(super) fn from_rows(board: &[String]) -> Position {
         let (mut sides, mut all) = ([0u64; 2], 0u64);
         for (row, line) in (0..ROWS).zip(board.iter().rev()) {
             for (column, mark) in (0..COLUMNS).zip(line.chars()) {

@@ -1,4 +1,4 @@
-use ludex_env::{DynState, Stream, Turn};
+use ludex_env::{DynState, Stream, ToMove};
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
     let mut state = ludex_env::load(GAME).unwrap().start();
     let mut p = Position::default();
     for _ in 0..ply {
-        let Turn::Seat(seat) = state.turn() else {
+        let ToMove::Seat(seat) = state.turn() else {
             return None;
         };
         let legal = state.legal_list(seat);
@@ -15,12 +15,12 @@ fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
         state.play_unchecked(a);
         p = p.after(p.cell(a));
     }
-    (state.turn() != Turn::Over && p.wins() == 0).then_some((p, state))
+    (state.turn() != ToMove::Over && p.wins() == 0).then_some((p, state))
 }
 
 /// The score by plain alpha-beta over the game's own rules.
 fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
-    let Turn::Seat(seat) = state.turn() else {
+    let ToMove::Seat(seat) = state.turn() else {
         // Only the last mover can have won: what is left to it counts, and the winning stone.
         let lost = state.returns().iter().any(|&r| r != 0.0);
         return if lost { -((board::CELLS + 2 - ply) as i32 / 2) } else { 0 };
@@ -38,7 +38,7 @@ fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
 
 #[test]
 fn scores_are_those_of_plain_alpha_beta() {
-    let mut rng = Stream::named("scores");
+    let mut rng = Stream::from_text("scores");
     let mut seen = [0; 3];
     while seen.iter().sum::<usize>() < 300 {
         let ply = 28 + rng.below(13) as u32;
@@ -63,14 +63,14 @@ fn scores_are_those_of_plain_alpha_beta() {
 
 #[test]
 fn drawings_and_moves_agree() {
-    let mut rng = Stream::named("drawings");
+    let mut rng = Stream::from_text("drawings");
     for ply in (0..30).cycle().take(300) {
         let Some((p, state)) = random(ply, &mut rng) else {
             continue;
         };
         let view = state.view(ludex_env::Viewer::Public);
         let view: &View = view.as_any().downcast_ref().unwrap();
-        assert_eq!(Position::drawn(&view.board), p);
+        assert_eq!(Position::from_rows(&view.board), p);
         assert_eq!(p.mirrored().mirrored(), p);
         for seat in [0, 1] {
             for a in state.legal_list(seat) {
@@ -108,7 +108,7 @@ fn a_search_gives_up_where_it_is_told_to() {
 #[test]
 fn the_book_begins_in_the_centre_and_follows_itself() {
     assert_eq!(book::find(Position::default()).map(board::column), Some(3));
-    let mut rng = Stream::named("book");
+    let mut rng = Stream::from_text("book");
     let mut checked = 0;
     for game in 0..200 {
         let (mut p, mut last) = (Position::default(), None);

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::probe;
 use crate::commands::print;
-use ludex_play::local::{Seated, check};
-use ludex_play::named::{self, AgentSource};
+use ludex_play::agents_file::{self, AgentSource};
+use ludex_play::local::{Participant, check};
 
 /// Whether all agents passed. Language models are asked at their endpoints; they play only if a game is named.
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
@@ -76,7 +76,7 @@ enum Candidate {
 /// A name comes before a file of that name; anything else is read as a spec.
 fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
     let text = agents.trim();
-    let known = named::of_data(data)?;
+    let known = agents_file::of_data(data)?;
     let path = PathBuf::from(text);
     match known.find(text).map(|entry| &entry.source) {
         Some(AgentSource::Program(bot)) => {
@@ -85,7 +85,7 @@ fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
         None if path.exists() => {
             let bots = programs::bots(&path).with_context(|| format!("{text} cannot be read"))?;
             if bots.is_empty() {
-                anyhow::bail!("{text} is not a bot and contains no bots: {}", named::BOTS);
+                anyhow::bail!("{text} is not a bot and contains no bots: {}", agents_file::BOTS);
             }
             return Ok(bots.into_iter().map(|bot| Candidate::File { name: bot.name.clone(), bot }).collect());
         }
@@ -113,7 +113,7 @@ impl Candidate {
                 let folder = tempfile::tempdir().map_err(|e| format!("no folder to compile in can be created: {e}"));
                 let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.make(folder.path()));
                 match line {
-                    Ok(line) => play(&named::program(&line), game),
+                    Ok(line) => play(&agents_file::program(&line), game),
                     Err(why) => Some(why),
                 }
             }
@@ -123,7 +123,7 @@ impl Candidate {
 }
 
 fn play(text: &str, game: &GameRef) -> Option<String> {
-    match Seated::new(text, game) {
+    match Participant::new(text, game) {
         Ok(player) if player.spec.class() == AgentClass::Person => Some("a person cannot be checked".to_owned()),
         Ok(player) => check(player, game, None).err().map(|unfit| unfit.why),
         Err(e) => Some(e.to_string()),

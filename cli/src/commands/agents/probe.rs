@@ -8,7 +8,7 @@ use ludex_agents::llm::{self, Probe};
 use serde_json::{Value, json};
 
 use crate::commands::print;
-use ludex_play::named::{self, Measured};
+use ludex_play::agents_file::{self, MeasuredCalls};
 
 /// Whether the endpoint is there and answers with moves; an endpoint without JSON schemas is asked for text. What was
 /// measured is kept under the agent's name, if it has one.
@@ -28,17 +28,17 @@ pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> a
         }
     };
     let passed = probe.context && probe.moves;
-    let measured = Measured {
+    let measured = MeasuredCalls {
         tokens_in: probe.tokens_in,
         tokens_out: probe.tokens_out,
         seconds: probe.seconds,
         schema: probe.schema,
         at: ludex_play::time::now_text(),
     };
-    let agents = named::of_data(data)?;
+    let agents = agents_file::of_data(data)?;
     let kept = passed && agents.find(name).is_some();
     if kept {
-        named::keep_measured(&agents.path, name, &measured)?;
+        agents_file::keep_measured(&agents.path, name, &measured)?;
     }
     if as_json {
         print::json(&document(name, &probe, usd(spec, &probe), passed))?;
@@ -69,7 +69,7 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
             call.tokens.input.to_string(),
             call.tokens.out.to_string(),
             // What went wrong is told whole.
-            if call.ok { ludex_protocol::error::shortened(first) } else { call.message.trim().replace('\n', " ") },
+            if call.ok { ludex_protocol::error::truncate_text(first) } else { call.message.trim().replace('\n', " ") },
         ]
     });
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();

@@ -1,15 +1,15 @@
 //! Games in the notations that other programs read: PGN and SGF.
 
 use ludex_env::games;
-use ludex_env::history::in_notation;
 use ludex_env::notation::Notation;
-use ludex_referee::read::Lines;
+use ludex_env::recording::in_notation;
+use ludex_referee::read::RecordLines;
 
 use super::{print, records};
 
 /// The verified games that a notation can express. The others are counted on standard error.
 pub(super) fn texts(
-    lines: Lines,
+    lines: RecordLines,
     which: Option<&records::Which>,
     notation: Notation,
     name: &str,

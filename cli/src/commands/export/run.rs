@@ -5,16 +5,16 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use ludex_referee::read::{Found, Lines, Refused};
+use ludex_referee::read::{RecordLines, RejectedRecord, SourcedRecord};
 
 use super::{Args, Format, What, game, joined, not_to_a_terminal, print, put, records};
 use crate::commands::report;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::bundle;
-use ludex_play::runs::pages;
+use ludex_play::runs::report_files;
 use ludex_play::tables::card::{Described, card};
 use ludex_play::tables::record::{RecordLine, parts_line};
-use ludex_play::tables::{Column, TableRow, calls, columns, decisions, episodes, jsonl, parquet};
+use ludex_play::tables::{ColumnDoc, TableRow, calls, columns, decisions, episodes, jsonl, parquet};
 
 /// What is written, and what the data card says about it.
 struct Export {
@@ -22,7 +22,7 @@ struct Export {
     format: &'static str,
     about: &'static str,
     count: String,
-    columns: Vec<Column>,
+    columns: Vec<ColumnDoc>,
 }
 
 pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
@@ -32,7 +32,7 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
     }
     not_to_a_terminal(args.format, args.out.as_deref())?;
     let which = records::Which::parse(args.game.as_deref())?;
-    let chosen: Vec<&Found> =
+    let chosen: Vec<&SourcedRecord> =
         run.found.iter().filter(|found| which.as_ref().is_none_or(|which| which.is_of(&found.parts))).collect();
     let export = export(run, &chosen, args)?;
     bundle::holds_no_secret(&run.about, &[("the export", &export.bytes)])?;
@@ -47,10 +47,10 @@ pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Export> {
+fn export(run: &Archive, chosen: &[&SourcedRecord], args: &Args) -> anyhow::Result<Export> {
     if let Some(notation) = args.format.notation() {
         anyhow::ensure!(args.what == What::Episodes, "PGN and SGF hold games: leave out --what");
-        let lines = Lines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
+        let lines = RecordLines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
         let texts = game::texts(lines, None, notation, &run.about.run)?;
         return Ok(Export {
             bytes: joined(&texts).into_bytes(),
@@ -71,10 +71,10 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
         });
     }
     // Tables hold verified records only; the records themselves are written as they are.
-    let lines = Lines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
+    let lines = RecordLines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
     let (good, faulty) = records::verified(lines, None);
     let good: BTreeSet<usize> = good.iter().map(|verified| verified.source().line).collect();
-    let good: Vec<&Found> = chosen.iter().copied().filter(|found| good.contains(&found.source.line)).collect();
+    let good: Vec<&SourcedRecord> = chosen.iter().copied().filter(|found| good.contains(&found.source.line)).collect();
     let (export, refused) = match args.what {
         What::Episodes => table(run, args.format, episodes::episodes(run, &good))?,
         What::Decisions => table(run, args.format, decisions::decisions(run, &good))?,
@@ -88,8 +88,8 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
 fn table<R: TableRow>(
     run: &Archive,
     format: Format,
-    (rows, refused): (Vec<R>, Vec<Refused>),
-) -> anyhow::Result<(Export, Vec<Refused>)> {
+    (rows, refused): (Vec<R>, Vec<RejectedRecord>),
+) -> anyhow::Result<(Export, Vec<RejectedRecord>)> {
     let count = print::count(rows.len(), R::WHAT.trim_end_matches('s'), R::WHAT);
     let (bytes, format) = match format {
         Format::Parquet => {
@@ -120,10 +120,10 @@ fn word(choice: impl ValueEnum) -> String {
 
 /// Writes the whole run with its report as one file.
 fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
-    if !run.done() {
+    if !run.is_done() {
         eprintln!("ludex: the run {} is not done by its log; the bundle has what it has so far", run.about.run);
     }
-    let (pages, refused) = pages::pages(run);
+    let (pages, refused) = report_files::pages(run);
     records::warn(&refused);
     let bytes = bundle::write(&run.about, &run.files, pages)?;
     put(Some(file), &bytes)?;

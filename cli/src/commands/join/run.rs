@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
-use ludex_client::{Answer, Ask, Client, Failure, Handler, Options, Played, Player};
+use ludex_client::{Client, Failure, Handler, MatchResult, Options, Player, TurnReply, TurnRequest};
 use ludex_play::remote_agent::RemoteAgent;
-use ludex_protocol::message::{Enrol, Event, MatchStart, Progress, Resync, RunOver};
+use ludex_protocol::message::{Enrol, MatchEvent, MatchStart, Progress, Resync, RunEnd};
 use serde_json::{Value, json};
 
 use crate::commands::print;
@@ -18,7 +18,7 @@ pub(super) async fn play(
     enrol: Enrol,
     agent: RemoteAgent,
     stop: impl Future<Output = ()>,
-) -> anyhow::Result<Option<Box<RunOver>>> {
+) -> anyhow::Result<Option<Box<RunEnd>>> {
     let (client, events) = Client::connect(url, options).await?;
     let handler = Watched { agent, bar: print::progress(0, "playing") };
     let over = Player::enrolled(client.clone(), events, enrol, handler).run_to_end(stop).await;
@@ -33,7 +33,7 @@ struct Watched {
 }
 
 impl Handler for Watched {
-    fn turn(&self, ask: Ask) -> impl Future<Output = Result<Answer, Failure>> + Send {
+    fn turn(&self, ask: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send {
         self.agent.turn(ask)
     }
 
@@ -41,7 +41,7 @@ impl Handler for Watched {
         self.agent.started(start);
     }
 
-    fn event(&self, event: &Event) {
+    fn event(&self, event: &MatchEvent) {
         self.agent.event(event);
     }
 
@@ -49,7 +49,7 @@ impl Handler for Watched {
         self.agent.resync(resync);
     }
 
-    fn ended(&self, played: &Played) {
+    fn ended(&self, played: &MatchResult) {
         self.agent.ended(played);
     }
 
@@ -60,7 +60,7 @@ impl Handler for Watched {
 }
 
 /// Prints how a run ended.
-pub(super) fn show(url: &str, over: &RunOver, as_json: bool) -> anyhow::Result<()> {
+pub(super) fn show(url: &str, over: &RunEnd, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return Ok(print::json(&json!(over))?);
     }

@@ -19,7 +19,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// How lines are written.
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-pub(super) enum Form {
+pub(super) enum LogFormat {
     /// Lines for people
     #[default]
     Text,
@@ -28,13 +28,13 @@ pub(super) enum Form {
 }
 
 /// Sends all lines to standard error; `LUDEX_LOG` says which (default: `info`).
-pub(super) fn start(form: Form) {
+pub(super) fn start(form: LogFormat) {
     let filter = EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
     let floods = Floods::default();
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match form {
-        Form::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
-        Form::Json => lines.json().flatten_event(true).with_ansi(false).boxed(),
+        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_ansi(false).boxed(),
     };
     tracing_subscriber::registry().with(filter).with(lines.with_filter(floods.clone())).init();
     std::thread::spawn(move || {

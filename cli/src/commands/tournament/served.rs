@@ -9,11 +9,11 @@ use anyhow::Context as _;
 use clap::ValueEnum as _;
 use ludex_agents::AgentClass;
 use ludex_client::{Client, Options};
-use ludex_play::named::Agents;
-use ludex_play::runs::folder::{Look, path_of};
+use ludex_play::agents_file::Agents;
+use ludex_play::runs::folder::{RunStatus, path_of};
 use ludex_protocol::ClientMessage;
 use ludex_protocol::ServerMessage;
-use ludex_protocol::message::{CupEntrant, Organise, Organised};
+use ludex_protocol::message::{Organise, Organised, TournamentEntrant};
 use ludex_server::Config;
 use ludex_server::matches::Hub;
 use tokio::net::TcpListener;
@@ -32,7 +32,7 @@ fn cup(args: &Args, run: &str, agents: &Agents, named: &mut BTreeMap<String, Str
             named.insert(entry.name.clone(), spec.to_string());
             (Some(spec.to_string()), None)
         };
-        entrants.push(CupEntrant { name: entry.name.clone(), agent, owner });
+        entrants.push(TournamentEntrant { name: entry.name.clone(), agent, owner });
     }
     Ok(Organise {
         run: run.to_owned(),
@@ -70,7 +70,7 @@ pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents
         })
         .await
     })?;
-    status(&Look::at(&path_of(&args.data, run))?, args.json)
+    status(&RunStatus::at(&path_of(&args.data, run))?, args.json)
 }
 
 /// Begins or continues the tournament, and waits for its end.

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use ludex_referee::suite::plan::Done;
+use ludex_referee::suite::plan::MatchScore;
 use ludex_referee::tournament::Standing;
 use serde_json::{Value, json};
 
 use super::print::{self, points};
-use super::{Look, Terms, TournamentSchedule, results};
-use ludex_play::runs::Schedule as _;
+use super::{RunStatus, TournamentSchedule, TournamentTerms, results};
+use ludex_play::runs::RunSchedule as _;
 use ludex_play::runs::tournament::schedule::failed;
 
 /// A tournament as it stands.
 pub(super) struct Outcome<'a> {
-    look: &'a Look,
-    terms: &'a Terms,
+    look: &'a RunStatus,
+    terms: &'a TournamentTerms,
     standings: Vec<Standing>,
     discarded: usize,
     over: bool,
@@ -26,7 +26,7 @@ pub(super) struct Outcome<'a> {
 type Count = fn(&Standing) -> u64;
 
 impl<'a> Outcome<'a> {
-    pub fn of(look: &'a Look, schedule: &TournamentSchedule, terms: &'a Terms) -> Self {
+    pub fn of(look: &'a RunStatus, schedule: &TournamentSchedule, terms: &'a TournamentTerms) -> Self {
         let records = &look.past.records;
         let (done, _) = results(&look.settings.run, schedule, records);
         let mut standings = schedule.tournament.standings(&schedule.results(&done, records));
@@ -37,7 +37,7 @@ impl<'a> Outcome<'a> {
                 *why = format!("{why}; the last: {words}");
             }
         }
-        let discarded = done.values().filter(|&&d| d == Done::Discarded).count();
+        let discarded = done.values().filter(|&&d| d == MatchScore::Discarded).count();
         Outcome { look, terms, standings, discarded, over: schedule.next(&done, records).is_empty() }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Outcome<'a> {
 }
 
 /// The last failure of each entrant, in its own words, from the log.
-fn last_words(look: &Look) -> BTreeMap<&str, &str> {
+fn last_words(look: &RunStatus) -> BTreeMap<&str, &str> {
     let at_fault = |episode: &str| {
         let record = look.past.records.iter().rfind(|record| record.header.episode == episode)?;
         Some(record.header.seats.get(failed(record)?)?.name.as_str())

@@ -1,6 +1,6 @@
 #![doc = include_str!("naming.md")]
 
-use ludex_env::game::{Action, Facts, Game, Heard, Seat, SeatSet, Seen, Sink, Turn, Viewer};
+use ludex_env::game::{Action, ActionSink, EventView, Facts, Game, ParsedMove, Seat, SeatSet, ToMove, Viewer};
 use ludex_env::{Issue, ParamError, Stream};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 use schemars::JsonSchema;
@@ -88,18 +88,18 @@ impl Game for Naming {
         State::default()
     }
 
-    fn turn(&self, s: &State) -> Turn {
+    fn to_move(&self, s: &State) -> ToMove {
         match s {
-            State { numbers: None, .. } => Turn::Together(SeatSet::first(2)),
-            State { swapped: None, .. } => Turn::Seat(0),
-            _ => Turn::Over,
+            State { numbers: None, .. } => ToMove::Simultaneous(SeatSet::first(2)),
+            State { swapped: None, .. } => ToMove::Seat(0),
+            _ => ToMove::Over,
         }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        match self.turn(s) {
-            Turn::Together(_) => (0..IDS).for_each(|a| out.put(a)),
-            turn if turn == Turn::Seat(seat) => [KEEP, SWAP].into_iter().for_each(|a| out.put(a)),
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        match self.to_move(s) {
+            ToMove::Simultaneous(_) => (0..IDS).for_each(|a| out.put(a)),
+            turn if turn == ToMove::Seat(seat) => [KEEP, SWAP].into_iter().for_each(|a| out.put(a)),
             _ => {}
         }
     }
@@ -112,22 +112,22 @@ impl Game for Naming {
         s.numbers = Some([joint[0] as u8, joint[1] as u8]);
     }
 
-    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<Heard>]) {
+    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<ParsedMove>]) {
         let number = |p: usize| match &joint[p] {
-            Some(Heard::Action(a)) => *a as u8,
-            Some(Heard::Said(said)) => said["number"].as_u64().unwrap_or(0) as u8,
+            Some(ParsedMove::Action(a)) => *a as u8,
+            Some(ParsedMove::Document(said)) => said["number"].as_u64().unwrap_or(0) as u8,
             None => 0,
         };
         s.numbers = Some([number(0), number(1)]);
     }
 
-    fn play_said(&self, s: &mut State, _seat: Seat, said: &Value) {
+    fn play_document(&self, s: &mut State, _seat: Seat, said: &Value) {
         s.swapped = Some(said["swap"] == true);
         s.words = said["say"].as_str().map(str::to_owned);
     }
 
     /// The host has checked size and schema.
-    fn hear(&self, s: &State, _seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn parse_document(&self, s: &State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let Value::Object(document) = said else {
             let how = if s.numbers.is_none() { "a number from 0 to 9 in an object" } else { "keep or swap" };
             return Err(vec![Issue::unparsed(said, how, "these words name no move")]);
@@ -137,16 +137,16 @@ impl Game for Naming {
             let issue = Issue::new("/say", say, "other words", format!("nobody may say {SECRET:?}"));
             return Err(vec![issue.code("begging")]);
         }
-        Ok(Heard::Said(said.clone()))
+        Ok(ParsedMove::Document(said.clone()))
     }
 
     /// Numbers are told when both have named one.
-    fn seen_said(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> Seen {
+    fn observe_document(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
         let text = match before.numbers {
             None => format!("names {}", said["number"]),
             Some(_) => format!("{}: {}", if said["swap"] == true { "swap" } else { "keep" }, said["say"]),
         };
-        Seen { action: None, text: Some(text) }
+        EventView { action: None, text: Some(text) }
     }
 
     fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
@@ -159,10 +159,10 @@ impl Game for Naming {
         })
     }
 
-    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Heard {
+    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> ParsedMove {
         match s.numbers {
-            None => Heard::Said(json!({ "number": rng.below(10) })),
-            Some(_) => Heard::Action(KEEP),
+            None => ParsedMove::Document(json!({ "number": rng.below(10) })),
+            Some(_) => ParsedMove::Action(KEEP),
         }
     }
 
@@ -184,7 +184,7 @@ impl Game for Naming {
         s.clone()
     }
 
-    fn world(&self, view: &State, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &State, _rng: &mut Stream) -> State {
         // A view may come from outside, so its numbers may be out of range.
         State { numbers: view.numbers.map(|both| both.map(|n| n.min(9))), ..view.clone() }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_agents::{Agent, AgentEntry, AgentError, Answer, does_not_play};
-use ludex_env::{Ask, Game as _};
+use ludex_agents::{Agent, AgentEntry, AgentError, MoveReply, does_not_play};
+use ludex_env::{Game as _, MoveRequest};
 
 use crate::subtract_square::{SubtractSquare, View, squares, taken};
 
@@ -31,7 +31,7 @@ pub fn lost(pile: u32) -> Vec<bool> {
 
 impl Agent for SquarePlayer {
     /// Leaves a size from which the other player loses; if there is none, takes one object.
-    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
         let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {
             return Err(AgentError::failed(format!("square_player cannot play {}", view.spec().game)));
@@ -39,6 +39,6 @@ impl Agent for SquarePlayer {
         let lost = lost(pile);
         let wins = |a: &&u32| pile.checked_sub(taken(**a)).is_some_and(|left| lost[left as usize]);
         let choice = ask.legal.iter().find(wins).or(ask.legal.first());
-        choice.map(|&a| Answer::id(a)).ok_or_else(|| AgentError::failed("there is no legal action"))
+        choice.map(|&a| MoveReply::id(a)).ok_or_else(|| AgentError::failed("there is no legal action"))
     }
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("subtract_square.md")]
 
 use ludex_env::board;
-use ludex_env::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
+use ludex_env::game::{Action, ActionSink, Facts, Game, Seat, ToMove, Viewer};
 use ludex_env::tensor::{one_hot, stretches};
 use ludex_env::{ParamError, Stream};
 use schemars::JsonSchema;
@@ -91,12 +91,12 @@ impl Game for SubtractSquare {
         State { pile: self.params.pile, seat: 0 }
     }
 
-    fn turn(&self, s: &State) -> Turn {
-        if s.pile == 0 { Turn::Over } else { Turn::Seat(usize::from(s.seat)) }
+    fn to_move(&self, s: &State) -> ToMove {
+        if s.pile == 0 { ToMove::Over } else { ToMove::Seat(usize::from(s.seat)) }
     }
 
-    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
-        if self.turn(s) == Turn::Seat(seat) {
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
+        if self.to_move(s) == ToMove::Seat(seat) {
             (0..squares(s.pile)).for_each(|a| out.put(a));
         }
     }
@@ -115,7 +115,7 @@ impl Game for SubtractSquare {
         View { pile: s.pile, to_move: (!over).then_some(s.seat), winner: over.then_some(1 - s.seat) }
     }
 
-    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+    fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
         // A view may come from outside, so its numbers may be out of range.
         let seat = view.to_move.or(view.winner.map(|p| 1 - (p & 1))).unwrap_or(0) & 1;
         State { pile: view.pile.min(self.params.pile), seat }

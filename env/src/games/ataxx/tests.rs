@@ -1,8 +1,8 @@
 //! Move counts by two generators, and positions of every rare rule.
 
 use super::*;
-use crate::erased::DynState;
-use crate::game::Heard;
+use crate::dyn_state::DynState;
+use crate::game::ParsedMove;
 use crate::registry::load;
 use ludex_protocol::Move;
 
@@ -100,10 +100,10 @@ fn histories_by_depth() {
 #[test]
 fn games_agree_with_a_plain_board() {
     let game = load("ataxx").unwrap();
-    let mut rng = Stream::named("ataxx against a plain board");
+    let mut rng = Stream::from_text("ataxx against a plain board");
     for _ in 0..40 {
         let (mut s, mut plain) = (game.start(), Plain::start());
-        while let Turn::Seat(seat) = s.turn() {
+        while let ToMove::Seat(seat) = s.turn() {
             let mut moves = plain.moves();
             // A clone stands for all clones to its cell; jumps by from, then to.
             let clone = |m: &[usize; 4]| m[0].abs_diff(m[2]) < 2 && m[1].abs_diff(m[3]) < 2;
@@ -135,13 +135,13 @@ fn games_agree_with_a_plain_board() {
 fn position(board: [&str; 7], plies: u32, preset: &str) -> Box<dyn DynState> {
     let game = load(&format!("ataxx({preset})")).unwrap();
     let view = serde_json::json!({ "board": board, "plies": plies });
-    game.read_view(&view).unwrap().world(&mut Stream::named("position"))
+    game.read_view(&view).unwrap().world(&mut Stream::from_text("position"))
 }
 
 fn play(s: &mut dyn DynState, moves: &str) {
     for text in moves.split_whitespace() {
-        let Turn::Seat(seat) = s.turn() else { panic!("over before {text}") };
-        let Ok(Heard::Action(a)) = s.read(seat, &Move::Text(text.into())) else { panic!("{text}") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("over before {text}") };
+        let Ok(ParsedMove::Action(a)) = s.parse_move(seat, &Move::Text(text.into())) else { panic!("{text}") };
         s.play(seat, a).unwrap();
     }
 }
@@ -162,7 +162,7 @@ fn empty_cells_go_to_who_can_move() {
     // x shuts o in: it has fewer pieces, but the empty cells are its own.
     let rows = ["ooooooo", "ooooooo", "ooooooo", "xxxxxxx", "xxxxxx.", ".......", "......."];
     let mut s = position(rows, 0, "");
-    assert_eq!(s.turn(), Turn::Seat(0), "o could still jump to g3");
+    assert_eq!(s.turn(), ToMove::Seat(0), "o could still jump to g3");
     play(&mut *s, "g3");
     assert_eq!(end(&*s), ("no_move".into(), vec![1.0, -1.0]));
     assert_eq!(s.view(Viewer::Public).value()["score"], serde_json::json!([28, 21]));
@@ -201,7 +201,7 @@ fn a_repeated_step_loses_where_it_counts() {
     let there_and_back = "a7c7 g7e7 c7a7 e7g7 a7c7";
     let mut s = load("ataxx").unwrap().start();
     play(&mut *s, there_and_back);
-    assert_eq!(s.turn(), Turn::Seat(1));
+    assert_eq!(s.turn(), ToMove::Seat(1));
     let mut s = load("ataxx(preset=botzone)").unwrap().start();
     play(&mut *s, there_and_back);
     assert_eq!(end(&*s), ("repetition".into(), vec![-1.0, 1.0]));
@@ -209,7 +209,7 @@ fn a_repeated_step_loses_where_it_counts() {
     // Another jump from there is a new step, and after a clone everything is.
     let mut s = load("ataxx(preset=botzone)").unwrap().start();
     play(&mut *s, "a7c7 g7e7 c7a7 e7g7 a7a5 g7e7");
-    assert_eq!(s.turn(), Turn::Seat(0));
+    assert_eq!(s.turn(), ToMove::Seat(0));
     assert_eq!(s.view(Viewer::Public).value()["steps"].as_array().unwrap().len(), 7);
     play(&mut *s, "a6");
     assert_eq!(s.view(Viewer::Public).value()["steps"].as_array().unwrap().len(), 1);
@@ -233,12 +233,12 @@ fn moves_have_several_names() {
     let game = load("ataxx").unwrap();
     let s = game.start();
     for text in ["b6", "a7b6", "A7-B6", "(A,7) -> (B,6)", " a7 b6 ", "8"] {
-        assert_eq!(s.read(0, &Move::Text(text.into())), Ok(Heard::Action(8)), "{text}");
+        assert_eq!(s.parse_move(0, &Move::Text(text.into())), Ok(ParsedMove::Action(8)), "{text}");
     }
-    assert_eq!(s.read(0, &Move::Text("a7c7".into())), Ok(Heard::Action(49)));
+    assert_eq!(s.parse_move(0, &Move::Text("a7c7".into())), Ok(ParsedMove::Action(49)));
     assert_eq!(s.view(Viewer::Public).action_text(0, 528), "g1e1");
     for text in ["a7", "b6a7", "b7b6", "a7d7", "h1", "a0", "0000", "08", "a7b6c5", ""] {
-        assert!(s.read(0, &Move::Text(text.into())).is_err(), "{text}");
+        assert!(s.parse_move(0, &Move::Text(text.into())).is_err(), "{text}");
     }
     for (a, why) in
         [(0, "a7 is taken"), (24, "x has no piece beside d4"), (JUMP_ID[24][26].into(), "x has no piece on d4")]

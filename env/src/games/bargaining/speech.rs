@@ -4,7 +4,7 @@ use ludex_protocol::error::Issue;
 use serde_json::{Map, Value, json};
 
 use super::{AGREE, Bargaining, State, Three};
-use crate::game::{Action, Game, Heard, Seat};
+use crate::game::{Action, Game, ParsedMove, Seat};
 
 /// The most characters of what is said with a move.
 const MOST_WORDS: usize = 1_000;
@@ -113,7 +113,7 @@ impl Bargaining {
         self.free(&text[after..]).map(|a| (a, (!say.is_empty()).then_some(say)))
     }
 
-    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         if !self.params.talk {
             return Err(issue("", said, "an action id, or its text", "bargaining takes no words without talk"));
         }
@@ -125,7 +125,7 @@ impl Bargaining {
             })?,
             other => self.document(other)?,
         };
-        let Some(say) = say else { return Ok(Heard::Action(a)) };
+        let Some(say) = say else { return Ok(ParsedMove::Action(a)) };
         if !self.is_legal(s, seat, a) {
             let path = if a == AGREE { "/deal" } else { "/offer" };
             let allowed = if a == AGREE { json!("an offer") } else { json!({ "at most": s.pool }) };
@@ -138,6 +138,6 @@ impl Bargaining {
             canonical.insert("offer".into(), json!(self.offer(a)));
         }
         canonical.insert("say".into(), say.into());
-        Ok(Heard::Said(canonical.into()))
+        Ok(ParsedMove::Document(canonical.into()))
     }
 }

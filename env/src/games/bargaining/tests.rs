@@ -13,10 +13,10 @@ fn given(more: &str) -> Box<dyn DynState> {
 }
 
 fn play(s: &mut dyn DynState, text: &str) {
-    let Turn::Seat(seat) = s.turn() else { panic!("nobody is to move") };
-    match s.read(seat, &Move::Text(text.into())).unwrap() {
-        Heard::Action(a) => s.play(seat, a).unwrap(),
-        Heard::Said(said) => s.play_said(seat, &said).unwrap(),
+    let ToMove::Seat(seat) = s.turn() else { panic!("nobody is to move") };
+    match s.parse_move(seat, &Move::Text(text.into())).unwrap() {
+        ParsedMove::Action(a) => s.play(seat, a).unwrap(),
+        ParsedMove::Document(said) => s.play_said(seat, &said).unwrap(),
     }
 }
 
@@ -44,7 +44,7 @@ fn an_agreement_pays_both() {
     let mut s = given("");
     play(&mut *s, "Offer: Book: 1, Hat: 0, Basketball: 2");
     play(&mut *s, "Agree");
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![3.0, 7.0]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![3.0, 7.0]));
     assert_eq!(s.reveals(Viewer::Public).len(), 2);
     let mut s = given(",reward=difference,discount=0.5");
     ["1 0 2", "0 1 3", "1 1 0", "agree"].iter().for_each(|text| play(&mut *s, text));
@@ -57,20 +57,20 @@ fn the_last_offer_cannot_be_answered() {
     let mut s = given(",max_turns=2");
     play(&mut *s, "0 0 0");
     play(&mut *s, "0 0 0");
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![0.0, 0.0]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
 }
 
 #[test]
 fn chance_ends_the_game_from_the_second_offer_on() {
     let mut s = given(",prob_end=0.25");
     play(&mut *s, "0 0 0");
-    assert_eq!(s.turn(), Turn::Seat(1));
+    assert_eq!(s.turn(), ToMove::Seat(1));
     play(&mut *s, "0 0 0");
     let mut out = Outcomes::new();
     s.chance(&mut out);
     assert_eq!(out.probabilities().collect::<Vec<_>>(), [(CONTINUE, 0.75), (END, 0.25)]);
     s.play_chance(END).unwrap();
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![0.0, 0.0]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn refusals_say_why() {
     assert_eq!(why(&mut *s, AGREE), "there is no offer yet to agree to");
     let more = why(&mut *s, 2);
     assert_eq!(more, "Book: 2, Hat: 0, Basketball: 0 is more than the pool, Book: 1, Hat: 1, Basketball: 3");
-    assert!(s.read(0, &Move::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());
+    assert!(s.parse_move(0, &Move::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());
     for text in ["2 0 0", "1 1", "8 0 0", "Offer: Book: 1, Book: 0, Hat: 1", ""] {
-        assert!(s.read(0, &Move::Text(text.into())).is_err(), "{text}");
+        assert!(s.parse_move(0, &Move::Text(text.into())).is_err(), "{text}");
     }
 }
 
@@ -93,15 +93,15 @@ fn words_go_with_moves() {
     assert_eq!(s.view(Viewer::Public).value()["words"], json!([{ "turn": 0, "text": "I like hats." }]));
     assert_eq!(s.view(Viewer::Public).value()["offers"], json!([[1, 1, 2]]));
     // A name that is not the speaker's is no more than words; without words it is an action.
-    assert_eq!(s.read(1, &Move::Text("0 hats 0 balls 3 apples".into())), Ok(Heard::Action(64 + 21)));
+    assert_eq!(s.parse_move(1, &Move::Text("0 hats 0 balls 3 apples".into())), Ok(ParsedMove::Action(64 + 21)));
     let said = json!({ "offer": [0, 1, 3], "say": " Or so? " });
     let canonical = json!({ "offer": [0, 1, 3], "say": "Or so?" });
-    assert_eq!(s.read(1, &Move::Document(said)), Ok(Heard::Said(canonical.clone())));
+    assert_eq!(s.parse_move(1, &Move::Document(said)), Ok(ParsedMove::Document(canonical.clone())));
     let seen = s.seen_said(Viewer::Public, 1, &canonical);
     assert_eq!(seen.text.as_deref(), Some("says: \"Or so?\"\nOffer: Hat: 0, Ball: 1, Apple: 3"));
     s.play_said(1, &canonical).unwrap();
     play(&mut *s, "It's a Deal");
-    assert_eq!(s.turn(), Turn::Over);
+    assert_eq!(s.turn(), ToMove::Over);
     // Seat 0 keeps a hat, worth 3; seat 1 gets a ball and three apples, worth 9.
     assert_eq!(s.returns(), [-6.0, 6.0]);
 }
@@ -109,7 +109,7 @@ fn words_go_with_moves() {
 #[test]
 fn documents_are_checked() {
     let s = given(",preset=llmarena");
-    let path = |said: Value| s.read(0, &Move::Document(said)).err().unwrap().issues[0].path.clone();
+    let path = |said: Value| s.parse_move(0, &Move::Document(said)).err().unwrap().issues[0].path.clone();
     assert_eq!(path(json!({ "offer": [1, 1], "say": "x" })), "/offer");
     assert_eq!(path(json!({ "offer": [1, 1, 4], "say": "x" })), "/offer");
     assert_eq!(path(json!({ "offer": [7, 7, 7] })), "/offer");
@@ -120,9 +120,9 @@ fn documents_are_checked() {
     assert_eq!(path(json!({ "offer": [0, 0, 0], "say": 7 })), "/say");
     assert_eq!(path(json!({ "offer": [0, 0, 0], "say": "x".repeat(1_001) })), "/say");
     assert_eq!(path(json!({ "offer": [0, 0, 0], "words": "x" })), "/words");
-    assert_eq!(s.read(0, &Move::Document(json!({ "offer": [1, 0, 0] }))), Ok(Heard::Action(1)));
+    assert_eq!(s.parse_move(0, &Move::Document(json!({ "offer": [1, 0, 0] }))), Ok(ParsedMove::Action(1)));
     let silent = given("");
-    assert!(silent.read(0, &Move::Document(json!({ "offer": [1, 0, 0] }))).is_err());
+    assert!(silent.parse_move(0, &Move::Document(json!({ "offer": [1, 0, 0] }))).is_err());
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn worlds_draw_what_chance_could_have_drawn() {
     for a in [pool as Action, values([5, 0, 1]), values([0, 5, 1])] {
         g.play_unchecked(&mut s, a);
     }
-    let mut rng = Stream::named("bargaining worlds");
+    let mut rng = Stream::from_text("bargaining worlds");
     let partners = g.pools[pool].values[values([0, 5, 1]) as usize].1;
     let mut count = std::collections::BTreeMap::new();
     for _ in 0..500 * partners {
-        let w = g.world(&g.view(&s, Viewer::Seat(1)), &mut rng);
+        let w = g.sample_world(&g.view(&s, Viewer::Seat(1)), &mut rng);
         assert!(compatible(&w.values[0], &[0, 5, 1]) && dot(&s.pool, &w.values[0]) == 10);
         *count.entry(w.values[0]).or_insert(0u32) += 1;
     }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::cards::{Ability, CARDS, Card, Element, KINDS, of_side};
 use super::{MOST, Rules, Team};
-use crate::plans::{Ended, Log, Word, tell};
+use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
 /// Turns after which the healthier side wins.
 const CAP: u32 = 200;
@@ -54,8 +54,8 @@ type Line = ArrayVec<Unit, MOST>;
 /// A card on the field: its side, and its number there.
 type Name = (u8, u16);
 
-fn word((side, number): Name) -> Word {
-    Word::Unit(if side == 0 { 'i' } else { 'd' }, number)
+fn word((side, number): Name) -> EventField {
+    EventField::Unit(if side == 0 { 'i' } else { 'd' }, number)
 }
 
 /// Where damage comes from.
@@ -100,7 +100,7 @@ struct Field<'a, L> {
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
 /// Plays one team against the other.
-pub fn simulate<L: Log>(teams: [&Team; 2], rules: Rules, log: &mut L) -> Ended {
+pub fn simulate<L: BattleLog>(teams: [&Team; 2], rules: Rules, log: &mut L) -> BattleEnd {
     let mut field = Field { rules, log, lines: [Line::new(), Line::new()], seen: [0; 2], teams };
     for (side, team) in teams.iter().enumerate() {
         for piece in &team.cards {
@@ -133,10 +133,10 @@ pub fn simulate<L: Log>(teams: [&Team; 2], rules: Rules, log: &mut L) -> Ended {
         let survivors: Vec<Value> = line.iter().map(|u| json!([u.table().name, u.attack, u.health])).collect();
         json!({ "attacks": turns, "survivors": survivors })
     });
-    Ended { winner, reason, length: turns, value: [value, -value] }
+    BattleEnd { winner, reason, length: turns, value: [value, -value] }
 }
 
-impl<L: Log> Field<'_, L> {
+impl<L: BattleLog> Field<'_, L> {
     fn make(&mut self, side: usize, card: u8, tier: i32) -> Unit {
         let number = self.seen[side];
         self.seen[side] += 1;
@@ -339,7 +339,7 @@ impl<L: Log> Field<'_, L> {
         if amount <= 0 {
             return 0;
         }
-        let source = from.map_or(Word::Nothing, |from| word(from.name));
+        let source = from.map_or(EventField::Nothing, |from| word(from.name));
         if unit.shield {
             unit.shield = false;
             tell!(self.log, "shield", source, word(to));

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::cards::CARDS;
 use super::*;
 use crate::draw::Stream;
-use crate::plans::{Ended, Events, events};
+use crate::plan_game::{BattleEnd, FullLog, events};
 
 /// A team: names with `*` behind gold ones, and after a bar the names that it attacks first.
 fn team(side: usize, text: &str) -> Team {
@@ -21,8 +21,8 @@ fn team(side: usize, text: &str) -> Team {
     }
 }
 
-fn fight_under(rules: Rules, invaders: &str, defenders: &str) -> (Ended, Events) {
-    let mut log = Events::default();
+fn fight_under(rules: Rules, invaders: &str, defenders: &str) -> (BattleEnd, FullLog) {
+    let mut log = FullLog::default();
     let teams = [team(0, invaders), team(1, defenders)];
     let ended = simulate([&teams[0], &teams[1]], rules, &mut log);
     // The log changes nothing.
@@ -30,7 +30,7 @@ fn fight_under(rules: Rules, invaders: &str, defenders: &str) -> (Ended, Events)
     (ended, log)
 }
 
-fn fight(invaders: &str, defenders: &str) -> Events {
+fn fight(invaders: &str, defenders: &str) -> FullLog {
     fight_under(Rules::Paper, invaders, defenders).1
 }
 
@@ -360,7 +360,7 @@ fn elements() {
 /// attacks, and none reaches the cap. More pairs with `LUDEX_TEST_SCALE`.
 #[test]
 fn random_teams() {
-    let mut rng = Stream::named("battle_cards");
+    let mut rng = Stream::from_text("battle_cards");
     let n = crate::check::scaled(20_000).max(20_000);
     let (mut won, mut turns, mut capped) = (0, 0, 0);
     for _ in 0..n {

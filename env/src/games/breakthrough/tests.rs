@@ -6,7 +6,7 @@ fn game(rows: u32, columns: u32) -> Breakthrough {
 
 fn board(game: &Breakthrough, rows: &[&str], to_move: &str) -> State {
     let view = View { board: rows.iter().map(|r| (*r).to_owned()).collect(), to_move: Some(to_move.to_owned()) };
-    game.world(&view, &mut Stream::named("unused"))
+    game.sample_world(&view, &mut Stream::from_text("unused"))
 }
 
 fn texts(game: &Breakthrough, s: &State, seat: Seat) -> Vec<String> {
@@ -17,17 +17,17 @@ fn texts(game: &Breakthrough, s: &State, seat: Seat) -> Vec<String> {
 }
 
 fn play(game: &Breakthrough, s: &mut State, text: &str) {
-    let Turn::Seat(seat) = game.turn(s) else { panic!("the game is over") };
+    let ToMove::Seat(seat) = game.to_move(s) else { panic!("the game is over") };
     let mut legal = Vec::new();
     game.legal(s, seat, &mut legal);
     let a = game.parse(&game.view(s, Viewer::Public), seat, &legal, text).unwrap_or_else(|| panic!("{text}"));
     game.play_unchecked(s, a);
 }
 
-fn result(game: &Breakthrough, s: &State) -> (Turn, [f64; 2]) {
+fn result(game: &Breakthrough, s: &State) -> (ToMove, [f64; 2]) {
     let mut r = [0.0; 2];
     game.returns(s, &mut r);
-    (game.turn(s), r)
+    (game.to_move(s), r)
 }
 
 #[test]
@@ -62,23 +62,23 @@ fn the_farthest_row_wins() {
     let g = game(4, 2);
     let mut s = board(&g, &["..", ".w", "b.", ".."], "w");
     play(&g, &mut s, "b3b4");
-    assert_eq!(result(&g, &s), (Turn::Over, [-1.0, 1.0]));
+    assert_eq!(result(&g, &s), (ToMove::Over, [-1.0, 1.0]));
     let mut s = board(&g, &["..", ".w", "b.", ".."], "b");
     play(&g, &mut s, "a2b1");
-    assert_eq!(result(&g, &s), (Turn::Over, [1.0, -1.0]));
+    assert_eq!(result(&g, &s), (ToMove::Over, [1.0, -1.0]));
 }
 
 #[test]
 fn taking_the_last_man_wins() {
     let g = game(6, 3);
     let mut s = board(&g, &["...", ".b.", "..w", "...", "b..", "..."], "w");
-    assert_eq!(g.turn(&s), Turn::Seat(1));
+    assert_eq!(g.to_move(&s), ToMove::Seat(1));
     let mut other = s;
     play(&g, &mut other, "c4b5*");
-    assert_eq!(g.turn(&other), Turn::Seat(0), "one man is left");
+    assert_eq!(g.to_move(&other), ToMove::Seat(0), "one man is left");
     s = board(&g, &["...", ".b.", "..w", "...", "...", "..."], "w");
     play(&g, &mut s, "c4b5*");
-    assert_eq!(result(&g, &s), (Turn::Over, [-1.0, 1.0]));
+    assert_eq!(result(&g, &s), (ToMove::Over, [-1.0, 1.0]));
 }
 
 #[test]
@@ -165,12 +165,12 @@ fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
 
 #[test]
 fn every_size_moves_by_the_rules() {
-    let mut rng = Stream::named("breakthrough sizes");
+    let mut rng = Stream::from_text("breakthrough sizes");
     for (rows, columns) in [(2, 2), (2, 26), (5, 5), (8, 8), (16, 8), (8, 16), (11, 11), (64, 2), (4, 26), (9, 14)] {
         let g = game(rows, columns);
         for _ in 0..20 {
             let mut s = g.start();
-            while let Turn::Seat(seat) = g.turn(&s) {
+            while let ToMove::Seat(seat) = g.to_move(&s) {
                 let wanted = by_squares(&g, &s, seat);
                 let mut legal = Vec::new();
                 g.legal(&s, seat, &mut legal);
@@ -189,7 +189,7 @@ fn every_size_moves_by_the_rules() {
 #[test]
 fn random_actions_are_even() {
     let g = game(8, 3);
-    let (s, mut rng) = (g.start(), Stream::named("breakthrough evenly"));
+    let (s, mut rng) = (g.start(), Stream::from_text("breakthrough evenly"));
     let mut counts = std::collections::BTreeMap::new();
     (0..7_000).for_each(|_| *counts.entry(g.random_action(&s, 0, &mut rng)).or_insert(0) += 1);
     assert_eq!(counts.len(), 7);

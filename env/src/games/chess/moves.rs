@@ -10,7 +10,7 @@ use shakmaty::{Bitboard, CastlingSide, Chess, Color, Position, Rank, Role, Squar
 
 use super::ids::{LONG, PER_SQUARE, PLAIN, SHORT, SLOT, squares};
 use crate::draw::Stream;
-use crate::game::{Action, Nth, Sink};
+use crate::game::{Action, ActionSink, Nth};
 
 /// What has to be known about a position before any piece is looked at.
 pub(super) struct Scan<'a> {
@@ -44,7 +44,7 @@ impl Moves {
     }
 
     /// All ids, ascending.
-    fn put(&self, out: &mut impl Sink) {
+    fn put(&self, out: &mut impl ActionSink) {
         let base = self.at * PER_SQUARE;
         if self.promotes {
             let file = (self.at >> 3) as i32;
@@ -196,7 +196,7 @@ impl<'a> Scan<'a> {
     }
 
     /// All legal ids, ascending.
-    pub(super) fn legal(&self, out: &mut impl Sink) {
+    pub(super) fn legal(&self, out: &mut impl ActionSink) {
         let _ = self.each(|moves| {
             moves.put(out);
             ControlFlow::Continue(())

@@ -9,11 +9,11 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, Positi
 
 use super::ids;
 use super::moves::Scan;
-use ludex_protocol::record::{Outcome, Reason, Record};
+use ludex_protocol::record::{EndReason, Outcome, Record};
 
 use crate::game::Action;
-use crate::history::moves;
 use crate::notation::{date, player};
+use crate::recording::moves;
 
 /// The FEN as OpenSpiel writes it: an en passant square stands there where the capture is legal.
 pub(super) fn fen(pos: &Chess) -> String {
@@ -134,12 +134,12 @@ pub(super) fn written(start: Option<&str>, record: &Record) -> Result<String, St
         Some(Outcome::None) | None => "*",
     };
     let termination = match record.footer.reason {
-        Some(Reason::Finished | Reason::Resign) => "normal",
-        Some(Reason::Timeout) => "time forfeit",
-        Some(Reason::Illegal | Reason::AgentError) => "rules infraction",
-        Some(Reason::Disconnect | Reason::NoShow) => "abandoned",
-        Some(Reason::Truncated) => "adjudication",
-        Some(Reason::InfraError | Reason::Aborted) | None => "unterminated",
+        Some(EndReason::Finished | EndReason::Resign) => "normal",
+        Some(EndReason::Timeout) => "time forfeit",
+        Some(EndReason::Illegal | EndReason::AgentError) => "rules infraction",
+        Some(EndReason::Disconnect | EndReason::NoShow) => "abandoned",
+        Some(EndReason::Truncated) => "adjudication",
+        Some(EndReason::InfraError | EndReason::Aborted) | None => "unterminated",
     };
     let date = date(record).map_or("????.??.??".to_owned(), |date| date.replace('-', "."));
     let tags = [

@@ -82,10 +82,10 @@ fn ids_of_the_specification() {
     for (text, a) in [("a3", 89), ("a4", 90), ("Na3", 652), ("Nc3", 656), ("b1c3", 656), ("90", 90), ("h2h4", 4178)] {
         assert_eq!(find(&game, &s, text), Some(a), "{text}");
     }
-    assert_eq!(game.turn(&s), Turn::Seat(1));
+    assert_eq!(game.to_move(&s), ToMove::Seat(1));
     // Black's ids are counted from its own side, files unmirrored.
     let s = play(&game, "e4");
-    assert_eq!(game.turn(&s), Turn::Seat(0));
+    assert_eq!(game.to_move(&s), ToMove::Seat(0));
     for (text, a) in [("a6", 89), ("a5", 90), ("Na6", 652), ("Nc6", 656)] {
         assert_eq!(find(&game, &s, text), Some(a), "{text}");
     }
@@ -174,7 +174,7 @@ fn presets_and_parameters() {
     for (seat, text, over) in [(1, "Rg1", false), (0, "Kh7", true)] {
         let a = s.view(Viewer::Seat(seat)).parse(seat, &s.legal_list(seat), text).unwrap();
         s.play(seat, a).unwrap();
-        assert_eq!(s.turn() == Turn::Over, over);
+        assert_eq!(s.turn() == ToMove::Over, over);
     }
     for (text, name, words) in [
         ("chess(chess960=true)", "chess960", "false"),
@@ -199,12 +199,12 @@ fn presets_and_parameters() {
 #[test]
 fn random_games_agree_with_shakmaty_and_themselves() {
     let game = game(Params { repetition: 4, ..Params::default() });
-    let mut rng = Stream::named("chess: random games");
+    let mut rng = Stream::from_text("chess: random games");
     let mut other = game.start();
     let mut ends = std::collections::BTreeSet::new();
     for _ in 0..40 {
         let mut s = game.start();
-        while let Turn::Seat(seat) = game.turn(&s) {
+        while let ToMove::Seat(seat) = game.to_move(&s) {
             let ours = legal(&game, &s);
             let mut theirs: Vec<Action> = s.pos.legal_moves().iter().map(|&m| ids::id(s.pos.turn(), m)).collect();
             theirs.sort_unstable();
@@ -233,7 +233,7 @@ fn random_games_agree_with_shakmaty_and_themselves() {
 fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
     let view = game.view(s, Viewer::Seat(0));
     let read: View = serde_json::from_value(serde_json::to_value(&view).unwrap()).unwrap();
-    let world = game.world(&read, rng);
+    let world = game.sample_world(&read, rng);
     assert_eq!(format!("{world:?}"), format!("{s:?}"));
     assert_eq!(game.hash(&world), game.hash(s));
     let (mut a, mut b) = (vec![7; 21 * 64], vec![9; 21 * 64]);
@@ -242,7 +242,7 @@ fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
         game.tensor(&world, who, &mut b);
         assert_eq!(a, b);
     }
-    let Turn::Seat(seat) = game.turn(s) else { return };
+    let ToMove::Seat(seat) = game.to_move(s) else { return };
     assert_eq!(legal(game, &world), legal(game, s));
     let one_by_one: Vec<Action> = (0..ACTIONS).filter(|&a| game.is_legal(s, seat, a)).collect();
     assert_eq!(one_by_one, legal(game, s));
@@ -261,33 +261,33 @@ fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
 #[test]
 fn unchecked_moves_never_panic() {
     let game = game(Params { repetition: 0, insufficient_material: false, max_plies: 400, ..Params::default() });
-    let mut rng = Stream::named("chess: unchecked");
+    let mut rng = Stream::from_text("chess: unchecked");
     for _ in 0..60 {
         let mut s = game.start();
         for _ in 0..4000 {
             let a =
                 if rng.below(4) == 0 { game.random_action(&s, s.mover(), &mut rng) } else { rng.below(4674) as u32 };
-            if game.turn(&s) == Turn::Over {
+            if game.to_move(&s) == ToMove::Over {
                 break;
             }
             let _ = game.why_not(&s, s.mover(), a);
             game.play_unchecked(&mut s, a);
         }
         let view = game.view(&s, Viewer::Public);
-        let _ = (game.text(&view), game.action_text(&view, 0, 89), game.world(&view, &mut rng).plies());
+        let _ = (game.text(&view), game.action_text(&view, 0, 89), game.sample_world(&view, &mut rng).plies());
     }
 }
 
 #[test]
 fn views_from_elsewhere_never_panic() {
     let game = game(Params::default());
-    let mut rng = Stream::named("chess: views");
+    let mut rng = Stream::from_text("chess: views");
     let honest = game.view(&game.start(), Viewer::Public);
     for fen in ["", "x", "8/8/8/8/8/8/8/8 w - - 0 1", "QQQQQQQQ/QQQQQQQQ/QQQQQQQQ/8/8/8/8/kK6 w - - 0 1", "9/\u{e9} w"]
     {
         let view =
             View { fen: fen.into(), start: fen.into(), moves: vec!["e2e4".into(), "zz".into()], ..honest.clone() };
-        let s = game.world(&view, &mut rng);
+        let s = game.sample_world(&view, &mut rng);
         assert_eq!(s.plies(), 1);
         let _ = game.text(&view);
         assert_eq!(game.action_text(&view, 1, 90), "a2a4");
@@ -358,7 +358,7 @@ fn texts_and_events() {
     assert_eq!(lines[2], "8 r n b q k b n r");
     assert_eq!(lines[6], "4 . . . . P . . .");
     assert_eq!(lines[12], "black to move; last move e2e4; 0 plies without capture or pawn move");
-    let seen = game.seen(&s, Viewer::Public, Mover::Seat(0), 90);
+    let seen = game.observe_action(&s, Viewer::Public, Mover::Seat(0), 90);
     assert_eq!(seen.text.as_deref(), Some("a5"));
 }
 

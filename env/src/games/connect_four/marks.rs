@@ -1,7 +1,7 @@
 //! What a move does to the board, as LLMArena values it.
 
 use super::{ConnectFour, State};
-use crate::game::{Game, MarkDoc, Marks, Turn};
+use crate::game::{Game, MarkDoc, Marks, ToMove};
 
 const SOURCE: &str = "LLMArena, figure 2";
 
@@ -24,7 +24,7 @@ pub(super) const DOCS: &[MarkDoc] = &[
 
 impl ConnectFour {
     pub(super) fn count(&self, before: &State, after: &State, out: &mut Marks) {
-        let Turn::Seat(seat) = self.turn(before) else { return };
+        let ToMove::Seat(seat) = self.to_move(before) else { return };
         if out.wants_any(DOCS) {
             let value = |s: &State| self.worth(s.stones[seat]) - self.worth(s.stones[1 - seat]);
             out.number(seat, "board_value", value(after));

@@ -3,7 +3,7 @@
 use super::{ConnectFour, MARKS, NAMES, View};
 use crate::board;
 use crate::game::Game as _;
-use crate::picture::{Anchor, Board, Paint, Picture, fill, line};
+use crate::picture::{Board, Paint, Picture, TextAnchor, fill, line};
 
 /// The squares of complete lines.
 fn winning(game: &ConnectFour, stones: &[([usize; 2], usize)]) -> Vec<[usize; 2]> {
@@ -34,7 +34,7 @@ pub(super) fn picture(game: &ConnectFour, view: &View) -> Picture {
     }
     for column in 0..columns {
         let ([x, _], [middle, _]) = (grid.corner([column, 0]), grid.middle([column, 0]));
-        sketch.text(Paint::Faint, Anchor::Middle, [middle, top + height + 18], 14, &column.to_string());
+        sketch.text(Paint::Faint, TextAnchor::Middle, [middle, top + height + 18], 14, &column.to_string());
         sketch.cell(&column.to_string(), [x, top, width / columns as i32, height]);
     }
     let status = board::status(game, view, view.to_move.as_deref(), ["x (red)", "o (yellow)"]);

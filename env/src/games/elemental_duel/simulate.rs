@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::skills::{ELEMENTS, Entry, SKILLS, Skill, factor};
 use super::{Mode, Team, Terms};
-use crate::plans::{Ended, Log, Word, tell};
+use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
 /// Rounds after which the healthier side wins.
 const CAP: u32 = 50;
@@ -132,8 +132,8 @@ impl Character {
 /// A character: 0 to 2 are the invaders, 3 to 5 the defenders.
 type Who = usize;
 
-fn word(who: Who) -> Word {
-    Word::Unit(if who < ELEMENTS { 'i' } else { 'd' }, (who % ELEMENTS) as u16)
+fn word(who: Who) -> EventField {
+    EventField::Unit(if who < ELEMENTS { 'i' } else { 'd' }, (who % ELEMENTS) as u16)
 }
 
 struct Field<'a, L> {
@@ -146,7 +146,7 @@ struct Field<'a, L> {
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
 /// Plays one team against the other; both have three characters.
-pub fn simulate<L: Log>(teams: [&Team; 2], terms: Terms, log: &mut L) -> Ended {
+pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> BattleEnd {
     let all = std::array::from_fn(|who| {
         let side = who / ELEMENTS;
         let piece = teams[side][who % ELEMENTS];
@@ -181,10 +181,10 @@ pub fn simulate<L: Log>(teams: [&Team; 2], terms: Terms, log: &mut L) -> Ended {
         let hp: Vec<Vec<i32>> = all.chunks(ELEMENTS).map(|side| side.iter().map(|c| c.hp).collect()).collect();
         json!({ "rounds": round, "hp": hp })
     });
-    Ended { winner, reason, length: round, value: [value, -value] }
+    BattleEnd { winner, reason, length: round, value: [value, -value] }
 }
 
-impl<L: Log> Field<'_, L> {
+impl<L: BattleLog> Field<'_, L> {
     /// HP of a side's characters that are not out.
     fn health(&self, side: usize) -> i32 {
         self.side(side).map(|who| self.all[who].hp.max(0)).sum()
@@ -297,7 +297,7 @@ impl<L: Log> Field<'_, L> {
 
     fn give_layers(&mut self, who: Who, status: Status) {
         self.all[who].statuses.push(status);
-        let rounds = if status.rounds == ALWAYS { Word::Nothing } else { i32::from(status.rounds).into() };
+        let rounds = if status.rounds == ALWAYS { EventField::Nothing } else { i32::from(status.rounds).into() };
         tell!(self.log, "status", word(who), status.is.name(), status.value as i32, rounds);
     }
 
@@ -306,7 +306,7 @@ impl<L: Log> Field<'_, L> {
             return;
         }
         self.all[who].shields.push(Shield { left: amount, rounds });
-        let rounds = if rounds == ALWAYS { Word::Nothing } else { i32::from(rounds).into() };
+        let rounds = if rounds == ALWAYS { EventField::Nothing } else { i32::from(rounds).into() };
         tell!(self.log, "shield", word(who), amount, rounds);
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::skills::factor;
 use super::*;
 use crate::draw::Stream;
-use crate::plans::{Ended, Events, events};
+use crate::plan_game::{BattleEnd, FullLog, events};
 
 /// A team: `Fire flame_splash x3; Water ...`, each with three skills or one of them `x3`.
 fn team(side: usize, text: &str) -> Team {
@@ -26,8 +26,8 @@ fn team(side: usize, text: &str) -> Team {
     text.split(';').map(piece).collect()
 }
 
-fn fight_in(mode: Mode, hp: [u32; 2], invaders: &str, defenders: &str) -> (Ended, Events) {
-    let mut log = Events::default();
+fn fight_in(mode: Mode, hp: [u32; 2], invaders: &str, defenders: &str) -> (BattleEnd, FullLog) {
+    let mut log = FullLog::default();
     let (teams, terms) = ([team(0, invaders), team(1, defenders)], Terms { mode, hp });
     let ended = simulate([&teams[0], &teams[1]], terms, &mut log);
     // The log changes nothing.
@@ -509,7 +509,7 @@ fn cap() {
 /// Both sides fall at once: the defenders win. Among random teams of few HP this happens.
 #[test]
 fn both_out() {
-    let mut rng = Stream::named("both out");
+    let mut rng = Stream::from_text("both out");
     let terms = Terms { mode: Mode::Team, hp: [12, 20] };
     let mut all = (0..20_000).map(|_| {
         let teams = [random(0, 20, &mut rng), random(1, 20, &mut rng)];
@@ -539,7 +539,7 @@ fn factors() {
 fn random_teams() {
     let n = crate::check::scaled(20_000).max(20_000);
     for (hp, expected) in [([100, 160], 0.514), ([100, 100], 0.85)] {
-        let mut rng = Stream::named("elemental_duel");
+        let mut rng = Stream::from_text("elemental_duel");
         let (mut won, mut rounds, mut capped) = (0, 0, 0);
         for _ in 0..n {
             let teams = [random(0, 20, &mut rng), random(1, 20, &mut rng)];

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::cards::{self, Cards, Counts, RANKS, count};
-use super::plays::Plays;
+use super::combinations::Plays;
 use super::{FightTheLandlord, Params, Rules};
 use crate::game::Action;
 
@@ -85,8 +85,8 @@ pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String
         None
     } else {
         // Where the same cards make two plays, the name tells which.
-        let by_name = game.plays.named(previous).find(|&a| game.name(a).eq_ignore_ascii_case(named));
-        let found = by_name.or_else(|| game.plays.named(previous).next()).and_then(|a| game.plays.get(a));
+        let by_name = game.plays.with_cards(previous).find(|&a| game.name(a).eq_ignore_ascii_case(named));
+        let found = by_name.or_else(|| game.plays.with_cards(previous).next()).and_then(|a| game.plays.get(a));
         Some(found.ok_or_else(|| format!("\"previous\": {named} is not a combination"))?)
     };
     let mut found: Vec<Action> = Vec::new();

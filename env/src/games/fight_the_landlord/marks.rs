@@ -2,7 +2,7 @@
 
 use super::state::NONE;
 use super::{FightTheLandlord, Phase, State};
-use crate::game::{Count, Game, Heard, MarkDoc, Marks, Turn};
+use crate::game::{Count, Game, MarkDoc, Marks, ParsedMove, ToMove};
 use crate::marks::{FLAG, WORD};
 
 const SOURCE: &str = "BotzoneBench, table 5";
@@ -25,9 +25,9 @@ pub(super) const DOCS: &[MarkDoc] = &[
 ];
 
 impl FightTheLandlord {
-    pub(super) fn count(&self, before: &State, joint: &[Option<Heard>], out: &mut Marks) {
-        let (Phase::Play, Turn::Seat(seat)) = (before.phase, self.turn(before)) else { return };
-        let Some(Some(Heard::Action(a))) = joint.get(seat) else { return };
+    pub(super) fn count(&self, before: &State, joint: &[Option<ParsedMove>], out: &mut Marks) {
+        let (Phase::Play, ToMove::Seat(seat)) = (before.phase, self.to_move(before)) else { return };
+        let Some(Some(ParsedMove::Action(a))) = joint.get(seat) else { return };
         out.word(seat, "action", if *a == 0 { "pass" } else { "play" });
         if out.wants("could_play") {
             let mut plays = Count::default();

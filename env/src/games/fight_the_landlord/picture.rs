@@ -6,7 +6,7 @@ use super::{FightTheLandlord, Phase};
 use crate::game::Game as _;
 use crate::picture::cards::{SIZE, Suit, back, card};
 use crate::picture::labels::{seat_panel, short};
-use crate::picture::{Anchor, Gesture, Paint, Picture, Sketch};
+use crate::picture::{Gesture, Paint, Picture, Sketch, TextAnchor};
 
 const WIDE: i32 = 660;
 const SEAT: i32 = 118;
@@ -17,7 +17,7 @@ fn one(sketch: &mut Sketch, at: [i32; 2], number: u8) {
         52 => card(sketch, at, "JK", None),
         53 => {
             card(sketch, at, "", None);
-            sketch.bold(Paint::FaceRed, Anchor::Middle, [at[0] + SIZE[0] / 2, at[1] + SIZE[1] / 2], 34, "JK");
+            sketch.bold(Paint::FaceRed, TextAnchor::Middle, [at[0] + SIZE[0] / 2, at[1] + SIZE[1] / 2], 34, "JK");
         }
         n => {
             let suit = [Suit::Hearts, Suit::Diamonds, Suit::Spades, Suit::Clubs][usize::from(n % 4)];
@@ -60,11 +60,11 @@ pub(super) fn picture(game: &FightTheLandlord, view: &View) -> Picture {
         let name = format!("p{p}{me}{part}: {} cards", view.held[p]);
         seat_panel(&mut sketch, area, &name, view.to_move.map(usize::from) == Some(p));
         back(&mut sketch, [area[0] + 12, area[1] + 28]);
-        sketch.bold(Paint::White, Anchor::Middle, [area[0] + 39, area[1] + 66], 24, &view.held[p].to_string());
+        sketch.bold(Paint::White, TextAnchor::Middle, [area[0] + 39, area[1] + 66], 24, &view.held[p].to_string());
         let last = view.plays.iter().rev().take(3).find(|put| usize::from(put.seat) == p);
         match last {
             Some(put) if put.action == 0 => {
-                sketch.text(Paint::Faint, Anchor::Start, [area[0] + 90, area[1] + 66], 18, "pass");
+                sketch.text(Paint::Faint, TextAnchor::Start, [area[0] + 90, area[1] + 66], 18, "pass");
             }
             Some(put) => {
                 fan(&mut sketch, [area[0] + 90, area[1] + 28], WIDE - 220, &put.cards[..put.cards.len().min(20)]);
@@ -75,7 +75,7 @@ pub(super) fn picture(game: &FightTheLandlord, view: &View) -> Picture {
     let y = 10 + 3 * SEAT;
     sketch.bold(
         Paint::Faint,
-        Anchor::Start,
+        TextAnchor::Start,
         [22, y + 16],
         13,
         if view.seat.is_some() { "Your hand" } else { "The landlord's cards" },

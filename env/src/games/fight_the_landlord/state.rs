@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cards::{self, Cards, lowest};
-use super::plays::{FIRST, Play};
+use super::combinations::{Combination, FIRST};
 use super::{FightTheLandlord, Rules};
 use crate::game::{Action, Seat};
 
@@ -216,7 +216,7 @@ impl FightTheLandlord {
     }
 
     /// The play to be beaten.
-    pub(super) fn top(&self, s: &State) -> Option<&Play> {
+    pub(super) fn top(&self, s: &State) -> Option<&Combination> {
         self.plays.get(Action::from(s.top))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cards::{card, read, set};
 use super::*;
-use crate::erased::DynState;
+use crate::dyn_state::DynState;
 use crate::registry::load;
 use ludex_protocol::Move;
 
@@ -75,7 +75,7 @@ fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
 
 #[test]
 fn moves_are_what_the_rules_in_words_allow() {
-    let mut rng = Stream::named("landlord moves");
+    let mut rng = Stream::from_text("landlord moves");
     for (rules, per_four) in [(Rules::Botzone, 1), (Rules::Botzone2, 2)] {
         let plays = Plays::of(rules);
         let mut rare = BTreeSet::new();
@@ -133,7 +133,7 @@ fn names_and_ids_of_openspiel() {
         assert_eq!(game.name(a), name);
     }
     // The same cards may be two planes, and are told apart by name.
-    let both: Vec<String> = game.plays.named(read("333444555666").unwrap()).map(|a| game.name(a)).collect();
+    let both: Vec<String> = game.plays.with_cards(read("333444555666").unwrap()).map(|a| game.name(a)).collect();
     assert_eq!(both, ["333444555666", "333444555-666", "444555666-333"]);
 }
 
@@ -179,17 +179,17 @@ const HANDS: [&str; SEATS] = ["33334444555566667", "7778888999TTTJJJ9", "TJQQQQK
 
 fn play(s: &mut dyn DynState, moves: &str) {
     for text in moves.split_whitespace() {
-        let Turn::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
-        match s.read(seat, &Move::Text(text.to_owned())) {
-            Ok(crate::Heard::Action(a)) => s.play(seat, a).unwrap(),
+        let ToMove::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
+        match s.parse_move(seat, &Move::Text(text.to_owned())) {
+            Ok(crate::ParsedMove::Action(a)) => s.play(seat, a).unwrap(),
             other => panic!("{text}: {other:?}"),
         }
     }
 }
 
 fn refusal(s: &dyn DynState, text: &str) -> String {
-    let Turn::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
-    s.read(seat, &Move::Text(text.to_owned())).err().unwrap().message
+    let ToMove::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
+    s.parse_move(seat, &Move::Text(text.to_owned())).err().unwrap().message
 }
 
 /// p0 plays everything out, and nobody says a word.
@@ -202,12 +202,12 @@ fn points() {
     // A shuttle of four fours is worth 20, the rocket 16, a single card 1.
     let mut s = dealt("fight_the_landlord");
     play(&mut *s, ALONE);
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![2.0 + 38.0 / 100.0, 0.0, 0.0]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![2.0 + 38.0 / 100.0, 0.0, 0.0]));
     // p1 has 10 + 10 + 4 + 4 + 1, p2 has 1, and they share.
     let mut s = dealt("fight_the_landlord");
     play(&mut *s, AFTER_ONE);
     let farmer = (2.0 + 29.0 / 100.0 + (2.0 + 1.0 / 100.0)) / 2.0;
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![0.01, farmer, farmer]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.01, farmer, farmer]));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn stakes() {
         let mut s = dealt("fight_the_landlord(preset=botzone2)");
         play(&mut *s, "2 pass pass");
         play(&mut *s, moves);
-        assert_eq!(s.turn(), Turn::Over);
+        assert_eq!(s.turn(), ToMove::Over);
         s.returns()
     };
     // The rocket, and the farmers played nothing. A shuttle is not a bomb.
@@ -236,10 +236,10 @@ fn bidding_goes_round_once() {
         let v = s.view(Viewer::Public).value();
         (v["landlord"].as_u64(), v["stake"].as_u64(), s.turn())
     };
-    assert_eq!(landlord("pass pass"), (None, None, Turn::Seat(2)));
-    assert_eq!(landlord("pass pass pass"), (Some(0), Some(1), Turn::Seat(0)));
-    assert_eq!(landlord("1 2 pass"), (Some(1), Some(2), Turn::Seat(1)));
-    assert_eq!(landlord("3"), (Some(0), Some(3), Turn::Seat(0)));
+    assert_eq!(landlord("pass pass"), (None, None, ToMove::Seat(2)));
+    assert_eq!(landlord("pass pass pass"), (Some(0), Some(1), ToMove::Seat(0)));
+    assert_eq!(landlord("1 2 pass"), (Some(1), Some(2), ToMove::Seat(1)));
+    assert_eq!(landlord("3"), (Some(0), Some(3), ToMove::Seat(0)));
     let mut s = dealt("fight_the_landlord(preset=botzone2)");
     play(&mut *s, "2");
     assert_eq!(s.legal_list(1), [0, 3]);
@@ -250,14 +250,14 @@ fn bidding_goes_round_once() {
 fn an_auction_goes_on_until_two_pass() {
     let mut s = dealt("dou_dizhu");
     // Card 1 of the deal lies face up, so p1 bids first.
-    assert_eq!(s.turn(), Turn::Seat(1));
+    assert_eq!(s.turn(), ToMove::Seat(1));
     play(&mut *s, "pass 1 pass 2 pass");
-    assert_eq!((s.turn(), s.legal_list(0)), (Turn::Seat(0), vec![0, 3]));
+    assert_eq!((s.turn(), s.legal_list(0)), (ToMove::Seat(0), vec![0, 3]));
     let mut nobody = dealt("dou_dizhu");
     play(&mut *nobody, "pass pass pass");
-    assert_eq!((nobody.turn(), nobody.returns()), (Turn::Over, vec![0.0; 3]));
+    assert_eq!((nobody.turn(), nobody.returns()), (ToMove::Over, vec![0.0; 3]));
     play(&mut *s, "pass");
-    assert_eq!(s.turn(), Turn::Seat(1));
+    assert_eq!(s.turn(), ToMove::Seat(1));
     assert_eq!(s.view(Viewer::Public).value()["landlord"], 1);
 }
 
@@ -336,7 +336,7 @@ fn worlds_are_equally_likely() {
         }
     }
     assert!(all.len() > 8, "{}", all.len());
-    let mut rng = Stream::named("landlord worlds");
+    let mut rng = Stream::from_text("landlord worlds");
     let draws = 2_000 * all.len();
     for _ in 0..draws {
         let hands = world::deal(pool.iter().fold(0, |all, one| all | one), need, barred, &mut rng).unwrap();
@@ -358,10 +358,10 @@ fn a_played_suit_tells_what_is_not_held() {
     }
     assert_eq!(s.played[1], card(17));
     let view = game.view(&s, Viewer::Seat(2));
-    let mut rng = Stream::named("landlord suits");
+    let mut rng = Stream::from_text("landlord suits");
     let (mut spades, draws) = (0, 4_000);
     for _ in 0..draws {
-        let w = game.world(&view, &mut rng);
+        let w = game.sample_world(&view, &mut rng);
         assert!(w.hands[0] & card(16) != 0);
         spades += u32::from(w.hands[1] & card(18) != 0);
     }
@@ -376,10 +376,12 @@ fn passes_are_told_apart() {
     let mut s = dealt("fight_the_landlord");
     let mut told = |text: &str| {
         let (before, seat) = (s.boxed(), s.turn().seat().unwrap());
-        let crate::Heard::Action(a) = s.read(seat, &Move::Text(text.to_owned())).unwrap() else { panic!("{text}") };
+        let crate::ParsedMove::Action(a) = s.parse_move(seat, &Move::Text(text.to_owned())).unwrap() else {
+            panic!("{text}")
+        };
         s.play(seat, a).unwrap();
         let mut joint = vec![None; SEATS];
-        joint[seat] = Some(Heard::Action(a));
+        joint[seat] = Some(ParsedMove::Action(a));
         let mut out = Marks::all();
         before.marks(&joint, &*s, &mut out);
         out.take().iter().map(|m| serde_json::json!([m.seat, m.name, m.value])).collect::<Vec<_>>()

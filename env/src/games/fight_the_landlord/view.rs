@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cards::{self, DECK, RANKS, count, counts, lowest, ranks_text};
 use super::{FightTheLandlord, NONE, Phase, Rules, SEATS, State, owner, seat_after};
-use crate::game::{Action, Game, Seat, Turn, Viewer};
+use crate::game::{Action, Game, Seat, ToMove, Viewer};
 
 /// What one seat, or the public, knows. Cards are numbered as in Botzone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,7 +109,7 @@ impl FightTheLandlord {
             landlord: some(s.landlord),
             bottom: if known { cards::numbers(s.rest).collect() } else { Vec::new() },
             plays: self.table(s),
-            to_move: self.turn(s).seat().map(|p| p as u8),
+            to_move: self.to_move(s).seat().map(|p| p as u8),
             to_beat: (s.phase == Phase::Play && s.top != 0).then_some(s.top.into()),
             points: points.then_some(s.points),
             stake: (!points && known).then(|| self.stake(s)),
@@ -156,7 +156,7 @@ impl FightTheLandlord {
             set(seat(s.bidder.into(), 13), 1);
         }
         set(16 + s.phase as usize, 1);
-        set(20, u8::from(owner(who).is_some_and(|p| self.turn(s) == Turn::Seat(p))));
+        set(20, u8::from(owner(who).is_some_and(|p| self.to_move(s) == ToMove::Seat(p))));
         set(21, s.bombs.min(14));
     }
 

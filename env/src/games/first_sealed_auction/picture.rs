@@ -3,7 +3,7 @@
 use super::{FirstSealedAuction, View};
 use crate::game::Game as _;
 use crate::picture::labels::seat_panel;
-use crate::picture::{Anchor, Paint, Picture, Sketch, fill, line};
+use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill, line};
 
 const WIDE: i32 = 440;
 const SEAT: i32 = 92;
@@ -24,7 +24,7 @@ pub(super) fn picture(game: &FirstSealedAuction, view: &View) -> Picture {
             None if p < usize::from(view.dealt) => "worth a secret".to_owned(),
             None => "no value yet".to_owned(),
         };
-        sketch.text(Paint::Ink, Anchor::Start, [area[0] + 12, area[1] + 52], 16, &worth);
+        sketch.text(Paint::Ink, TextAnchor::Start, [area[0] + 12, area[1] + 52], 16, &worth);
         let bid = view.bid.filter(|_| me).or(view.bids.get(p).copied());
         let [x, y] = [area[0] + 236, area[1] + 20];
         let won = winner.is_some();
@@ -35,7 +35,7 @@ pub(super) fn picture(game: &FirstSealedAuction, view: &View) -> Picture {
                     [x, y, 120, 52],
                     4,
                 );
-                sketch.bold(Paint::FaceInk, Anchor::Middle, [x + 60, y + 26], 18, &money(bid));
+                sketch.bold(Paint::FaceInk, TextAnchor::Middle, [x + 60, y + 26], 18, &money(bid));
                 format!("bid {}", money(bid))
             }
             None if p < usize::from(view.made) => {
@@ -51,7 +51,7 @@ pub(super) fn picture(game: &FirstSealedAuction, view: &View) -> Picture {
             }
         };
         if won {
-            sketch.bold(Paint::Green, Anchor::End, [area[0] + area[2] - 12, area[1] + 46], 15, "wins");
+            sketch.bold(Paint::Green, TextAnchor::End, [area[0] + area[2] - 12, area[1] + 46], 15, "wins");
         }
         desc.push(format!("p{p}: {worth}, {said}"));
     }

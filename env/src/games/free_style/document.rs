@@ -71,7 +71,7 @@ pub struct Document {
     pub zones: BTreeMap<String, Vec<Cell>>,
     /// What a seat may do.
     #[schemars(length(min = 1, max = 8))]
-    pub actions: Vec<Act>,
+    pub actions: Vec<ActionRule>,
     /// What happens after an action.
     #[serde(default)]
     #[schemars(length(max = 6))]
@@ -171,7 +171,7 @@ pub struct Setup {
 /// What a seat may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Act {
+pub enum ActionRule {
     /// Puts a piece on an empty cell.
     Place {
         /// Its kind.
@@ -233,7 +233,7 @@ pub enum Near {
 #[serde(untagged)]
 pub enum Steps {
     /// By name.
-    Named(Named),
+    Named(StepsPreset),
     /// Leaps by changes of row and column.
     Leaps(#[schemars(length(min = 1, max = 24))] Vec<[Leap; 2]>),
 }
@@ -245,7 +245,7 @@ pub struct Leap(#[schemars(range(min = -4, max = 4))] pub i8);
 /// Steps by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Named {
+pub enum StepsPreset {
     /// Along rows and columns.
     Orth,
     /// Along diagonals.

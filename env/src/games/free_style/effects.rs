@@ -2,7 +2,7 @@
 
 use super::board::{ADJ4, ADJ8, CELLS, DIRECTIONS, cells, step};
 use super::document::{Cells, Cond, Effect, On, Then, Who};
-use super::position::{NONE, Play};
+use super::position::{BoardState, NONE};
 use super::rules::Rules;
 
 /// Which pieces stand where, whose they are and their numbers, before the first effect.
@@ -12,12 +12,12 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn of(s: &Play) -> Self {
+    pub(super) fn of(s: &BoardState) -> Self {
         Snapshot { pieces: s.pieces, value: s.value }
     }
 
     /// Carries out all effects of an action of `seat` that ended on `c`.
-    pub(super) fn effects(&self, s: &mut Play, rules: &Rules, seat: usize, c: usize, on: On) {
+    pub(super) fn effects(&self, s: &mut BoardState, rules: &Rules, seat: usize, c: usize, on: On) {
         for effect in rules.document.effects.iter().filter(|e| e.on == on) {
             let whose = match effect.who {
                 Who::Own => self.pieces[seat],
@@ -26,7 +26,7 @@ impl Snapshot {
             };
             for cell in cells(self.around(effect.cells, seat, c) & whose) {
                 // A piece that an earlier effect removed is left out.
-                if s.taken() >> cell & 1 == 1 && self.fits(effect.cond, c, cell) {
+                if s.occupied() >> cell & 1 == 1 && self.fits(effect.cond, c, cell) {
                     self.apply(s, rules, effect, seat, cell);
                 }
             }
@@ -78,7 +78,7 @@ impl Snapshot {
             }
     }
 
-    fn apply(&self, s: &mut Play, rules: &Rules, effect: &Effect, seat: usize, cell: usize) {
+    fn apply(&self, s: &mut BoardState, rules: &Rules, effect: &Effect, seat: usize, cell: usize) {
         match effect.then {
             Then::Flip => {
                 s.pieces.iter_mut().for_each(|p| *p ^= 1 << cell);

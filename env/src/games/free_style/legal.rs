@@ -3,13 +3,13 @@
 use super::board::{cells, grow4, grow8};
 use super::document::{Near, Onto, When};
 use super::ids::{self, PASS};
-use super::position::Play;
+use super::position::BoardState;
 use super::rules::{Moves, Rules};
 use crate::draw::Stream;
-use crate::game::{Action, Sink};
+use crate::game::{Action, ActionSink};
 
 /// The cells on which a seat may place a kind.
-pub(super) fn goals(rules: &Rules, s: &Play, seat: usize, kind: usize) -> u32 {
+pub(super) fn goals(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     let (own, empty) = (s.pieces[seat], s.empty(rules, seat));
     // What the other side has is seen wherever a rule asks for it: the validator sees to that.
     let other = s.pieces[1 - seat];
@@ -27,7 +27,7 @@ pub(super) fn goals(rules: &Rules, s: &Play, seat: usize, kind: usize) -> u32 {
 }
 
 /// The numbers that a seat may give to a piece of a kind; {0} where the kind has none.
-fn numbers(rules: &Rules, s: &Play, seat: usize, kind: usize) -> u32 {
+fn numbers(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     let Some(k) = rules.document.kinds.get(kind) else { return 0 };
     if rules.placed >> kind & 1 == 0 || k.supply.is_some_and(|n| s.placed[seat][kind] >= n) {
         return 0;
@@ -47,27 +47,27 @@ fn numbers(rules: &Rules, s: &Play, seat: usize, kind: usize) -> u32 {
 }
 
 /// Whether a seat has something left to place.
-pub(super) fn supplied(rules: &Rules, s: &Play, seat: usize) -> bool {
+pub(super) fn supplied(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     let left = |k: usize| rules.document.kinds[k].supply.is_none_or(|n| s.placed[seat][k] < n);
     (0..rules.document.kinds.len()).any(|k| rules.placed >> k & 1 == 1 && left(k))
 }
 
 /// Whether a piece on `from` may move onto the opponent's on `to`, as far as the seat knows.
-fn takes(rules: &Rules, s: &Play, seat: usize, action: &Moves, from: usize, to: usize) -> bool {
+fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize, to: usize) -> bool {
     if !action.onto.compares() {
         return action.onto != Onto::Empty;
     }
     let numbers = s.number(from).is_some() && s.number(to).is_some();
-    numbers && (!s.knows(rules, Some(seat), to) || wins(s, from, to, action.onto))
+    numbers && (!s.is_known_to(rules, Some(seat), to) || wins(s, from, to, action.onto))
 }
 
 /// The cells to which a piece may move by one action.
-fn reach(rules: &Rules, s: &Play, seat: usize, action: &Moves, from: usize) -> u32 {
+fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize) -> u32 {
     let mut out = 0;
     for ray in &action.rays[seat][from] {
         for &to in ray {
             let to = usize::from(to);
-            if s.taken() >> to & 1 == 0 {
+            if s.occupied() >> to & 1 == 0 {
                 out |= u32::from(action.onto.empty()) << to;
                 continue;
             }
@@ -80,13 +80,13 @@ fn reach(rules: &Rules, s: &Play, seat: usize, action: &Moves, from: usize) -> u
 }
 
 /// The cells to which the piece of a seat on `from` may move.
-fn reached(rules: &Rules, s: &Play, seat: usize, from: usize) -> u32 {
+fn reached(rules: &Rules, s: &BoardState, seat: usize, from: usize) -> u32 {
     let kind = usize::from(s.kind[from]);
     rules.moves.iter().filter(|m| m.kind == kind).fold(0, |set, m| set | reach(rules, s, seat, m, from))
 }
 
 /// What the first action that makes a move possible says of the cell that it goes to.
-pub(super) fn fits(rules: &Rules, s: &Play, seat: usize, from: usize, to: usize) -> Option<Onto> {
+pub(super) fn fits(rules: &Rules, s: &BoardState, seat: usize, from: usize, to: usize) -> Option<Onto> {
     if s.pieces[seat] >> from & 1 == 0 {
         return None;
     }
@@ -96,20 +96,20 @@ pub(super) fn fits(rules: &Rules, s: &Play, seat: usize, from: usize, to: usize)
 }
 
 /// Whether a possible move onto a piece succeeds: where its number was unknown, the comparison decides.
-pub(super) fn wins(s: &Play, from: usize, to: usize, onto: Onto) -> bool {
+pub(super) fn wins(s: &BoardState, from: usize, to: usize, onto: Onto) -> bool {
     let numbers = s.number(from).zip(s.number(to));
     !onto.compares() || numbers.is_some_and(|(own, other)| other < own || onto.equal() && other == own)
 }
 
 /// Whether a seat has an action other than pass.
-pub(super) fn free(rules: &Rules, s: &Play, seat: usize) -> bool {
+pub(super) fn free(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     let kinds = rules.document.kinds.len();
     (0..kinds).any(|k| numbers(rules, s, seat, k) != 0 && goals(rules, s, seat, k) != 0)
         || !rules.moves.is_empty() && cells(s.pieces[seat]).any(|from| reached(rules, s, seat, from) != 0)
 }
 
 /// Whether a seat that acts may pass.
-fn passes(rules: &Rules, s: &Play, seat: usize) -> bool {
+fn passes(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     match rules.pass {
         When::Always => true,
         When::Stuck => s.free >> seat & 1 == 0,
@@ -118,7 +118,7 @@ fn passes(rules: &Rules, s: &Play, seat: usize) -> bool {
 }
 
 /// The actions of a seat, ascending.
-pub(super) fn actions(rules: &Rules, s: &Play, seat: usize, out: &mut impl Sink) {
+pub(super) fn actions(rules: &Rules, s: &BoardState, seat: usize, out: &mut impl ActionSink) {
     if s.acts >> seat & 1 == 0 {
         return;
     }
@@ -142,7 +142,7 @@ pub(super) fn actions(rules: &Rules, s: &Play, seat: usize, out: &mut impl Sink)
 }
 
 /// Whether a seat may do this.
-pub(super) fn is(rules: &Rules, s: &Play, seat: usize, a: Action) -> bool {
+pub(super) fn is(rules: &Rules, s: &BoardState, seat: usize, a: Action) -> bool {
     s.acts >> seat & 1 == 1
         && match ids::ply(a) {
             ids::Ply::Pass => a == PASS && passes(rules, s, seat),
@@ -160,7 +160,7 @@ fn nth(mut set: u32, k: usize) -> usize {
 }
 
 /// A random action of a seat that acts, all of them equally likely.
-pub(super) fn random(rules: &Rules, s: &Play, seat: usize, rng: &mut Stream) -> Action {
+pub(super) fn random(rules: &Rules, s: &BoardState, seat: usize, rng: &mut Stream) -> Action {
     let (mut ways, mut count): ([(u32, u32); 4], usize) = ([(0, 0); 4], 0);
     for (kind, way) in ways.iter_mut().enumerate().take(rules.document.kinds.len()) {
         let numbers = numbers(rules, s, seat, kind);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{FreeStyle, State};
 use crate::game::{MarkDoc, MarkValue, Marks, Seat};
 use crate::marks::{COUNT, FLAG, OURS};
-use ludex_protocol::record::Try;
+use ludex_protocol::record::RefusedMove;
 
 /// The marks of messages, and of the end of the negotiation.
 pub(super) const DOCS: &[MarkDoc] = &[
@@ -84,7 +84,7 @@ impl FreeStyle {
         }
     }
     /// Messages that were refused.
-    pub(super) fn refused(&self, s: &State, seat: Seat, tries: &[Try], out: &mut Marks) {
+    pub(super) fn count_refusals(&self, s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
         if self.rules(s).is_none() {
             out.number(seat, "validity_errors", tries.iter().map(|t| t.issues.len()).sum::<usize>() as u32);
         }

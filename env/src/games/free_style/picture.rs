@@ -3,11 +3,11 @@
 use super::FreeStyle;
 use super::board::{CELLS, SIDE, cell, name};
 use super::ids::{Ply, ply};
-use super::speech::Act;
+use super::speech::MessageAct;
 use super::view::{Phase, View};
 use crate::game::Game as _;
 use crate::picture::labels::{panel, short, text_box, wrap};
-use crate::picture::{Anchor, Board, Paint, Picture, Sketch, fill, line};
+use crate::picture::{Board, Paint, Picture, Sketch, TextAnchor, fill, line};
 
 pub(super) fn picture(view: &View, turned: bool) -> Picture {
     if matches!(view.phase, Phase::Negotiate | Phase::Draw) {
@@ -31,7 +31,7 @@ pub(super) fn picture(view: &View, turned: bool) -> Picture {
         };
         let label = if several { format!("{}{number}", short(&piece.kind, 4)) } else { number };
         let [x, y] = grid.middle(square);
-        sketch.bold(Paint::Paper, Anchor::Middle, [x, y], if label.chars().count() > 2 { 12 } else { 16 }, &label);
+        sketch.bold(Paint::Paper, TextAnchor::Middle, [x, y], if label.chars().count() > 2 { 12 } else { 16 }, &label);
         held[seat].push(format!("{} {label}", name(k)).trim_end().to_owned());
     }
     for k in view.bumped.iter().filter_map(|name| cell(name)) {
@@ -60,12 +60,12 @@ pub(super) fn picture(view: &View, turned: bool) -> Picture {
     grid.finish(sketch, FreeStyle::TITLE, &status, &desc)
 }
 
-const fn act(act: Act) -> &'static str {
+const fn act(act: MessageAct) -> &'static str {
     match act {
-        Act::Propose => "propose",
-        Act::Counter => "counter",
-        Act::Accept => "accept",
-        Act::Reject => "reject",
+        MessageAct::Propose => "propose",
+        MessageAct::Counter => "counter",
+        MessageAct::Accept => "accept",
+        MessageAct::Reject => "reject",
     }
 }
 
@@ -91,7 +91,7 @@ fn messages(view: &View) -> Picture {
             (None, None) => String::new(),
         };
         for (row, part) in wrap(&short(&text, 104), 52).iter().take(2).enumerate() {
-            sketch.text(Paint::Ink, Anchor::Start, [x + 12, area[1] + 38 + 18 * row as i32], 13, part);
+            sketch.text(Paint::Ink, TextAnchor::Start, [x + 12, area[1] + 38 + 18 * row as i32], 13, part);
         }
         desc.push(short(&format!("{title} {text}"), 500));
     }

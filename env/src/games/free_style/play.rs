@@ -4,7 +4,7 @@ use super::board::{ALL, CELLS};
 use super::document::{MOST_KINDS, MOST_PLIES, On, Onto, Reveal, StuckThen, When, kind};
 use super::effects::Snapshot;
 use super::ids::{Ply, ply};
-use super::position::{NONE, NOTHING, Over, Play, Why, Winner};
+use super::position::{BoardState, GameEnd, NONE, NOTHING, Why, Winner};
 use super::rules::{Ending, Rules};
 use super::{legal, score};
 use crate::game::Action;
@@ -19,10 +19,10 @@ struct Done {
 
 const NOT_DONE: Done = Done { cell: None, on: On::Place, bump: false };
 
-impl Play {
+impl BoardState {
     /// The first position, in which `first` moves first.
-    pub(super) fn start(rules: &Rules, first: usize) -> Play {
-        let mut s = Play {
+    pub(super) fn start(rules: &Rules, first: usize) -> BoardState {
+        let mut s = BoardState {
             pieces: [0; 2],
             kind: [0; CELLS],
             value: [NONE; CELLS],
@@ -79,16 +79,16 @@ impl Play {
                     StuckThen::Lose if stuck == 0b11 => (score::tie(rules, self), false),
                     StuckThen::Lose => (Winner::Seat(stuck & 1), false),
                 };
-                self.finish(Over { winner, why: Why::Stuck, scored });
+                self.finish(GameEnd { winner, why: Why::Stuck, scored });
             }
             _ if self.acts == 0 => {
-                self.finish(Over { winner: score::winner(rules, self), why: Why::NoAction, scored: true })
+                self.finish(GameEnd { winner: score::winner(rules, self), why: Why::NoAction, scored: true })
             }
             _ => {}
         }
     }
 
-    fn finish(&mut self, over: Over) {
+    fn finish(&mut self, over: GameEnd) {
         (self.over, self.acts, self.free) = (Some(over), 0, 0);
     }
 
@@ -141,7 +141,7 @@ impl Play {
 
     fn next(&mut self, rules: &Rules) {
         if self.ply >= rules.document.ply_cap.min(MOST_PLIES) {
-            return self.finish(Over { winner: score::winner(rules, self), why: Why::PlyCap, scored: true });
+            return self.finish(GameEnd { winner: score::winner(rules, self), why: Why::PlyCap, scored: true });
         }
         self.begin(rules);
     }
@@ -149,7 +149,7 @@ impl Play {
     fn act(&mut self, rules: &Rules, seat: usize, a: Action) -> Done {
         match ply(a) {
             Ply::Place { kind, cell, value } => {
-                if self.taken() >> cell & 1 == 1 {
+                if self.occupied() >> cell & 1 == 1 {
                     self.bumped[seat] |= 1 << cell;
                     return Done { bump: true, ..NOT_DONE };
                 }
@@ -253,7 +253,7 @@ impl Play {
         }
         for seat in 0..2 {
             if let Ply::Place { kind, cell, value } = plies[seat]
-                && self.taken() >> cell & 1 == 0
+                && self.occupied() >> cell & 1 == 0
             {
                 self.place(rules, seat, kind, cell, value);
                 done[seat].cell = Some(cell);
@@ -263,7 +263,7 @@ impl Play {
     }
 
     /// What the end condition means if it holds for `seat`.
-    fn holds(&self, rules: &Rules, end: &Ending, seat: usize) -> Option<Over> {
+    fn holds(&self, rules: &Rules, end: &Ending, seat: usize) -> Option<GameEnd> {
         let own = self.pieces[seat];
         let (holds, winner, why) = match end {
             Ending::Line { rows, exact, win } => {
@@ -279,34 +279,34 @@ impl Play {
             Ending::PiecesGe(n) => (own.count_ones() >= *n, seat, Why::PiecesGe),
             Ending::Full | Ending::SupplyOut => return None,
         };
-        holds.then_some(Over { winner: Winner::Seat(winner as u8), why, scored: false })
+        holds.then_some(GameEnd { winner: Winner::Seat(winner as u8), why, scored: false })
     }
 
     /// What the end condition of no seat means if it holds.
-    fn holds_for_all(&self, rules: &Rules, end: &Ending) -> Option<Over> {
+    fn holds_for_all(&self, rules: &Rules, end: &Ending) -> Option<GameEnd> {
         let (holds, why) = match end {
-            Ending::Full => (self.taken() == ALL, Why::Full),
+            Ending::Full => (self.occupied() == ALL, Why::Full),
             Ending::SupplyOut => {
                 let out = (0..2).all(|seat| !legal::supplied(rules, self, seat));
                 (rules.placed != 0 && rules.unlimited == 0 && out, Why::SupplyOut)
             }
             _ => return None,
         };
-        holds.then(|| Over { winner: score::winner(rules, self), why, scored: true })
+        holds.then(|| GameEnd { winner: score::winner(rules, self), why, scored: true })
     }
 
     /// All conditions in order for the mover, with those of no seat; then for the opponent.
-    fn ended(&self, rules: &Rules, mover: usize) -> Option<Over> {
+    fn ended(&self, rules: &Rules, mover: usize) -> Option<GameEnd> {
         let first =
             rules.ends.iter().find_map(|e| self.holds(rules, e, mover).or_else(|| self.holds_for_all(rules, e)));
         first.or_else(|| rules.ends.iter().find_map(|e| self.holds(rules, e, 1 - mover)))
     }
 
     /// The conditions of both seats at once, then those of no seat.
-    fn ended_together(&self, rules: &Rules) -> Option<Over> {
+    fn ended_together(&self, rules: &Rules) -> Option<GameEnd> {
         let of = |seat| rules.ends.iter().find_map(|e| self.holds(rules, e, seat));
         match (of(0), of(1)) {
-            (Some(a), Some(b)) if a.winner != b.winner => Some(Over { winner: score::tie(rules, self), ..a }),
+            (Some(a), Some(b)) if a.winner != b.winner => Some(GameEnd { winner: score::tie(rules, self), ..a }),
             (Some(over), _) | (_, Some(over)) => Some(over),
             _ => rules.ends.iter().find_map(|e| self.holds_for_all(rules, e)),
         }

@@ -44,7 +44,7 @@ pub enum Why {
 
 /// The end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
+pub struct GameEnd {
     /// Who has won.
     pub winner: Winner,
     /// Why it is over.
@@ -55,7 +55,7 @@ pub struct Over {
 
 /// A position of play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Play {
+pub struct BoardState {
     /// The cells of each seat's pieces.
     pub pieces: [u32; 2],
     /// The kind of the piece on each cell.
@@ -89,15 +89,15 @@ pub struct Play {
     /// The numbers of the mover and of the piece that it moved onto, if the last ply showed them.
     pub contact: [Option<(u8, u8)>; 2],
     /// The end.
-    pub over: Option<Over>,
+    pub over: Option<GameEnd>,
     /// The actions of each ply, by seat.
     pub past: [[u16; 2]; MOST_PLIES as usize],
 }
 
-impl Play {
+impl BoardState {
     /// All pieces.
     #[inline]
-    pub(super) fn taken(&self) -> u32 {
+    pub(super) fn occupied(&self) -> u32 {
         self.pieces[0] | self.pieces[1]
     }
 
@@ -113,7 +113,7 @@ impl Play {
     }
 
     /// Whether the numbers of a seat's pieces are known to `viewer`.
-    pub(super) fn knows(&self, rules: &Rules, viewer: Option<usize>, cell: usize) -> bool {
+    pub(super) fn is_known_to(&self, rules: &Rules, viewer: Option<usize>, cell: usize) -> bool {
         !rules.document.hidden.values
             || self.over.is_some()
             || self.shown >> cell & 1 == 1
@@ -135,12 +135,12 @@ impl Play {
     /// The cells that `seat` holds empty, as far as it knows.
     #[inline]
     pub(super) fn empty(&self, rules: &Rules, seat: usize) -> u32 {
-        let known = if rules.document.hidden.pieces { self.pieces[seat] | self.bumped[seat] } else { self.taken() };
+        let known = if rules.document.hidden.pieces { self.pieces[seat] | self.bumped[seat] } else { self.occupied() };
         ALL & !known
     }
 
     /// The cells of a set that hold pieces.
     pub(super) fn on(&self, set: u32) -> impl Iterator<Item = usize> {
-        cells(set & self.taken())
+        cells(set & self.occupied())
     }
 }

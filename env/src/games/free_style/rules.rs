@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::board::{self, ALL, CELLS, DIRECTIONS, SIDE, Stretch};
 use super::document::{
-    Act, BySeat, Dirs, Document, End, First, Mode, Named, Near, Onto, Score, Scored, Steps, StuckThen, When, WinLose,
-    kind, zone,
+    ActionRule, BySeat, Dirs, Document, End, First, Mode, Near, Onto, Score, Scored, Steps, StepsPreset, StuckThen,
+    When, WinLose, kind, zone,
 };
 
 /// The three sets of rules that are played when seats do not agree.
@@ -43,7 +43,7 @@ pub struct Rules {
     pub(super) pass: When,
     pub(super) ends: Vec<Ending>,
     pub(super) stuck: Option<StuckThen>,
-    pub(super) scores: Vec<Counting>,
+    pub(super) scores: Vec<ScoreTerm>,
     /// Kinds that are placed by some action, as a set.
     pub(super) placed: u8,
     /// Kinds that are placed where nothing limits their supply.
@@ -83,7 +83,7 @@ pub(super) enum Ending {
 
 /// What a score counts.
 #[derive(Debug)]
-pub(super) enum Counting {
+pub(super) enum ScoreTerm {
     Piece(i32),
     Value(i32),
     Territory(i32),
@@ -102,10 +102,10 @@ fn zones(document: &Document, by: &BySeat) -> Option<[u32; 2]> {
 fn rays(steps: &Steps, range: u8, forward_only: bool, seat: usize, from: usize) -> Rays {
     let knight = [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)];
     let steps: Vec<(i8, i8)> = match steps {
-        Steps::Named(Named::Orth) => DIRECTIONS[..4].to_vec(),
-        Steps::Named(Named::Diag) => DIRECTIONS[4..].to_vec(),
-        Steps::Named(Named::King) => DIRECTIONS.to_vec(),
-        Steps::Named(Named::Knight) => knight.to_vec(),
+        Steps::Named(StepsPreset::Orth) => DIRECTIONS[..4].to_vec(),
+        Steps::Named(StepsPreset::Diag) => DIRECTIONS[4..].to_vec(),
+        Steps::Named(StepsPreset::King) => DIRECTIONS.to_vec(),
+        Steps::Named(StepsPreset::Knight) => knight.to_vec(),
         Steps::Leaps(list) => list.iter().map(|[rows, columns]| (rows.0, columns.0)).collect(),
     };
     let forward = |rows: i8| if seat == 0 { rows > 0 } else { rows < 0 };
@@ -129,14 +129,14 @@ impl Rules {
         let (mut places, mut moves, mut pass) = (Vec::new(), Vec::new(), When::Never);
         for action in &d.actions {
             match action {
-                Act::Place { kind: id, by, near } => {
+                ActionRule::Place { kind: id, by, near } => {
                     places.push(Place { kind: kind(d, id)?, zone: zones(d, by)?, near: *near });
                 }
-                Act::Move { kind: id, steps, range, forward_only, onto } => {
+                ActionRule::Move { kind: id, steps, range, forward_only, onto } => {
                     let from = |seat: usize| std::array::from_fn(|cell| rays(steps, *range, *forward_only, seat, cell));
                     moves.push(Moves { kind: kind(d, id)?, onto: *onto, rays: Box::new([from(0), from(1)]) });
                 }
-                Act::Pass { when } => {
+                ActionRule::Pass { when } => {
                     pass = match (pass, *when) {
                         (When::Always, _) | (_, When::Always) => When::Always,
                         (When::Stuck, _) | (_, When::Stuck) => When::Stuck,
@@ -167,17 +167,17 @@ impl Rules {
         let mut scores = Vec::new();
         for score in &d.score {
             scores.push(match score {
-                Score::Piece(p) => Counting::Piece(p.pts.into()),
-                Score::Value(p) => Counting::Value(p.pts.into()),
-                Score::Territory4(p) => Counting::Territory(p.pts.into()),
-                Score::LargestGroup4(p) => Counting::Group(p.pts.into()),
-                Score::Capture(p) => Counting::Capture(p.pts.into()),
-                Score::Line(p) => Counting::Line(board::stretches(p.len?, true, true), p.pts.into()),
+                Score::Piece(p) => ScoreTerm::Piece(p.pts.into()),
+                Score::Value(p) => ScoreTerm::Value(p.pts.into()),
+                Score::Territory4(p) => ScoreTerm::Territory(p.pts.into()),
+                Score::LargestGroup4(p) => ScoreTerm::Group(p.pts.into()),
+                Score::Capture(p) => ScoreTerm::Capture(p.pts.into()),
+                Score::Line(p) => ScoreTerm::Line(board::stretches(p.len?, true, true), p.pts.into()),
                 Score::RowCompare(c) | Score::ColCompare(c) => {
                     let line = if matches!(score, Score::RowCompare(_)) { "row" } else { "col" };
                     let names = if line == "row" { ["1", "2", "3", "4", "5"] } else { ["a", "b", "c", "d", "e"] };
                     let lines = names.map(|n| board::zone(&format!("{line}{n}")).unwrap_or(ALL));
-                    Counting::Compare { rows: zones(d, &c.cells)?.map(|z| lines.map(|l| l & z)), pts: c.pts.into() }
+                    ScoreTerm::Compare { rows: zones(d, &c.cells)?.map(|z| lines.map(|l| l & z)), pts: c.pts.into() }
                 }
             });
         }
@@ -210,7 +210,7 @@ impl Rules {
     }
 
     /// The name of the built-in rules with this hash.
-    pub(super) fn named(hash: &str) -> Option<&'static str> {
+    pub(super) fn builtin_name(hash: &str) -> Option<&'static str> {
         let at = (0..super::NAMES.len()).find(|&k| Rules::built_in(k).hash == hash)?;
         Some(super::NAMES[at])
     }

@@ -2,11 +2,11 @@
 
 use super::board::{ALL, SIDE, cells, flood, grow4};
 use super::document::Tie;
-use super::position::{Play, Winner};
-use super::rules::{Counting, Rules};
+use super::position::{BoardState, Winner};
+use super::rules::{Rules, ScoreTerm};
 
 /// The points of both seats.
-pub(super) fn points(rules: &Rules, s: &Play) -> [i32; 2] {
+pub(super) fn points(rules: &Rules, s: &BoardState) -> [i32; 2] {
     let mut out = [0; 2];
     for counting in &rules.scores {
         for (seat, sum) in out.iter_mut().enumerate() {
@@ -16,17 +16,17 @@ pub(super) fn points(rules: &Rules, s: &Play) -> [i32; 2] {
     out
 }
 
-fn count(counting: &Counting, s: &Play, seat: usize) -> i32 {
+fn count(counting: &ScoreTerm, s: &BoardState, seat: usize) -> i32 {
     let own = s.pieces[seat];
     let sum = |set: u32| cells(set & own).map(|c| s.number(c).map_or(0, i32::from)).sum::<i32>();
     match counting {
-        Counting::Piece(pts) => own.count_ones() as i32 * pts,
-        Counting::Value(pts) => sum(ALL) * pts,
-        Counting::Territory(pts) => territory(s, seat) * pts,
-        Counting::Group(pts) => largest(own) * pts,
-        Counting::Capture(pts) => i32::from(s.captured[seat]) * pts,
-        Counting::Line(rows, pts) => rows.iter().filter(|row| row.set & own == row.set).count() as i32 * pts,
-        Counting::Compare { rows, pts } => {
+        ScoreTerm::Piece(pts) => own.count_ones() as i32 * pts,
+        ScoreTerm::Value(pts) => sum(ALL) * pts,
+        ScoreTerm::Territory(pts) => territory(s, seat) * pts,
+        ScoreTerm::Group(pts) => largest(own) * pts,
+        ScoreTerm::Capture(pts) => i32::from(s.captured[seat]) * pts,
+        ScoreTerm::Line(rows, pts) => rows.iter().filter(|row| row.set & own == row.set).count() as i32 * pts,
+        ScoreTerm::Compare { rows, pts } => {
             let other =
                 |set: u32| cells(set & s.pieces[1 - seat]).map(|c| s.number(c).map_or(0, i32::from)).sum::<i32>();
             (0..SIDE).filter(|&k| sum(rows[seat][k]) > other(rows[1 - seat][k])).count() as i32 * pts
@@ -35,7 +35,7 @@ fn count(counting: &Counting, s: &Play, seat: usize) -> i32 {
 }
 
 /// Empty cells of regions that touch the seat's pieces and no others.
-fn territory(s: &Play, seat: usize) -> i32 {
+fn territory(s: &BoardState, seat: usize) -> i32 {
     let mut left = ALL & !(s.pieces[0] | s.pieces[1]);
     let mut sum = 0;
     while left != 0 {
@@ -61,7 +61,7 @@ fn largest(mut left: u32) -> i32 {
 }
 
 /// Who wins by points.
-pub(super) fn winner(rules: &Rules, s: &Play) -> Winner {
+pub(super) fn winner(rules: &Rules, s: &BoardState) -> Winner {
     let [a, b] = points(rules, s);
     match a.cmp(&b) {
         std::cmp::Ordering::Greater => Winner::Seat(0),
@@ -71,7 +71,7 @@ pub(super) fn winner(rules: &Rules, s: &Play) -> Winner {
 }
 
 /// Who wins where nothing else decides.
-pub(super) fn tie(rules: &Rules, s: &Play) -> Winner {
+pub(super) fn tie(rules: &Rules, s: &BoardState) -> Winner {
     let first = usize::from(s.first);
     match rules.document.tie {
         Tie::Draw => Winner::Draw,

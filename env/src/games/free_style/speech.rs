@@ -12,7 +12,7 @@ use super::rules::Rules;
 use super::validate::flaw;
 use super::{FreeStyle, State, document, sample, validate, words};
 use crate::draw::Stream;
-use crate::game::{Action, Game, Heard, Seat, Turn};
+use crate::game::{Action, Game, ParsedMove, Seat, ToMove};
 
 /// The most words that are said with a message.
 const MOST_WORDS: usize = 120;
@@ -22,7 +22,7 @@ const MOST_CHARS: usize = 1_200;
 /// What a message does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Act {
+pub enum MessageAct {
     /// Offers rules.
     Propose,
     /// Offers other rules than those that the other seat offers.
@@ -37,7 +37,7 @@ pub enum Act {
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub seat: Seat,
-    pub act: Act,
+    pub act: MessageAct,
     pub rules: Option<Arc<Rules>>,
     pub say: Option<String>,
 }
@@ -46,9 +46,9 @@ impl Message {
     /// The message of an id.
     pub(super) fn of_id(seat: Seat, a: Action) -> Self {
         let (act, rules) = match a {
-            0..ACCEPT => (Act::Propose, Some(Rules::built_in(a as usize).clone())),
-            ACCEPT => (Act::Accept, None),
-            _ => (Act::Reject, None),
+            0..ACCEPT => (MessageAct::Propose, Some(Rules::built_in(a as usize).clone())),
+            ACCEPT => (MessageAct::Accept, None),
+            _ => (MessageAct::Reject, None),
         };
         Message { seat, act, rules, say: None }
     }
@@ -108,15 +108,15 @@ fn fields<'a>(said: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<
 }
 
 impl FreeStyle {
-    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
-        match self.turn(s) {
-            Turn::Seat(p) if p == seat && s.play.is_none() => self.listen_message(s, seat, said),
+    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
+        match self.to_move(s) {
+            ToMove::Seat(p) if p == seat && s.play.is_none() => self.listen_message(s, seat, said),
             turn if turn.seats().has(seat) && s.play.is_some() => self.listen_ply(s, seat, said),
             _ => Err(vec![flaw("schema", "", said, "nothing", "the seat does not act now")]),
         }
     }
 
-    fn listen_ply(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn listen_ply(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let mut flaws = Vec::new();
         let text = match said {
             Value::String(text) => text.as_str(),
@@ -134,7 +134,7 @@ impl FreeStyle {
         };
         let read = self.rules(s).and_then(|rules| words::read(rules, text));
         match read {
-            Some(a) if flaws.is_empty() && self.is_legal(s, seat, a) => Ok(Heard::Action(a)),
+            Some(a) if flaws.is_empty() && self.is_legal(s, seat, a) => Ok(ParsedMove::Action(a)),
             read => {
                 let code = if read.is_some() { "illegal" } else { "unparsed" };
                 let allowed = "c3, c3=7, n:c3=7, b1-b2 or pass, as the rules allow";
@@ -144,11 +144,11 @@ impl FreeStyle {
         }
     }
 
-    fn listen_message(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn listen_message(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let mut flaws = Vec::new();
         let Some(map) = fields(said, &["act", "rules", "hash", "say"], &mut flaws) else { return Err(flaws) };
         let given = map.get("act").cloned().unwrap_or_default();
-        let act = serde_json::from_value::<Act>(given.clone()).ok();
+        let act = serde_json::from_value::<MessageAct>(given.clone()).ok();
         if act.is_none() {
             let allowed = vec!["propose", "counter", "accept", "reject"];
             flaws.push(flaw("schema", "/act", &given, allowed, "the message does not say what it does"));
@@ -166,8 +166,8 @@ impl FreeStyle {
                 None
             }
         };
-        let proposes = matches!(act, Some(Act::Propose | Act::Counter));
-        for (key, belongs) in [("rules", proposes), ("hash", act == Some(Act::Accept))] {
+        let proposes = matches!(act, Some(MessageAct::Propose | MessageAct::Counter));
+        for (key, belongs) in [("rules", proposes), ("hash", act == Some(MessageAct::Accept))] {
             if let Some(value) = map.get(key).filter(|_| act.is_some() && !belongs) {
                 let message = format!("{key} does not belong to this act");
                 flaws.push(flaw("schema", format!("/{key}"), value, Value::Null, message));
@@ -176,7 +176,7 @@ impl FreeStyle {
         let mut canonical = Map::new();
         let mut id = None;
         match act {
-            Some(Act::Propose | Act::Counter) => {
+            Some(MessageAct::Propose | MessageAct::Counter) => {
                 if self.last(s) {
                     let message = self.why_not(s, seat, 0);
                     flaws.push(flaw("last_message", "/act", &given, vec!["accept", "reject"], message));
@@ -196,7 +196,7 @@ impl FreeStyle {
                     }
                 }
             }
-            Some(Act::Accept) => {
+            Some(MessageAct::Accept) => {
                 let open = self.open(s, 1 - seat).map(|rules| rules.hash.clone());
                 let got = map.get("hash").cloned().unwrap_or_default();
                 if open.is_none() || got.as_str() != open.as_deref() {
@@ -210,7 +210,7 @@ impl FreeStyle {
                 canonical.insert("hash".into(), got);
                 id = Some(ACCEPT);
             }
-            Some(Act::Reject) => {
+            Some(MessageAct::Reject) => {
                 canonical.insert("act".into(), "reject".into());
                 id = Some(REJECT);
             }
@@ -220,10 +220,10 @@ impl FreeStyle {
             return Err(flaws);
         }
         match (id, say) {
-            (Some(a), None) => Ok(Heard::Action(a)),
+            (Some(a), None) => Ok(ParsedMove::Action(a)),
             (_, say) => {
                 canonical.extend(say.map(|text| ("say".to_owned(), text.into())));
-                Ok(Heard::Said(canonical.into()))
+                Ok(ParsedMove::Document(canonical.into()))
             }
         }
     }
@@ -231,9 +231,9 @@ impl FreeStyle {
 
 impl FreeStyle {
     /// A document that is heard here: in half of the cases where there is a choice, rules.
-    pub(super) fn drawn(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+    pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         if let Some(rules) = self.rules(s) {
-            let all = (self.turn(s).seats().has(seat)).then(|| self.random_action(s, seat, rng))?;
+            let all = (self.to_move(s).seats().has(seat)).then(|| self.random_action(s, seat, rng))?;
             return Some(json!({ "move": words::name(rules, all) }));
         }
         let say = ["Let us play.", "Is this fair?", "I like numbers."][rng.below(3)];

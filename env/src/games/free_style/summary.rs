@@ -2,8 +2,8 @@
 
 use super::board::{self, ALL};
 use super::document::{
-    Act, BySeat, Cells, Cond, Dirs, Document, Effect, End, First, Hidden, Kind, Mode, Named, Near, On, Onto, Reveal,
-    Score, Steps, StuckThen, Then, Tie, When, Who, WinLose, zone,
+    ActionRule, BySeat, Cells, Cond, Dirs, Document, Effect, End, First, Hidden, Kind, Mode, Near, On, Onto, Reveal,
+    Score, Steps, StepsPreset, StuckThen, Then, Tie, When, Who, WinLose, zone,
 };
 
 /// The rules in words, one sentence a line.
@@ -17,9 +17,9 @@ pub(super) fn of(d: &Document) -> String {
     out.extend(setup(d));
     out.push("In a turn a seat does one of these:".into());
     out.extend(d.actions.iter().map(|a| format!("- {}", action(d, a))));
-    let places = d.actions.iter().filter(|a| matches!(a, Act::Place { .. })).count();
+    let places = d.actions.iter().filter(|a| matches!(a, ActionRule::Place { .. })).count();
     let own = |near: &Near| matches!(near, Near::Own4 | Near::Own8 | Near::Opp4 | Near::Opp8);
-    if places > 0 && d.actions.iter().any(|a| matches!(a, Act::Place { near, .. } if own(near))) {
+    if places > 0 && d.actions.iter().any(|a| matches!(a, ActionRule::Place { near, .. } if own(near))) {
         out.push("A rule about neighbours does not apply while that side has no piece on the board.".into());
     }
     if !d.effects.is_empty() {
@@ -105,9 +105,9 @@ fn zones(d: &Document, by: &BySeat) -> String {
     if a == b { a } else { format!("(seat a) {a}, (seat b) {b}") }
 }
 
-fn action(d: &Document, a: &Act) -> String {
+fn action(d: &Document, a: &ActionRule) -> String {
     match a {
-        Act::Place { kind, by, near } => {
+        ActionRule::Place { kind, by, near } => {
             let near = match near {
                 Near::Any => "",
                 Near::Own4 => ", next to an own piece along a row or column",
@@ -118,12 +118,12 @@ fn action(d: &Document, a: &Act) -> String {
             };
             format!("place {kind} on an empty cell: {}{near}.", zones(d, by))
         }
-        Act::Move { kind, steps, range, forward_only, onto } => {
+        ActionRule::Move { kind, steps, range, forward_only, onto } => {
             let steps = match steps {
-                Steps::Named(Named::Orth) => "along a row or column".into(),
-                Steps::Named(Named::Diag) => "along a diagonal".into(),
-                Steps::Named(Named::King) => "in any of the eight directions".into(),
-                Steps::Named(Named::Knight) => "as a knight in chess".into(),
+                Steps::Named(StepsPreset::Orth) => "along a row or column".into(),
+                Steps::Named(StepsPreset::Diag) => "along a diagonal".into(),
+                Steps::Named(StepsPreset::King) => "in any of the eight directions".into(),
+                Steps::Named(StepsPreset::Knight) => "as a knight in chess".into(),
                 Steps::Leaps(list) => {
                     let leap = |[r, c]: &[super::document::Leap; 2]| format!("({:+}, {:+})", r.0, c.0);
                     let list: Vec<String> = list.iter().map(leap).collect();
@@ -148,9 +148,9 @@ fn action(d: &Document, a: &Act) -> String {
             };
             format!("move an own {kind} {steps}{range}{forward}, to {onto}.")
         }
-        Act::Pass { when: When::Never } => "passing is not allowed.".into(),
-        Act::Pass { when: When::Stuck } => "pass, if there is no other action.".into(),
-        Act::Pass { when: When::Always } => "pass.".into(),
+        ActionRule::Pass { when: When::Never } => "passing is not allowed.".into(),
+        ActionRule::Pass { when: When::Stuck } => "pass, if there is no other action.".into(),
+        ActionRule::Pass { when: When::Always } => "pass.".into(),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::ids;
 use super::legal;
-use super::position::{NONE, Over, Play, Winner};
+use super::position::{BoardState, GameEnd, NONE, Winner};
 use super::rules::Rules;
 use super::validate;
 use super::{board, words};
@@ -95,15 +95,15 @@ fn rules(more: Value) -> Rules {
 }
 
 /// A position after these plies; a joint ply is written `a1 & b1`.
-fn after(rules: &Rules, plies: &[&str]) -> Play {
-    let mut s = Play::start(rules, 0);
+fn after(rules: &Rules, plies: &[&str]) -> BoardState {
+    let mut s = BoardState::start(rules, 0);
     plies.iter().for_each(|p| go(rules, &mut s, p));
     s
 }
 
 /// Plays a ply, which must be legal.
-fn go(rules: &Rules, s: &mut Play, text: &str) {
-    let read = |s: &Play, seat: usize, text: &str| {
+fn go(rules: &Rules, s: &mut BoardState, text: &str) {
+    let read = |s: &BoardState, seat: usize, text: &str| {
         let a = words::read(rules, text).unwrap_or_else(|| panic!("{text:?} is an action"));
         assert!(legal::is(rules, s, seat, a), "{text} is legal for seat {seat} on\n{}", shown(s));
         a
@@ -119,18 +119,18 @@ fn go(rules: &Rules, s: &mut Play, text: &str) {
     }
 }
 
-fn legal(rules: &Rules, s: &Play, seat: usize) -> Vec<String> {
+fn legal(rules: &Rules, s: &BoardState, seat: usize) -> Vec<String> {
     let mut out: Vec<Action> = Vec::new();
     legal::actions(rules, s, seat, &mut out);
     out.into_iter().map(|a| words::name(rules, a)).collect()
 }
 
-fn may(rules: &Rules, s: &Play, seat: usize, text: &str) -> bool {
+fn may(rules: &Rules, s: &BoardState, seat: usize, text: &str) -> bool {
     legal::is(rules, s, seat, words::read(rules, text).expect("an action"))
 }
 
 /// The board from row 5 down: `.` for an empty cell, `o` and `x` for pieces of the seats, with their numbers.
-fn shown(s: &Play) -> String {
+fn shown(s: &BoardState) -> String {
     let cell = |c: usize| match s.owner(c) {
         None => ".".to_owned(),
         Some(owner) => {
@@ -142,10 +142,10 @@ fn shown(s: &Play) -> String {
     (0..5).rev().map(row).collect::<Vec<_>>().join("\n")
 }
 
-fn board_is(s: &Play, rows: [&str; 5]) {
+fn board_is(s: &BoardState, rows: [&str; 5]) {
     assert_eq!(shown(s), rows.join("\n"));
 }
 
-fn winner(s: &Play) -> Option<Winner> {
-    s.over.map(|o: Over| o.winner)
+fn winner(s: &BoardState) -> Option<Winner> {
+    s.over.map(|o: GameEnd| o.winner)
 }

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::board::{self, ZONES, mirrored};
 use super::document::{
-    Act, Document, End, MOST_BYTES, Mode, Near, Reveal, Score, Setup, Steps, StuckThen, Then, Values, kind, zone,
+    ActionRule, Document, End, MOST_BYTES, Mode, Near, Reveal, Score, Setup, Steps, StuckThen, Then, Values, kind, zone,
 };
 use super::legal;
-use super::position::{Play, Why, Winner};
+use super::position::{BoardState, Why, Winner};
 use super::rules::Rules;
 use crate::draw::Stream;
 
@@ -157,7 +157,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
 fn named(d: &Document) -> Vec<(String, &str)> {
     let mut out: Vec<(String, &str)> = Vec::new();
     for (k, a) in d.actions.iter().enumerate() {
-        if let Act::Place { by, .. } = a {
+        if let ActionRule::Place { by, .. } = a {
             out.extend(by.both().into_iter().enumerate().map(|(s, name)| (format!("/actions/{k}/by/{s}"), name)));
         }
     }
@@ -184,8 +184,8 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
         }
     }
     let used = d.actions.iter().enumerate().filter_map(|(k, a)| match a {
-        Act::Place { kind, .. } | Act::Move { kind, .. } => Some((format!("/actions/{k}/kind"), kind)),
-        Act::Pass { .. } => None,
+        ActionRule::Place { kind, .. } | ActionRule::Move { kind, .. } => Some((format!("/actions/{k}/kind"), kind)),
+        ActionRule::Pass { .. } => None,
     });
     let set = d.setup.iter().enumerate().map(|(k, s)| (format!("/setup/{k}/kind"), &s.kind));
     for (path, id) in used.chain(set) {
@@ -266,7 +266,7 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
             numbers(d, k, v, one.supply.unwrap_or(1), issues);
         }
     }
-    let placed = |id: &str| d.actions.iter().any(|a| matches!(a, Act::Place { kind, .. } if kind == id));
+    let placed = |id: &str| d.actions.iter().any(|a| matches!(a, ActionRule::Place { kind, .. } if kind == id));
     for (at, end) in d.end.iter().enumerate() {
         if !matches!(end, End::SupplyOut { .. }) {
             continue;
@@ -281,12 +281,12 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
             issues.push(flaw("supply", path, &json!("supply_out"), "a place action", message));
         }
     }
-    let leaves =
-        d.actions.iter().any(|a| matches!(a, Act::Move { .. })) || d.effects.iter().any(|e| e.then == Then::Remove);
+    let leaves = d.actions.iter().any(|a| matches!(a, ActionRule::Move { .. }))
+        || d.effects.iter().any(|e| e.then == Then::Remove);
     for (k, one) in d.kinds.iter().enumerate().filter(|_| !leaves) {
         let room = |seat: usize| {
             let zones = d.actions.iter().filter_map(|a| match a {
-                Act::Place { kind, by, .. } if *kind == one.id => zone(d, by.both()[seat]),
+                ActionRule::Place { kind, by, .. } if *kind == one.id => zone(d, by.both()[seat]),
                 _ => None,
             });
             zones.fold(0, |all, z| all | z).count_ones()
@@ -342,7 +342,7 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
             add(format!("/effects/{k}"), json!(e), "with hidden numbers an effect is `remove`, without `if`");
         }
         for (k, a) in d.actions.iter().enumerate() {
-            if let Act::Move { onto, .. } = a
+            if let ActionRule::Move { onto, .. } = a
                 && onto.compares()
                 && d.hidden.reveal == Reveal::End
             {
@@ -359,8 +359,8 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     }
     for (k, a) in d.actions.iter().enumerate() {
         match a {
-            Act::Move { .. } => add(format!("/actions/{k}"), json!(a), "hidden pieces do not move"),
-            Act::Place { near: near @ (Near::Opp4 | Near::Opp8), .. } => {
+            ActionRule::Move { .. } => add(format!("/actions/{k}"), json!(a), "hidden pieces do not move"),
+            ActionRule::Place { near: near @ (Near::Opp4 | Near::Opp8), .. } => {
                 add(format!("/actions/{k}/near"), json!(near), "nobody knows what is next to hidden pieces");
             }
             _ => {}
@@ -386,7 +386,7 @@ fn decisive(d: &Document, issues: &mut Vec<Issue>) {
 
 /// Both seats can begin.
 fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
-    let s = Play::start(rules, 0);
+    let s = BoardState::start(rules, 0);
     for seat in (0..2).filter(|&seat| !legal::free(rules, &s, seat)) {
         let message = format!("seat {} has no action on the first board", ["a", "b"][seat]);
         issues.push(flaw("opening", "/actions", &json!(rules.document.actions), "an action for each seat", message));
@@ -394,8 +394,8 @@ fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
 }
 
 /// Plays one random game.
-pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> Play {
-    let mut s = Play::start(rules, first);
+pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> BoardState {
+    let mut s = BoardState::start(rules, first);
     while s.over.is_none() {
         if rules.together() {
             let one =
@@ -425,7 +425,7 @@ fn playouts(rules: &Rules) -> Playouts {
 }
 
 fn played(rules: &Rules) -> Playouts {
-    let mut rng = Stream::named(&format!("ludex.v1:free_style:{}", rules.hash));
+    let mut rng = Stream::from_text(&format!("ludex.v1:free_style:{}", rules.hash));
     let mut out = Playouts::default();
     for _ in 0..GAMES {
         let first = rules.first(0).unwrap_or_else(|| rng.below(2));
@@ -487,7 +487,7 @@ pub(super) fn symmetric(d: &Document) -> bool {
         d.setup.iter().any(|o| Some(o.at.0) == at && o.owner != s.owner && (&o.kind, o.value) == (&s.kind, s.value))
     };
     let leaps = d.actions.iter().all(|a| match a {
-        Act::Move { steps: Steps::Leaps(list), .. } => {
+        ActionRule::Move { steps: Steps::Leaps(list), .. } => {
             list.iter().all(|[r, c]| list.iter().any(|[a, b]| (a.0, b.0) == (-r.0, c.0)))
         }
         _ => true,

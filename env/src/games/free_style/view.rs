@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::board;
 use super::document::MOST_KINDS;
 use super::ids::{Ply, ply};
-use super::position::{NOTHING, Play, Why, Winner};
+use super::position::{BoardState, NOTHING, Why, Winner};
 use super::rules::Rules;
-use super::speech::Act;
+use super::speech::MessageAct;
 use super::{FreeStyle, State, score, words};
-use crate::game::{Action, Game, Seat, Turn};
-use crate::said::quoted;
+use crate::game::{Action, Game, Seat, ToMove};
+use crate::quote::quoted;
 
 /// What is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct View {
     /// What is next.
     pub phase: Phase,
     /// The messages of the negotiation.
-    pub messages: Vec<Said>,
+    pub messages: Vec<MessageView>,
     /// The hash of each seat's latest proposal.
     pub open: [Option<String>; 2],
     /// The rules that are played, once they are found.
@@ -65,7 +65,7 @@ pub struct View {
     /// Plies so far.
     pub ply: u8,
     /// What the observer saw of each.
-    pub plies: Vec<Told>,
+    pub plies: Vec<PlyView>,
     /// The seats to move.
     pub to_move: Vec<u8>,
     /// The end.
@@ -89,11 +89,11 @@ impl PartialEq for Ready {
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Said {
+pub struct MessageView {
     /// Who wrote it.
     pub seat: u8,
     /// What it does.
-    pub act: Act,
+    pub act: MessageAct,
     /// The hash of its rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
@@ -120,7 +120,7 @@ pub struct Piece {
 
 /// What a viewer saw of an action.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+pub struct PlyView {
     /// Of which ply.
     pub ply: u8,
     /// Whose action.
@@ -157,10 +157,10 @@ pub struct Outcome {
 }
 
 /// What `viewer` sees of an action of `seat` in `before`.
-pub(super) fn told(rules: &Rules, before: &Play, seat: Seat, a: Action, viewer: Option<Seat>) -> Told {
+pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action, viewer: Option<Seat>) -> PlyView {
     let hidden = &rules.document.hidden;
     let open = viewer == Some(seat) || before.over.is_some();
-    let mut told = Told {
+    let mut told = PlyView {
         ply: before.ply,
         seat: seat as u8,
         action: Some(a),
@@ -171,7 +171,7 @@ pub(super) fn told(rules: &Rules, before: &Play, seat: Seat, a: Action, viewer: 
         met: None,
     };
     let Ply::Place { kind, cell, .. } = ply(a) else { return told };
-    told.bump = !rules.together() && before.taken() >> cell & 1 == 1;
+    told.bump = !rules.together() && before.occupied() >> cell & 1 == 1;
     let has = rules.document.kinds.get(kind).is_some_and(|k| k.values.is_some());
     if open {
         if told.bump {
@@ -189,8 +189,8 @@ pub(super) fn told(rules: &Rules, before: &Play, seat: Seat, a: Action, viewer: 
 }
 
 /// What `viewer` saw of all plies of a game.
-pub(super) fn plies(rules: &Rules, now: &Play, viewer: Option<Seat>) -> Vec<Told> {
-    let mut s = Play::start(rules, now.first.into());
+pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Vec<PlyView> {
+    let mut s = BoardState::start(rules, now.first.into());
     let mut out = Vec::new();
     for actions in now.past.iter().take(now.ply.into()) {
         let joint = actions.map(|a| (a != NOTHING).then_some(Action::from(a)));
@@ -199,7 +199,7 @@ pub(super) fn plies(rules: &Rules, now: &Play, viewer: Option<Seat>) -> Vec<Told
             let Some(a) = *a else { continue };
             // At the end everything is shown.
             let eyes = if now.over.is_some() { Some(seat) } else { viewer };
-            out.push(told(rules, &s, seat, a, eyes));
+            out.push(ply_view(rules, &s, seat, a, eyes));
         }
         advance(rules, &mut s, joint);
         out[from..].iter_mut().for_each(|t| t.met = s.contact[usize::from(t.seat & 1)]);
@@ -208,7 +208,7 @@ pub(super) fn plies(rules: &Rules, now: &Play, viewer: Option<Seat>) -> Vec<Told
 }
 
 /// Plays one ply.
-pub(super) fn advance(rules: &Rules, s: &mut Play, joint: [Option<Action>; 2]) {
+pub(super) fn advance(rules: &Rules, s: &mut BoardState, joint: [Option<Action>; 2]) {
     if rules.together() {
         s.step_together(rules, joint);
     } else if let [Some(a), _] | [_, Some(a)] = joint {
@@ -224,19 +224,19 @@ impl FreeStyle {
 
     pub(super) fn seen_by(&self, s: &State, who: Option<Seat>) -> View {
         let rules = self.rules(s);
-        let messages = s.talk.iter().map(|m| Said {
+        let messages = s.talk.iter().map(|m| MessageView {
             seat: m.seat as u8,
             act: m.act,
             hash: m.rules.as_ref().map(|r| r.hash.clone()),
             rules: m.rules.as_ref().map(|r| r.canonical.clone()),
             say: m.say.clone(),
         });
-        let turn = self.turn(s);
+        let turn = self.to_move(s);
         let mut view = View {
             seat: who.map(|p| p as u8),
             phase: match (turn, rules) {
-                (Turn::Over, _) => Phase::Over,
-                (Turn::Chance, _) => Phase::Draw,
+                (ToMove::Over, _) => Phase::Over,
+                (ToMove::Chance, _) => Phase::Draw,
                 (_, None) => Phase::Negotiate,
                 _ => Phase::Play,
             },
@@ -274,12 +274,12 @@ impl FreeStyle {
         }
         for m in &view.messages {
             let what = match m.act {
-                Act::Propose => "proposes",
-                Act::Counter => "proposes instead",
-                Act::Accept => "accepts",
-                Act::Reject => "rejects",
+                MessageAct::Propose => "proposes",
+                MessageAct::Counter => "proposes instead",
+                MessageAct::Accept => "accepts",
+                MessageAct::Reject => "rejects",
             };
-            let hash = m.hash.as_ref().map_or(String::new(), |h| match Rules::named(h) {
+            let hash = m.hash.as_ref().map_or(String::new(), |h| match Rules::builtin_name(h) {
                 Some(name) => format!(" {name} (the rules {h})"),
                 None => format!(" the rules {h}"),
             });
@@ -289,7 +289,7 @@ impl FreeStyle {
         if view.phase == Phase::Negotiate {
             for (seat, hash) in view.open.iter().enumerate() {
                 let Some(hash) = hash else { continue };
-                let of = |m: &&Said| usize::from(m.seat) == seat && m.hash.as_ref() == Some(hash);
+                let of = |m: &&MessageView| usize::from(m.seat) == seat && m.hash.as_ref() == Some(hash);
                 let rules = view.messages.iter().rev().find(of).and_then(|m| super::validate::rules(m.rules.as_ref()?));
                 if let Some(rules) = rules {
                     let words = rules.summary();
@@ -365,7 +365,7 @@ impl FreeStyle {
             set(2 * cell + usize::from(owner != own), 1);
             set(50 + 4 * cell + usize::from(play.kind[cell] & 3), 1);
             match play.number(cell) {
-                Some(v) if play.knows(rules, who, cell) => set(150 + 26 * cell + usize::from(v.min(25)), 1),
+                Some(v) if play.is_known_to(rules, who, cell) => set(150 + 26 * cell + usize::from(v.min(25)), 1),
                 Some(_) => set(800 + cell, 1),
                 None => {}
             }
@@ -383,12 +383,12 @@ impl FreeStyle {
 }
 
 /// Writes what `who` sees of the position of play into a view.
-fn look(rules: &Rules, play: &Play, who: Option<Seat>, view: &mut View) {
+fn look(rules: &Rules, play: &BoardState, who: Option<Seat>, view: &mut View) {
     let kinds = &rules.document.kinds;
     view.board = (0..board::CELLS)
         .map(|cell| {
             let owner = play.owner(cell).filter(|&p| play.sees(rules, who, p))?;
-            let (number, known) = (play.number(cell), play.knows(rules, who, cell));
+            let (number, known) = (play.number(cell), play.is_known_to(rules, who, cell));
             Some(Piece {
                 owner: owner as u8,
                 kind: kinds.get(usize::from(play.kind[cell])).map_or(String::new(), |k| k.id.clone()),

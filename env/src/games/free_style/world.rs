@@ -3,10 +3,10 @@
 use super::board::{CELLS, cells};
 use super::document::{MOST_KINDS, Setup, Values, kind};
 use super::ids::{self, Ply, ply};
-use super::position::Play;
+use super::position::BoardState;
 use super::rules::Rules;
 use super::speech::Message;
-use super::view::{self, Told, View};
+use super::view::{self, PlyView, View};
 use super::{FreeStyle, State, legal, validate};
 use crate::draw::Stream;
 use crate::game::{Action, Game};
@@ -39,8 +39,8 @@ impl FreeStyle {
 }
 
 /// A position of play that fits what the view tells.
-fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> Play {
-    let start = Play::start(rules, first);
+fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardState {
+    let start = BoardState::start(rules, first);
     let mut known: Vec<Option<u8>> = vec![None; view.plies.len()];
     let mut last = start;
     for _ in 0..DRAWS {
@@ -76,7 +76,7 @@ type Met = [(usize, u8); 2];
 /// One draw of everything that is hidden.
 struct Attempt<'a> {
     rules: &'a Rules,
-    plies: &'a [Told],
+    plies: &'a [PlyView],
     /// The number of each hidden placement.
     numbers: Vec<u8>,
     /// The cell of a hidden placement that the viewer has bumped into.
@@ -126,7 +126,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// The position after all plies; else which numbers must be others, if that is known.
-    fn play(mut self, mut s: Play) -> Result<Play, Option<Met>> {
+    fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<Met>> {
         let mut origin = [usize::MAX; CELLS];
         let mut at = 0;
         while at < self.plies.len() {
@@ -159,7 +159,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// The action of a ply, with what is hidden of it drawn.
-    fn action(&mut self, s: &Play, at: usize, seat: usize) -> Option<Action> {
+    fn action(&mut self, s: &BoardState, at: usize, seat: usize) -> Option<Action> {
         let told = &self.plies[at];
         if let Some(a) = told.action {
             return Some(a.min(ids::ACTIONS - 1));
@@ -167,7 +167,7 @@ impl<'a> Attempt<'a> {
         let mut all: Vec<Action> = Vec::new();
         if told.bump {
             legal::actions(self.rules, s, seat, &mut all);
-            all.retain(|&a| matches!(ply(a), Ply::Place { cell, .. } if s.taken() >> cell & 1 == 1));
+            all.retain(|&a| matches!(ply(a), Ply::Place { cell, .. } if s.occupied() >> cell & 1 == 1));
             return all.get(self.rng.below(all.len())).copied();
         }
         let kind = usize::from(told.kind?);
@@ -182,7 +182,7 @@ impl<'a> Attempt<'a> {
             return Some(ids::place(kind.min(MOST_KINDS - 1), cell, self.numbers[at].min(25)));
         }
         let later = self.wanted.iter().flatten().fold(0, |set, &cell| set | 1 << cell);
-        let barred = later | self.own[1 - seat] | s.taken();
+        let barred = later | self.own[1 - seat] | s.occupied();
         let free = legal::goals(self.rules, s, seat, kind) & !barred;
         let choice: Vec<usize> = cells(free).collect();
         let cell = *choice.get(self.rng.below(choice.len()))?;
@@ -192,17 +192,17 @@ impl<'a> Attempt<'a> {
 
 /// Keeps which ply put the piece on each cell.
 fn trace(
-    before: &Play,
-    after: &Play,
+    before: &BoardState,
+    after: &BoardState,
     joint: [Option<Action>; 2],
     from: usize,
-    plies: &[Told],
+    plies: &[PlyView],
     origin: &mut [usize; CELLS],
 ) {
     let old = *origin;
     for (seat, a) in joint.iter().enumerate() {
         match a.map(ply) {
-            Some(Ply::Place { cell, .. }) if before.taken() >> cell & 1 == 0 => {
+            Some(Ply::Place { cell, .. }) if before.occupied() >> cell & 1 == 0 => {
                 let own = (from..plies.len()).find(|&k| usize::from(plies[k].seat & 1) == seat);
                 origin[cell] = own.unwrap_or(usize::MAX);
             }
@@ -218,7 +218,7 @@ fn trace(
 #[allow(clippy::too_many_arguments)]
 fn share(
     rules: &Rules,
-    plies: &[Told],
+    plies: &[PlyView],
     seat: usize,
     k: usize,
     values: &Values,

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::view::read_point;
 use super::*;
-use crate::erased::DynState;
-use crate::loaded::GameRef;
+use crate::dyn_game::GameRef;
+use crate::dyn_state::DynState;
 use crate::registry::load;
 use ludex_protocol::Move;
 
@@ -103,7 +103,7 @@ fn compare(string: &str, games: usize) -> usize {
     let params = &game.spec().params;
     let size = params["board_size"].as_u64().unwrap() as usize;
     let (rule, komi) = (params["superko"].as_str().unwrap(), params["komi"].as_f64().unwrap());
-    let mut rng = Stream::named(string);
+    let mut rng = Stream::from_text(string);
     let mut repeated = 0;
     for round in 0..games {
         let mut s = game.start();
@@ -120,7 +120,7 @@ fn compare(string: &str, games: usize) -> usize {
                 .map(|p| p as u32)
                 .chain([(size * size) as u32])
                 .collect();
-            assert_eq!(s.turn(), Turn::Seat(seat), "{at}");
+            assert_eq!(s.turn(), ToMove::Seat(seat), "{at}");
             assert_eq!(s.legal_list(seat), open, "{at}");
             assert!(open.iter().all(|&a| s.is_legal(seat, a)), "{at}");
             let stones = open.len() - 1;
@@ -152,7 +152,7 @@ fn compare(string: &str, games: usize) -> usize {
             }
         };
         let black = if outcome == 0.0 { 0.0 } else { outcome.signum() };
-        assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![black, -black]), "{string}, game {round}");
+        assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![black, -black]), "{string}, game {round}");
     }
     repeated
 }
@@ -178,16 +178,16 @@ fn id(size: usize, name: &str) -> u32 {
 fn play(game: &GameRef, moves: &str) -> Box<dyn DynState> {
     let mut s = game.start();
     for name in moves.split_whitespace() {
-        let Turn::Seat(seat) = s.turn() else { panic!("over before {name}") };
-        let a = s.read(seat, &Move::Text(name.to_owned())).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let crate::game::Heard::Action(a) = a else { panic!("{name}") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("over before {name}") };
+        let a = s.parse_move(seat, &Move::Text(name.to_owned())).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let crate::game::ParsedMove::Action(a) = a else { panic!("{name}") };
         s.play(seat, a).unwrap();
     }
     s
 }
 
 fn refusal(s: &dyn DynState, a: u32) -> String {
-    let Turn::Seat(seat) = s.turn() else { panic!("over") };
+    let ToMove::Seat(seat) = s.turn() else { panic!("over") };
     s.boxed().play(seat, a).unwrap_err().message
 }
 
@@ -204,15 +204,15 @@ fn a_ko_is_not_retaken_at_once() {
     assert_eq!(s.view(Viewer::Public).value()["ko"], "b2");
     // After a threat and its answer it may be retaken, and by then the board is another.
     for a in ["e1", "e2", "b2"] {
-        let Turn::Seat(seat) = s.turn() else { panic!("over") };
+        let ToMove::Seat(seat) = s.turn() else { panic!("over") };
         s.play(seat, id(5, a)).unwrap();
     }
-    assert_eq!(s.turn(), Turn::Seat(0));
+    assert_eq!(s.turn(), ToMove::Seat(0));
     // A pass also lifts the ban, and retaking then brings the board back.
     let mut s = play(&game, &format!("{KO} pass pass"));
-    assert_eq!(s.turn(), Turn::Over);
+    assert_eq!(s.turn(), ToMove::Over);
     s = play(&game, &format!("{KO} pass e4 b2"));
-    assert_eq!(s.turn(), Turn::Seat(0));
+    assert_eq!(s.turn(), ToMove::Seat(0));
 }
 
 fn on_2x2(superko: &str, moves: &str) -> Box<dyn DynState> {
@@ -286,13 +286,13 @@ fn area_is_counted() {
 fn handicap_stones_stand_and_count() {
     let game = load("go(handicap=5,komi=0.5)").unwrap();
     let s = game.start();
-    assert_eq!(s.turn(), Turn::Seat(1), "White begins");
+    assert_eq!(s.turn(), ToMove::Seat(1), "White begins");
     let stones: Vec<usize> = ["d4", "q16", "d16", "q4", "k10"].map(|name| id(19, name) as usize).into();
     let mut planes = vec![0.0; 4 * 361];
     s.openspiel_tensor(0, &mut planes);
     assert!((0..361).all(|p| (planes[p] == 1.0) == stones.contains(&p)));
     assert_eq!(lead("go(handicap=5,komi=0.5)", "").0, Some(361.0 - 5.5));
-    assert_eq!(load("go(handicap=1)").unwrap().start().turn(), Turn::Seat(0));
+    assert_eq!(load("go(handicap=1)").unwrap().start().turn(), ToMove::Seat(0));
     assert_eq!(handicap_points(9).iter().collect::<HashSet<_>>().len(), 9);
     assert_eq!(handicap_points(7).last(), Some(&(id(19, "k10") as usize)));
 }
@@ -309,10 +309,10 @@ fn points_have_several_names() {
     let game = load("go(board_size=9)").unwrap();
     let s = game.start();
     for (text, a) in [("j1", 8), ("J9", 80), ("B a2", 9), ("black a2", 9), (" 9 ", 9), ("pass", 81), ("b PASS", 81)] {
-        assert_eq!(s.read(0, &Move::Text(text.into())), Ok(crate::game::Heard::Action(a)), "{text}");
+        assert_eq!(s.parse_move(0, &Move::Text(text.into())), Ok(crate::game::ParsedMove::Action(a)), "{text}");
     }
     for text in ["i1", "k1", "a10", "a0", "W a2", "B", "B a2 a3", "82", ""] {
-        assert!(s.read(0, &Move::Text(text.into())).is_err(), "{text}");
+        assert!(s.parse_move(0, &Move::Text(text.into())).is_err(), "{text}");
     }
     assert_eq!(s.view(Viewer::Public).action_text(1, 81), "W PASS");
 }
@@ -346,10 +346,10 @@ fn parameters_are_checked() {
 fn both_builds_agree() {
     let params = Params { board_size: 9, komi: 0.5, ..Params::default() };
     let (small, large) = (Go::<2>::new(params.clone()).unwrap(), Go::<6>::new(params).unwrap());
-    let mut rng = Stream::named("both builds");
+    let mut rng = Stream::from_text("both builds");
     for _ in 0..20 {
         let (mut a, mut b) = (small.start(), large.start());
-        while small.turn(&a) != Turn::Over {
+        while small.to_move(&a) != ToMove::Over {
             let (x, y) = (small.random_action(&a, 0, &mut rng.clone()), large.random_action(&b, 0, &mut rng));
             assert_eq!(x, y);
             small.play_unchecked(&mut a, x);

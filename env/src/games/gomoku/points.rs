@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn sets_are_what_their_points_are() {
-        let mut rng = Stream::named("points");
+        let mut rng = Stream::from_text("points");
         for _ in 0..50 {
             let mut wanted: Vec<usize> = (0..100).map(|_| rng.below(ROOM)).collect();
             let mut set = Points::default();

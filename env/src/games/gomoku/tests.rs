@@ -9,9 +9,9 @@ fn black_plays(g: &Gomoku, moves: &[u32]) -> State {
     let size = g.params.size;
     let mut s = g.start();
     for (k, &a) in (0..).zip(moves) {
-        assert_eq!(g.turn(&s), Turn::Seat(0));
+        assert_eq!(g.to_move(&s), ToMove::Seat(0));
         g.play_unchecked(&mut s, a);
-        if g.turn(&s) != Turn::Over {
+        if g.to_move(&s) != ToMove::Over {
             g.play_unchecked(&mut s, size * (size - 1 - k % 2) + 2 * k);
         }
     }
@@ -37,7 +37,7 @@ fn slowly(g: &Gomoku, s: &State, side: usize) -> bool {
 
 #[test]
 fn a_line_is_seen_wherever_it_is_made() {
-    let mut rng = Stream::named("gomoku lines");
+    let mut rng = Stream::from_text("gomoku lines");
     for (size, connect, overline) in [
         (15, 5, Overline::Wins),
         (15, 5, Overline::Nothing),
@@ -51,11 +51,11 @@ fn a_line_is_seen_wherever_it_is_made() {
         let g = game(size, connect, overline);
         for _ in 0..30 {
             let mut s = g.start();
-            while let Turn::Seat(seat) = g.turn(&s) {
+            while let ToMove::Seat(seat) = g.to_move(&s) {
                 let a = g.random_action(&s, seat, &mut rng);
                 g.play_unchecked(&mut s, a);
                 assert_eq!(s.won, slowly(&g, &s, seat), "{size} {connect} {overline:?}: {s:?}");
-                assert_eq!(g.world(&g.view(&s, Viewer::Public), &mut rng), s);
+                assert_eq!(g.sample_world(&g.view(&s, Viewer::Public), &mut rng), s);
             }
         }
     }
@@ -68,12 +68,12 @@ fn six_win_or_are_nothing() {
         let moves = [0, 1, 2, 4, 5, 3].map(|k| from + step * k);
         let (g, exact) = (game(15, 5, Overline::Wins), game(15, 5, Overline::Nothing));
         let s = black_plays(&g, &moves);
-        assert_eq!((g.turn(&s), won(&g, &s)), (Turn::Over, [1.0, -1.0]), "step {step}");
+        assert_eq!((g.to_move(&s), won(&g, &s)), (ToMove::Over, [1.0, -1.0]), "step {step}");
         let s = black_plays(&exact, &moves);
-        assert_eq!((exact.turn(&s), won(&exact, &s)), (Turn::Seat(0), [0.0, 0.0]), "step {step}");
+        assert_eq!((exact.to_move(&s), won(&exact, &s)), (ToMove::Seat(0), [0.0, 0.0]), "step {step}");
         // Five without a sixth win everywhere.
         let s = black_plays(&exact, &[0, 1, 2, 4, 3].map(|k| from + step * k));
-        assert_eq!((exact.turn(&s), won(&exact, &s)), (Turn::Over, [1.0, -1.0]), "step {step}");
+        assert_eq!((exact.to_move(&s), won(&exact, &s)), (ToMove::Over, [1.0, -1.0]), "step {step}");
     }
 }
 
@@ -82,7 +82,7 @@ fn five_one_way_wins_with_six_another_way() {
     let g = game(15, 5, Overline::Nothing);
     // A row of six and a column of five through the same last stone, (0, 3).
     let s = black_plays(&g, &[0, 1, 2, 4, 5, 18, 33, 48, 63, 3]);
-    assert_eq!((g.turn(&s), won(&g, &s)), (Turn::Over, [1.0, -1.0]));
+    assert_eq!((g.to_move(&s), won(&g, &s)), (ToMove::Over, [1.0, -1.0]));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_full_board_is_a_draw() {
         assert!(g.is_legal(&s, usize::from(s.ply & 1), a));
         g.play_unchecked(&mut s, a);
     }
-    assert_eq!((g.turn(&s), won(&g, &s)), (Turn::Over, [0.0, 0.0]));
+    assert_eq!((g.to_move(&s), won(&g, &s)), (ToMove::Over, [0.0, 0.0]));
     assert_eq!(g.text(&g.view(&s, Viewer::Public)), "W\nbwb\nbww\nwbb\n");
 }
 
@@ -151,7 +151,7 @@ fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
 
 #[test]
 fn shapes_are_what_playing_shows() {
-    let mut rng = Stream::named("shapes");
+    let mut rng = Stream::from_text("shapes");
     for (size, connect, overline) in [(9, 5, Overline::Wins), (9, 5, Overline::Nothing), (7, 4, Overline::Wins)] {
         let g = game(size, connect, overline);
         for _ in 0..60 {
@@ -196,7 +196,7 @@ fn an_open_three_is_seen_by_both() {
     }
     // White to move may close it at an end, or beside.
     let mut moves = Vec::new();
-    g.promising(&s, 1, &mut moves);
+    g.search_moves(&s, 1, &mut moves);
     moves.sort_unstable();
     assert_eq!(moves, [108, 109, 113, 114]);
     assert!(g.evaluate(&s, 0).unwrap() < 0.9);
@@ -205,7 +205,7 @@ fn an_open_three_is_seen_by_both() {
     g.play_unchecked(&mut s, 113);
     // Two ends: lost; and White must take one of them.
     moves.clear();
-    assert!(!g.noisy(&s, 1, &mut moves));
+    assert!(!g.quiescence_moves(&s, 1, &mut moves));
     assert_eq!(moves, [109, 114]);
     assert!(g.evaluate(&s, 1).unwrap() < -0.9);
 }

@@ -1,7 +1,7 @@
 //! What kind of move was made.
 
 use super::{Hanabi, Move, State};
-use crate::game::{Game, Heard, MarkDoc, Marks, Turn};
+use crate::game::{Game, MarkDoc, Marks, ParsedMove, ToMove};
 use crate::marks::WORD;
 
 const SOURCE: &str = "LLMArena, figure 5";
@@ -13,9 +13,9 @@ pub(super) const DOCS: &[MarkDoc] = &[
 ];
 
 impl Hanabi {
-    pub(super) fn count(&self, before: &State, joint: &[Option<Heard>], out: &mut Marks) {
-        let Turn::Seat(seat) = self.turn(before) else { return };
-        let Some(Some(Heard::Action(a))) = joint.get(seat) else { return };
+    pub(super) fn count(&self, before: &State, joint: &[Option<ParsedMove>], out: &mut Marks) {
+        let ToMove::Seat(seat) = self.to_move(before) else { return };
+        let Some(Some(ParsedMove::Action(a))) = joint.get(seat) else { return };
         let (word, risk) = match self.reading(*a) {
             Some(Move::Discard(_)) => ("discard", 5),
             Some(Move::Play(_)) => ("play", 10),

@@ -5,7 +5,7 @@ use super::{Hanabi, LETTERS};
 use crate::game::Game as _;
 use crate::picture::cards::{SIZE, back, coloured, place};
 use crate::picture::labels::{panel, seat_panel, short};
-use crate::picture::{Anchor, Paint, Picture, Sketch, fill};
+use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
 const WIDE: i32 = 600;
 const HAND: i32 = 122;
@@ -75,7 +75,7 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
                 place(sketch, at, Paint::Edge);
                 sketch.bold(
                     Paint::Edge,
-                    Anchor::Middle,
+                    TextAnchor::Middle,
                     [at[0] + SIZE[0] / 2, at[1] + SIZE[1] / 2],
                     24,
                     &letter.to_string(),
@@ -92,10 +92,10 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
         for k in 0..i32::from(have.min(10)) {
             sketch.circle(fill(ink), [380 + 13 * k, y], 5);
         }
-        sketch.text(Paint::Faint, Anchor::End, [580, y], 13, &format!("{have} {word}"));
+        sketch.text(Paint::Faint, TextAnchor::End, [580, y], 13, &format!("{have} {word}"));
     }
     let last = view.turns_left.map(|n| format!(", {n} turns left")).unwrap_or_default();
-    sketch.text(Paint::Ink, Anchor::Start, [372, 104], 14, &format!("deck {}{last}", view.deck));
+    sketch.text(Paint::Ink, TextAnchor::Start, [372, 104], 14, &format!("deck {}{last}", view.deck));
     panel(sketch, [10, 134, 340, 74], "Discards");
     sketch.cell("discard", [10, 134, 340, 74]);
     for (k, name) in view.discards.iter().take(39).enumerate() {
@@ -107,7 +107,7 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
             Some('B') => Paint::Blue,
             _ => Paint::Ink,
         };
-        sketch.bold(ink, Anchor::Middle, at, 13, &short(name, 2));
+        sketch.bold(ink, TextAnchor::Middle, at, 13, &short(name, 2));
     }
     panel(sketch, [360, 134, 230, 74], "Tell");
     let swatches = colors.iter().map(char::to_string).chain((1..=game.ranks).map(|r| r.to_string()));
@@ -116,7 +116,7 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
         let at = [420 + 30 * column as i32, 146 + 30 * row];
         let letter = word.chars().next().filter(|_| row == 0);
         sketch.rect(fill(Paint::Face).edge(paint(letter), 2), [at[0], at[1], 26, 26], 5);
-        sketch.bold(paint(letter), Anchor::Middle, [at[0] + 13, at[1] + 13], 15, &word);
+        sketch.bold(paint(letter), TextAnchor::Middle, [at[0] + 13, at[1] + 13], 15, &word);
         sketch.cell(&word, [at[0], at[1], 26, 26]);
     }
 }
@@ -130,14 +130,14 @@ fn one(sketch: &mut Sketch, [x, y]: [i32; 2], card: &Card) {
     if let Some(color) = card.color.as_deref() {
         let letter = color.chars().next();
         sketch.rect(fill(paint(letter)), [x + 64, y + 8, 28, 24], 6);
-        sketch.bold(Paint::Face, Anchor::Middle, [x + 78, y + 20], 14, &short(color, 1));
+        sketch.bold(Paint::Face, TextAnchor::Middle, [x + 78, y + 20], 14, &short(color, 1));
     }
     if let Some(rank) = card.rank {
         sketch.rect(fill(Paint::Face).edge(Paint::FaceInk, 1), [x + 64, y + 40, 28, 24], 6);
-        sketch.bold(Paint::FaceInk, Anchor::Middle, [x + 78, y + 52], 14, &rank.to_string());
+        sketch.bold(Paint::FaceInk, TextAnchor::Middle, [x + 78, y + 52], 14, &rank.to_string());
     }
     if card.color.is_none() && card.rank.is_none() {
-        sketch.text(Paint::Faint, Anchor::Middle, [x + 82, y + 26], 12, &short(&card.colors, 5));
-        sketch.text(Paint::Faint, Anchor::Middle, [x + 82, y + 46], 12, &short(&card.ranks, 5));
+        sketch.text(Paint::Faint, TextAnchor::Middle, [x + 82, y + 26], 12, &short(&card.colors, 5));
+        sketch.text(Paint::Faint, TextAnchor::Middle, [x + 82, y + 46], 12, &short(&card.ranks, 5));
     }
 }

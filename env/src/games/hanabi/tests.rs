@@ -14,14 +14,14 @@ fn dealt(game: &Hanabi, cards: &str) -> State {
     let mut s = game.start();
     for card in cards.split(' ') {
         let (color, rank) = (LETTERS.find(&card[..1]).unwrap(), card[1..].parse::<usize>().unwrap());
-        assert_eq!(game.turn(&s), Turn::Chance);
+        assert_eq!(game.to_move(&s), ToMove::Chance);
         game.play_unchecked(&mut s, (color * game.ranks + rank - 1) as Action);
     }
     s
 }
 
 fn play(game: &Hanabi, s: &mut State, text: &str) {
-    let Turn::Seat(seat) = game.turn(s) else { panic!("nobody is to move") };
+    let ToMove::Seat(seat) = game.to_move(s) else { panic!("nobody is to move") };
     let mut legal = Vec::new();
     game.legal(s, seat, &mut legal);
     let view = game.view(s, Viewer::Seat(seat));
@@ -58,7 +58,7 @@ fn refusals_say_why() {
     }
     assert!(why(&g, &s, 0, Move::Color(1, 3)).contains("no information token"));
     play(&g, &mut s, "discard 4");
-    assert_eq!((s.information, g.turn(&s)), (1, Turn::Chance));
+    assert_eq!((s.information, g.to_move(&s)), (1, ToMove::Chance));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn the_last_life_takes_everything() {
     g.play_unchecked(&mut s, 0);
     play(&g, &mut s, "play 4");
     g.returns(&s, &mut r);
-    assert_eq!((g.turn(&s), r), (Turn::Over, [0.0, 0.0]));
+    assert_eq!((g.to_move(&s), r), (ToMove::Over, [0.0, 0.0]));
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn after_the_last_card_everybody_has_a_turn() {
     g.play_unchecked(&mut s, 4);
     for left in [2, 1] {
         assert_eq!(g.view(&s, Viewer::Public).turns_left, Some(left));
-        assert_ne!(g.turn(&s), Turn::Over);
+        assert_ne!(g.to_move(&s), ToMove::Over);
         play(&g, &mut s, "tell 4");
     }
-    assert_eq!(g.turn(&s), Turn::Over);
+    assert_eq!(g.to_move(&s), ToMove::Over);
 }
 
 #[test]
@@ -126,10 +126,10 @@ fn worlds_weigh_unseen_cards() {
     let mut s = dealt(&g, "R1 R2 R1 Y4");
     play(&g, &mut s, "tell 1");
     let view = g.view(&s, Viewer::Seat(1));
-    let mut rng = Stream::named("hanabi worlds");
+    let mut rng = Stream::from_text("hanabi worlds");
     let mut red = 0;
     for _ in 0..4_000 {
-        let w = g.world(&view, &mut rng);
+        let w = g.sample_world(&view, &mut rng);
         let hand = w.hands[1].cards();
         assert!(hand[0].card.is_multiple_of(5) && !hand[1].card.is_multiple_of(5));
         red += u32::from(hand[0].card == 0);
@@ -155,10 +155,10 @@ fn worlds_weigh_whole_deals() {
     s.hands[0].cards[0] = Held { card: NO_CARD, colors: 0b10, ranks: 0b11, color: 2, rank: 0 };
     s.hands[0].cards[1] = Held { card: NO_CARD, colors: 0b11, ranks: 0b01, color: 0, rank: 1 };
     let view = g.view(&s, Viewer::Seat(0));
-    let mut rng = Stream::named("whole deals");
+    let mut rng = Stream::from_text("whole deals");
     let mut count = std::collections::BTreeMap::new();
     for _ in 0..6_000 {
-        let w = g.world(&view, &mut rng);
+        let w = g.sample_world(&view, &mut rng);
         *count.entry([w.hands[0].cards[0].card, w.hands[0].cards[1].card]).or_insert(0u32) += 1;
     }
     // First Y1 (three ways), then R1 or one of two Y1; or first Y2, then R1 or one of three Y1: 3, 6, 1 and 3 of 13.
@@ -220,7 +220,7 @@ fn bad_parameters_are_named() {
 fn a_seer_sees_all() {
     let g = table("hanabi(observation_type=seer)");
     let mut s = g.start();
-    while s.turn() == Turn::Chance {
+    while s.turn() == ToMove::Chance {
         let mut out = Outcomes::new();
         s.chance(&mut out);
         s.play_chance(out.items()[0].0).unwrap();
@@ -238,10 +238,10 @@ fn moves_have_their_kind_and_risk() {
     for (text, word, risk) in
         [("tell white", "reveal", 0.0), ("tell rank 1", "reveal", 0.0), ("discard 4", "discard", 5.0)]
     {
-        let (before, seat) = (s, g.turn(&s).seat().unwrap());
+        let (before, seat) = (s, g.to_move(&s).seat().unwrap());
         play(&g, &mut s, text);
         let mut joint = vec![None; 2];
-        joint[seat] = Some(Heard::Action(s.moves().last().unwrap().action.into()));
+        joint[seat] = Some(ParsedMove::Action(s.moves().last().unwrap().action.into()));
         let mut out = Marks::all();
         g.marks(&before, &joint, &s, &mut out);
         let found: Vec<_> = out.take().into_iter().map(|m| (m.seat, m.name, m.value)).collect();
@@ -254,6 +254,6 @@ fn moves_have_their_kind_and_risk() {
     assert!(out.take().is_empty());
     g.play_unchecked(&mut s, 0);
     let a = g.id(Move::Play(0)).unwrap();
-    g.marks(&s, &[None, Some(Heard::Action(a))], &s, &mut out);
+    g.marks(&s, &[None, Some(ParsedMove::Action(a))], &s, &mut out);
     assert_eq!(out.take()[1], Mark { seat: 1, name: "risk", value: MarkValue::Number(10.0) });
 }

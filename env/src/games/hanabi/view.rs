@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Done, Hanabi, Held, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NOBODY, NOT_DONE, Sight, State, slots};
 use crate::draw::Stream;
-use crate::game::{Game, Turn, Viewer};
+use crate::game::{Game, ToMove, Viewer};
 
 /// What one seat, or the public, knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +90,7 @@ fn ranks(bits: u8) -> String {
 
 impl Hanabi {
     pub(super) fn seen_by(&self, s: &State, who: Viewer) -> View {
-        let turn = self.turn(s);
+        let turn = self.to_move(s);
         let card = |held: &Held, p: usize| Card {
             card: self.sees(who, p).then(|| self.card_text(held.card)),
             color: (held.color > 0).then(|| colors(1 << (held.color - 1))),
@@ -118,7 +118,7 @@ impl Hanabi {
             moves: s.moves().iter().enumerate().map(past).collect(),
             first: (s.first != NOBODY).then_some(s.first),
             to_move: match turn {
-                Turn::Seat(p) => Some(p as u8),
+                ToMove::Seat(p) => Some(p as u8),
                 _ => None,
             },
             turns_left: (s.deck == 0).then_some(s.turns_left),

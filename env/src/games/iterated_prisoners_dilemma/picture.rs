@@ -3,7 +3,7 @@
 use super::{IteratedPrisonersDilemma, Phase, View};
 use crate::game::Game as _;
 use crate::picture::labels::button;
-use crate::picture::{Anchor, Paint, Picture, Sketch, fill};
+use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
 const WIDE: i32 = 560;
 /// The most rounds that are drawn: the newest ones.
@@ -16,18 +16,18 @@ pub(super) fn picture(view: &View) -> Picture {
     for (p, moves) in view.moves.iter().enumerate() {
         let y = 46 + 40 * p as i32;
         let me = if view.seat.map(usize::from) == Some(p) { " (you)" } else { "" };
-        sketch.bold(Paint::Ink, Anchor::Start, [16, y], 14, &format!("p{p}{me}"));
+        sketch.bold(Paint::Ink, TextAnchor::Start, [16, y], 14, &format!("p{p}{me}"));
         for (k, c) in moves.chars().skip(first).take(MOST).enumerate() {
             let at = [112 + 20 * k as i32, y];
             sketch.circle(fill(if c == 'C' { Paint::Green } else { Paint::Red }), at, 9);
             let letter = if c == 'C' { "C" } else { "D" };
-            sketch.bold(Paint::Paper, Anchor::Middle, at, 11, letter);
+            sketch.bold(Paint::Paper, TextAnchor::Middle, at, 11, letter);
         }
-        sketch.bold(Paint::Ink, Anchor::End, [WIDE - 14, y], 15, &view.score[p].to_string());
+        sketch.bold(Paint::Ink, TextAnchor::End, [WIDE - 14, y], 15, &view.score[p].to_string());
     }
     for (k, _) in (first..rounds.min(first + MOST)).enumerate().filter(|(k, _)| (first + k) % 5 == 4) {
         let at = [112 + 20 * k as i32, 18];
-        sketch.text(Paint::Faint, Anchor::Middle, at, 11, &(first + k + 1).to_string());
+        sketch.text(Paint::Faint, TextAnchor::Middle, at, 11, &(first + k + 1).to_string());
     }
     button(&mut sketch, [96, 120, 150, 44], "cooperate", "cooperate (C)");
     button(&mut sketch, [262, 120, 150, 44], "defect", "defect (D)");

@@ -4,14 +4,14 @@ use super::{LiarsDice, View};
 use crate::game::Game as _;
 use crate::picture::dice::{SIDE, die, hidden};
 use crate::picture::labels::{panel, seat_panel};
-use crate::picture::{Anchor, Paint, Picture, Sketch, fill};
+use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
 /// With more bids than this they are not drawn.
 const MOST: usize = 96;
 const ROW: i32 = 88;
 
 /// Whether all bids are drawn.
-pub(super) fn drawn(game: &LiarsDice) -> bool {
+pub(super) fn draws_all_bids(game: &LiarsDice) -> bool {
     game.bids() <= MOST && game.sides <= 12
 }
 
@@ -22,7 +22,7 @@ pub(super) fn name([quantity, face]: [usize; 2]) -> String {
 
 pub(super) fn picture(game: &LiarsDice, view: &View) -> Picture {
     let (n, each, sides) = (game.n, game.each, game.sides);
-    let grid = if drawn(game) { 46 + 30 * game.total() as i32 } else { 0 };
+    let grid = if draws_all_bids(game) { 46 + 30 * game.total() as i32 } else { 0 };
     let width = (40 + 52 * each as i32 + 150).max(52 + 44 * sides.min(12) as i32).max(340);
     let mut sketch = Sketch::new(width, 10 + ROW * n as i32 + grid + 44);
     for p in 0..n {
@@ -43,9 +43,9 @@ pub(super) fn picture(game: &LiarsDice, view: &View) -> Picture {
         let called = view.called && view.bids.len() % n == p;
         let said = if called { Some("Liar!".to_owned()) } else { last.map(|(_, [q, f])| format!("{q} x {f}")) };
         let x = area[0] + area[2] - 14;
-        sketch.bold(Paint::Accent, Anchor::End, [x, area[1] + 29 + SIDE / 2], 18, &said.unwrap_or_default());
+        sketch.bold(Paint::Accent, TextAnchor::End, [x, area[1] + 29 + SIDE / 2], 18, &said.unwrap_or_default());
     }
-    if drawn(game) {
+    if draws_all_bids(game) {
         bids(&mut sketch, game, view, 10 + ROW * n as i32);
     }
     let status = match (view.to_move, view.result) {
@@ -77,7 +77,7 @@ fn bids(sketch: &mut Sketch, game: &LiarsDice, view: &View, top: i32) {
             let made = view.bids.iter().any(|bid| bid.map(usize::from) == [quantity, face]);
             let (ground, ink) = if made { (Paint::Accent, Paint::Paper) } else { (Paint::Paper, Paint::Ink) };
             sketch.rect(fill(ground), area, 5);
-            sketch.text(ink, Anchor::Middle, [area[0] + 20, area[1] + 13], 14, &format!("{quantity}x{face}"));
+            sketch.text(ink, TextAnchor::Middle, [area[0] + 20, area[1] + 13], 14, &format!("{quantity}x{face}"));
             sketch.cell(&name([quantity, face]), area);
         }
     }

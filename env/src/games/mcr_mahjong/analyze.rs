@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use ludex_protocol::error::{Issue, nearest, shortened};
+use ludex_protocol::error::{Issue, nearest, truncate_text};
 
 use super::hand::{Edition, Flags, Hand, MELDS, Meld, MeldKind};
 use super::shanten::{FORMS, Shanten, shanten};
@@ -32,7 +32,7 @@ fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>
 
 /// A value of a question in an error, not longer than a line.
 fn said(value: &Value) -> String {
-    shortened(&value.to_string())
+    truncate_text(&value.to_string())
 }
 
 /// A question that was read.

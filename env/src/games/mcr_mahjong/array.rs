@@ -117,7 +117,7 @@ impl McrMahjong {
         let (wall, held, flowers) = (rest.part(SEATS), rest.part(SEATS), rest.part(SEATS));
         for k in 0..SEATS {
             if !deal && (k == 0 || !self.common()) {
-                wall[k] = self.left(s, around(k) as u8) as u8;
+                wall[k] = self.tiles_left(s, around(k) as u8) as u8;
             }
             held[k] = s.hands[around(k)].iter().sum();
             flowers[k] = s.flowers[around(k)].count_ones() as u8;
@@ -136,7 +136,7 @@ impl McrMahjong {
         let flags = rest.part(2);
         if s.phase == Phase::Turn && own == Some(s.seat.into()) {
             flags[0] = u8::from(s.replacement);
-            flags[1] = u8::from(self.left(s, next(s.seat)) == 0);
+            flags[1] = u8::from(self.tiles_left(s, next(s.seat)) == 0);
         }
     }
 }

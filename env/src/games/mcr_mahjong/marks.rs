@@ -1,7 +1,7 @@
 //! What is counted of a hand when it is over.
 
 use super::fans::{FANS, ROWS};
-use super::state::{Done, Outcome, SEATS, State};
+use super::state::{FinishedHand, Outcome, SEATS, State};
 use crate::game::{MarkDoc, Marks, Seat};
 use crate::marks::WORD;
 
@@ -33,7 +33,7 @@ pub(super) fn count(before: &State, after: &State, out: &mut Marks) {
     }
 }
 
-fn of_seat(done: &Done, seat: Seat, out: &mut Marks) {
+fn of_seat(done: &FinishedHand, seat: Seat, out: &mut Marks) {
     out.number(seat, "hand_score", done.scores[seat]);
     out.word(seat, "won_by", won_by(done, seat));
     let won = !matches!(done.outcome, Outcome::Drawn | Outcome::False);
@@ -50,7 +50,7 @@ fn of_seat(done: &Done, seat: Seat, out: &mut Marks) {
 }
 
 /// How the hand went for a seat.
-fn won_by(done: &Done, seat: Seat) -> &'static str {
+fn won_by(done: &FinishedHand, seat: Seat) -> &'static str {
     let (winner, from) = (usize::from(done.winner) == seat, usize::from(done.from) == seat);
     match done.outcome {
         Outcome::Drawn => "drawn",

@@ -8,7 +8,7 @@ use super::fans::*;
 use super::hand::{Edition, Flags, Hand, MeldKind};
 use super::heights::{self, GROUPS, Heights, ONES, heights, place};
 use super::tiles::{DRAGONS, HONORS, KINDS, Kinds, RANKS, SUITS, TERMINALS, Tile, WINDS, knitted, suited};
-use super::waits::waits;
+use super::waits::waiting_tiles;
 
 /// Fans, one bit each.
 type Fans = u128;
@@ -305,9 +305,9 @@ impl Whole<'_> {
         let families = families.map(|f: u64| kinds.0 & f != 0);
         let suits = families[..SUITS].iter().filter(|held| **held).count();
         let honors = families[3] || families[4];
-        tally.held |= MADE.iter().fold(0, |held, &(fan, of)| held | if kinds.within(of) { fan } else { 0 });
+        tally.held |= MADE.iter().fold(0, |held, &(fan, of)| held | if kinds.is_subset_of(of) { fan } else { 0 });
         let both = kinds.0 & HONORS.0 != 0 && kinds.0 & TERMINALS.0 != 0;
-        tally.add_if(both && kinds.within(ORPHANS), ALL_TERMINALS_AND_HONORS);
+        tally.add_if(both && kinds.is_subset_of(ORPHANS), ALL_TERMINALS_AND_HONORS);
         tally.add_if(suits == 1 && !honors, FULL_FLUSH);
         tally.add_if(suits == 1 && honors, HALF_FLUSH);
         tally.add_if(suits == 2, ONE_VOIDED_SUIT);
@@ -345,7 +345,7 @@ impl Whole<'_> {
     /// Whether only one kind completes the four sets, or the seven pairs, of the hand.
     fn one_wait(&self) -> bool {
         *self.one_wait.get_or_init(|| {
-            let mut all = waits(&self.standing, self.hand.win);
+            let mut all = waiting_tiles(&self.standing, self.hand.win);
             if self.hand.melds.is_empty() {
                 let odd = self.standing.map(|h| h & ONES);
                 // Six pairs and a single tile.
@@ -367,7 +367,7 @@ impl Whole<'_> {
             }
             rest[group] -= 1 << at;
         }
-        waits(&rest, self.hand.win).count_ones() == 1
+        waiting_tiles(&rest, self.hand.win).count_ones() == 1
     }
 
     /// The fans of sets and a pair; `straight` are the nine knitted tiles that stand beside them.
@@ -433,7 +433,7 @@ impl Whole<'_> {
     /// Whether the winning tile may be one of the nine of a knitted straight.
     fn in_straight(&self) -> bool {
         let win = self.hand.win;
-        (0..6).any(|p| knitted(p).has(win) && knitted(p).within(self.kinds))
+        (0..6).any(|p| knitted(p).has(win) && knitted(p).is_subset_of(self.kinds))
     }
 
     /// The fans of a hand that is not divided into sets; the hand has no melds.
@@ -442,10 +442,10 @@ impl Whole<'_> {
         let kinds = self.kinds;
         if kinds == ORPHANS {
             tally.add(THIRTEEN_ORPHANS);
-        } else if kinds.0.count_ones() == 14 && (0..6).any(|p| kinds.within(Kinds(knitted(p).0 | HONORS.0))) {
-            let all_honors = HONORS.within(kinds);
+        } else if kinds.0.count_ones() == 14 && (0..6).any(|p| kinds.is_subset_of(Kinds(knitted(p).0 | HONORS.0))) {
+            let all_honors = HONORS.is_subset_of(kinds);
             tally.add(if all_honors { GREATER_HONORS_AND_KNITTED_TILES } else { LESSER_HONORS_AND_KNITTED_TILES });
-            tally.add_if((0..6).any(|p| knitted(p).within(kinds)), KNITTED_STRAIGHT);
+            tally.add_if((0..6).any(|p| knitted(p).is_subset_of(kinds)), KNITTED_STRAIGHT);
         } else if tiles.iter().all(|h| h & ONES == 0) {
             let shifted = tiles[..SUITS].iter().any(|&h| h != 0 && h >> (h.trailing_zeros() / 4 * 4) == 0x222_2222);
             tally.add(if shifted { SEVEN_SHIFTED_PAIRS } else { SEVEN_PAIRS });
@@ -507,7 +507,7 @@ impl Hand {
         }
         if melds <= 1 {
             let kinds = heights::kinds(&tiles);
-            for nine in (0..6).map(knitted).filter(|nine| nine.within(kinds)) {
+            for nine in (0..6).map(knitted).filter(|nine| nine.is_subset_of(kinds)) {
                 let mut rest = tiles;
                 nine.iter().map(place).for_each(|(group, at)| rest[group] -= 1 << at);
                 readings(&rest, &self.melds, |reading| offer(whole.read(reading, Some(nine))));

@@ -76,7 +76,7 @@ pub(super) struct Laid {
 
 /// A hand that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct FinishedHand {
     pub(super) outcome: Outcome,
     /// Who won, or said HU in error.
     pub(super) winner: u8,
@@ -134,7 +134,7 @@ pub struct State {
     /// In the order of the draws of chance.
     pub(super) wall: [Tile; MOST_TILES],
     melds: [[Packed; 4]; SEATS],
-    pub(super) done: Vec<Done>,
+    pub(super) done: Vec<FinishedHand>,
 }
 
 /// A [`Laid`] in three bytes.
@@ -276,7 +276,7 @@ impl McrMahjong {
     }
 
     /// Tiles left in the wall from which `seat` draws.
-    pub(super) fn left(&self, s: &State, seat: u8) -> usize {
+    pub(super) fn tiles_left(&self, s: &State, seat: u8) -> usize {
         if self.common() {
             let taken = usize::from(s.taken[0]) + usize::from(s.taken[1]);
             self.tiles().saturating_sub(taken)
@@ -302,7 +302,7 @@ impl McrMahjong {
 
     /// Takes the next tile, of the back of a common wall where it replaces another.
     fn take(&self, s: &mut State, seat: u8, back: bool) -> Option<Tile> {
-        let left = self.left(s, seat);
+        let left = self.tiles_left(s, seat);
         if left == 0 {
             return None;
         }
@@ -373,7 +373,7 @@ impl McrMahjong {
 
     /// Whether a kong of `seat` has a tile to follow it.
     pub(super) fn may_kong(&self, s: &State, seat: u8) -> bool {
-        self.left(s, seat) > 0 && self.left(s, next(seat)) > 0
+        self.tiles_left(s, seat) > 0 && self.tiles_left(s, next(seat)) > 0
     }
 
     /// How the tile at hand would come to `seat`.
@@ -386,7 +386,7 @@ impl McrMahjong {
             self_drawn: drawn,
             fourth_tile: !robbed && s.open(s.tile) - on_offer.min(s.open(s.tile)) == COPIES - 1,
             about_kong: if drawn { s.replacement } else { robbed },
-            wall_last: self.left(s, next(s.seat)) == 0,
+            wall_last: self.tiles_left(s, next(s.seat)) == 0,
             seat_wind: seat as u8,
             prevalent_wind: s.wind % SEATS as u8,
             flowers: s.flowers[seat].count_ones() as u8,
@@ -439,7 +439,7 @@ impl McrMahjong {
 
     /// Whether anything but HU may be claimed.
     pub(super) fn claimable(&self, s: &State) -> bool {
-        self.left(s, next(s.seat)) > 0
+        self.tiles_left(s, next(s.seat)) > 0
     }
 
     /// A move of the seat that has drawn or claimed.
@@ -572,7 +572,7 @@ impl McrMahjong {
             }
             melds = s.melds(winner.into()).map(|l| l.meld).collect();
         }
-        s.done.push(Done {
+        s.done.push(FinishedHand {
             outcome,
             winner,
             from,

@@ -18,7 +18,7 @@ fn rules(text: &str) -> McrMahjong {
 /// Plays chance from a seed until a seat is to move, or the match is over.
 fn deal(game: &McrMahjong, s: &mut State, draw: &mut Draw) {
     let mut outcomes = Outcomes::new();
-    while game.turn(s) == Turn::Chance {
+    while game.to_move(s) == ToMove::Chance {
         outcomes.clear();
         game.chance(s, &mut outcomes);
         game.play_unchecked(s, draw.pick(&outcomes).unwrap());
@@ -43,7 +43,7 @@ fn walls(game: &McrMahjong, named: [&str; SEATS]) -> State {
         }
     }
     order.iter().for_each(|&t| game.play_unchecked(&mut s, t.into()));
-    if game.turn(&s) == Turn::Chance {
+    if game.to_move(&s) == ToMove::Chance {
         game.play_unchecked(&mut s, 0);
     }
     s
@@ -60,12 +60,12 @@ fn play(game: &McrMahjong, s: &mut State, moves: &[&str]) {
             game.parse(&view, seat, &legal, text)
                 .unwrap_or_else(|| panic!("{text} of {seat}: {}", game.why_not_text(s, seat, text)))
         };
-        match game.turn(s) {
-            Turn::Seat(seat) => {
+        match game.to_move(s) {
+            ToMove::Seat(seat) => {
                 let a = if *text == "DRAWN" { game.default_action(s, seat) } else { read(seat, text) };
                 game.play_unchecked(s, a);
             }
-            Turn::Together(_) => {
+            ToMove::Simultaneous(_) => {
                 let mut joint = [0; SEATS];
                 for (p, word) in state::others(s.seat).into_iter().zip(text.split('/')) {
                     joint[p] = read(p, word);

@@ -188,7 +188,7 @@ impl McrMahjong {
     fn advise(&self, view: &View, lines: &mut Vec<String>) {
         let Some(me) = view.seat.map(|p| usize::from(p) % SEATS) else { return };
         // What a seat knows of itself is the same in every world.
-        let s = self.world_of(view, &mut Stream::named("ludex.v1:mcr_mahjong:text"));
+        let s = self.world_of(view, &mut Stream::from_text("ludex.v1:mcr_mahjong:text"));
         let unseen = unseen(view);
         let copies = |kinds: Kinds| -> String {
             let all: Vec<String> = kinds.iter().map(|t| format!("{} ({})", name(t), unseen[usize::from(t)])).collect();

@@ -57,7 +57,7 @@ impl Kinds {
     }
 
     /// Whether every kind of this set is in `other`.
-    pub const fn within(self, other: Kinds) -> bool {
+    pub const fn is_subset_of(self, other: Kinds) -> bool {
         self.0 & !other.0 == 0
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fans::FANS;
 use super::hand::MeldKind;
-use super::state::{Done, NONE, Outcome, Phase, SEATS, State};
+use super::state::{FinishedHand, NONE, Outcome, Phase, SEATS, State};
 use super::tiles::{self, ALL_KINDS, KINDS, Tile};
 use super::{McrMahjong, owner};
 use crate::game::{Action, Seat, Viewer};
@@ -248,7 +248,7 @@ impl McrMahjong {
         own
     }
 
-    pub(super) fn result(&self, done: &Done, who: Option<Seat>) -> HandResult {
+    pub(super) fn result(&self, done: &FinishedHand, who: Option<Seat>) -> HandResult {
         let fan = |&(fan, count): &(usize, u8)| (FANS[fan].points, count, FANS[fan].name.to_owned());
         let meld = |m: &super::Meld| MeldView { kind: m.kind, tiles: kinds(m.tiles()), from: None, claimed: None };
         let own = who.and_then(|p| some(done.overridden[p]));
@@ -287,14 +287,14 @@ impl McrMahjong {
             drawn: drew.map(|_| Kind(s.tile)),
             flags: drew.map(|_| SeatFlags {
                 replacement: s.replacement,
-                last_tile: self.left(s, super::state::next(s.seat)) == 0,
+                last_tile: self.tiles_left(s, super::state::next(s.seat)) == 0,
             }),
             melds: std::array::from_fn(|p| self.melds_seen(s, p, own)),
             flowers: s.flowers.map(flowers),
             discards: self.discards_seen(s),
             offer: offer.then(|| Offer { tile: Kind(s.tile), seat: s.seat, kong: s.phase == Phase::Kong }),
             held: std::array::from_fn(held),
-            wall: if deal { Vec::new() } else { (0..walls).map(|p| self.left(s, p) as u8).collect() },
+            wall: if deal { Vec::new() } else { (0..walls).map(|p| self.tiles_left(s, p) as u8).collect() },
             overridden: own.map(|p| self.overridden(s, p)).unwrap_or_default(),
             draws: s.draws,
             discards_before: s.discards_before,

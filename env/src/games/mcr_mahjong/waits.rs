@@ -71,7 +71,7 @@ fn ranks(heights: Heights, group: usize) -> u64 {
 }
 
 /// The kinds that complete standing tiles to sets and a pair, a bit each, where `win` is one of them. A fifth tile counts.
-pub(super) fn waits(standing: &[Heights; GROUPS], win: Tile) -> u64 {
+pub(super) fn waiting_tiles(standing: &[Heights; GROUPS], win: Tile) -> u64 {
     let (group, _) = place(win);
     let of = |g: usize| ranks(standing[g], g) << (RANKS * g);
     let all = of(group);

@@ -6,7 +6,7 @@ use super::McrMahjong;
 use super::fans::FANS;
 use super::hand::{Meld, MeldKind};
 use super::ids;
-use super::state::{Done, HAND, Laid, NONE, Outcome, Phase, SEATS, State, next};
+use super::state::{FinishedHand, HAND, Laid, NONE, Outcome, Phase, SEATS, State, next};
 use super::tiles::{ALL_KINDS, COPIES, KINDS, Tile, counts};
 use super::view::{HandResult, MeldView, View};
 use crate::draw::Stream;
@@ -23,13 +23,13 @@ fn meld(view: &MeldView) -> Option<Meld> {
     fits.then_some(Meld { kind: view.kind, tile })
 }
 
-fn done(result: &HandResult, own: Option<u8>) -> Done {
+fn done(result: &HandResult, own: Option<u8>) -> FinishedHand {
     let fan = |(_, count, name): &(u32, u8, String)| Some((FANS.iter().position(|row| row.name == name)?, *count));
     let mut overridden = [NONE; SEATS];
     if let (Some(p), Some(o)) = (own, &result.overridden) {
         overridden[usize::from(p) % SEATS] = (o.claim % ids::ACTIONS) as u8;
     }
-    Done {
+    FinishedHand {
         outcome: result.outcome,
         winner: result.winner.map_or(NONE, |p| p % SEATS as u8),
         from: seat(result.from),

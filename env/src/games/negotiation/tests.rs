@@ -7,7 +7,7 @@ fn game(params: &str) -> Negotiation {
 }
 
 fn read(g: &Negotiation, s: &State, text: &str) -> Option<Action> {
-    let Turn::Seat(seat) = g.turn(s) else { return None };
+    let ToMove::Seat(seat) = g.to_move(s) else { return None };
     let mut legal = Vec::new();
     g.legal(s, seat, &mut legal);
     g.parse(&g.view(s, Viewer::Seat(seat)), seat, &legal, text)
@@ -30,7 +30,7 @@ fn an_agreement_shares_the_pool() {
     play(&g, &mut s, "<Agree>");
     let mut r = [0.0; 2];
     g.returns(&s, &mut r);
-    assert_eq!((g.turn(&s), r), (Turn::Over, [28.0, 32.0]));
+    assert_eq!((g.to_move(&s), r), (ToMove::Over, [28.0, 32.0]));
     assert_eq!(g.view(&s, Viewer::Public).shown, Some([vec![7, 1, 7], vec![7, 6, 1]]));
 }
 
@@ -39,9 +39,9 @@ fn the_last_proposal_still_has_its_utterance() {
     let g = game("instance=1 0 0;1 1 1;1 1 1;1");
     let mut s = g.start();
     play(&g, &mut s, "0 0 0");
-    assert_eq!(g.turn(&s), Turn::Seat(0));
+    assert_eq!(g.to_move(&s), ToMove::Seat(0));
     play(&g, &mut s, "0 0 0");
-    assert_eq!(g.turn(&s), Turn::Over);
+    assert_eq!(g.to_move(&s), ToMove::Over);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn instances_are_checked() {
     }
     let g = load(&format!("negotiation({GIVEN},rng_seed=5,enable_proposals=True)")).unwrap();
     assert_eq!(load(&g.spec().string).unwrap().spec().hash, g.spec().hash);
-    assert_eq!((g.spec().max_chance, g.start().turn()), (0, Turn::Seat(0)));
+    assert_eq!((g.spec().max_chance, g.start().turn()), (0, ToMove::Seat(0)));
     assert!(load("negotiation(enable_proposals=false)").is_err());
     assert!(load("negotiation(num_symbols=22)").is_err());
 }

@@ -2,7 +2,7 @@
 
 use super::{Nim, View};
 use crate::game::Game as _;
-use crate::picture::{Anchor, Paint, Picture, Sketch, fill};
+use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
 /// With more objects than this, piles are numbers.
 const MOST: u32 = 160;
@@ -10,7 +10,7 @@ const MOST: u32 = 160;
 const TALLEST: u8 = 16;
 
 /// Whether every object is drawn.
-pub(super) fn drawn(view: &View) -> bool {
+pub(super) fn draws_all_objects(view: &View) -> bool {
     let sum: u32 = view.piles.iter().map(|&n| u32::from(n)).sum();
     sum <= MOST && view.piles.iter().all(|&n| n <= TALLEST)
 }
@@ -24,24 +24,24 @@ pub(super) fn picture(game: &Nim, view: &View) -> Picture {
     let piles = view.piles.len().min(16);
     let start = game.params.pile_sizes.iter().copied().max().unwrap_or(1);
     let tallest = view.piles.iter().copied().max().unwrap_or(1).max(start.min(TALLEST.into()) as u8);
-    let height = if drawn(view) { 26 * i32::from(tallest.min(TALLEST)) } else { 40 };
+    let height = if draws_all_objects(view) { 26 * i32::from(tallest.min(TALLEST)) } else { 40 };
     let width = (64 * piles as i32 + 40).max(280);
     let left = (width - 64 * piles as i32) / 2;
     let mut sketch = Sketch::new(width, 24 + height + 84);
     for (pile, &size) in view.piles.iter().take(piles).enumerate() {
         let (x, floor) = (left + 64 * pile as i32 + 32, 24 + height);
         sketch.rect(fill(Paint::Wood), [x - 26, floor, 52, 6], 3);
-        if drawn(view) {
+        if draws_all_objects(view) {
             for k in 0..usize::from(size) {
                 let y = floor - 13 - 26 * k as i32;
                 sketch.rect(fill(Paint::Blue).edge(Paint::Panel, 1), [x - 20, y - 11, 40, 22], 11);
                 sketch.cell(&name(pile, k), [x - 24, y - 13, 48, 26]);
             }
         } else {
-            sketch.bold(Paint::Blue, Anchor::Middle, [x, floor - 20], 24, &size.to_string());
+            sketch.bold(Paint::Blue, TextAnchor::Middle, [x, floor - 20], 24, &size.to_string());
         }
-        sketch.bold(Paint::Ink, Anchor::Middle, [x, floor + 20], 15, &size.to_string());
-        sketch.text(Paint::Faint, Anchor::Middle, [x, floor + 38], 12, &format!("pile {}", pile + 1));
+        sketch.bold(Paint::Ink, TextAnchor::Middle, [x, floor + 20], 15, &size.to_string());
+        sketch.text(Paint::Faint, TextAnchor::Middle, [x, floor + 38], 12, &format!("pile {}", pile + 1));
     }
     let goal = if game.params.is_misere { "who takes the last object loses" } else { "who takes the last object wins" };
     let status = match (view.to_move, view.winner) {

@@ -4,7 +4,7 @@ use super::{Pig, View};
 use crate::game::Game as _;
 use crate::picture::dice::{SIDE, die};
 use crate::picture::labels::button;
-use crate::picture::{Anchor, Paint, Picture, Sketch, fill};
+use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
 const TRACK: i32 = 300;
 
@@ -17,7 +17,7 @@ pub(super) fn picture(game: &Pig, view: &View) -> Picture {
         let running = view.winner.is_none() && usize::from(view.turn) == p;
         sketch.bold(
             if running { Paint::Accent } else { Paint::Ink },
-            Anchor::Start,
+            TextAnchor::Start,
             [18, y + 12],
             15,
             &format!("p{p}"),
@@ -26,12 +26,12 @@ pub(super) fn picture(game: &Pig, view: &View) -> Picture {
         let total = if running { u32::from(view.turn_total) } else { 0 };
         sketch.rect(fill(Paint::Yellow), [60, y, long(u32::from(score) + total), 24], 6);
         sketch.rect(fill(Paint::Green), [60, y, long(score.into()), 24], 6);
-        sketch.bold(Paint::Ink, Anchor::Start, [70 + TRACK, y + 12], 15, &score.to_string());
+        sketch.bold(Paint::Ink, TextAnchor::Start, [70 + TRACK, y + 12], 15, &score.to_string());
     }
     let y = 28 + 40 * seats;
     button(&mut sketch, [60, y, 132, 60], "roll", "");
     die(&mut sketch, [72, y + 8], if view.rolling { "?" } else { "5" }, false);
-    sketch.text(Paint::Ink, Anchor::Start, [84 + SIDE, y + 30], 15, "roll");
+    sketch.text(Paint::Ink, TextAnchor::Start, [84 + SIDE, y + 30], 15, "roll");
     button(&mut sketch, [208, y, 152, 60], "stop", &format!("stop: bank {}", view.turn_total));
     let status = match view.winner {
         Some(p) => format!("p{p} wins with {}", view.scores.get(usize::from(p)).copied().unwrap_or(0)),

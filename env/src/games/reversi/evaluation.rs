@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_lead_is_the_other_side_s_lag() {
-        let mut rng = crate::draw::Stream::named("reversi");
+        let mut rng = crate::draw::Stream::from_text("reversi");
         for _ in 0..1_000 {
             let (a, b) = (rng.bits(), rng.bits());
             let (mine, theirs) = (a & !b, b & !a);

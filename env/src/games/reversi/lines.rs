@@ -45,7 +45,7 @@ fn enclosed<const BY: i32, const TWICE: i32>(mine: u64, through: u64, square: u6
 
 /// The discs of `theirs` that a disc of `mine` on `square` (one bit) turns.
 #[inline]
-pub(super) fn turned(mine: u64, theirs: u64, square: u64) -> u64 {
+pub(super) fn flips(mine: u64, theirs: u64, square: u64) -> u64 {
     let inner = theirs & INNER;
     enclosed::<1, 2>(mine, inner, square)
         | enclosed::<-1, -2>(mine, inner, square)

@@ -4,7 +4,7 @@ use crate::game::Count;
 /// A position from eight rows, as the world of a view.
 fn position(g: &Reversi, board: [&str; 8], to_move: &str) -> State {
     let view = View { board: board.map(String::from), discs: [0; 2], to_move: Some(to_move.to_owned()) };
-    g.world(&view, &mut Stream::named("position"))
+    g.sample_world(&view, &mut Stream::from_text("position"))
 }
 
 fn game(auto_pass: bool) -> Reversi {
@@ -36,15 +36,15 @@ fn slowly_turned(s: &State, a: Action) -> u64 {
 
 #[test]
 fn bits_agree_with_the_rules_square_by_square() {
-    let (g, mut rng) = (game(false), Stream::named("reversi bits"));
+    let (g, mut rng) = (game(false), Stream::from_text("reversi bits"));
     for _ in 0..200 {
         let mut s = g.start();
-        while let Turn::Seat(seat) = g.turn(&s) {
+        while let ToMove::Seat(seat) = g.to_move(&s) {
             let (mine, theirs) = (s.discs[seat], s.discs[1 - seat]);
             for a in 0..PASS {
                 let free = (mine | theirs) >> a & 1 == 0;
                 let wanted = slowly_turned(&s, a);
-                assert_eq!(turned(mine, theirs, 1 << a), wanted, "{s:x?} {a}");
+                assert_eq!(flips(mine, theirs, 1 << a), wanted, "{s:x?} {a}");
                 assert_eq!(g.is_legal(&s, seat, a), free && wanted != 0, "{s:x?} {a}");
             }
             let a = g.random_action(&s, seat, &mut rng);
@@ -57,7 +57,7 @@ fn bits_agree_with_the_rules_square_by_square() {
 #[test]
 fn histories_by_depth() {
     fn perft(g: &Reversi, s: &State, depth: usize) -> u64 {
-        let Turn::Seat(seat) = g.turn(s) else { return 0 };
+        let ToMove::Seat(seat) = g.to_move(s) else { return 0 };
         if depth == 1 {
             let mut count = Count::default();
             g.legal(s, seat, &mut count);
@@ -85,37 +85,37 @@ const STUCK: [&str; 8] =
 fn who_cannot_move_passes() {
     let g = game(false);
     let mut s = position(&g, STUCK, "black");
-    assert_eq!((g.turn(&s), list(&g, &s)), (Turn::Seat(0), vec![PASS]));
+    assert_eq!((g.to_move(&s), list(&g, &s)), (ToMove::Seat(0), vec![PASS]));
     let mut mask = [7; 65];
     g.mask(&s, 0, &mut mask);
     assert_eq!((mask[64], mask[..64].iter().sum::<u8>()), (1, 0));
     assert!(g.why_not(&s, 0, 0).contains("but to pass"));
     g.play_unchecked(&mut s, PASS);
-    assert_eq!((g.turn(&s), list(&g, &s)), (Turn::Seat(1), vec![59]));
+    assert_eq!((g.to_move(&s), list(&g, &s)), (ToMove::Seat(1), vec![59]));
     assert!(g.why_not(&s, 1, PASS).contains("may not pass") && g.why_not(&s, 1, 0).contains("no disc"));
     // White takes the last black disc: neither can move, though the board is almost empty.
     g.play_unchecked(&mut s, 59);
     let mut returns = [0.0; 2];
     g.returns(&s, &mut returns);
-    assert_eq!((g.turn(&s), returns, s.discs), (Turn::Over, [-1.0, 1.0], [0, 0xf << 56]));
+    assert_eq!((g.to_move(&s), returns, s.discs), (ToMove::Over, [-1.0, 1.0], [0, 0xf << 56]));
 }
 
 #[test]
 fn who_cannot_move_is_passed_over_on_request() {
     let g = game(true);
     let s = position(&g, STUCK, "black");
-    assert_eq!((g.turn(&s), list(&g, &s)), (Turn::Seat(1), vec![59]));
+    assert_eq!((g.to_move(&s), list(&g, &s)), (ToMove::Seat(1), vec![59]));
     // Games of both kinds are the same but for the passes.
-    let (plain, mut rng) = (game(false), Stream::named("reversi passes"));
+    let (plain, mut rng) = (game(false), Stream::from_text("reversi passes"));
     let mut passes = 0;
     for _ in 0..200 {
         let (mut s, mut t) = (plain.start(), g.start());
-        while let Turn::Seat(seat) = plain.turn(&s) {
+        while let ToMove::Seat(seat) = plain.to_move(&s) {
             let a = plain.random_action(&s, seat, &mut rng);
             if a == PASS {
                 passes += 1;
             } else {
-                assert_eq!((g.turn(&t), t.moves), (Turn::Seat(seat), s.moves));
+                assert_eq!((g.to_move(&t), t.moves), (ToMove::Seat(seat), s.moves));
                 g.play_unchecked(&mut t, a);
             }
             plain.play_unchecked(&mut s, a);
@@ -135,7 +135,7 @@ fn equal_discs_are_a_draw() {
     );
     let mut returns = [1.0; 2];
     g.returns(&s, &mut returns);
-    assert_eq!((g.turn(&s), returns, g.evaluate(&s, 0)), (Turn::Over, [0.0, 0.0], Some(0.0)));
+    assert_eq!((g.to_move(&s), returns, g.evaluate(&s, 0)), (ToMove::Over, [0.0, 0.0], Some(0.0)));
 }
 
 #[test]

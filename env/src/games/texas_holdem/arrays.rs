@@ -3,7 +3,7 @@
 use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 
 use super::deal::{Deal, Does, FOLD, Next};
-use super::table::Table;
+use super::table::PokerTable;
 use super::{State, TexasHoldem};
 use crate::game::{Seat, Viewer};
 
@@ -158,8 +158,9 @@ impl TexasHoldem {
             w.ints(2, |k| pair[k]);
         });
         // Sums to which bets go; with a limit they say nothing new.
-        let bet =
-            |m: &&super::deal::Made| !t.limit && matches!(m.does, Does::Raise(_) | Does::AllIn) && m.action != FOLD;
+        let bet = |m: &&super::deal::BettingMove| {
+            !t.limit && matches!(m.does, Does::Raise(_) | Does::AllIn) && m.action != FOLD
+        };
         w.ints(long, |i| at(i).filter(bet).map_or(0, |m| m.to));
     }
 
@@ -172,7 +173,7 @@ impl TexasHoldem {
     }
 }
 
-impl Table {
+impl PokerTable {
     /// Whether the seats must still be drawn.
     pub fn draws(&self, s: &State) -> bool {
         self.random_seats && s.first.is_none()

@@ -6,7 +6,7 @@
 use arrayvec::ArrayVec;
 use smallvec::SmallVec;
 
-use super::table::{Abstraction, HAND, HOLE, ROUND_MOVES, SEATS, Table};
+use super::table::{Abstraction, HAND, HOLE, PokerTable, ROUND_MOVES, SEATS};
 use crate::cards::Hand;
 use crate::game::Action;
 
@@ -41,7 +41,7 @@ pub(super) enum Does {
 
 /// A move as it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct BettingMove {
     pub action: Action,
     pub does: Does,
     pub position: u8,
@@ -105,7 +105,7 @@ pub(super) struct Chips {
 #[derive(Debug)]
 pub(super) struct Deal {
     pub chips: Chips,
-    pub moves: SmallVec<[Made; 12]>,
+    pub moves: SmallVec<[BettingMove; 12]>,
 }
 
 impl Clone for Deal {
@@ -120,7 +120,7 @@ impl Clone for Deal {
 }
 
 impl Deal {
-    pub fn new(t: &Table) -> Deal {
+    pub fn new(t: &PokerTable) -> Deal {
         let mut chips = Chips {
             cards: [0; CARDS],
             dealt: 0,
@@ -142,12 +142,12 @@ impl Deal {
     }
 
     #[inline]
-    pub fn next(&self, t: &Table) -> Next {
+    pub fn next(&self, t: &PokerTable) -> Next {
         let c = &self.chips;
         if c.dealt < t.holes {
             return Next::Card;
         }
-        if c.left(t) <= 1 {
+        if c.seats_in(t) <= 1 {
             return Next::Over;
         }
         if c.dealt < t.dealt[usize::from(c.round)] {
@@ -160,7 +160,7 @@ impl Deal {
     }
 
     /// The ids that are legal for the position to move.
-    pub fn options(&self, t: &Table) -> Options {
+    pub fn options(&self, t: &PokerTable) -> Options {
         let c = &self.chips;
         let p = usize::from(c.next);
         let mut o = Options::default();
@@ -216,7 +216,7 @@ impl Deal {
     }
 
     /// What an id does for the position to move.
-    pub fn does(&self, t: &Table, a: Action) -> Does {
+    pub fn does(&self, t: &PokerTable, a: Action) -> Does {
         let c = &self.chips;
         let p = usize::from(c.next);
         let (spent, pot) = (c.spent[p], c.pot(t));
@@ -235,7 +235,7 @@ impl Deal {
         }
     }
 
-    pub fn deal(&mut self, t: &Table, card: Action) {
+    pub fn deal(&mut self, t: &PokerTable, card: Action) {
         let c = &mut self.chips;
         if let Some(place) = c.cards.get_mut(usize::from(c.dealt)) {
             *place = (card % u32::from(t.deck)) as u8;
@@ -243,7 +243,7 @@ impl Deal {
         }
     }
 
-    pub fn act(&mut self, t: &Table, a: Action) {
+    pub fn act(&mut self, t: &PokerTable, a: Action) {
         let (does, p) = (self.does(t, a), usize::from(self.chips.next));
         let c = &mut self.chips;
         let stack = t.stacks[p];
@@ -269,34 +269,34 @@ impl Deal {
             }
         }
         c.moves = c.moves.saturating_add(1);
-        let made = Made { action: a, does, position: p as u8, round, to: c.spent[p], dealt: c.dealt };
+        let made = BettingMove { action: a, does, position: p as u8, round, to: c.spent[p], dealt: c.dealt };
         self.moves.push(made);
         c.settle(t, p);
     }
 
     /// The cards of a position that are dealt.
-    pub fn hole(&self, t: &Table, p: usize) -> &[u8] {
+    pub fn hole(&self, t: &PokerTable, p: usize) -> &[u8] {
         let (from, dealt) = (p * usize::from(t.hole), usize::from(self.chips.dealt));
         &self.chips.cards[from.min(dealt)..(from + usize::from(t.hole)).min(dealt)]
     }
 
     /// The board so far.
-    pub fn board(&self, t: &Table) -> &[u8] {
+    pub fn board(&self, t: &PokerTable) -> &[u8] {
         let dealt = usize::from(self.chips.dealt);
         &self.chips.cards[usize::from(t.holes).min(dealt)..dealt]
     }
 
     /// Whether cards are laid open: the end with two or more positions in.
-    pub fn showdown(&self, t: &Table) -> bool {
-        self.chips.left(t) > 1 && self.next(t) == Next::Over
+    pub fn showdown(&self, t: &PokerTable) -> bool {
+        self.chips.seats_in(t) > 1 && self.next(t) == Next::Over
     }
 
     /// Chips won or lost by position, at the end of the hand. The pot is split exactly, down to parts of a chip.
-    pub fn won(&self, t: &Table) -> [f64; SEATS] {
+    pub fn won(&self, t: &PokerTable) -> [f64; SEATS] {
         let c = &self.chips;
         let mut won = [0.0; SEATS];
         let board: Hand = self.board(t).iter().map(|&k| t.card(k)).collect();
-        let single = c.left(t) == 1;
+        let single = c.seats_in(t) == 1;
         let strength = |p: usize| {
             let hole: Hand = self.hole(t, p).iter().map(|&k| t.card(k)).collect();
             (hole + board).strength()
@@ -327,38 +327,38 @@ impl Chips {
 
     /// Positions that have not given up.
     #[inline]
-    pub fn left(&self, t: &Table) -> usize {
+    pub fn seats_in(&self, t: &PokerTable) -> usize {
         t.n - self.folded.count_ones() as usize
     }
 
     /// Whether a position can still bet.
-    fn acts(&self, t: &Table, p: usize) -> bool {
+    fn acts(&self, t: &PokerTable, p: usize) -> bool {
         self.in_hand(p) && self.spent[p] < t.stacks[p]
     }
 
     /// The next position after `p` that can still bet; `p` itself if there is none.
-    fn after(&self, t: &Table, p: usize) -> u8 {
+    fn after(&self, t: &PokerTable, p: usize) -> u8 {
         let order = (1..=t.n).map(|k| (p + k) % t.n);
         order.clone().find(|&q| self.acts(t, q)).unwrap_or(p % t.n) as u8
     }
 
-    pub fn pot(&self, t: &Table) -> u32 {
+    pub fn pot(&self, t: &PokerTable) -> u32 {
         self.spent[..t.n].iter().fold(0, |sum: u32, &s| sum.saturating_add(s))
     }
 
     /// Raises by half the pot and by the pot, after a call, as the sums to which they go.
-    fn pot_raises(&self, t: &Table, p: usize) -> (u32, u32) {
+    fn pot_raises(&self, t: &PokerTable, p: usize) -> (u32, u32) {
         let pot = self.pot(t).saturating_add(self.most.saturating_sub(self.spent[p]));
         (self.most.saturating_add(pot.div_ceil(2)), self.most.saturating_add(pot))
     }
 
     /// Whether the round has no room for another raise and its answers.
-    fn full(&self, t: &Table) -> bool {
+    fn full(&self, t: &PokerTable) -> bool {
         usize::from(self.moves) + t.n > ROUND_MOVES
     }
 
     /// The bounds of a raise, as the sum to which it goes; `None` where no raise is possible.
-    fn raise_bounds(&self, t: &Table) -> Option<(u32, u32)> {
+    fn raise_bounds(&self, t: &PokerTable) -> Option<(u32, u32)> {
         let alone = (0..t.n).filter(|&p| self.acts(t, p)).count() <= 1;
         if self.raises >= t.raises[usize::from(self.round)] || self.full(t) || alone {
             return None;
@@ -368,10 +368,10 @@ impl Chips {
     }
 
     /// After a move of `p`: the next position, the next round, or the end of the bets.
-    fn settle(&mut self, t: &Table, p: usize) {
+    fn settle(&mut self, t: &PokerTable, p: usize) {
         let acting = (0..t.n).filter(|&q| self.acts(t, q)).fold(0, |set: u16, q| set | 1 << q);
         self.next = self.after(t, p);
-        if self.left(t) <= 1 {
+        if self.seats_in(t) <= 1 {
             self.done = true;
         } else if acting & !self.answered == 0 {
             if acting.count_ones() > 1 && usize::from(self.round) + 1 < t.rounds {
@@ -388,7 +388,7 @@ impl Chips {
     }
 }
 
-impl Table {
+impl PokerTable {
     /// A card of this table's deck as one of the full deck.
     pub fn card(&self, k: u8) -> crate::cards::Card {
         k / self.suits * 4 + k % self.suits

@@ -4,7 +4,7 @@ use super::deal::{Deal, Does, Next};
 use super::{State, TexasHoldem};
 use crate::cards::{Card, Equity};
 use crate::draw::Stream;
-use crate::game::{Game, Heard, MarkDoc, Marks, Turn};
+use crate::game::{Game, MarkDoc, Marks, ParsedMove, ToMove};
 use crate::marks::{COUNT, FLAG, WORD};
 
 const BENCH: &str = "BotzoneBench, table 3";
@@ -33,12 +33,12 @@ pub(super) const DOCS: &[MarkDoc] = &[
 ];
 
 impl TexasHoldem {
-    pub(super) fn count(&self, before: &State, joint: &[Option<Heard>], after: &State, out: &mut Marks) {
+    pub(super) fn count(&self, before: &State, joint: &[Option<ParsedMove>], after: &State, out: &mut Marks) {
         self.decision(before, joint, out);
         let k = before.past.len();
         let ended = match after.past.get(k) {
             Some(hand) => Some(hand),
-            None => (self.turn(after) == Turn::Over && self.turn(before) != Turn::Over).then_some(&after.now),
+            None => (self.to_move(after) == ToMove::Over && self.to_move(before) != ToMove::Over).then_some(&after.now),
         };
         let Some(hand) = ended else { return };
         let shift = before.shift(&self.table, k).unwrap_or(0);
@@ -49,10 +49,10 @@ impl TexasHoldem {
         }
     }
 
-    fn decision(&self, s: &State, joint: &[Option<Heard>], out: &mut Marks) {
+    fn decision(&self, s: &State, joint: &[Option<ParsedMove>], out: &mut Marks) {
         let t = &self.table;
-        let (Turn::Seat(seat), Next::Move(p)) = (self.turn(s), s.now.next(t)) else { return };
-        let Some(Some(Heard::Action(a))) = joint.get(seat) else { return };
+        let (ToMove::Seat(seat), Next::Move(p)) = (self.to_move(s), s.now.next(t)) else { return };
+        let Some(Some(ParsedMove::Action(a))) = joint.get(seat) else { return };
         let chips = &s.now.chips;
         let word = match s.now.does(t, *a) {
             Does::Fold => "fold",
@@ -74,8 +74,8 @@ impl TexasHoldem {
             [d.hole(t, p), d.board(t)].map(|cards| cards.iter().map(|&c| t.card(c)).collect::<Vec<Card>>());
         let deck: Vec<Card> = (0..t.deck).map(|c| t.card(c)).collect();
         let full = usize::from(t.dealt[t.rounds - 1] - t.holes);
-        let others = d.chips.left(t) - 1;
+        let others = d.chips.seats_in(t) - 1;
         let name = format!("ludex.v1:equity:{hole:?}:{board:?}:{k}:{}", d.moves.len());
-        Equity::against_random(&deck, &hole, &board, full, others, SAMPLES, &mut Stream::named(&name))
+        Equity::against_random(&deck, &hole, &board, full, others, SAMPLES, &mut Stream::from_text(&name))
     }
 }

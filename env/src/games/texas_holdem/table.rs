@@ -183,7 +183,7 @@ pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
 
 /// The table: parameters checked, as the play of a hand needs them. Lists are by position or by round.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct PokerTable {
     pub n: usize,
     pub limit: bool,
     pub sizes: Abstraction,
@@ -209,9 +209,9 @@ pub(super) struct Table {
     pub score: Score,
 }
 
-impl Table {
+impl PokerTable {
     /// The table, with the defaults filled into `p`.
-    pub fn new(p: &mut Params) -> Result<Table, ParamError> {
+    pub fn new(p: &mut Params) -> Result<PokerTable, ParamError> {
         let within = |name: &str, v: u32, low: u32, high: u32| match v {
             v if (low..=high).contains(&v) => Ok(()),
             v => Err(ParamError::value(name, v, format!("{low} to {high}"))),
@@ -296,7 +296,7 @@ impl Table {
         if p.score == Score::Blinds && big_blind == 0 {
             return Err(ParamError::value("score", "blinds", "chips, where there is no blind"));
         }
-        Ok(Table {
+        Ok(PokerTable {
             n,
             limit,
             sizes,

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{DynState, GameRef, Heard, Stream};
+use crate::{DynState, GameRef, ParsedMove, Stream};
 use ludex_protocol::Move;
 
 fn game(params: &str) -> GameRef {
@@ -17,7 +17,7 @@ fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
     let mut outcomes = Outcomes::new();
     loop {
         match s.turn() {
-            Turn::Chance => {
+            ToMove::Chance => {
                 s.chance(&mut outcomes);
                 let any = outcomes.items()[0].0;
                 let seats = s.outcome_text(any).starts_with("First");
@@ -25,10 +25,10 @@ fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
                 let a = card.map_or(any, |c| s.read_outcome(&Move::Text(format!("Deal {c}"))).unwrap());
                 s.play_chance(a).unwrap();
             }
-            Turn::Seat(seat) => {
+            ToMove::Seat(seat) => {
                 let Some(text) = moves.next() else { return s };
-                let a = s.read(seat, &Move::Text((*text).to_owned())).unwrap_or_else(|e| panic!("{text}: {e}"));
-                let crate::Heard::Action(a) = a else { unreachable!() };
+                let a = s.parse_move(seat, &Move::Text((*text).to_owned())).unwrap_or_else(|e| panic!("{text}: {e}"));
+                let crate::ParsedMove::Action(a) = a else { unreachable!() };
                 s.play(seat, a).unwrap();
             }
             _ => return s,
@@ -37,8 +37,8 @@ fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
 }
 
 fn refused(s: &dyn DynState, text: &str) -> String {
-    let Turn::Seat(seat) = s.turn() else { panic!("nobody moves") };
-    s.read(seat, &Move::Text(text.to_owned())).unwrap_err().message
+    let ToMove::Seat(seat) = s.turn() else { panic!("nobody moves") };
+    s.parse_move(seat, &Move::Text(text.to_owned())).unwrap_err().message
 }
 
 fn view(s: &dyn DynState, seat: Seat) -> Value {
@@ -100,7 +100,7 @@ fn bad_parameters_are_named() {
 #[test]
 fn raises_have_bounds_in_words() {
     let s = played("preset=hunl_fullgame", "", &[]);
-    let Turn::Seat(1) = s.turn() else { panic!("the button acts first") };
+    let ToMove::Seat(1) = s.turn() else { panic!("the button acts first") };
     assert!(s.view(Viewer::Seat(1)).text().ends_with("p1 is to move. A call costs 50. Raises go from 200 to 20000."));
     for text in ["Bet150", "raise to 150", "bet 150", "150"] {
         let why = refused(&*s, text);
@@ -122,7 +122,7 @@ fn raises_have_bounds_in_words() {
     let s = played("blind=100 50,stack=300 300", "", &[]);
     assert_eq!(s.legal_list(1), [0, 1, 2]);
     assert!(refused(&*s, "3").contains("Bet is all-in"));
-    assert_eq!(s.read(1, &Move::Text("all in".into())), Ok(crate::Heard::Action(2)));
+    assert_eq!(s.parse_move(1, &Move::Text("all in".into())), Ok(crate::ParsedMove::Action(2)));
     // The same by ids, through a checked play.
     let mut s = played("preset=hunl_fullgame", "", &[]);
     assert!(s.play(1, 199).unwrap_err().message.contains("at least 200"));
@@ -132,9 +132,9 @@ fn raises_have_bounds_in_words() {
 fn names_have_many_spellings() {
     let id = |params: &str, text: &str| {
         let s = played(params, "", &[]);
-        let Turn::Seat(seat) = s.turn() else { unreachable!() };
-        match s.read(seat, &Move::Text(text.to_owned())) {
-            Ok(crate::Heard::Action(a)) => Some(a),
+        let ToMove::Seat(seat) = s.turn() else { unreachable!() };
+        match s.parse_move(seat, &Move::Text(text.to_owned())) {
+            Ok(crate::ParsedMove::Action(a)) => Some(a),
             _ => None,
         }
     };
@@ -159,7 +159,7 @@ fn side_pots() {
     let cards = "As Ad Ks Kd Qs Qd 2c 7h 9d 3s Jh";
     let params = "numPlayers=3,blind=50 100 0,stack=1000 3000 2000";
     let s = played(params, cards, &["AllIn", "Call", "Call"]);
-    assert_eq!(s.turn(), Turn::Over);
+    assert_eq!(s.turn(), ToMove::Over);
     assert_eq!(s.returns(), [2_000.0, 0.0, -2_000.0]);
     assert_eq!(view(&*s, 0)["shown"][1], json!(["Ks", "Kd"]));
     // The kings fold: their blind stays in the main pot.
@@ -169,7 +169,7 @@ fn side_pots() {
     // A tie shares the pot with a folded blind, to half a chip.
     let calls = ["Call", "Fold", "Call", "Call", "Call", "Call", "Call", "Call", "Call"];
     let s = played("numPlayers=3,blind=1 2 0", "2s 3s As Kd Ac Kh 4c 5d 9h Jd Qs", &calls);
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![-1.0, 0.5, 0.5]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![-1.0, 0.5, 0.5]));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn rlcard_counts_the_pot_without_a_call() {
     // Folding is legal though a check is free.
     let s = played("preset=llmarena", "", &["Call"]);
     assert_eq!(s.legal_list(1), [0, 1, 2, 3, 4]);
-    assert_eq!(s.default_move(1, &mut Stream::named("any")), Heard::Action(FOLD));
+    assert_eq!(s.default_move(1, &mut Stream::from_text("any")), ParsedMove::Action(FOLD));
     let s = played("preset=llmarena", "", &["Call", "Fold"]);
     assert_eq!(s.returns(), [2.0, -2.0]);
 }
@@ -212,7 +212,7 @@ fn rlcard_counts_the_pot_without_a_call() {
 fn botzone_raises_double_what_was_put_in() {
     let bounds = |moves: &[&str]| {
         let s = played("preset=botzone", "", moves);
-        let Turn::Seat(seat) = s.turn() else { unreachable!() };
+        let ToMove::Seat(seat) = s.turn() else { unreachable!() };
         view(&*s, seat)["raise"].clone()
     };
     // The small blind of 50 raises to 200 at least; all-in has its own number.
@@ -246,7 +246,7 @@ fn hands_of_a_match_add_up() {
     assert_eq!(v["past"][1]["won"], json!([50.0, -50.0]));
     assert_eq!(s.returns(), [0.0, 0.0]);
     let s = played("preset=botzone,hands=3", "", &["150", "-1", "-1", "-1"]);
-    assert_eq!((s.turn(), view(&*s, 0)["total"].clone()), (Turn::Over, json!([100.0, -100.0])));
+    assert_eq!((s.turn(), view(&*s, 0)["total"].clone()), (ToMove::Over, json!([100.0, -100.0])));
     assert_eq!(s.returns(), [1.0, -1.0]);
     let s = played("preset=botzone,hands=2", "", &["-1", "150", "-1"]);
     assert_eq!(view(&*s, 0)["total"], json!([-150.0, 150.0]));
@@ -270,10 +270,10 @@ fn unknown_cards_are_dealt_evenly() {
     let mut s = g.start();
     [2, 5].into_iter().for_each(|card| g.play_unchecked(&mut s, card));
     let v = g.view(&s, Viewer::Seat(0));
-    let mut rng = Stream::named("hold'em worlds");
+    let mut rng = Stream::from_text("hold'em worlds");
     let mut counts = [0; 6];
     for _ in 0..5_000 {
-        counts[usize::from(g.world(&v, &mut rng).now.chips.cards[1])] += 1;
+        counts[usize::from(g.sample_world(&v, &mut rng).now.chips.cards[1])] += 1;
     }
     assert_eq!(counts[2], 0);
     assert!(counts.iter().enumerate().all(|(k, n)| k == 2 || (850..1_150).contains(n)), "{counts:?}");
@@ -329,10 +329,10 @@ fn counted(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Val
     let (last, first) = moves.split_last().unwrap();
     let mut s = played(params, cards, first);
     let (before, seat) = (s.boxed(), s.turn().seat().unwrap());
-    let Heard::Action(a) = s.read(seat, &Move::Text((*last).to_owned())).unwrap() else { unreachable!() };
+    let ParsedMove::Action(a) = s.parse_move(seat, &Move::Text((*last).to_owned())).unwrap() else { unreachable!() };
     s.play(seat, a).unwrap();
     let mut joint = vec![None; 2];
-    joint[seat] = Some(Heard::Action(a));
+    joint[seat] = Some(ParsedMove::Action(a));
     let mut out = Marks::all();
     before.marks(&joint, &*s, &mut out);
     out.take().into_iter().map(|m| (m.seat, m.name.to_owned(), json!(m.value))).collect()

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::deal::{Deal, FOLD, Next};
-use super::table::{Abstraction, Table};
+use super::table::{Abstraction, PokerTable};
 use super::{State, TexasHoldem};
 use crate::cards;
 use crate::draw::Stream;
@@ -236,7 +236,7 @@ impl TexasHoldem {
     }
 
     /// The same with the chips of each move.
-    pub(super) fn told(&self, view: &View) -> String {
+    pub(super) fn verbose_text(&self, view: &View) -> String {
         let mut words = self.in_words(view, |m| match m.action {
             FOLD => format!("p{} {}", m.seat, m.name),
             _ => format!("p{} {} ({} in all)", m.seat, m.name, m.to),
@@ -332,11 +332,11 @@ fn ended(hand: &HandView) -> Vec<String> {
     lines
 }
 
-pub(super) fn cards_of_board(t: &Table) -> usize {
+pub(super) fn cards_of_board(t: &PokerTable) -> usize {
     usize::from(t.dealt[t.rounds - 1] - t.holes)
 }
 
-impl Table {
+impl PokerTable {
     /// The name of a card of this table's deck.
     pub fn name(&self, k: u8) -> String {
         cards::name(self.card(k))

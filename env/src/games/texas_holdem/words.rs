@@ -2,7 +2,7 @@
 
 use super::TexasHoldem;
 use super::deal::{CALL, Deal, Does, FOLD, Next, Options};
-use super::table::{Abstraction, Table};
+use super::table::{Abstraction, PokerTable};
 use crate::game::Action;
 
 /// Botzone's number for an id: -1 fold, 0 call or check, -2 all-in, else the chips that are put in.
@@ -136,7 +136,7 @@ impl TexasHoldem {
     }
 }
 
-fn no_raise(t: &Table, d: &Deal, p: usize, options: &Options) -> String {
+fn no_raise(t: &PokerTable, d: &Deal, p: usize, options: &Options) -> String {
     let (c, only) = (&d.chips, if options.has(FOLD) { "fold or call" } else { "check" });
     let stack = t.stacks[p];
     if t.sizes == Abstraction::Fc {

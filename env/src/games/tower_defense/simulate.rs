@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::units::{Blast, DEMONS, Demon, Duty, HUMANS, Human, SUMMONED, Shot, Trait, demon_health, human_cost};
 use super::{MOST, Piece, Rules, TICK};
-use crate::plans::{Ended, Log, Word, tell};
+use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
 /// Rows of the field.
 const ROWS: usize = 5;
@@ -101,12 +101,12 @@ impl Soldier {
     }
 }
 
-fn h(n: usize) -> Word {
-    Word::Unit('h', n as u16)
+fn h(n: usize) -> EventField {
+    EventField::Unit('h', n as u16)
 }
 
-fn d(n: u16) -> Word {
-    Word::Unit('d', n)
+fn d(n: u16) -> EventField {
+    EventField::Unit('d', n)
 }
 
 struct Field<'a, L> {
@@ -132,7 +132,7 @@ struct Field<'a, L> {
 const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
 
 /// Plays one plan against the other.
-pub fn simulate<L: Log>(humans: &[Piece], demons: &[Piece], rules: Rules, budget: u32, log: &mut L) -> Ended {
+pub fn simulate<L: BattleLog>(humans: &[Piece], demons: &[Piece], rules: Rules, budget: u32, log: &mut L) -> BattleEnd {
     let mut field = Field {
         rules,
         log,
@@ -195,7 +195,7 @@ pub fn simulate<L: Log>(humans: &[Piece], demons: &[Piece], rules: Rules, budget
         let survivors = survivors(winner, &field.humans, &field.demons);
         json!({ "ticks": field.tick, "lost_row": lost, "survivors": survivors, "survivors_cost": survivors_cost })
     });
-    Ended { winner, reason, length: field.tick as u32, value: [value, -value] }
+    BattleEnd { winner, reason, length: field.tick as u32, value: [value, -value] }
 }
 
 /// The living units of the winner: name, and health in tenths.
@@ -212,7 +212,7 @@ fn by_time(pieces: &[Piece]) -> ArrayVec<u8, MOST> {
     order
 }
 
-impl<L: Log> Field<'_, L> {
+impl<L: BattleLog> Field<'_, L> {
     fn place(&mut self, piece: &Piece) {
         let (x, y) = (piece.cell / 5, piece.cell % 5);
         let kind = &HUMANS[usize::from(piece.kind)];

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::plan::ENTRY;
 use super::*;
 use crate::draw::Stream;
-use crate::plans::{Ended, Events, events};
+use crate::plan_game::{BattleEnd, FullLog, events};
 
 /// `Name x,y@ms` for a human unit, `Name y@ms` for a demon, with semicolons between them; without `@ms` at 0.
 fn plan(side: usize, text: &str) -> Vec<Piece> {
@@ -29,8 +29,8 @@ fn plan(side: usize, text: &str) -> Vec<Piece> {
     text.split(';').filter(|text| !text.trim().is_empty()).map(piece).collect()
 }
 
-fn fight_under(rules: Rules, humans: &str, demons: &str) -> (Ended, Events) {
-    let mut log = Events::default();
+fn fight_under(rules: Rules, humans: &str, demons: &str) -> (BattleEnd, FullLog) {
+    let mut log = FullLog::default();
     let (humans, demons) = (plan(0, humans), plan(1, demons));
     let ended = simulate(&humans, &demons, rules, 2000, &mut log);
     // The log changes nothing.
@@ -381,7 +381,7 @@ fn ends() {
 /// Of 10,000 random battles none reaches the cap.
 #[test]
 fn random_plans() {
-    let mut rng = Stream::named("tower_defense");
+    let mut rng = Stream::from_text("tower_defense");
     let n = crate::check::scaled(10_000).max(10_000);
     let (mut won, mut ticks, mut longest) = (0, 0, 0);
     for _ in 0..n {

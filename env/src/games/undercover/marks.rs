@@ -4,7 +4,7 @@ use super::words::{equal, stems};
 use super::{BLANK, NONE, Phase, State, Undercover};
 use crate::game::{Action, Game, MarkDoc, Marks, Seat, SeatSet};
 use crate::marks::{COUNT, FLAG, OURS, WORD};
-use ludex_protocol::record::Try;
+use ludex_protocol::record::RefusedMove;
 
 const ARENA: &str = "LLMArena, table 4";
 
@@ -79,10 +79,10 @@ impl Undercover {
         }
     }
     /// Attempts at a clue that were refused.
-    pub(super) fn refused(s: &State, seat: Seat, tries: &[Try], out: &mut Marks) {
+    pub(super) fn count_refusals(s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
         if s.phase == Phase::Clue {
             for (name, code) in [("clue_contains_word", "contains_word"), ("repeated", "repeated")] {
-                let has = |t: &&Try| t.issues.iter().any(|issue| issue.code.as_deref() == Some(code));
+                let has = |t: &&RefusedMove| t.issues.iter().any(|issue| issue.code.as_deref() == Some(code));
                 out.number(seat, name, tries.iter().filter(has).count() as u32);
             }
         }

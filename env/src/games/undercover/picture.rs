@@ -4,7 +4,7 @@ use super::view::View;
 use super::{Phase, Undercover};
 use crate::game::Game as _;
 use crate::picture::labels::{seat_panel, short, wrap};
-use crate::picture::{Anchor, Paint, Picture, Sketch};
+use crate::picture::{Paint, Picture, Sketch, TextAnchor};
 
 const WIDE: i32 = 620;
 const SEAT: i32 = 112;
@@ -18,7 +18,7 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
         (Some(word), None) => format!("your word: {word}"),
         (None, None) => "the words are secret".to_owned(),
     };
-    sketch.bold(Paint::Accent, Anchor::Middle, [WIDE / 2, 24], 16, &short(&own, 66));
+    sketch.bold(Paint::Accent, TextAnchor::Middle, [WIDE / 2, 24], 16, &short(&own, 66));
     let mut desc = vec![own];
     for p in 0..n {
         let area = [10 + 305 * (p as i32 % 2), 44 + SEAT * (p as i32 / 2), 295, SEAT - 8];
@@ -39,13 +39,13 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
         if let Some(out) = out {
             sketch.text(
                 Paint::Red,
-                Anchor::End,
+                TextAnchor::End,
                 [area[0] + 283, area[1] + 16],
                 13,
                 &format!("out in round {}", u32::from(out.round) + 1),
             );
         } else if votes > 0 {
-            sketch.text(Paint::Faint, Anchor::End, [area[0] + 283, area[1] + 16], 13, &format!("votes: {votes}"));
+            sketch.text(Paint::Faint, TextAnchor::End, [area[0] + 283, area[1] + 16], 13, &format!("votes: {votes}"));
         }
         let clues = view.clues.iter().filter(|c| is(&c.seat));
         let said: Vec<String> =
@@ -53,7 +53,7 @@ pub(super) fn picture(game: &Undercover, view: &View) -> Picture {
         let newest = said[said.len().saturating_sub(2)..].join(" ");
         for (k, row) in wrap(&short(&newest, 120), 38).iter().take(4).enumerate() {
             let ink = if out.is_some() { Paint::Faint } else { Paint::Ink };
-            sketch.text(ink, Anchor::Start, [area[0] + 12, area[1] + 40 + 18 * k as i32], 14, row);
+            sketch.text(ink, TextAnchor::Start, [area[0] + 12, area[1] + 40 + 18 * k as i32], 14, row);
         }
         let state = if out.is_some() { "out" } else { "in the game" };
         desc.push(short(

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::words::{self, lexicon};
 use super::{BLANK, NONE, Phase, State, Undercover, VOTE};
 use crate::draw::Stream;
-use crate::game::{Action, Game, Heard, Seat, SeatSet};
+use crate::game::{Action, Game, ParsedMove, Seat, SeatSet};
 
 /// What an agent without an answer hands over. Every game refuses it, also where any other line is a clue.
 const NO_MOVE: &str = "no move";
@@ -81,7 +81,7 @@ impl Undercover {
         [("clue".to_owned(), clue), ("vote".to_owned(), vote)].into()
     }
 
-    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         match s.phase {
             Phase::Clue if Self::speaker(s) == seat => self.listen_clue(s, seat, said),
             Phase::Vote if s.alive >> seat & 1 == 1 => self.listen_vote(s, seat, said),
@@ -89,7 +89,7 @@ impl Undercover {
         }
     }
 
-    fn listen_clue(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn listen_clue(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let form = format!("player_{seat}: your clue");
         let given = match said {
             Value::String(text) => {
@@ -134,13 +134,13 @@ impl Undercover {
             return Err(flaws);
         }
         match stock {
-            _ if given.is_empty() => Ok(Heard::Action(BLANK)),
-            Some(a) => Ok(Heard::Action(a)),
-            None => Ok(Heard::Said(json!({ "clue": given }))),
+            _ if given.is_empty() => Ok(ParsedMove::Action(BLANK)),
+            Some(a) => Ok(ParsedMove::Action(a)),
+            None => Ok(ParsedMove::Document(json!({ "clue": given }))),
         }
     }
 
-    fn listen_vote(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+    fn listen_vote(&self, s: &State, seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let living: Vec<String> = SeatSet(s.alive & !(1 << seat)).iter().map(|p| format!("player_{p}")).collect();
         let (target, path) = match said {
             Value::String(text) => (named(text), ""),
@@ -191,14 +191,14 @@ impl Undercover {
             return Err(flaws);
         }
         if guesses.is_empty() {
-            return Ok(Heard::Action(a));
+            return Ok(ParsedMove::Action(a));
         }
         let guesses: Map<String, Value> = guesses.into_iter().map(|(p, w)| (format!("player_{p}"), w.into())).collect();
-        Ok(Heard::Said(json!({ "vote": format!("player_{target}"), "guesses": guesses })))
+        Ok(ParsedMove::Document(json!({ "vote": format!("player_{target}"), "guesses": guesses })))
     }
 
     /// A document that is heard here.
-    pub(super) fn drawn(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+    pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         match s.phase {
             Phase::Clue => {
                 let parts =

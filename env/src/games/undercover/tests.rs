@@ -5,7 +5,7 @@ use serde_json::json;
 use super::words::{self, lexicon};
 use super::*;
 use crate::check::{self, scaled};
-use crate::erased::DynState;
+use crate::dyn_state::DynState;
 use ludex_protocol::Move;
 
 #[test]
@@ -118,7 +118,7 @@ fn start(text: &str) -> Box<dyn DynState> {
 
 /// Every living seat says a stock clue.
 fn round(s: &mut dyn DynState) {
-    while let Turn::Seat(seat) = s.turn() {
+    while let ToMove::Seat(seat) = s.turn() {
         let a = s.legal_list(seat)[1];
         s.play(seat, a).unwrap();
     }
@@ -159,7 +159,7 @@ fn the_game_ends_as_it_should() {
         let mut s = start(&format!("{GIVEN},players={players},undercovers={undercovers})"));
         let mut alive: Vec<usize> = (0..players).collect();
         for &target in &out {
-            assert_ne!(s.turn(), Turn::Over, "{players} {undercovers} {out:?}");
+            assert_ne!(s.turn(), ToMove::Over, "{players} {undercovers} {out:?}");
             round(&mut *s);
             let other = *alive.iter().find(|&&p| p != target).unwrap();
             let joint: Vec<Option<Action>> = (0..players)
@@ -168,7 +168,7 @@ fn the_game_ends_as_it_should() {
             vote(&mut *s, &joint);
             alive.retain(|&p| p != target);
         }
-        assert_eq!(s.turn(), Turn::Over, "{players} {undercovers} {out:?}");
+        assert_eq!(s.turn(), ToMove::Over, "{players} {undercovers} {out:?}");
         let wanted: Vec<f64> =
             (0..players).map(|p| if (p >= players - undercovers) == won { 1.0 } else { -1.0 }).collect();
         assert_eq!(s.returns(), wanted, "{players} {undercovers} {out:?}");
@@ -182,13 +182,13 @@ fn a_tie_is_decided_by_chance() {
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(0), Some(0), Some(1), Some(2)]);
-    assert_eq!(s.turn(), Turn::Chance);
+    assert_eq!(s.turn(), ToMove::Chance);
     let mut outcomes = Outcomes::new();
     s.chance(&mut outcomes);
     assert_eq!(outcomes.items(), [(0, 1), (1, 1)]);
     s.play_chance(1).unwrap();
     assert_eq!(s.view(Viewer::Public).value()["alive"], json!([0, 2, 3, 4]));
-    assert_eq!(s.turn(), Turn::Seat(0));
+    assert_eq!(s.turn(), ToMove::Seat(0));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_tie_of_all_is_drawn_among_all() {
     s.chance(&mut outcomes);
     assert_eq!(outcomes.items(), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
     s.play_chance(4).unwrap();
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![1.0, 1.0, 1.0, 1.0, -1.0]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, 1.0, 1.0, 1.0, -1.0]));
     // The seat with most votes is out without a draw.
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
@@ -214,27 +214,27 @@ fn the_default_vote_is_uniform() {
     round(&mut *s);
     let mut counts = [0u32; 5];
     for k in 0..10_000 {
-        match s.default_move(2, &mut Stream::named(&format!("default {k}"))) {
-            Heard::Action(a) => counts[(a - VOTE) as usize] += 1,
+        match s.default_move(2, &mut Stream::from_text(&format!("default {k}"))) {
+            ParsedMove::Action(a) => counts[(a - VOTE) as usize] += 1,
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(counts[2], 0, "nobody votes for himself");
     let chi: f64 = [0, 1, 3, 4].iter().map(|&p: &usize| (f64::from(counts[p]) - 2_500.0).powi(2) / 2_500.0).sum();
     assert!(chi < 16.3, "chi-square {chi} of 3 degrees is beyond 0.999: {counts:?}");
-    assert_eq!(start(&format!("{GIVEN})")).default_move(0, &mut Stream::named("x")), Heard::Action(BLANK));
+    assert_eq!(start(&format!("{GIVEN})")).default_move(0, &mut Stream::from_text("x")), ParsedMove::Action(BLANK));
 }
 
 fn code(s: &dyn DynState, seat: usize, given: Move) -> String {
-    let refused = s.read(seat, &given).expect_err("it is refused");
+    let refused = s.parse_move(seat, &given).expect_err("it is refused");
     refused.issues.first().and_then(|i| i.code.as_deref()).unwrap_or("none").to_owned()
 }
 
 #[test]
 fn clues_are_heard_in_every_form() {
     let mut s = start(&format!("{GIVEN},clue_chars=60)"));
-    let said = |s: &dyn DynState, seat: usize, text: &str| s.read(seat, &Move::Text(text.into()));
-    let clue = |text: &str| Ok(Heard::Said(json!({ "clue": text })));
+    let said = |s: &dyn DynState, seat: usize, text: &str| s.parse_move(seat, &Move::Text(text.into()));
+    let clue = |text: &str| Ok(ParsedMove::Document(json!({ "clue": text })));
     for (text, wanted) in [
         ("It shines at dusk", clue("It shines at dusk")),
         ("  \"It   shines\"  ", clue("It shines")),
@@ -242,11 +242,11 @@ fn clues_are_heard_in_every_form() {
         ("I think of something.\nPLAYER_0: It shines", clue("It shines")),
         ("player_0: first\nplayer_0: second", clue("second")),
         ("```json\n{\"clue\": \"It shines\"}\n```", clue("It shines")),
-        ("it is ROUND", Ok(Heard::Action(13))),
-        ("player_0: It is round.", Ok(Heard::Action(13))),
-        ("blank", Ok(Heard::Action(0))),
-        ("player_0:", Ok(Heard::Action(0))),
-        ("", Ok(Heard::Action(0))),
+        ("it is ROUND", Ok(ParsedMove::Action(13))),
+        ("player_0: It is round.", Ok(ParsedMove::Action(13))),
+        ("blank", Ok(ParsedMove::Action(0))),
+        ("player_0:", Ok(ParsedMove::Action(0))),
+        ("", Ok(ParsedMove::Action(0))),
     ] {
         assert_eq!(said(&*s, 0, text), wanted, "{text:?}");
     }
@@ -256,20 +256,20 @@ fn clues_are_heard_in_every_form() {
     assert_eq!(code(&*s, 0, text("it is like the moon")), "contains_word", "the others' word is moon");
     assert_eq!(code(&*s, 0, text(&"long ".repeat(20))), "too_long");
     assert_eq!(code(&*s, 0, Move::Document(json!({ "clue": "x".repeat(70) }))), "maxLength");
-    let refused = s.read(0, &Move::Text(format!("moon {}", "long ".repeat(20)))).unwrap_err();
+    let refused = s.parse_move(0, &Move::Text(format!("moon {}", "long ".repeat(20)))).unwrap_err();
     assert_eq!(refused.issues.len(), 2, "all flaws at once");
     s.play_said(0, &json!({ "clue": "It shines" })).unwrap();
     assert_eq!(code(&*s, 1, text("it SHINES!")), "repeated");
     s.play(1, 13).unwrap();
     assert!(!s.is_legal(2, 13));
     assert_eq!(code(&*s, 2, text("It is round")), "repeated");
-    assert_eq!(said(&*s, 2, "blank"), Ok(Heard::Action(0)));
+    assert_eq!(said(&*s, 2, "blank"), Ok(ParsedMove::Action(0)));
 }
 
 /// Answers as models give them to LLMArena's prompts, which ask for `player_i: clue` and `vote: player_i`.
 #[test]
 fn answers_in_the_forms_of_llmarena_are_read() {
-    let clue = |text: &str| Ok(Heard::Said(json!({ "clue": text })));
+    let clue = |text: &str| Ok(ParsedMove::Document(json!({ "clue": text })));
     let s = start("undercover(preset=llmarena,pair=sun;moon)");
     for (text, wanted) in [
         ("player_0: It shines at night", clue("It shines at night")),
@@ -282,9 +282,9 @@ fn answers_in_the_forms_of_llmarena_are_read() {
         ("player_0: draft\nNo, better:\nplayer_0: It shines at night", clue("It shines at night")),
         ("It shines at night", clue("It shines at night")),
         ("\u{201c}It shines at night\u{201d}", clue("It shines at night")),
-        ("player_0: it is round", Ok(Heard::Action(13))),
+        ("player_0: it is round", Ok(ParsedMove::Action(13))),
     ] {
-        assert_eq!(s.read(0, &Move::Text(text.into())), wanted, "{text:?}");
+        assert_eq!(s.parse_move(0, &Move::Text(text.into())), wanted, "{text:?}");
     }
     let mut s = start("undercover(preset=llmarena_guess,pair=sun;moon)");
     round(&mut *s);
@@ -298,13 +298,13 @@ fn answers_in_the_forms_of_llmarena_are_read() {
         "vote: 2",
         "My vote: **player_2**",
     ] {
-        assert_eq!(s.read(0, &Move::Text(text.into())), Ok(Heard::Action(VOTE + 2)), "{text:?}");
+        assert_eq!(s.parse_move(0, &Move::Text(text.into())), Ok(ParsedMove::Action(VOTE + 2)), "{text:?}");
     }
     let guess = r#"```json
 {"vote": "player_2", "guesses": {"player_1": "moon"}}
 ```"#;
     let wanted = json!({ "vote": "player_2", "guesses": { "player_1": "moon" } });
-    assert_eq!(s.read(0, &Move::Text(guess.into())), Ok(Heard::Said(wanted)));
+    assert_eq!(s.parse_move(0, &Move::Text(guess.into())), Ok(ParsedMove::Document(wanted)));
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn votes_are_heard_in_every_form() {
     round(&mut *other);
     vote(&mut *other, &everyone);
     round(&mut *other);
-    let said = |text: &str| s.read(1, &Move::Text(text.into()));
+    let said = |text: &str| s.parse_move(1, &Move::Text(text.into()));
     for text in [
         "vote: player_3",
         "player_3",
@@ -326,7 +326,7 @@ fn votes_are_heard_in_every_form() {
         "I trust player_2 but not player_3.",
         "{\"vote\": \"player_3\"}",
     ] {
-        assert_eq!(said(text), Ok(Heard::Action(VOTE + 3)), "{text:?}");
+        assert_eq!(said(text), Ok(ParsedMove::Action(VOTE + 3)), "{text:?}");
     }
     let text = |t: &str| Move::Text(t.into());
     assert_eq!(code(&*s, 1, text("player_1")), "own_seat");
@@ -335,14 +335,19 @@ fn votes_are_heard_in_every_form() {
     assert_eq!(code(&*other, 1, text("player_5")), "not_alive");
     let guess = json!({ "vote": "player_3", "guesses": { "player_5": " sun ", "player_0": "moon" } });
     let wanted = json!({ "vote": "player_3", "guesses": { "player_0": "moon", "player_5": "sun" } });
-    assert_eq!(s.read(1, &Move::Document(guess)), Ok(Heard::Said(wanted)));
+    assert_eq!(s.parse_move(1, &Move::Document(guess)), Ok(ParsedMove::Document(wanted)));
     assert_eq!(code(&*s, 1, Move::Document(json!({ "vote": "player_3", "guesses": { "player_1": "x" } }))), "own_seat");
     assert_eq!(
         code(&*s, 1, Move::Document(json!({ "vote": "player_3", "guesses": { "player_8": "x" } }))),
         "unknown_seat"
     );
-    assert!(other.read(1, &Move::Document(json!({ "vote": "player_3", "guesses": { "player_0": "x" } }))).is_err());
-    assert_eq!(s.read(1, &Move::Document(json!({ "vote": "player_3", "guesses": {} }))), Ok(Heard::Action(VOTE + 3)));
+    assert!(
+        other.parse_move(1, &Move::Document(json!({ "vote": "player_3", "guesses": { "player_0": "x" } }))).is_err()
+    );
+    assert_eq!(
+        s.parse_move(1, &Move::Document(json!({ "vote": "player_3", "guesses": {} }))),
+        Ok(ParsedMove::Action(VOTE + 3))
+    );
 }
 
 #[test]
@@ -353,9 +358,13 @@ fn only_the_voter_knows_the_guesses() {
     for who in [Viewer::Public, Viewer::Seat(0), Viewer::Seat(4)] {
         assert_eq!(s.seen_said(who, 1, &said), s.seen(who, Mover::Seat(1), VOTE + 3));
     }
-    let joint: Vec<Option<Heard>> = (0..5)
+    let joint: Vec<Option<ParsedMove>> = (0..5)
         .map(|p| {
-            Some(if p == 1 { Heard::Said(said.clone()) } else { Heard::Action(if p == 3 { VOTE } else { VOTE + 3 }) })
+            Some(if p == 1 {
+                ParsedMove::Document(said.clone())
+            } else {
+                ParsedMove::Action(if p == 3 { VOTE } else { VOTE + 3 })
+            })
         })
         .collect();
     s.play_joint(&joint).unwrap();
@@ -421,30 +430,30 @@ fn wrong_parameters_are_named() {
 fn random_games_end_as_they_must() {
     for preset in ["undercover", "undercover(preset=llmarena)", "undercover(preset=llmarena_guess)"] {
         let game = crate::load(preset).unwrap();
-        let mut rng = Stream::named(preset);
+        let mut rng = Stream::from_text(preset);
         let mut outcomes = Outcomes::new();
         for _ in 0..scaled(1_000) {
             let (mut s, mut length) = (game.start(), 0);
-            while s.turn() != Turn::Over {
+            while s.turn() != ToMove::Over {
                 let move_of = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
                     let said = if rng.below(2) == 0 { s.sample(seat, rng) } else { None };
-                    let heard = said.map(|said| s.read(seat, &Move::Document(said)).unwrap());
-                    heard.unwrap_or_else(|| Heard::Action(s.random_action(seat, rng)))
+                    let heard = said.map(|said| s.parse_move(seat, &Move::Document(said)).unwrap());
+                    heard.unwrap_or_else(|| ParsedMove::Action(s.random_action(seat, rng)))
                 };
                 match s.turn() {
-                    Turn::Chance => {
+                    ToMove::Chance => {
                         s.chance(&mut outcomes);
                         let (a, _) = outcomes.items()[rng.below(outcomes.items().len())];
                         s.play_chance(a).unwrap();
                         continue;
                     }
-                    Turn::Seat(seat) => match move_of(&*s, seat, &mut rng) {
-                        Heard::Action(a) => s.play(seat, a).unwrap(),
-                        Heard::Said(said) => s.play_said(seat, &said).unwrap(),
+                    ToMove::Seat(seat) => match move_of(&*s, seat, &mut rng) {
+                        ParsedMove::Action(a) => s.play(seat, a).unwrap(),
+                        ParsedMove::Document(said) => s.play_said(seat, &said).unwrap(),
                     },
                     set => {
                         let living = set.seats();
-                        let joint: Vec<Option<Heard>> =
+                        let joint: Vec<Option<ParsedMove>> =
                             (0..5).map(|p| living.has(p).then(|| move_of(&*s, p, &mut rng))).collect();
                         s.play_joint(&joint).unwrap();
                     }
@@ -465,7 +474,7 @@ fn random_games_end_as_they_must() {
 }
 
 /// The marks of a step, as (seat, name, value).
-fn marks(before: &dyn DynState, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<serde_json::Value> {
+fn marks(before: &dyn DynState, joint: &[Option<ParsedMove>], after: &dyn DynState) -> Vec<serde_json::Value> {
     let mut out = Marks::all();
     before.marks(joint, after, &mut out);
     out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect()
@@ -475,12 +484,13 @@ fn marks(before: &dyn DynState, joint: &[Option<Heard>], after: &dyn DynState) -
 fn clues_votes_and_guesses_are_counted() {
     let mut s = start(&format!("{GIVEN},players=3,guesses=true)"));
     let mut counted = Vec::new();
-    let clues = [Heard::Said(json!({ "clue": "It shines" })), Heard::Action(BLANK), Heard::Action(13)];
+    let clues =
+        [ParsedMove::Document(json!({ "clue": "It shines" })), ParsedMove::Action(BLANK), ParsedMove::Action(13)];
     for (seat, clue) in clues.into_iter().enumerate() {
         let before = s.boxed();
         match &clue {
-            Heard::Action(a) => s.play(seat, *a).unwrap(),
-            Heard::Said(said) => s.play_said(seat, said).unwrap(),
+            ParsedMove::Action(a) => s.play(seat, *a).unwrap(),
+            ParsedMove::Document(said) => s.play_said(seat, said).unwrap(),
         }
         counted.extend(marks(&*before, &[], &*s));
     }
@@ -489,11 +499,11 @@ fn clues_votes_and_guesses_are_counted() {
         .map(|(p, stock, blank)| [json!([p, "stock", f64::from(stock)]), json!([p, "blank", f64::from(blank)])]);
     assert_eq!(counted, wanted.concat());
     let before = s.boxed();
-    let guess = |words| Heard::Said(json!({ "vote": "player_2", "guesses": words }));
+    let guess = |words| ParsedMove::Document(json!({ "vote": "player_2", "guesses": words }));
     let joint = [
         Some(guess(json!({ "player_1": "Moons", "player_2": "sun" }))),
         Some(guess(json!({ "player_0": "moon", "player_2": "star" }))),
-        Some(Heard::Action(VOTE)),
+        Some(ParsedMove::Action(VOTE)),
     ];
     s.play_joint(&joint).unwrap();
     let found = marks(&*before, &joint, &*s);
@@ -512,7 +522,7 @@ fn every_seat_reads_what_it_needs() {
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(0), Some(1), Some(1), Some(1)]);
     for seat in [0, 2, 3, 4] {
-        assert_eq!(s.turn(), Turn::Seat(seat));
+        assert_eq!(s.turn(), ToMove::Seat(seat));
         let text = s.view(Viewer::Seat(seat)).text();
         let word = if seat == 4 { "sun" } else { "moon" };
         for part in [
@@ -537,7 +547,7 @@ fn every_seat_reads_what_it_needs() {
 
 /// Every refusal says where, what was given and what is allowed.
 fn refused(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<String> {
-    let refused = s.read(seat, &Move::Document(given.clone())).expect_err("it is refused");
+    let refused = s.parse_move(seat, &Move::Document(given.clone())).expect_err("it is refused");
     let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
     assert!(!refused.issues.is_empty() && refused.issues.iter().all(told), "{given}: {:?}", refused.issues);
     refused.issues.into_iter().map(|i| i.path).collect()
@@ -550,7 +560,7 @@ fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
     assert_eq!(refused(&*s, 0, json!({ "clue": 1e300 })), ["/clue"]);
     assert_eq!(refused(&*s, 0, json!({ "clue": "x", "more": [] })), ["/more"]);
     assert_eq!(refused(&*s, 0, json!({ "clue": "word ".repeat(100) })), ["/clue"]);
-    assert!(s.read(1, &Move::Document(json!({ "clue": "not my turn" }))).is_err());
+    assert!(s.parse_move(1, &Move::Document(json!({ "clue": "not my turn" }))).is_err());
     round(&mut *s);
     assert!(refused(&*s, 0, json!({ "clue": "It shines" })).contains(&"/vote".to_owned()));
     assert_eq!(refused(&*s, 0, json!({ "vote": "player_10" })), ["/vote"]);
@@ -580,7 +590,7 @@ fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
 #[test]
 fn refused_clues_are_counted() {
     let s = start(&format!("{GIVEN})"));
-    let attempt = |codes: &[&str]| Try {
+    let attempt = |codes: &[&str]| RefusedMove {
         action: None,
         text: None,
         proposal: None,
@@ -589,7 +599,7 @@ fn refused_clues_are_counted() {
         ms: 0,
         notes: None,
     };
-    let counted = |tries: &[Try]| {
+    let counted = |tries: &[RefusedMove]| {
         let mut out = Marks::all();
         s.tried(0, tries, &mut out);
         out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect::<Vec<_>>()
@@ -599,7 +609,7 @@ fn refused_clues_are_counted() {
     assert_eq!(counted(&[]), [json!([0, "clue_contains_word", 0.0]), json!([0, "repeated", 0.0])]);
     // The codes are those of real refusals.
     let codes = |text: &str| {
-        let refusal = s.read(0, &Move::Document(json!({ "clue": text }))).unwrap_err();
+        let refusal = s.parse_move(0, &Move::Document(json!({ "clue": text }))).unwrap_err();
         refusal.issues.into_iter().filter_map(|i| i.code.map(String::from)).collect::<Vec<_>>()
     };
     assert_eq!(codes("The moons are bright"), ["contains_word"]);

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::words::{self, lexicon};
 use super::{CLUES, Guess, MOST, Memory, NONE, Phase, ROUNDS, STOCK_CLUES, State, Undercover, place};
 use crate::draw::Stream;
-use crate::game::{Game, Seat, SeatSet, Turn};
-use crate::said::quoted;
+use crate::game::{Game, Seat, SeatSet, ToMove};
+use crate::quote::quoted;
 
 /// What one seat, or the public, knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,12 +35,12 @@ pub struct View {
     /// All votes that are told.
     pub votes: Vec<Vote>,
     /// The observer's own guesses.
-    pub guesses: Vec<Named>,
+    pub guesses: Vec<GuessedWord>,
     /// The seats to move.
     pub to_move: Vec<u8>,
     /// Words and roles, at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<Told>,
+    pub told: Option<RevealView>,
 }
 
 /// Who is out.
@@ -78,7 +78,7 @@ pub struct Vote {
 
 /// A word that the observer named.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Named {
+pub struct GuessedWord {
     /// The round.
     pub round: u8,
     /// Whose word it is meant to be.
@@ -89,7 +89,7 @@ pub struct Named {
 
 /// Words and roles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+pub struct RevealView {
     /// The seats of the undercovers.
     pub undercovers: Vec<u8>,
     /// Their word.
@@ -129,8 +129,9 @@ impl Undercover {
             cast.map(move |(voter, &target)| Vote { round: round as u8, voter: voter as u8, target })
         });
         let own = s.guesses.iter().filter(|g| who == Some(usize::from(g.seat)));
-        let guesses = own
-            .flat_map(|g| g.words.iter().map(|(seat, word)| Named { round: g.round, seat: *seat, word: word.clone() }));
+        let guesses = own.flat_map(|g| {
+            g.words.iter().map(|(seat, word)| GuessedWord { round: g.round, seat: *seat, word: word.clone() })
+        });
         let out = s.out.iter().enumerate().map(|(round, &seat)| Out {
             seat,
             round: round as u8,
@@ -148,11 +149,15 @@ impl Undercover {
             clues: clues.collect(),
             votes: votes.collect(),
             guesses: guesses.collect(),
-            to_move: match self.turn(s) {
-                Turn::Seat(p) => vec![p as u8],
+            to_move: match self.to_move(s) {
+                ToMove::Seat(p) => vec![p as u8],
                 turn => turn.seats().iter().map(|p| p as u8).collect(),
             },
-            told: over.then(|| Told { undercovers: numbers(s.undercover), word: word.into(), others: others.into() }),
+            told: over.then(|| RevealView {
+                undercovers: numbers(s.undercover),
+                word: word.into(),
+                others: others.into(),
+            }),
         }
     }
 

@@ -8,26 +8,26 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm};
-use ludex_env::history::given;
-use ludex_env::{Ask, GameRef, Journal};
+use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, MoveReply, llm};
+use ludex_env::recording::submitted_move;
+use ludex_env::{GameRef, Journal, MoveRequest};
 use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
-use ludex_referee::read::{Refused, Source};
-use ludex_referee::suite::plan::Place;
+use ludex_referee::read::{RejectedRecord, Source};
+use ludex_referee::suite::plan::MatchKey;
 use ludex_referee::suite::starts::Excerpt;
 use serde_json::Value;
 
-use crate::local::{Asking, Journals, Seated, play_match};
-use crate::machine::terms::{SeatSetup, Setup};
+use crate::local::{HostOptions, Journals, Participant, play_match};
+use crate::machine::interface::{MatchSetup, SeatSetup};
+use crate::runs::answer_cache;
 use crate::runs::archive::Archive;
-use crate::runs::ground::Ground;
-use crate::runs::lines::{CALLS, CallLine};
-use crate::runs::once;
-use crate::runs::walk::Walk;
+use crate::runs::plan_progress::PlanProgress;
+use crate::runs::rebuilt_plan::RebuiltPlan;
+use crate::runs::run_files::{CALLS, CallLine};
 
 /// What is wrong with single lines of calls.
-pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<Refused> {
+pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<RejectedRecord> {
     let mut wrong = Vec::new();
     for (episode, calls) in &run.calls {
         let mut last: Option<&CallLine> = None;
@@ -41,7 +41,7 @@ pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<Ref
                 _ if twice => Some("the call is in the file twice".to_owned()),
                 Some(record) => of_record(kept, record, is_resumed(run)),
                 // Until a run is done, matches that have calls may still be played.
-                None if run.done() || run.place_of(episode).is_none() => {
+                None if run.is_done() || run.place_of(episode).is_none() => {
                     Some("a call of a match without a record".to_owned())
                 }
                 None => None,
@@ -53,9 +53,9 @@ pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<Ref
     wrong
 }
 
-fn of_line(run: &Archive, kept: &CallLine, message: String) -> Refused {
+fn of_line(run: &Archive, kept: &CallLine, message: String) -> RejectedRecord {
     let file = run.place.join(CALLS).display().to_string();
-    Refused { source: Source { file, line: kept.line }, episode: Some(kept.episode.clone()), message }
+    RejectedRecord { source: Source { file, line: kept.line }, episode: Some(kept.episode.clone()), message }
 }
 
 /// Why a call cannot belong to a match.
@@ -82,10 +82,10 @@ fn moves(record: &Record) -> impl Iterator<Item = &MoveRecord> {
 /// What comes out otherwise when the matches of language models are played again, and why that was not tried.
 pub(super) fn replayed(
     run: &Archive,
-    ground: &Ground,
-    walk: &Walk,
+    ground: &RebuiltPlan,
+    walk: &PlanProgress,
     records: &[(Source, Record)],
-) -> (Vec<Refused>, Option<String>) {
+) -> (Vec<RejectedRecord>, Option<String>) {
     let models = ground.specs.values().any(|spec| spec.class() == AgentClass::Model);
     if !models {
         return (Vec::new(), None);
@@ -101,9 +101,9 @@ pub(super) fn replayed(
         let asked = |m: &&MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key("calls"));
         let mut all = records.iter().flat_map(|(_, record)| moves(record)).filter(asked).peekable();
         let forged = all.peek().is_some() && all.all(digests);
-        let source = Source { file: run.place.join(crate::runs::lines::RUN).display().to_string(), line: 0 };
+        let source = Source { file: run.place.join(crate::runs::run_files::RUN).display().to_string(), line: 0 };
         let message = "it says that calls are not bound, but the records have their digests".to_owned();
-        return (forged.then_some(Refused { source, episode: None, message }).into_iter().collect(), Some(note));
+        return (forged.then_some(RejectedRecord { source, episode: None, message }).into_iter().collect(), Some(note));
     }
     let mut readers: HashMap<(String, String), Arc<dyn Agent>> = HashMap::new();
     let mut wrong = Vec::new();
@@ -123,26 +123,29 @@ pub(super) fn replayed(
             let agent: Arc<dyn Agent> = if model(&Some(&spec)) {
                 let key = (game.spec().string.clone(), spec.to_string());
                 match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, game, run.about.wording), Ok) {
-                    Ok(agent) => once::again(&part.once, record, seat, readers.entry(key).or_insert(agent).clone()),
+                    Ok(agent) => {
+                        answer_cache::again(&part.once, record, seat, readers.entry(key).or_insert(agent).clone())
+                    }
                     // An agent that does not fit its part was named with the settings.
                     Err(_) => continue,
                 }
             } else {
                 Arc::new(Scripted::of(record, seat))
             };
-            seated.push(Seated { name: record.header.seats[seat].name.clone(), spec, agent });
+            seated.push(Participant { name: record.header.seats[seat].name.clone(), spec, agent });
         }
         if seated.len() < specs.len() {
             continue;
         }
         let kept = Kept::new(run.calls_of(&record.header.episode), specs.len());
-        let place = Place::parse(&planned.key);
+        let place = MatchKey::parse(&planned.key);
         let excerpt = place.map(|place| part.excerpts.of(place.index, place.turn)).unwrap_or_default();
-        let asking = Asking { skip_forced: part.policy.skip_forced, journals: Some(&kept), ..Asking::default() };
+        let asking =
+            HostOptions { skip_forced: part.policy.skip_forced, journals: Some(&kept), ..HostOptions::default() };
         let again = play_match(setup(game, record, excerpt), &seated.iter().collect::<Vec<_>>(), asking);
         if let Some(message) = difference(record, &again.record, again.failure) {
             let episode = Some(record.header.episode.clone());
-            wrong.push(Refused { source: source.clone(), episode, message });
+            wrong.push(RejectedRecord { source: source.clone(), episode, message });
             continue;
         }
         wrong.extend(
@@ -158,12 +161,12 @@ pub(super) fn replayed(
 }
 
 /// The terms of a match, by its record.
-fn setup(game: &GameRef, record: &Record, excerpt: Excerpt) -> Setup {
+fn setup(game: &GameRef, record: &Record, excerpt: Excerpt) -> MatchSetup {
     let footer = &record.footer;
     let mut salt = [0; 16];
     // A salt or seed that cannot be read was named before.
     let _ = hex::decode_to_slice(footer.salt.as_deref().unwrap_or_default(), &mut salt);
-    Setup {
+    MatchSetup {
         game: game.clone(),
         seats: record.header.seats.iter().map(|_| SeatSetup::default()).collect(),
         header: record.header.clone(),
@@ -221,7 +224,7 @@ fn timeless(event: &RecordEvent) -> RecordEvent {
 
 /// A seat that makes the moves of a record.
 struct Scripted {
-    answers: HashMap<(u32, usize), Answer>,
+    answers: HashMap<(u32, usize), MoveReply>,
 }
 
 impl Scripted {
@@ -229,13 +232,14 @@ impl Scripted {
         let mut answers = HashMap::new();
         for m in moves(record).filter(|m| m.seat as usize == seat) {
             for (k, attempt) in m.tries.iter().enumerate() {
-                let answer = Answer { mv: given(attempt), notes: attempt.notes.clone().unwrap_or_default() };
+                let answer =
+                    MoveReply { mv: submitted_move(attempt), notes: attempt.notes.clone().unwrap_or_default() };
                 answers.insert((m.turn, k), answer);
             }
             let chosen = m.action.map(|a| Move::Id(a.into())).or_else(|| m.said.clone().map(Move::Document));
             if let Some(chosen) = chosen.filter(|_| !m.forced) {
                 let notes = m.notes.clone().unwrap_or_default();
-                answers.insert((m.turn, m.tries.len()), Answer { mv: Some(chosen), notes });
+                answers.insert((m.turn, m.tries.len()), MoveReply { mv: Some(chosen), notes });
             }
         }
         Scripted { answers }
@@ -243,7 +247,7 @@ impl Scripted {
 }
 
 impl Agent for Scripted {
-    fn act(&self, ask: &Ask<'_>, _: Option<Instant>) -> Result<Answer, AgentError> {
+    fn act(&self, ask: &MoveRequest<'_>, _: Option<Instant>) -> Result<MoveReply, AgentError> {
         let answer = self.answers.get(&(ask.turn, ask.attempts().len())).cloned();
         answer.ok_or_else(|| AgentError::infrastructure("the record has no further move of this seat"))
     }

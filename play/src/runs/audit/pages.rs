@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::runs::archive::Archive;
 use crate::runs::bundle::{self, CARD, Files, PAGE, REPORT, SUMS};
-use crate::runs::pages;
+use crate::runs::report_files;
 
 /// Numbers of a report may differ by this share: other processors round other digits.
 const CLOSE: f64 = 1e-6;
@@ -18,7 +18,7 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
         let by = if run.about.ludex.is_empty() { "another version" } else { &run.about.ludex };
         return (Vec::new(), Some(format!("the report was not made again: the run is by {by} or an older build")));
     }
-    let (again, refused) = pages::pages(run);
+    let (again, refused) = report_files::pages(run);
     let mut wrong = Vec::new();
     // With records that are not true the report differs anyway.
     if refused.is_empty() && run.refused.is_empty() {
@@ -41,8 +41,9 @@ pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Opt
     if files.get(CARD).map(Vec::as_slice) != Some(bundle::card(&run.about, &others).as_bytes()) {
         wrong.push((CARD.to_owned(), "it is not the card of this run".to_owned()));
     }
-    let known =
-        |name: &String| crate::runs::lines::FILES.contains(&name.as_str()) || [REPORT, PAGE].contains(&name.as_str());
+    let known = |name: &String| {
+        crate::runs::run_files::FILES.contains(&name.as_str()) || [REPORT, PAGE].contains(&name.as_str())
+    };
     let strange = others.keys().filter(|name| !known(name));
     wrong.extend(strange.map(|name| (name.clone(), "it does not belong to a bundle".to_owned())));
     (wrong, None)

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::GameRef;
-use ludex_env::history::steps;
-use ludex_protocol::record::{MoveRecord, Reason, Record};
-use ludex_referee::suite::plan::{Done, Place, block_key};
+use ludex_env::recording::steps;
+use ludex_protocol::record::{EndReason, MoveRecord, Record};
+use ludex_referee::suite::plan::{MatchKey, MatchScore, block_key};
 use ludex_referee::suite::starts::Excerpt;
 
 use crate::local::kind_of;
-use crate::runs::Schedule;
+use crate::runs::RunSchedule;
 use crate::runs::archive::Archive;
 use crate::runs::episode::{AGAIN, key_of};
-use crate::runs::ground::{Ground, GroundPart};
-use crate::runs::walk::Walk;
+use crate::runs::plan_progress::PlanProgress;
+use crate::runs::rebuilt_plan::{GroundPart, RebuiltPlan};
 
 /// What in a record differs from the settings.
 pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
@@ -42,10 +42,10 @@ pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
 }
 
 /// What in a record differs from the plan.
-pub(super) fn against_plan(run: &Archive, ground: &Ground, walk: &Walk, record: &Record) -> Vec<String> {
+pub(super) fn against_plan(run: &Archive, ground: &RebuiltPlan, walk: &PlanProgress, record: &Record) -> Vec<String> {
     let header = &record.header;
     let Some((key, _)) = key_of(&run.about.run, &header.episode) else { return Vec::new() };
-    let Some(place) = Place::parse(key) else { return Vec::new() };
+    let Some(place) = MatchKey::parse(key) else { return Vec::new() };
     let Some(part) = ground.parts.iter().position(|part| part.id == place.part) else {
         return vec![format!("the suite has no part {:?}", place.part)];
     };
@@ -96,7 +96,7 @@ fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> 
         };
         decisions += step.moves().filter(made).count() as u32;
     }
-    let truncated = record.footer.reason == Some(Reason::Truncated);
+    let truncated = record.footer.reason == Some(EndReason::Truncated);
     let (most, words) =
         (wanted.moves, wanted.moves.map_or_else(|| "with the game".to_owned(), |n| format!("after {n}")));
     let wrong = most.is_some_and(|most| decisions > most) || (truncated && most != Some(decisions));
@@ -104,7 +104,7 @@ fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> 
 }
 
 /// Who should have sat there, if somebody else did.
-fn seating(run: &Archive, ground: &Ground, seats: &[usize], part: usize, record: &Record) -> Option<String> {
+fn seating(run: &Archive, ground: &RebuiltPlan, seats: &[usize], part: usize, record: &Record) -> Option<String> {
     let agents = &run.about.agents;
     seats.iter().zip(&record.header.seats).enumerate().find_map(|(seat, (&who, sat))| {
         let name = agents.get(who).map(|agent| agent.name.as_str()).unwrap_or_default();
@@ -128,17 +128,17 @@ fn seating(run: &Archive, ground: &Ground, seats: &[usize], part: usize, record:
 
 /// Matches that are there twice, or were played again without need.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct DuplicateCheck {
     /// By episode: whether it counts.
     counts: HashMap<String, bool>,
 }
 
-impl Seen {
-    pub(super) fn take(&mut self, run: &Archive, schedule: &dyn Schedule, record: &Record) -> Option<String> {
+impl DuplicateCheck {
+    pub(super) fn take(&mut self, run: &Archive, schedule: &dyn RunSchedule, record: &Record) -> Option<String> {
         let episode = &record.header.episode;
         let (key, again) = key_of(&run.about.run, episode)?;
         let (part, turn) = schedule.find(key)?;
-        let counts = schedule.judge(part, turn, record) != Done::Discarded;
+        let counts = schedule.judge(part, turn, record) != MatchScore::Discarded;
         if self.counts.insert(episode.clone(), counts).is_some() {
             return Some("the match is there twice".to_owned());
         }

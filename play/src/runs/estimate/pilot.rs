@@ -7,7 +7,7 @@ use ludex_agents::{AgentError, AgentSpec};
 use ludex_protocol::record::Record;
 
 use crate::runs::archive::Archive;
-use crate::runs::ground::Ground;
+use crate::runs::rebuilt_plan::RebuiltPlan;
 use crate::runs::usage::Usage;
 
 /// The calls of an earlier run by model and game. A model is its spec in the part, without endpoints' limits and prices, so that
@@ -31,7 +31,7 @@ impl Pilot {
     /// # Errors
     /// A suite, an agent or a game that this version cannot read, or a run without calls.
     pub fn of(run: &Archive) -> anyhow::Result<Pilot> {
-        let ground = Ground::of(run)?;
+        let ground = RebuiltPlan::of(run)?;
         let records: Vec<Record> = run.found.iter().filter_map(|found| found.parts.clone().record().ok()).collect();
         let walk = ground.walk(run, &records);
         let mut found: HashMap<(String, String), Spent> = HashMap::new();

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Context as _;
-use ludex_protocol::record::{Reason, Record};
+use ludex_protocol::record::{EndReason, Record};
 use ludex_referee::outcome::is_forfeit;
 use ludex_referee::rating::PlayedGame;
-use ludex_referee::suite::Policy;
-use ludex_referee::suite::plan::{self, Block, Done, Due, Place, key};
-use ludex_referee::tournament::{FinishedBlock, Format, Tournament, TournamentResults, TournamentSettings};
+use ludex_referee::suite::MatchPolicy;
+use ludex_referee::suite::plan::{self, Block, DueMatch, MatchKey, MatchScore, key};
+use ludex_referee::tournament::{FinishedBlock, Tournament, TournamentFormat, TournamentResults, TournamentSettings};
 use serde::{Deserialize, Serialize};
 
-use crate::runs::Schedule;
+use crate::runs::RunSchedule;
 use crate::runs::episode::key_of;
 
 /// The name that a tournament has in the place of a suite's, for example where seeds are drawn.
@@ -22,7 +22,7 @@ pub const PART: &str = "main";
 /// How a tournament is held.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Terms {
+pub struct TournamentTerms {
     /// The game, canonical.
     pub game: String,
     /// Seeds for each meeting.
@@ -32,15 +32,15 @@ pub struct Terms {
     /// An entrant is disqualified after this many matches lost by its own failure (0 = never).
     pub strikes: u64,
     /// The format.
-    pub format: Format,
+    pub format: TournamentFormat,
     /// How matches are held.
-    pub policy: Policy,
+    pub policy: MatchPolicy,
     /// The entrants that failed their trial before the first match, and why.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
 
-impl Terms {
+impl TournamentTerms {
     /// Reads the terms of a run.
     ///
     /// # Errors
@@ -74,8 +74,8 @@ impl TournamentSchedule {
     ///
     /// # Errors
     /// Invalid terms.
-    pub fn new(run: &str, terms: &Terms, names: &[String], seats: usize) -> anyhow::Result<Self> {
-        let Terms { blocks, seed, strikes, format, .. } = *terms;
+    pub fn new(run: &str, terms: &TournamentTerms, names: &[String], seats: usize) -> anyhow::Result<Self> {
+        let TournamentTerms { blocks, seed, strikes, format, .. } = *terms;
         let tournament =
             Tournament::new(TournamentSettings { entrants: names.len(), seats, format, blocks, seed, strikes })?;
         let entrants: HashMap<String, usize> = names.iter().cloned().zip(0..).collect();
@@ -137,34 +137,34 @@ impl TournamentSchedule {
 pub fn failed(record: &Record) -> Option<usize> {
     let failure = matches!(
         record.footer.reason?,
-        Reason::AgentError | Reason::Illegal | Reason::Timeout | Reason::Disconnect | Reason::NoShow
+        EndReason::AgentError | EndReason::Illegal | EndReason::Timeout | EndReason::Disconnect | EndReason::NoShow
     );
     record.footer.at_fault.filter(|_| failure).map(|seat| seat as usize)
 }
 
 /// The pairing, the number of the seed and the place in the block of a match by its [`key`].
 fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
-    let place = Place::parse(key).filter(|place| place.part == PART)?;
+    let place = MatchKey::parse(key).filter(|place| place.part == PART)?;
     Some((place.pairing, place.index, place.turn))
 }
 
-impl Schedule for TournamentSchedule {
+impl RunSchedule for TournamentSchedule {
     fn next(&self, done: &plan::Results, records: &[Record]) -> Vec<Block> {
         let due = self.tournament.next(&self.results(done, records));
         let block = |block: ludex_referee::tournament::TournamentBlock| {
             let is_due = |turn| !done.contains_key(&key(PART, &block.pairing, block.index, turn));
             let matches = block.tables.into_iter().enumerate().filter(|(turn, _)| is_due(*turn));
-            let matches = matches.map(|(turn, seats)| Due { turn, seats }).collect();
+            let matches = matches.map(|(turn, seats)| DueMatch { turn, seats }).collect();
             Block { part: 0, pairing: block.pairing, index: block.index, matches }
         };
         due.into_iter().map(block).collect()
     }
 
-    fn judge(&self, _: usize, _: usize, record: &Record) -> Done {
-        let Some(played) = self.played(record) else { return Done::Discarded };
+    fn judge(&self, _: usize, _: usize, record: &Record) -> MatchScore {
+        let Some(played) = self.played(record) else { return MatchScore::Discarded };
         let first = self.place(record).and_then(|(_, pairing, ..)| pairing.first().copied());
         let finished = FinishedBlock { matches: vec![played], ..FinishedBlock::default() };
-        Done::Points(first.map_or(0.0, |entrant| finished.points(entrant)))
+        MatchScore::Points(first.map_or(0.0, |entrant| finished.points(entrant)))
     }
 
     fn find(&self, key: &str) -> Option<(usize, usize)> {

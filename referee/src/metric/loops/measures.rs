@@ -67,7 +67,7 @@ impl Loops {
     }
 
     /// Each number with its name.
-    pub fn named(&self) -> Vec<(&'static str, Option<f64>)> {
+    pub fn entries(&self) -> Vec<(&'static str, Option<f64>)> {
         let count = |n: usize| Some(n as f64);
         vec![
             ("dfs", count(self.dfs)),

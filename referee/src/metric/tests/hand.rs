@@ -1,16 +1,16 @@
 //! Metrics worked out by hand, on tables.
 
-use crate::import::{Format, Import};
-use crate::metric::{Asked, Measure, Value};
+use crate::import::{Import, ImportFormat};
+use crate::metric::{Measurement, MetricQuery, Value};
 
 /// What a metric gives an agent of a table; nobody: of the whole table.
 #[track_caller]
 fn value(table: &str, ask: &str, agent: &str) -> Option<Value> {
-    let import = Import::read(table, Format::Csv, false).unwrap();
-    let asked = Asked::parse(ask).unwrap();
+    let import = Import::read(table, ImportFormat::Csv, false).unwrap();
+    let asked = MetricQuery::parse(ask).unwrap();
     import.feeds(&asked).unwrap();
     let rows = import.rows();
-    match rows.named(agent) {
+    match rows.agent_index(agent) {
         Some(agent) => asked.of(&rows.of_agent(agent)),
         None => asked.of(&rows),
     }
@@ -178,8 +178,8 @@ fn who_beats_whom() {
 
 #[test]
 fn a_cycle_is_a_rating_period() {
-    use crate::rating::glicko::Skill;
-    let start = Skill { rating: 1500.0, deviation: 350.0, volatility: 0.06 };
+    use crate::rating::glicko::GlickoSkill;
+    let start = GlickoSkill { rating: 1500.0, deviation: 350.0, volatility: 0.06 };
     let once = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\np,0,2,C,A,1\np,1,1,A,B,1\n";
     // Within a period, opponents are as they were before it.
     let first = start.after_games(&[(start, 1.0), (start, 0.0)], 1.0);
@@ -210,9 +210,9 @@ m3,bid,0.4
 #[test]
 fn tables_of_scores() {
     let skill = |ask: &str, agent: &str| {
-        let import = Import::read(SCORES, Format::Csv, false).unwrap();
+        let import = Import::read(SCORES, ImportFormat::Csv, false).unwrap();
         let rows = import.rows().of_part(0);
-        Asked::parse(ask).unwrap().number(&rows.of_agent(rows.named(agent).unwrap())).map(|m| m.value)
+        MetricQuery::parse(ask).unwrap().number(&rows.of_agent(rows.agent_index(agent).unwrap())).map(|m| m.value)
     };
     // LLMArena, table 1: 18.85 of 29.02.
     assert_eq!(format!("{:.2}", skill("normalised", "m2").unwrap()), "64.96");
@@ -321,9 +321,9 @@ fn similarity_by_hand() {
     {
         table += &format!("A,td,0,1,2,win,{name},{value}\n");
     }
-    let import = Import::read(&table, Format::Csv, false).unwrap();
+    let import = Import::read(&table, ImportFormat::Csv, false).unwrap();
     let rows = import.rows();
-    let of = |ask: &str| Asked::parse(ask).unwrap().number(&rows.of_agent(0)).map(|m: Measure| m.value);
+    let of = |ask: &str| MetricQuery::parse(ask).unwrap().number(&rows.of_agent(0)).map(|m: Measurement| m.value);
     assert!((of("mssr").unwrap() - 0.7).abs() < 1e-12);
     assert_eq!(of("mssr of=semantic"), Some(0.9));
 }

@@ -64,7 +64,7 @@ fn perfect_scores_are_finite_and_have_intervals() {
 /// Results of the model itself: every two players meet `pairs` times on each side.
 fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<PlayedGame> {
     let nu = 2.0 * draws / (1.0 - draws);
-    let mut rng = Stream::named(&format!("simulate:{seed}"));
+    let mut rng = Stream::from_text(&format!("simulate:{seed}"));
     let mut games = Vec::new();
     for a in 0..strength.len() {
         for b in a + 1..strength.len() {

@@ -2,11 +2,11 @@
 
 use super::data::Axis;
 use super::svg::{Hold, Svg, WIDTH, fit, width};
-use crate::metric::Measure;
+use crate::metric::Measurement;
 use crate::report::text::number;
 
 /// From numbers to places on the paper, with round ticks.
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     from: f64,
     to: f64,
     paper: [f64; 2],
@@ -14,9 +14,9 @@ pub(crate) struct Scale {
     step: f64,
 }
 
-impl Scale {
+impl AxisScale {
     /// A scale that holds all values, with about `ticks` ticks. Without values it is from 0 to 1.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> Scale {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> AxisScale {
         let ends = values.into_iter().filter(|v| v.is_finite());
         let (mut low, mut high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         if !low.is_finite() {
@@ -33,7 +33,7 @@ impl Scale {
         let step = step.unwrap_or(power * 10.0);
         // The tolerance keeps an end that is a tick in place of one that is almost a tick away.
         let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
-        Scale { from, to, paper, step }
+        AxisScale { from, to, paper, step }
     }
 
     /// The place of a number.
@@ -61,7 +61,7 @@ impl Scale {
 }
 
 /// All ends of measures, for a scale.
-pub(crate) fn ends(measure: &Measure) -> impl Iterator<Item = f64> {
+pub(crate) fn ends(measure: &Measurement) -> impl Iterator<Item = f64> {
     [Some(measure.value), measure.low, measure.high].into_iter().flatten()
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn words(axis: &Axis) -> String {
 }
 
 /// A number with its interval in words.
-pub(crate) fn said(measure: &Measure, axis: &Axis) -> String {
+pub(crate) fn measurement_text(measure: &Measurement, axis: &Axis) -> String {
     let value = number(Some(measure.value), axis.digits);
     match (measure.low, measure.high) {
         (Some(low), Some(high)) => {
@@ -82,7 +82,7 @@ pub(crate) fn said(measure: &Measure, axis: &Axis) -> String {
 }
 
 /// Vertical lines with texts below, and the words of the axis under them. Returns where the drawing ends.
-pub(crate) fn below(svg: &mut Svg, scale: &Scale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
+pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
     let ticks = scale.ticks();
     // Where texts would touch, only every second one or fewer are written.
     let widest = ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
@@ -108,7 +108,7 @@ pub(crate) fn below(svg: &mut Svg, scale: &Scale, [top, bottom]: [f64; 2], axis:
 }
 
 /// Horizontal lines with texts at the left, and the words of the axis above them.
-pub(crate) fn left(svg: &mut Svg, scale: &Scale, [from, to]: [f64; 2], axis: &Axis) {
+pub(crate) fn draw_left_axis(svg: &mut Svg, scale: &AxisScale, [from, to]: [f64; 2], axis: &Axis) {
     for (value, text) in scale.ticks() {
         let y = scale.at(value);
         svg.line("grid", [from, y], [to, y]);
@@ -119,7 +119,7 @@ pub(crate) fn left(svg: &mut Svg, scale: &Scale, [from, to]: [f64; 2], axis: &Ax
 
 /// Room for the texts of a vertical scale.
 pub(crate) fn room(values: impl IntoIterator<Item = f64>, ticks: usize) -> f64 {
-    let scale = Scale::of(values, [0.0, 1.0], ticks);
+    let scale = AxisScale::of(values, [0.0, 1.0], ticks);
     let widest = scale.ticks().iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
     (widest + 12.0).clamp(24.0, 90.0)
 }
@@ -161,12 +161,12 @@ pub(crate) fn legend<'a>(
 }
 
 /// Series for a legend: their places are those of their names.
-pub(crate) fn named(names: &[String]) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn legend_entries(names: &[String]) -> impl Iterator<Item = (usize, &str)> {
     names.iter().map(String::as_str).enumerate()
 }
 
 /// Rows with names at the left, or above where the names are long.
-pub(crate) struct Rows {
+pub(crate) struct RowLabels {
     /// Where the drawing begins at the left.
     pub(crate) left: f64,
     /// Whether names stand above.
@@ -176,13 +176,13 @@ pub(crate) struct Rows {
 /// Widest name that stands at the left.
 const WIDEST: f64 = 118.0;
 
-impl Rows {
-    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Rows {
+impl RowLabels {
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> RowLabels {
         let widest = names.into_iter().map(width).fold(0.0, f64::max);
         if widest <= WIDEST {
-            Rows { left: (widest + 10.0).max(20.0), above: false }
+            RowLabels { left: (widest + 10.0).max(20.0), above: false }
         } else {
-            Rows { left: 8.0, above: true }
+            RowLabels { left: 8.0, above: true }
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn zeros_alone_are_on_a_scale_from_zero() {
-        let scale = Scale::of([0.0, 0.0], [0.0, 100.0], 5);
+        let scale = AxisScale::of([0.0, 0.0], [0.0, 100.0], 5);
         let ticks = scale.ticks();
         assert_eq!((ticks[0].0, ticks[ticks.len() - 1].0), (0.0, 1.0));
     }
@@ -211,7 +211,7 @@ mod tests {
     /// Where each text below a scale begins and ends.
     fn texts(values: [f64; 2], from: f64) -> Vec<[f64; 2]> {
         let mut svg = Svg::new();
-        let scale = Scale::of(values, [from, WIDTH - 18.0], 5);
+        let scale = AxisScale::of(values, [from, WIDTH - 18.0], 5);
         below(&mut svg, &scale, [0.0, 10.0], &Axis::default());
         let drawn = svg.end(30.0, "t", "d");
         let places = drawn.split("<text ").skip(1).map(|part| {

@@ -1,14 +1,14 @@
 //! Bars: a group for each row, a bar for each column, with whiskers for intervals.
 
-use super::axes::{Rows, Scale, Sign, below, ends, legend, named, said};
+use super::axes::{AxisScale, RowLabels, Sign, below, ends, legend, legend_entries, measurement_text};
 use super::data::{Axis, Grid};
 use super::svg::{Hold, Svg, WIDTH, colour, width};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 use crate::report::text::number;
 
 /// Horizontal bars from zero, so that long names and forty rows stay readable on a phone.
-pub(super) const BARS: Kind =
-    Kind { id: "bars", doc: "a bar with its interval for each row and column", draw: Draw::Grid(draw) };
+pub(super) const BARS: FigureKind =
+    FigureKind { id: "bars", doc: "a bar with its interval for each row and column", draw: Draw::Grid(draw) };
 
 fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
@@ -16,14 +16,14 @@ fn draw(grid: &Grid, title: &str) -> String {
     let first = grid.columns.first().map(|c| c.axis.clone()).unwrap_or_default();
     // The axis names a series that stands alone and is called as it.
     let alone = series.len() == 1 && series[0] == first.title;
-    let top = if alone { 4.0 } else { legend(&mut svg, named(&series), Sign::Patch, 2.0) + 2.0 };
+    let top = if alone { 4.0 } else { legend(&mut svg, legend_entries(&series), Sign::Patch, 2.0) + 2.0 };
     // The legend names what differs.
     let alike = grid.columns.iter().all(|c| c.axis.title == first.title && c.axis.unit == first.unit);
     let axis = if alike { first } else { Axis { digits: first.digits, ..Axis::default() } };
-    let rows = Rows::of(grid.rows.iter().map(String::as_str));
+    let rows = RowLabels::of(grid.rows.iter().map(String::as_str));
     let all = || grid.cells.iter().flatten().flatten();
     let texts = all().map(|m| width(&number(Some(m.value), axis.digits))).fold(0.0, f64::max);
-    let scale = Scale::of(all().flat_map(ends).chain([0.0]), [rows.left, WIDTH - texts - 8.0], 4);
+    let scale = AxisScale::of(all().flat_map(ends).chain([0.0]), [rows.left, WIDTH - texts - 8.0], 4);
     let thick = if series.len() > 1 { 12.0 } else { 15.0 };
     let height = thick * series.len().max(1) as f64;
     // The grid lies under the bars, so its end is found first.
@@ -37,7 +37,7 @@ fn draw(grid: &Grid, title: &str) -> String {
         y = rows.name(&mut svg, name, y, height);
         for (c, column) in grid.columns.iter().enumerate() {
             let Some(m) = grid.at(r, c) else { continue };
-            let tip = format!("{name}, {}: {}", column.full(), said(&m, &column.axis));
+            let tip = format!("{name}, {}: {}", column.full(), measurement_text(&m, &column.axis));
             bar(&mut svg, &scale, &m, [y + thick * c as f64, thick], &colour(c), &tip, &column.axis);
         }
         y += height + 8.0;
@@ -48,7 +48,15 @@ fn draw(grid: &Grid, title: &str) -> String {
     svg.end(end, title, &format!("Bars of {of}; the numbers are in the table below."))
 }
 
-fn bar(svg: &mut Svg, scale: &Scale, m: &crate::metric::Measure, at: [f64; 2], colour: &str, tip: &str, axis: &Axis) {
+fn bar(
+    svg: &mut Svg,
+    scale: &AxisScale,
+    m: &crate::metric::Measurement,
+    at: [f64; 2],
+    colour: &str,
+    tip: &str,
+    axis: &Axis,
+) {
     let [y, thick] = at;
     let (zero, x) = (scale.at(0.0), scale.at(m.value));
     svg.rect(&format!("bar {colour}"), [zero.min(x), y + 1.0], [(x - zero).abs(), thick - 2.0], tip);

@@ -1,22 +1,23 @@
 //! Boxes: the spread of many numbers.
 
-use super::axes::{Rows, Scale, below, words};
+use super::axes::{AxisScale, RowLabels, below, words};
 use super::data::Boxes;
 use super::svg::{Hold, Svg, WIDTH, colour};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 use crate::report::text::number;
 
 /// Box plots: the box holds the middle half, its line is the median, the dot the mean, the whiskers reach the ends.
-pub(super) const BOX: Kind = Kind { id: "box", doc: "the spread of a number for each row", draw: Draw::Boxes(draw) };
+pub(super) const BOX: FigureKind =
+    FigureKind { id: "box", doc: "the spread of a number for each row", draw: Draw::Boxes(draw) };
 
 /// Height of a row.
 const THICK: f64 = 20.0;
 
 fn draw(data: &Boxes, title: &str) -> String {
     let mut svg = Svg::new();
-    let rows = Rows::of(data.boxes.iter().map(|b| b.name.as_str()));
+    let rows = RowLabels::of(data.boxes.iter().map(|b| b.name.as_str()));
     let all = data.boxes.iter().filter_map(|b| b.quantiles).flat_map(|q| [q.min, q.max]);
-    let scale = Scale::of(all, [rows.left, WIDTH - 14.0], 5);
+    let scale = AxisScale::of(all, [rows.left, WIDTH - 14.0], 5);
     let top = 4.0;
     let one = rows.name(&mut Svg::new(), "", 0.0, THICK) + THICK + 8.0;
     let bottom = top + one * data.boxes.len() as f64;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::metric::Measure;
+use crate::metric::Measurement;
 use crate::metric::value::{Graph, Point, Quantiles};
 
 /// What a number is.
@@ -23,7 +23,7 @@ pub enum Data {
     /// Numbers by row and column.
     Grid(Grid),
     /// Numbers along lines.
-    Lines(Lines),
+    Lines(LineChart),
     /// Spreads.
     Boxes(Boxes),
     /// Points of a plane.
@@ -42,9 +42,9 @@ pub struct Grid {
     /// Names of the rows.
     pub rows: Vec<String>,
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<GridColumn>,
     /// The numbers, row by row; nothing where nothing was measured.
-    pub cells: Vec<Vec<Option<Measure>>>,
+    pub cells: Vec<Vec<Option<Measurement>>>,
     /// How many of the last rows are margins, e.g. a mean.
     pub margin_rows: usize,
     /// How many of the last columns are margins.
@@ -66,7 +66,7 @@ pub enum Highlight {
 
 /// A column of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Column {
+pub struct GridColumn {
     /// What the column belongs to, where several columns belong together; empty without.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub under: String,
@@ -79,7 +79,7 @@ pub struct Column {
     pub plain: bool,
 }
 
-impl Column {
+impl GridColumn {
     /// Its whole name in one line.
     pub(crate) fn full(&self) -> String {
         if self.under.is_empty() { self.name.clone() } else { format!("{}: {}", self.under, self.name) }
@@ -88,13 +88,13 @@ impl Column {
 
 impl Grid {
     /// The numbers of a column without the margins.
-    pub(crate) fn column(&self, at: usize) -> impl Iterator<Item = (usize, Measure)> + '_ {
+    pub(crate) fn column(&self, at: usize) -> impl Iterator<Item = (usize, Measurement)> + '_ {
         let rows = self.cells.len() - self.margin_rows.min(self.cells.len());
         self.cells[..rows].iter().enumerate().filter_map(move |(row, cells)| Some((row, (*cells.get(at)?)?)))
     }
 
     /// The number of a cell.
-    pub(crate) fn at(&self, row: usize, column: usize) -> Option<Measure> {
+    pub(crate) fn at(&self, row: usize, column: usize) -> Option<Measurement> {
         *self.cells.get(row)?.get(column)?
     }
 
@@ -115,22 +115,22 @@ impl Grid {
 
 /// Numbers along lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Lines {
+pub struct LineChart {
     /// What stands along.
     pub x: Axis,
     /// What stands up.
     pub y: Axis,
     /// The lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChartLine>,
 }
 
 /// A line with its numbers, in the order of their places.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Line {
+pub struct ChartLine {
     /// Its name.
     pub name: String,
     /// Place and number.
-    pub points: Vec<(f64, Measure)>,
+    pub points: Vec<(f64, Measurement)>,
     /// Its place among the series of all pages of the figure, from 0. Colour and mark follow it.
     #[serde(skip)]
     pub series: usize,
@@ -210,12 +210,12 @@ pub struct Strip {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The pictures.
-    pub pictures: Vec<Picture>,
+    pub pictures: Vec<StripPicture>,
 }
 
 /// A picture with its caption.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Picture {
+pub struct StripPicture {
     /// An `<svg>` element of a game of this program. It is put into the page as it is.
     pub svg: String,
     /// What it shows.

@@ -2,10 +2,11 @@
 
 use super::data::Arrows;
 use super::svg::{Hold, Svg, WIDTH, colour, fit, n};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 
 /// Nodes on a circle with letters; the arrows of one node may stand out, those out of it solid and those into it dashed.
-pub(super) const GRAPH: Kind = Kind { id: "graph", doc: "arrows from winners to losers", draw: Draw::Arrows(draw) };
+pub(super) const GRAPH: FigureKind =
+    FigureKind { id: "graph", doc: "arrows from winners to losers", draw: Draw::Arrows(draw) };
 
 const RADIUS: f64 = 158.0;
 const CENTRE: [f64; 2] = [WIDTH / 2.0, 180.0];

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::axes::{Scale, below, left, room};
+use super::axes::{AxisScale, below, draw_left_axis, room};
 use super::data::Points;
 use super::svg::{Hold, Svg, WIDTH, n};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 
 /// The plane in hexagons, darker where more points lie.
-pub(super) const HEXBIN: Kind =
-    Kind { id: "hexbin", doc: "how many points lie where, in hexagons", draw: Draw::Points(draw) };
+pub(super) const HEXBIN: FigureKind =
+    FigureKind { id: "hexbin", doc: "how many points lie where, in hexagons", draw: Draw::Points(draw) };
 
 /// Half the height of a hexagon.
 const RADIUS: f64 = 11.0;
@@ -20,9 +20,9 @@ fn draw(data: &Points, title: &str) -> String {
     let from = room(points().map(|p| p.y), 5) + RADIUS;
     let [top, bottom] = [24.0, 224.0];
     let right = WIDTH - 18.0;
-    let x = Scale::of(points().map(|p| p.x), [from + RADIUS, right - RADIUS], 5);
-    let y = Scale::of(points().map(|p| p.y), [bottom - 2.0 * RADIUS, top + 2.0 * RADIUS], 5);
-    left(&mut svg, &y, [from, right], &data.y);
+    let x = AxisScale::of(points().map(|p| p.x), [from + RADIUS, right - RADIUS], 5);
+    let y = AxisScale::of(points().map(|p| p.y), [bottom - 2.0 * RADIUS, top + 2.0 * RADIUS], 5);
+    draw_left_axis(&mut svg, &y, [from, right], &data.y);
     let end = below(&mut svg, &x, [top, bottom], &data.x);
     let mut counts: BTreeMap<(i64, i64), u64> = BTreeMap::new();
     for p in points() {

@@ -1,28 +1,29 @@
 //! Lines: numbers that follow each other.
 
-use super::axes::{Scale, Sign, below, ends, left, legend, room, said};
-use super::data::Lines;
+use super::axes::{AxisScale, Sign, below, draw_left_axis, ends, legend, measurement_text, room};
+use super::data::LineChart;
 use super::svg::{Svg, WIDTH, colour, n};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 use crate::report::text::number;
 
 /// A line with marks for each series, with the band of its interval where there are few.
-pub(super) const LINES: Kind = Kind { id: "lines", doc: "a line for each series of numbers", draw: Draw::Lines(draw) };
+pub(super) const LINES: FigureKind =
+    FigureKind { id: "lines", doc: "a line for each series of numbers", draw: Draw::Lines(draw) };
 
 /// Series that have bands; more would hide each other.
 const BANDS: usize = 4;
 /// Points of a line that have marks.
 const MARKS: usize = 40;
 
-fn draw(data: &Lines, title: &str) -> String {
+fn draw(data: &LineChart, title: &str) -> String {
     let mut svg = Svg::new();
     let points = || data.lines.iter().flat_map(|line| &line.points);
     let values = || points().flat_map(|(_, m)| ends(m));
     let from = room(values(), 5);
     let [top, bottom] = [24.0, 224.0];
-    let x = Scale::of(points().map(|(x, _)| *x), [from, WIDTH - 18.0], 5);
-    let y = Scale::of(values(), [bottom, top], 5);
-    left(&mut svg, &y, [from, WIDTH - 18.0], &data.y);
+    let x = AxisScale::of(points().map(|(x, _)| *x), [from, WIDTH - 18.0], 5);
+    let y = AxisScale::of(values(), [bottom, top], 5);
+    draw_left_axis(&mut svg, &y, [from, WIDTH - 18.0], &data.y);
     let end = below(&mut svg, &x, [top, bottom], &data.x);
     for line in data.lines.iter().filter(|_| data.lines.len() <= BANDS) {
         let band = line.points.iter().filter_map(|(at, m)| Some((x.at(*at), y.at(m.low?), y.at(m.high?))));
@@ -41,7 +42,7 @@ fn draw(data: &Lines, title: &str) -> String {
             svg.path(&format!("line {}", colour(line.series)), "", &format!("M{}", d.join("L")), &line.name);
         }
         for (at, m) in line.points.iter().filter(|_| line.points.len() <= MARKS) {
-            let tip = format!("{}, {}: {}", line.name, number(Some(*at), data.x.digits), said(m, &data.y));
+            let tip = format!("{}, {}: {}", line.name, number(Some(*at), data.x.digits), measurement_text(m, &data.y));
             svg.mark(line.series, [x.at(*at), y.at(m.value)], &tip);
         }
     }

@@ -3,12 +3,12 @@
 use super::data::Grid;
 use super::svg::n;
 use super::table::html;
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 use crate::report::text::number;
 
 /// A table of HTML with the strength of a colour for each cell. Numbers below and above the middle have two colours.
-pub(super) const MATRIX: Kind =
-    Kind { id: "matrix", doc: "numbers by row and column, coloured by their size", draw: Draw::Grid(draw) };
+pub(super) const MATRIX: FigureKind =
+    FigureKind { id: "matrix", doc: "numbers by row and column, coloured by their size", draw: Draw::Grid(draw) };
 
 fn draw(grid: &Grid, title: &str) -> String {
     let values = || grid.cells.iter().flatten().flatten().map(|m| m.value);

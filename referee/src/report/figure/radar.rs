@@ -1,14 +1,14 @@
 //! A radar: several numbers of each row around a centre.
 
-use super::axes::{Sign, legend, named, said};
+use super::axes::{Sign, legend, legend_entries, measurement_text};
 use super::data::Grid;
 use super::svg::{Hold, Svg, WIDTH, colour, fit, n, nothing};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 use crate::report::text::number;
 
 /// A spoke for each column, a line around for each row.
-pub(super) const RADAR: Kind =
-    Kind { id: "radar", doc: "several numbers of each row around a centre", draw: Draw::Grid(draw) };
+pub(super) const RADAR: FigureKind =
+    FigureKind { id: "radar", doc: "several numbers of each row around a centre", draw: Draw::Grid(draw) };
 
 const RADIUS: f64 = 112.0;
 const CENTRE: [f64; 2] = [WIDTH / 2.0, 150.0];
@@ -56,10 +56,10 @@ fn draw(grid: &Grid, title: &str) -> String {
         for (c, share) in shares {
             let Some(m) = grid.at(r, c) else { continue };
             let column = &grid.columns[c];
-            svg.mark(r, at(c, share), &format!("{name}, {}: {}", column.full(), said(&m, &column.axis)));
+            svg.mark(r, at(c, share), &format!("{name}, {}: {}", column.full(), measurement_text(&m, &column.axis)));
         }
     }
-    let end = legend(&mut svg, named(&grid.rows), Sign::Mark, CENTRE[1] + RADIUS + 36.0);
+    let end = legend(&mut svg, legend_entries(&grid.rows), Sign::Mark, CENTRE[1] + RADIUS + 36.0);
     svg.end(end, title, "Each spoke has a scale of its own, from the centre out; the numbers are in the table below.")
 }
 

@@ -1,18 +1,19 @@
 //! From a figure and the matches to what is drawn.
 
 use super::data::{
-    Arrows, Axis, Boxes, Column, Data, Fit, Grid, Highlight, Line, Lines, NamedBox, PointGroup, Points, Strip,
+    Arrows, Axis, Boxes, ChartLine, Data, Fit, Grid, GridColumn, Highlight, LineChart, NamedBox, PointGroup, Points,
+    Strip,
 };
-use super::spec::{Along, Figure, Margin, Wish};
-use super::{Kind, Needs};
+use super::spec::{Along, Figure, FigureMetric, Margin};
+use super::{FigureKind, Needs};
 use crate::metric::value::{Graph, Point};
-use crate::metric::{Asked, Measure, Scope, Value};
+use crate::metric::{Measurement, MetricQuery, MetricScope, Value};
 use crate::relation::{correlation_p, pearson};
 use crate::rows::Rows;
 
 /// A drawing of a figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Page {
+pub struct FigurePage {
     /// What it is about, where a figure has several; empty if it has one.
     pub name: String,
     /// What is drawn.
@@ -20,7 +21,7 @@ pub struct Page {
 }
 
 /// What figures are made of.
-pub struct Ground<'r, 'a> {
+pub struct FigureSource<'r, 'a> {
     /// The matches.
     pub rows: &'r Rows<'a>,
     /// The groups of parts: their names, and the ids of their parts.
@@ -50,14 +51,14 @@ struct Item {
 
 /// A metric of a figure, looked up.
 struct Known<'f> {
-    wish: &'f Wish,
-    asked: Asked,
+    wish: &'f FigureMetric,
+    asked: MetricQuery,
 }
 
 impl Known<'_> {
-    fn of(wish: &Wish) -> Option<Known<'_>> {
+    fn of(wish: &FigureMetric) -> Option<Known<'_>> {
         // A suite's figures are checked when it is read.
-        Some(Known { wish, asked: Asked::new(&wish.ask).ok()? })
+        Some(Known { wish, asked: MetricQuery::new(&wish.ask).ok()? })
     }
 
     fn axis(&self) -> Axis {
@@ -74,7 +75,7 @@ impl Known<'_> {
         }
         let value = value(rows, &self.asked, &Spot { parts, ..spot.clone() })?;
         let Some(from) = self.wish.from else { return Some(value) };
-        let flip = |m: Measure| Measure {
+        let flip = |m: Measurement| Measurement {
             value: from - m.value,
             low: m.high.map(|high| from - high),
             high: m.low.map(|low| from - low),
@@ -94,7 +95,7 @@ impl Known<'_> {
 
 impl Figure {
     /// What is drawn: one page, or one for each of `pages`. Pages without numbers are left out, unless all are.
-    pub fn resolve(&self, ground: &Ground) -> Vec<Page> {
+    pub fn resolve(&self, ground: &FigureSource) -> Vec<FigurePage> {
         let own: Vec<usize> =
             ground.rows.parts().iter().enumerate().filter(|(_, part)| self.has(&part.id)).map(|(k, _)| k).collect();
         let mut spots = vec![(String::new(), Spot { parts: own, ..Spot::default() })];
@@ -111,7 +112,7 @@ impl Figure {
             };
             spots = spots.iter().flat_map(each).collect();
         }
-        let mut pages: Vec<Page> =
+        let mut pages: Vec<FigurePage> =
             spots.into_iter().flat_map(|(name, spot)| self.pages_at(ground, name, &spot)).collect();
         if pages.iter().any(|page| !page.data.is_empty()) {
             pages.retain(|page| !page.data.is_empty());
@@ -123,8 +124,8 @@ impl Figure {
     }
 
     /// The drawing of a spot; of matches in pictures, one for each match.
-    fn pages_at(&self, ground: &Ground, name: String, spot: &Spot) -> Vec<Page> {
-        let needs = Kind::named(&self.kind).map_or(Needs::Cells, Kind::needs);
+    fn pages_at(&self, ground: &FigureSource, name: String, spot: &Spot) -> Vec<FigurePage> {
+        let needs = FigureKind::find(&self.kind).map_or(Needs::Cells, FigureKind::needs);
         let data = match needs {
             Needs::Cells => Data::Grid(self.grid(ground, spot)),
             Needs::Lines => Data::Lines(self.lines(ground, spot)),
@@ -135,20 +136,23 @@ impl Figure {
                 let strips = spot.parts.iter().flat_map(|&part| (ground.pictures)(&ground.rows.parts()[part].id));
                 let page = |strip: Strip| {
                     let heads = [&name, &strip.name].into_iter().filter(|head| !head.is_empty());
-                    Page { name: heads.map(String::as_str).collect::<Vec<_>>().join(", "), data: Data::Strip(strip) }
+                    FigurePage {
+                        name: heads.map(String::as_str).collect::<Vec<_>>().join(", "),
+                        data: Data::Strip(strip),
+                    }
                 };
-                let pages: Vec<Page> = strips.map(page).collect();
+                let pages: Vec<FigurePage> = strips.map(page).collect();
                 if !pages.is_empty() {
                     return pages;
                 }
                 Data::Strip(Strip::default())
             }
         };
-        vec![Page { name, data }]
+        vec![FigurePage { name, data }]
     }
 
     /// The items of an axis.
-    fn items(&self, ground: &Ground, along: &Along, spot: &Spot) -> Vec<Item> {
+    fn items(&self, ground: &FigureSource, along: &Along, spot: &Spot) -> Vec<Item> {
         let rows = within(ground.rows, spot);
         let variants = [&self.rows, &self.columns, &self.colour].into_iter().flatten().chain(&self.pages.0);
         let split = variants.into_iter().any(|along| *along == Along::Variant);
@@ -207,12 +211,12 @@ impl Figure {
         }
     }
 
-    fn grid(&self, ground: &Ground, spot: &Spot) -> Grid {
+    fn grid(&self, ground: &FigureSource, spot: &Spot) -> Grid {
         let wishes: Vec<Known> = self.cell.0.iter().filter_map(Known::of).collect();
         if let ([one], None, None) = (wishes.as_slice(), &self.rows, &self.columns)
             && let Some(Value::Matrix(matrix)) = value(ground.rows, &one.asked, spot)
         {
-            let column = |name: &String| Column { name: name.clone(), axis: one.axis(), ..Column::default() };
+            let column = |name: &String| GridColumn { name: name.clone(), axis: one.axis(), ..GridColumn::default() };
             let columns = matrix.columns.iter().map(column).collect();
             return Grid {
                 rows: matrix.rows,
@@ -264,7 +268,7 @@ impl Figure {
         out
     }
 
-    fn cell_of(&self, ground: &Ground, known: &Known, spot: &Spot, items: [&Item; 2]) -> Numbers {
+    fn cell_of(&self, ground: &FigureSource, known: &Known, spot: &Spot, items: [&Item; 2]) -> Numbers {
         let mut spot = spot.clone();
         items.iter().for_each(|item| (item.set)(&mut spot));
         let found = known.value(ground.rows, &spot).map_or_else(Vec::new, numbers);
@@ -279,9 +283,9 @@ impl Figure {
 
     fn each<T>(
         &self,
-        ground: &Ground,
+        ground: &FigureSource,
         spot: &Spot,
-        of: impl Fn(&Asked, &Spot) -> Option<T>,
+        of: impl Fn(&MetricQuery, &Spot) -> Option<T>,
     ) -> Vec<(String, Option<T>)> {
         let Some(known) = self.value.as_ref().and_then(Known::of) else { return Vec::new() };
         let none = || vec![Item { title: String::new(), set: Box::new(|_| {}) }];
@@ -309,16 +313,16 @@ impl Figure {
         Axis { title: self.along.clone(), ..Axis::default() }
     }
 
-    fn lines(&self, ground: &Ground, spot: &Spot) -> Lines {
+    fn lines(&self, ground: &FigureSource, spot: &Spot) -> LineChart {
         let found = self.each(ground, spot, |asked, spot| match value(ground.rows, asked, spot)? {
             Value::Series(points) => Some(points),
             _ => None,
         });
-        let lines = found.into_iter().filter_map(|(name, points)| Some(Line { name, points: points?, series: 0 }));
-        Lines { x: self.along_axis(), y: self.axis(), lines: lines.collect() }
+        let lines = found.into_iter().filter_map(|(name, points)| Some(ChartLine { name, points: points?, series: 0 }));
+        LineChart { x: self.along_axis(), y: self.axis(), lines: lines.collect() }
     }
 
-    fn boxes(&self, ground: &Ground, spot: &Spot) -> Boxes {
+    fn boxes(&self, ground: &FigureSource, spot: &Spot) -> Boxes {
         let found = self.each(ground, spot, |asked, spot| match value(ground.rows, asked, spot)? {
             Value::Quantiles(quantiles) => Some(quantiles),
             _ => None,
@@ -327,7 +331,7 @@ impl Figure {
         Boxes { value: self.axis(), boxes: boxes.map(|(name, quantiles)| NamedBox { name, quantiles }).collect() }
     }
 
-    fn points(&self, ground: &Ground, spot: &Spot) -> Points {
+    fn points(&self, ground: &FigureSource, spot: &Spot) -> Points {
         let colours = match &self.colour {
             Some(along) => self.items(ground, along, spot),
             None => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
@@ -359,7 +363,7 @@ impl Figure {
     }
 
     /// A point for each row.
-    fn pairs(&self, ground: &Ground, spot: &Spot, axes: [&Known; 2]) -> Vec<Point> {
+    fn pairs(&self, ground: &FigureSource, spot: &Spot, axes: [&Known; 2]) -> Vec<Point> {
         let items = match (&self.rows, &self.colour) {
             // A colour for each agent: each has its one point.
             (None, Some(Along::Agent)) => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
@@ -375,20 +379,20 @@ impl Figure {
     }
 
     /// All points that a metric gives: of the agent of the spot, or of all agents.
-    fn cloud(&self, ground: &Ground, spot: &Spot) -> Vec<Point> {
+    fn cloud(&self, ground: &FigureSource, spot: &Spot) -> Vec<Point> {
         let Some(known) = self.value.as_ref().and_then(Known::of) else { return Vec::new() };
         let of = |spot: &Spot| match value(ground.rows, &known.asked, spot) {
             Some(Value::Points(points)) => points,
             _ => Vec::new(),
         };
-        if spot.agent.is_some() || known.asked.metric.scope != Scope::Agent {
+        if spot.agent.is_some() || known.asked.metric.scope != MetricScope::Agent {
             return of(spot);
         }
         let agents = candidates(&within(ground.rows, spot)).into_iter();
         agents.flat_map(|agent| of(&Spot { agent: Some(agent), ..spot.clone() })).collect()
     }
 
-    fn arrows(&self, ground: &Ground, spot: &Spot) -> Arrows {
+    fn arrows(&self, ground: &FigureSource, spot: &Spot) -> Arrows {
         let known = self.value.as_ref().and_then(Known::of);
         let all = Spot { agent: None, variant: None, ..spot.clone() };
         let found = known.and_then(|known| value(ground.rows, &known.asked, &all));
@@ -410,7 +414,7 @@ impl Figure {
 }
 
 /// Gives a series that several pages have the same place, and so the same colour, on all of them.
-fn number_series(pages: &mut [Page]) {
+fn number_series(pages: &mut [FigurePage]) {
     let mut known: Vec<String> = Vec::new();
     let mut place = |name: &str| match known.iter().position(|own| own == name) {
         Some(at) => at,
@@ -429,7 +433,7 @@ fn number_series(pages: &mut [Page]) {
 }
 
 /// Numbers by name; a single number has no name.
-type Numbers = Vec<(String, Measure)>;
+type Numbers = Vec<(String, Measurement)>;
 
 /// The numbers of a value that a grid can show.
 fn numbers(value: Value) -> Numbers {
@@ -439,25 +443,25 @@ fn numbers(value: Value) -> Numbers {
         Value::Quantiles(q) => {
             let named =
                 [("mean", q.mean), ("min", q.min), ("q1", q.q1), ("median", q.median), ("q3", q.q3), ("max", q.max)];
-            named.map(|(name, value)| (name.to_owned(), Measure::plain(value, q.n))).into()
+            named.map(|(name, value)| (name.to_owned(), Measurement::plain(value, q.n))).into()
         }
         _ => Vec::new(),
     }
 }
 
 /// The heading of a column.
-fn head(column: &str, known: &Known, several: bool, name: &str) -> Column {
+fn head(column: &str, known: &Known, several: bool, name: &str) -> GridColumn {
     let title = known.title();
     let metric = if several { title.as_str() } else { "" };
     let heads: Vec<&str> = [column, metric, name].into_iter().filter(|head| !head.is_empty()).collect();
     let (own, under) =
         heads.split_last().map_or((title.as_str(), String::new()), |(own, under)| (*own, under.join(", ")));
-    Column { under, name: own.to_owned(), axis: known.axis(), ..Column::default() }
+    GridColumn { under, name: own.to_owned(), axis: known.axis(), ..GridColumn::default() }
 }
 
 /// Leaves out rows and columns without a number, unless there is no number at all.
 fn drop_empty(grid: &mut Grid, kinds: &mut Vec<(usize, String)>) {
-    let any = |cells: &[Option<Measure>]| cells.iter().any(Option::is_some);
+    let any = |cells: &[Option<Measurement>]| cells.iter().any(Option::is_some);
     if !grid.cells.iter().any(|cells| any(cells)) {
         return;
     }
@@ -478,10 +482,10 @@ fn drop_empty(grid: &mut Grid, kinds: &mut Vec<(usize, String)>) {
 }
 
 /// The mean of some numbers, without an interval.
-fn mean(of: impl Iterator<Item = Measure>) -> Option<Measure> {
+fn mean(of: impl Iterator<Item = Measurement>) -> Option<Measurement> {
     let values: Vec<f64> = of.map(|m| m.value).collect();
     let count = values.len();
-    (count > 0).then(|| Measure::plain(values.iter().sum::<f64>() / count as f64, count as u64))
+    (count > 0).then(|| Measurement::plain(values.iter().sum::<f64>() / count as f64, count as u64))
 }
 
 /// A column with the mean of each row, for each kind of columns.
@@ -552,7 +556,7 @@ fn within<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
 fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
     let Some(variant) = &spot.variant else {
         return match &spot.agent {
-            Some(name) => rows.named(name).map(Some),
+            Some(name) => rows.agent_index(name).map(Some),
             None => Some(None),
         };
     };
@@ -564,9 +568,9 @@ fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
 }
 
 /// What a metric gives at a spot. Over several parts, a number of a part is the mean of those of the parts.
-fn value(rows: &Rows, asked: &Asked, spot: &Spot) -> Option<Value> {
+fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
     let scope = asked.metric.scope;
-    if scope == Scope::Suite {
+    if scope == MetricScope::Suite {
         let rows = within(rows, spot);
         let value = asked.of(&ask_about(&rows, spot)?);
         return value.or_else(|| asked.of(&rows.of_all())).and_then(|value| own_share(value, &rows, spot));
@@ -575,7 +579,7 @@ fn value(rows: &Rows, asked: &Asked, spot: &Spot) -> Option<Value> {
     if spot.parts.len() > 1 {
         let of = |&part: &usize| value(rows, asked, &Spot { parts: vec![part], ..spot.clone() });
         let each: Vec<Value> = spot.parts.iter().filter_map(of).collect();
-        let numbers: Option<Vec<Measure>> = each.iter().map(Value::number).collect();
+        let numbers: Option<Vec<Measurement>> = each.iter().map(Value::number).collect();
         if let Some(numbers) = numbers {
             // One part alone keeps its interval.
             return if let [one] = numbers.as_slice() {
@@ -586,7 +590,7 @@ fn value(rows: &Rows, asked: &Asked, spot: &Spot) -> Option<Value> {
         }
     }
     match scope {
-        Scope::Pool => asked.of(&whole.of_all()).and_then(|value| own_share(value, &whole, spot)),
+        MetricScope::Pool => asked.of(&whole.of_all()).and_then(|value| own_share(value, &whole, spot)),
         _ => asked.of(&ask_about(&whole, spot)?),
     }
 }
@@ -604,7 +608,7 @@ fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
 /// Of numbers for all agents, that of the agent of the spot.
 fn own_share(value: Value, rows: &Rows, spot: &Spot) -> Option<Value> {
     let (Value::Shares(shares), Some(agent)) = (&value, agent_of(rows, spot)?) else { return Some(value) };
-    let known = |name: &str| rows.named(name).is_some();
+    let known = |name: &str| rows.agent_index(name).is_some();
     if !shares.iter().all(|(name, _)| known(name)) {
         return Some(value);
     }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::axes::{Scale, Sign, below, left, legend, room};
+use super::axes::{AxisScale, Sign, below, draw_left_axis, legend, room};
 use super::data::Points;
 use super::svg::{Hold, Svg, WIDTH, fit, n, width};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 use crate::metric::value::Point;
 use crate::report::text::{clean, number};
 
 /// A mark for each point. A name stands beside its mark where there is room; all names are in the table.
-pub(super) const SCATTER: Kind =
-    Kind { id: "scatter", doc: "a mark for each pair of numbers", draw: Draw::Points(draw) };
+pub(super) const SCATTER: FigureKind =
+    FigureKind { id: "scatter", doc: "a mark for each pair of numbers", draw: Draw::Points(draw) };
 
 fn draw(data: &Points, title: &str) -> String {
     let mut svg = Svg::new();
@@ -19,9 +19,9 @@ fn draw(data: &Points, title: &str) -> String {
     let from = room(points().map(|p| p.y), 5);
     let [top, bottom] = [24.0, 264.0];
     let right = WIDTH - 18.0;
-    let x = Scale::of(points().map(|p| p.x), [from, right], 5);
-    let y = Scale::of(points().map(|p| p.y), [bottom, top], 5);
-    left(&mut svg, &y, [from, right], &data.y);
+    let x = AxisScale::of(points().map(|p| p.x), [from, right], 5);
+    let y = AxisScale::of(points().map(|p| p.y), [bottom, top], 5);
+    draw_left_axis(&mut svg, &y, [from, right], &data.y);
     let mut end = below(&mut svg, &x, [top, bottom], &data.x);
     if let Some(line) = data.fit.and_then(|_| straight(points().map(|p| [p.x, p.y]))) {
         let ends = line.map(|[at, value]| format!("{} {}", n(x.at(at)), n(y.at(value))));

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ludex_protocol::error::instead;
+use ludex_protocol::error::did_you_mean;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::data::Highlight;
-use super::{KINDS, Kind, Needs};
-use crate::metric::{Ask, Asked};
+use super::{FigureKind, KINDS, Needs};
+use crate::metric::{MetricQuery, MetricSpec};
 
 /// A table or a drawing that a suite asks for: `[[figure]]`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -33,20 +33,20 @@ pub struct Figure {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Along>,
     /// What stands in the cells: a metric or several. A metric that gives several numbers has a column for each.
-    #[serde(default, skip_serializing_if = "Cells::is_empty")]
-    pub cell: Cells,
+    #[serde(default, skip_serializing_if = "CellMetrics::is_empty")]
+    pub cell: CellMetrics,
     /// What is drawn, in kinds without cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<Wish>,
+    pub value: Option<FigureMetric>,
     /// Rows and columns that are added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub margins: Vec<Margin>,
     /// What stands along, of a scatter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub x: Option<Wish>,
+    pub x: Option<FigureMetric>,
     /// What stands up, of a scatter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub y: Option<Wish>,
+    pub y: Option<FigureMetric>,
     /// What stands along, of lines and hexagons, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub along: String,
@@ -146,9 +146,9 @@ pub enum Margin {
 
 /// A metric in a figure: `"score_rate"` or `{ metric = "nra", form = "reward", title = "NRA" }`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wish {
+pub struct FigureMetric {
     /// The metric.
-    pub ask: Ask,
+    pub ask: MetricSpec,
     /// Its heading here; without it, the metric's own.
     pub title: Option<String>,
     /// The number that the metric is taken from: with 1, what is shown is 1 less the metric.
@@ -157,12 +157,12 @@ pub struct Wish {
     pub parts: Vec<String>,
 }
 
-impl<'de> Deserialize<'de> for Wish {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Wish, D::Error> {
+impl<'de> Deserialize<'de> for FigureMetric {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FigureMetric, D::Error> {
         match toml::Value::deserialize(from)? {
             toml::Value::String(text) => {
-                let ask = Ask::parse(&text).map_err(D::Error::custom)?;
-                Ok(Wish { ask, title: None, from: None, parts: Vec::new() })
+                let ask = MetricSpec::parse(&text).map_err(D::Error::custom)?;
+                Ok(FigureMetric { ask, title: None, from: None, parts: Vec::new() })
             }
             toml::Value::Table(table) => {
                 let mut args: BTreeMap<String, toml::Value> = table.into_iter().collect();
@@ -180,14 +180,14 @@ impl<'de> Deserialize<'de> for Wish {
                     .map(toml::Value::try_into::<Vec<String>>)
                     .transpose()
                     .map_err(D::Error::custom)?;
-                Ok(Wish { ask: Ask { id, args }, title, from, parts: parts.unwrap_or_default() })
+                Ok(FigureMetric { ask: MetricSpec { id, args }, title, from, parts: parts.unwrap_or_default() })
             }
             other => Err(D::Error::custom(format!("{other} is neither the id of a metric nor a table"))),
         }
     }
 }
 
-impl Serialize for Wish {
+impl Serialize for FigureMetric {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if self.title.is_none() && self.ask.args.is_empty() && self.from.is_none() && self.parts.is_empty() {
             return self.ask.id.serialize(to);
@@ -210,7 +210,7 @@ impl Serialize for Wish {
 pub struct OneOrMany<T>(pub Vec<T>);
 
 /// The metrics of cells.
-pub type Cells = OneOrMany<Wish>;
+pub type CellMetrics = OneOrMany<FigureMetric>;
 /// What has a drawing each; with several, each of each.
 pub type Pages = OneOrMany<Along>;
 
@@ -261,9 +261,9 @@ impl Figure {
     /// # Errors
     /// What is unknown, missing or has no meaning in its kind, by name.
     pub fn check(&self, parts: &[KnownPart]) -> Result<(), String> {
-        let Some(kind) = Kind::named(&self.kind) else {
+        let Some(kind) = FigureKind::find(&self.kind) else {
             let ids: Vec<&str> = KINDS.iter().map(|kind| kind.id).collect();
-            return Err(format!("there is no kind {:?}{}", self.kind, instead(&self.kind, &ids)));
+            return Err(format!("there is no kind {:?}{}", self.kind, did_you_mean(&self.kind, &ids)));
         };
         if self.title.trim().is_empty() {
             return Err("it needs a title".into());
@@ -275,7 +275,7 @@ impl Figure {
         for id in self.parts.iter().chain(&self.part).chain(of_cells) {
             if parts.iter().all(|part| part.id != id) {
                 let ids: Vec<&str> = parts.iter().map(|part| part.id).collect();
-                return Err(format!("there is no part {id:?}{}", instead(id, &ids)));
+                return Err(format!("there is no part {id:?}{}", did_you_mean(id, &ids)));
             }
         }
         self.check_fields(kind)?;
@@ -292,7 +292,7 @@ impl Figure {
             }
         };
         for wish in self.wishes() {
-            let asked = Asked::new(&wish.ask)?;
+            let asked = MetricQuery::new(&wish.ask)?;
             asked.marks().iter().try_for_each(|mark| know(mark))?;
         }
         for along in self.alongs() {
@@ -311,7 +311,7 @@ impl Figure {
     }
 
     /// Checks that the kind has the fields that it needs and no others.
-    fn check_fields(&self, kind: &Kind) -> Result<(), String> {
+    fn check_fields(&self, kind: &FigureKind) -> Result<(), String> {
         let given = [
             ("rows", self.rows.is_some()),
             ("columns", self.columns.is_some()),
@@ -352,7 +352,7 @@ impl Figure {
     }
 
     /// The metrics that it asks for.
-    pub fn wishes(&self) -> impl Iterator<Item = &Wish> {
+    pub fn wishes(&self) -> impl Iterator<Item = &FigureMetric> {
         self.cell.0.iter().chain(&self.value).chain(&self.x).chain(&self.y)
     }
 
@@ -362,7 +362,7 @@ impl Figure {
 
     /// The names of the marks that its metrics need.
     pub fn marks(&self) -> BTreeSet<String> {
-        self.wishes().filter_map(|wish| Asked::new(&wish.ask).ok()).flat_map(|asked| asked.marks()).collect()
+        self.wishes().filter_map(|wish| MetricQuery::new(&wish.ask).ok()).flat_map(|asked| asked.marks()).collect()
     }
 }
 

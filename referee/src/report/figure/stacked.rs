@@ -1,14 +1,14 @@
 //! Stacked bars: how a whole is shared out.
 
-use super::axes::{Rows, Scale, Sign, below, legend, named, words};
+use super::axes::{AxisScale, RowLabels, Sign, below, legend, legend_entries, words};
 use super::data::{Axis, Grid};
 use super::svg::{Hold, Svg, WIDTH, colour};
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 use crate::report::text::number;
 
 /// One bar for each row, one piece for each column. Each bar is the whole of its row.
-pub(super) const STACKED: Kind =
-    Kind { id: "stacked", doc: "one bar for each row, shared out among the columns", draw: Draw::Grid(draw) };
+pub(super) const STACKED: FigureKind =
+    FigureKind { id: "stacked", doc: "one bar for each row, shared out among the columns", draw: Draw::Grid(draw) };
 
 /// Height of a bar.
 const THICK: f64 = 18.0;
@@ -16,9 +16,9 @@ const THICK: f64 = 18.0;
 fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
-    let top = legend(&mut svg, named(&series), Sign::Patch, 2.0) + 2.0;
-    let rows = Rows::of(grid.rows.iter().map(String::as_str));
-    let scale = Scale::of([0.0, 100.0], [rows.left, WIDTH - 14.0], 4);
+    let top = legend(&mut svg, legend_entries(&series), Sign::Patch, 2.0) + 2.0;
+    let rows = RowLabels::of(grid.rows.iter().map(String::as_str));
+    let scale = AxisScale::of([0.0, 100.0], [rows.left, WIDTH - 14.0], 4);
     let one = rows.name(&mut Svg::new(), "", 0.0, THICK) + THICK + 8.0;
     let bottom = top + one * grid.rows.len() as f64;
     let axis = grid.columns.first().map_or(Axis::default(), |c| c.axis.clone());

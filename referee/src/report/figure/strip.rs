@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use super::data::Strip;
 use super::svg::escape;
-use super::{Draw, Kind};
+use super::{Draw, FigureKind};
 
 /// Pictures with captions, in lines that break.
-pub(super) const STRIP: Kind = Kind { id: "strip", doc: "pictures of a game's positions", draw: Draw::Strip(draw) };
+pub(super) const STRIP: FigureKind =
+    FigureKind { id: "strip", doc: "pictures of a game's positions", draw: Draw::Strip(draw) };
 
 fn draw(data: &Strip, title: &str) -> String {
     let mut out = format!("<ol class=\"strip\" aria-label=\"{}\">\n", escape(title));

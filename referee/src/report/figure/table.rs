@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use super::data::Grid;
 use super::svg::escape;
-use super::{Draw, Kind};
-use crate::metric::Measure;
+use super::{Draw, FigureKind};
+use crate::metric::Measurement;
 use crate::report::text::number;
 
 /// A table of HTML, with one or two lines of headings.
-pub(super) const TABLE: Kind = Kind { id: "table", doc: "numbers with their intervals", draw: Draw::Grid(draw) };
+pub(super) const TABLE: FigureKind =
+    FigureKind { id: "table", doc: "numbers with their intervals", draw: Draw::Grid(draw) };
 
 fn draw(grid: &Grid, title: &str) -> String {
     html(grid, title, &|_, _, m, digits| {
@@ -23,7 +24,7 @@ fn draw(grid: &Grid, title: &str) -> String {
 }
 
 /// What stands in a cell: attributes of the cell and its text.
-pub(super) type CellText<'a> = &'a dyn Fn(usize, usize, &Measure, usize) -> (String, String);
+pub(super) type CellText<'a> = &'a dyn Fn(usize, usize, &Measurement, usize) -> (String, String);
 
 /// Columns that a printed page holds in usual letters; more are printed small.
 const MANY: usize = 9;

@@ -4,25 +4,25 @@ use std::path::PathBuf;
 
 use super::data::*;
 use super::*;
-use crate::metric::Measure;
+use crate::metric::Measurement;
 use crate::metric::{Edge, Graph, Point, Quantiles};
 
 const HOSTILE: &str = "<script>alert(1)</script>\u{202e}\"&'";
 
-fn m(value: f64) -> Option<Measure> {
-    Some(Measure { value, low: Some(value - 0.08), high: Some(value + 0.06), n: 40 })
+fn m(value: f64) -> Option<Measurement> {
+    Some(Measurement { value, low: Some(value - 0.08), high: Some(value + 0.06), n: 40 })
 }
 
-fn bare(value: f64) -> Option<Measure> {
-    Some(Measure { value, low: None, high: None, n: 12 })
+fn bare(value: f64) -> Option<Measurement> {
+    Some(Measurement { value, low: None, high: None, n: 12 })
 }
 
 fn axis(title: &str, unit: &str, digits: usize) -> Axis {
     Axis { title: title.into(), unit: unit.into(), digits }
 }
 
-fn columns(names: &[&str], of: &Axis) -> Vec<Column> {
-    names.iter().map(|n| Column { name: (*n).into(), axis: of.clone(), ..Column::default() }).collect()
+fn columns(names: &[&str], of: &Axis) -> Vec<GridColumn> {
+    names.iter().map(|n| GridColumn { name: (*n).into(), axis: of.clone(), ..GridColumn::default() }).collect()
 }
 
 fn names(of: &[&str]) -> Vec<String> {
@@ -78,7 +78,7 @@ fn signed() -> Grid {
         corner: "Agent".into(),
         columns: names
             .iter()
-            .map(|n| Column { name: n.clone(), axis: axis("NRA", "", 2), ..Column::default() })
+            .map(|n| GridColumn { name: n.clone(), axis: axis("NRA", "", 2), ..GridColumn::default() })
             .collect(),
         rows: names,
         cells: (0..5).map(cells).collect(),
@@ -86,13 +86,13 @@ fn signed() -> Grid {
     }
 }
 
-fn rounds(lines: usize, points: usize) -> Lines {
-    let line = |k: usize| Line {
+fn rounds(lines: usize, points: usize) -> LineChart {
+    let line = |k: usize| ChartLine {
         series: k,
         name: agents(lines)[k].clone(),
         points: (0..points).map(|x| (x as f64 + 1.0, m(some(k * 31 + x) * 0.5 + 0.2).unwrap())).collect(),
     };
-    Lines { x: axis("Round", "", 0), y: axis("Win rate", "share", 2), lines: (0..lines).map(line).collect() }
+    LineChart { x: axis("Round", "", 0), y: axis("Win rate", "share", 2), lines: (0..lines).map(line).collect() }
 }
 
 fn boxes(rows: usize) -> Boxes {
@@ -153,8 +153,8 @@ fn arrows(count: usize, highlight: Option<usize>) -> Arrows {
 fn strip() -> Strip {
     let board =
         "<svg viewBox=\"0 0 30 30\"><rect width=\"30\" height=\"30\" fill=\"none\" stroke=\"currentColor\"/></svg>";
-    let picture = |k: usize| Picture { svg: board.into(), caption: format!("Move {k}") };
-    let mut pictures: Vec<Picture> = (1..6).map(picture).collect();
+    let picture = |k: usize| StripPicture { svg: board.into(), caption: format!("Move {k}") };
+    let mut pictures: Vec<StripPicture> = (1..6).map(picture).collect();
     pictures[4].caption = HOSTILE.into();
     Strip { name: String::new(), pictures }
 }
@@ -202,10 +202,10 @@ fn folder() -> PathBuf {
 fn every_kind_draws_what_is_kept() {
     let mut kinds: Vec<&str> = Vec::new();
     for (name, kind, data) in gallery() {
-        let drawn = Kind::named(kind).unwrap().draw(&data, "A title of <b>");
+        let drawn = FigureKind::find(kind).unwrap().draw(&data, "A title of <b>");
         assert_eq!(
             drawn,
-            Kind::named(kind).unwrap().draw(&data, "A title of <b>"),
+            FigureKind::find(kind).unwrap().draw(&data, "A title of <b>"),
             "the same numbers, the same drawing"
         );
         let file = folder().join(format!("{name}.{}", if drawn.starts_with("<svg") { "svg" } else { "html" }));
@@ -221,7 +221,7 @@ fn every_kind_draws_what_is_kept() {
 #[test]
 fn every_drawing_is_safe_and_names_what_it_shows() {
     for (name, kind, data) in gallery() {
-        let drawn = Kind::named(kind).unwrap().draw(&data, "A title of <b>");
+        let drawn = FigureKind::find(kind).unwrap().draw(&data, "A title of <b>");
         assert!(!drawn.contains("<script") && !drawn.contains("<b>"), "{name}");
         assert!(drawn.chars().all(|c| c != '\u{202e}' && (!c.is_control() || c == '\n')), "{name}");
         for outside in ["http", "href", "src=", "url(", "@import", "NaN", "inf"] {
@@ -242,15 +242,15 @@ fn every_drawing_is_safe_and_names_what_it_shows() {
 
 #[test]
 fn what_is_not_a_number_or_of_another_shape_is_said() {
-    let empty = Kind::named("lines").unwrap().draw(&Data::Lines(Lines::default()), "t");
+    let empty = FigureKind::find("lines").unwrap().draw(&Data::Lines(LineChart::default()), "t");
     assert!(empty.contains("Nothing was measured."), "{empty}");
-    let other = Kind::named("lines").unwrap().draw(&Data::Grid(grid(2)), "t");
+    let other = FigureKind::find("lines").unwrap().draw(&Data::Grid(grid(2)), "t");
     assert!(other.contains("A figure of kind lines does not show these numbers."), "{other}");
     let mut strange = grid(2);
     strange.cells[0][0] = bare(f64::NAN);
     strange.cells[1][0] = bare(f64::INFINITY);
     for kind in ["table", "matrix", "bars", "stacked", "radar"] {
-        let drawn = Kind::named(kind).unwrap().draw(&Data::Grid(strange.clone()), "t");
+        let drawn = FigureKind::find(kind).unwrap().draw(&Data::Grid(strange.clone()), "t");
         assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{kind}: {drawn}");
     }
 }
@@ -293,7 +293,7 @@ fn points_of_one_agent_are_not_named_again_and_equal_ones_have_one_mark() {
             groups: vec![PointGroup { name: String::new(), points, series: 0 }],
             ..Points::default()
         });
-        (Kind::named("scatter").unwrap().draw(&data, "T"), data.to_table(), data.to_csv())
+        (FigureKind::find("scatter").unwrap().draw(&data, "T"), data.to_table(), data.to_csv())
     };
     let (svg, table, csv) = drawn(vec![point(1.0, "me"), point(3.0, "me"), point(1.0, "me")]);
     assert_eq!((svg.matches("class=\"dot").count(), svg.contains("me")), (2, false), "{svg}");
@@ -314,7 +314,7 @@ fn names_of_points_in_corners_have_room() {
         point(1.0, 1.0, "old"),
     ];
     let groups = vec![PointGroup { name: String::new(), points, series: 0 }];
-    let svg = Kind::named("scatter").unwrap().draw(&Data::Points(Points { groups, ..Points::default() }), "T");
+    let svg = FigureKind::find("scatter").unwrap().draw(&Data::Points(Points { groups, ..Points::default() }), "T");
     for name in ["strong", "anchor level=1", "weak", "old"] {
         assert!(svg.contains(&format!(">{name}</text>")), "{name}: {svg}");
     }
@@ -323,11 +323,11 @@ fn names_of_points_in_corners_have_room() {
 /// Bars that measure different things are named by the legend alone.
 #[test]
 fn bars_of_several_measures_have_no_common_words() {
-    let column = |name: &str| Column { name: name.into(), axis: axis(name, "", 2), ..Column::default() };
-    let draw = |columns: Vec<Column>| {
+    let column = |name: &str| GridColumn { name: name.into(), axis: axis(name, "", 2), ..GridColumn::default() };
+    let draw = |columns: Vec<GridColumn>| {
         let cells = vec![vec![m(0.5); columns.len()]];
         let grid = Grid { rows: names(&["me"]), columns, cells, ..Grid::default() };
-        Kind::named("bars").unwrap().draw(&Data::Grid(grid), "T")
+        FigureKind::find("bars").unwrap().draw(&Data::Grid(grid), "T")
     };
     let drawn = draw(vec![column("WR"), column("ORR")]);
     assert_eq!(drawn.matches(">WR</text>").count(), 1, "{drawn}");
@@ -356,8 +356,8 @@ fn latex_is_a_table_that_says_what_the_page_says() {
 
 #[test]
 fn a_figure_gives_files_of_each_form() {
-    let page = |name: &str| resolve::Page { name: name.into(), data: Data::Grid(grid(2)) };
-    let mut drawn = Drawn {
+    let page = |name: &str| resolve::FigurePage { name: name.into(), data: Data::Grid(grid(2)) };
+    let mut drawn = RenderedFigure {
         id: "f1".into(),
         title: "F".into(),
         kind: "bars".into(),
@@ -365,7 +365,7 @@ fn a_figure_gives_files_of_each_form() {
         pages: vec![page("")],
         measures: Vec::new(),
     };
-    let names = |drawn: &Drawn| drawn.files().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    let names = |drawn: &RenderedFigure| drawn.files().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!(names(&drawn), ["f1.json", "f1.csv", "f1.tex", "f1.svg"]);
     let svg = drawn.files().remove(3).1;
     assert!(svg.starts_with("<svg xmlns=") && svg.contains("prefers-color-scheme: dark"), "{svg}");

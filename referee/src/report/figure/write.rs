@@ -4,7 +4,7 @@ use csv::{Terminator, Writer, WriterBuilder};
 
 use super::data::{Data, Grid, Points};
 use super::svg::escape;
-use crate::metric::Measure;
+use crate::metric::Measurement;
 use crate::metric::value::Quantiles;
 use crate::report::text::{clean, number};
 
@@ -61,7 +61,7 @@ impl Data {
     }
 
     fn rows(&self) -> (Vec<&'static str>, Vec<Vec<Cell>>) {
-        let measure = |m: &Measure, digits| {
+        let measure = |m: &Measurement, digits| {
             [
                 Cell::Some(m.value, digits),
                 Cell::of(m.low, digits),
@@ -84,12 +84,12 @@ impl Data {
                 (vec!["row", "under", "column", "value", "low", "high", "n"], rows)
             }
             Data::Lines(data) => {
-                let row = |line: &str, at: f64, m: &Measure| {
+                let row = |line: &str, at: f64, m: &Measurement| {
                     let mut cells = vec![name(line), Cell::Some(at, data.x.digits)];
                     cells.extend(measure(m, data.y.digits));
                     cells
                 };
-                let of = |line: &super::data::Line| -> Vec<Vec<Cell>> {
+                let of = |line: &super::data::ChartLine| -> Vec<Vec<Cell>> {
                     line.points.iter().map(|(at, m)| row(&line.name, *at, m)).collect()
                 };
                 (vec!["line", "at", "value", "low", "high", "n"], data.lines.iter().flat_map(of).collect())
@@ -111,8 +111,9 @@ impl Data {
             }
             Data::Strip(data) => {
                 let rows = data.pictures.iter().enumerate();
-                let row =
-                    |(k, p): (usize, &super::data::Picture)| vec![Cell::Text((k + 1).to_string()), name(&p.caption)];
+                let row = |(k, p): (usize, &super::data::StripPicture)| {
+                    vec![Cell::Text((k + 1).to_string()), name(&p.caption)]
+                };
                 (vec!["number", "caption"], rows.map(row).collect())
             }
         }
@@ -182,7 +183,7 @@ fn of_grid(grid: &Grid) -> String {
     let own = grid.rows.len() - grid.margin_rows.min(grid.rows.len());
     let mut lines = Vec::new();
     for (r, name) in grid.rows.iter().enumerate() {
-        let cell = |(c, column): (usize, &super::data::Column)| {
+        let cell = |(c, column): (usize, &super::data::GridColumn)| {
             let Some(m) = grid.at(r, c) else { return "--".to_owned() };
             let short = |value: f64| latex(&number(Some(value), column.axis.digits));
             let text = short(m.value);

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use ludex_env::{Games, Stream};
 
 use super::super::Suite;
-use super::super::plan::{Block, Done, Plan, Results, key};
+use super::super::plan::{Block, MatchScore, Plan, Results, key};
 use super::*;
 use crate::rating::trueskill::trueskill;
 
@@ -19,10 +19,10 @@ fn plan(candidates: usize, stop: &str, scale: f64) -> Plan {
 }
 
 /// A result that is a function of the match: the lower number is stronger.
-fn result(block: &Block) -> Done {
-    let luck = Stream::named(&format!("result:{}", block.index)).unit();
+fn result(block: &Block) -> MatchScore {
+    let luck = Stream::from_text(&format!("result:{}", block.index)).unit();
     let gap = block.pairing[1] as f64 - block.pairing[0] as f64;
-    Done::Points(match luck {
+    MatchScore::Points(match luck {
         x if x < 0.45 + 0.1 * gap => 1.0,
         x if x < 0.55 + 0.1 * gap => 0.5,
         _ => 0.0,
@@ -34,7 +34,11 @@ fn name(block: &Block) -> String {
 }
 
 /// Plays a plan to its end; of each wave the matches that `keep` chooses. Gives the blocks by number and the largest wave.
-fn played(plan: &Plan, result: impl Fn(&Block) -> Done, keep: impl Fn(&[Block]) -> Vec<Block>) -> (Vec<Block>, usize) {
+fn played(
+    plan: &Plan,
+    result: impl Fn(&Block) -> MatchScore,
+    keep: impl Fn(&[Block]) -> Vec<Block>,
+) -> (Vec<Block>, usize) {
     let (mut done, mut all, mut widest) = (Results::new(), Vec::new(), 0);
     loop {
         let due = plan.next(&done);
@@ -53,7 +57,7 @@ fn played(plan: &Plan, result: impl Fn(&Block) -> Done, keep: impl Fn(&[Block]) 
 
 /// Whether the ratings after these matches have settled, by the rule as the reference says it.
 fn settled(candidates: usize, blocks: &[Block]) -> bool {
-    let points = |block: &Block| if let Done::Points(points) = result(block) { points } else { 0.0 };
+    let points = |block: &Block| if let MatchScore::Points(points) = result(block) { points } else { 0.0 };
     let games: Vec<PlayedGame> =
         blocks.iter().map(|block| PlayedGame::two(block.pairing[0], block.pairing[1], points(block))).collect();
     let skills = trueskill(candidates, &games);
@@ -92,7 +96,7 @@ fn nobody_plays_more_than_the_most() {
     assert!((0..3).all(|who| of(who) <= 200) && (0..3).filter(|&who| of(who) == 200).count() >= 2);
     assert_eq!(all.len() as u64, plan.matches_at_most());
     // Matches that do not count are not played again, and do not count for the games that are wanted.
-    let lost = |block: &Block| if block.index.is_multiple_of(2) { Done::Discarded } else { result(block) };
+    let lost = |block: &Block| if block.index.is_multiple_of(2) { MatchScore::Discarded } else { result(block) };
     let (all, _) = played(&self::plan(3, STOP, 1.0), lost, <[Block]>::to_vec);
     let counted = |who: usize| all.iter().filter(|b| b.index % 2 == 1 && b.pairing.contains(&who)).count();
     assert!((0..3).all(|who| counted(who) >= 20), "{}", all.len());

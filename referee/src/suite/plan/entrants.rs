@@ -1,7 +1,7 @@
 //! The agents of a plan: candidates, their variants, opponents.
 
 use super::Plan;
-use crate::suite::Part;
+use crate::suite::PartSpec;
 use crate::suite::roles::RoleAgent;
 use crate::suite::variants::VariantOf;
 
@@ -20,7 +20,7 @@ pub struct Entrant {
 
 impl Plan {
     /// The candidates of a part, or their variants in it.
-    pub(super) fn varied(&mut self, part: &Part, candidates: usize) -> Vec<usize> {
+    pub(super) fn varied(&mut self, part: &PartSpec, candidates: usize) -> Vec<usize> {
         let mut who: Vec<usize> = (0..candidates).collect();
         let axis = self.suite.variants_in(&part.id);
         if !axis.is_empty() {

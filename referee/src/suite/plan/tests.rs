@@ -12,7 +12,7 @@ fn plan(parts: &str, scale: f64) -> Plan {
 }
 
 /// Plays a plan to its end by a rule: the points of the first side by (level or none, index, turn).
-fn play(plan: &Plan, rule: impl Fn(usize, Option<u32>, u64, usize) -> Done) -> (Results, Vec<String>) {
+fn play(plan: &Plan, rule: impl Fn(usize, Option<u32>, u64, usize) -> MatchScore) -> (Results, Vec<String>) {
     let (mut done, mut order) = (Results::new(), Vec::new());
     loop {
         let due = plan.next(&done);
@@ -45,7 +45,7 @@ fn halving_finds_the_level_that_climbing_finds() {
     for strength in 0..=levels + 1 {
         // Wins everything below its level and loses everything from there on.
         let rule = |_: usize, level: Option<u32>, _: u64, _: usize| {
-            Done::Points(f64::from(u8::from(level.unwrap() < strength)))
+            MatchScore::Points(f64::from(u8::from(level.unwrap() < strength)))
         };
         let found = |schedule: &str| {
             let plan = plan(&LADDER.replace("SCHEDULE", schedule), 1.0);
@@ -64,7 +64,7 @@ fn halving_finds_the_level_that_climbing_finds() {
 fn a_level_of_which_nothing_counts_is_unknown() {
     for schedule in ["climb", "bisect"] {
         let plan = plan(&LADDER.replace("SCHEDULE", schedule), 1.0);
-        let (done, _) = play(&plan, |_, _, _, _| Done::Discarded);
+        let (done, _) = play(&plan, |_, _, _, _| MatchScore::Discarded);
         assert!(matches!(plan.parts[0].climb(0, &done), Climb::Unknown(_)));
         assert_eq!(level(&plan.parts[0], 0, &done), None);
     }
@@ -86,7 +86,7 @@ fn a_level_is_passed_by_half_of_what_is_decided() {
     // Published cells of BotzoneBench: 5-0-27 is 31.2 %, and a top that can only be drawn counts draws.
     let plan = plan(&LADDER.replace("SCHEDULE", "climb").replace("blocks = 8", "blocks = 16"), 1.0);
     let rule = |_: usize, level: Option<u32>, index: u64, turn: usize| {
-        Done::Points(f64::from(u8::from(level == Some(0) || (turn == 0 && index < 5))))
+        MatchScore::Points(f64::from(u8::from(level == Some(0) || (turn == 0 && index < 5))))
     };
     let found = level(&plan.parts[0], 0, &play(&plan, rule).0).unwrap();
     assert_eq!((found.level, found.tally), (1, tally(5, 0, 27)));
@@ -100,8 +100,8 @@ fn a_top_that_can_only_be_drawn_is_topped_by_draws_alone() {
     let top = *plan.parts[0].levels().last().unwrap();
     let result = |lost: u64| {
         let rule = move |_: usize, level: Option<u32>, index: u64, turn: usize| match level {
-            Some(level) if level == top => Done::Points(if turn == 0 && index < lost { 0.0 } else { 0.5 }),
-            _ => Done::Points(1.0),
+            Some(level) if level == top => MatchScore::Points(if turn == 0 && index < lost { 0.0 } else { 0.5 }),
+            _ => MatchScore::Points(1.0),
         };
         level(&plan.parts[0], 0, &play(&plan, rule).0).unwrap()
     };
@@ -115,24 +115,25 @@ fn a_top_that_can_only_be_drawn_is_topped_by_draws_alone() {
 #[test]
 fn every_pairing_has_its_first_block_before_any_has_its_second() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=5\"]\nblocks = 3\n";
-    let (_, order) = play(&plan(text, 1.0), |_, _, _, _| Done::Points(1.0));
+    let (_, order) = play(&plan(text, 1.0), |_, _, _, _| MatchScore::Points(1.0));
     let expected: Vec<String> =
         (0..3).flat_map(|i| [[0, 1], [0, 2]].map(|p| [key("p", &p, i, 0), key("p", &p, i, 1)]).concat()).collect();
     assert_eq!(order, expected);
-    assert_eq!(play(&plan(text, 0.01), |_, _, _, _| Done::Discarded).1.len(), 4, "a taste is a block of each");
+    assert_eq!(play(&plan(text, 0.01), |_, _, _, _| MatchScore::Discarded).1.len(), 4, "a taste is a block of each");
 }
 
 #[test]
 fn what_does_not_count_is_replayed_up_to_the_limit() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\norder = \"halves\"\nblocks = 10\n[part.policy]\ninvalid = \"replay\"\n";
     let plan = plan(text, 1.0);
-    assert_eq!(play(&plan, |_, _, _, _| Done::Points(1.0)).1.len(), 20);
+    assert_eq!(play(&plan, |_, _, _, _| MatchScore::Points(1.0)).1.len(), 20);
     // Three of the planned matches break the rules: three more are played.
-    let (done, order) = play(&plan, |_, _, index, _| if index < 3 { Done::Invalid } else { Done::Points(1.0) });
+    let (done, order) =
+        play(&plan, |_, _, index, _| if index < 3 { MatchScore::Invalid } else { MatchScore::Points(1.0) });
     assert_eq!((order.len(), plan.parts[0].tally(&[0, 1], &done).games()), (23, 20));
-    assert_eq!(plan.parts[0].lost(&[0, 1], &done), [0, 3]);
+    assert_eq!(plan.parts[0].uncounted(&[0, 1], &done), [0, 3]);
     // All of them: as many again, and no more.
-    assert_eq!(play(&plan, |_, _, _, _| Done::Invalid).1.len(), 40);
+    assert_eq!(play(&plan, |_, _, _, _| MatchScore::Invalid).1.len(), 40);
 }
 
 /// The matches of blocks on one seed that candidates play among themselves, or against the opponents of a part.
@@ -182,11 +183,11 @@ fn tables_seat_as_many_entrants_as_they_have_letters() {
 #[test]
 fn a_plan_goes_on_wherever_it_stopped() {
     let games = Games::builtin();
-    let suite = Suite::parse(Suite::named("reference").unwrap(), &games).unwrap();
+    let suite = Suite::parse(Suite::builtin_text("reference").unwrap(), &games).unwrap();
     let two = ["x", "y"].map(|name| (name.to_owned(), "random".to_owned()));
     let plan = Plan::new(suite, &two, 1.0, &games).unwrap();
     let rule = |part: usize, level: Option<u32>, index: u64, turn: usize| {
-        Done::Points(((part as u64 + u64::from(level.unwrap_or(1)) * index + turn as u64) % 3) as f64 / 2.0)
+        MatchScore::Points(((part as u64 + u64::from(level.unwrap_or(1)) * index + turn as u64) % 3) as f64 / 2.0)
     };
     let (done, order) = play(&plan, rule);
     for cut in 0..order.len() {
@@ -237,10 +238,12 @@ fn mixed() -> Plan {
 }
 
 /// Some matches are lost, and some of kuhn are invalid.
-fn mixed_rule(part: usize, level: Option<u32>, index: u64, turn: usize) -> Done {
+fn mixed_rule(part: usize, level: Option<u32>, index: u64, turn: usize) -> MatchScore {
     match (part, index % 3) {
-        (4, 0) => Done::Invalid,
-        _ => Done::Points(f64::from(u8::from((index + turn as u64 + u64::from(level.unwrap_or(0))).is_multiple_of(2)))),
+        (4, 0) => MatchScore::Invalid,
+        _ => MatchScore::Points(f64::from(u8::from(
+            (index + turn as u64 + u64::from(level.unwrap_or(0))).is_multiple_of(2),
+        ))),
     }
 }
 
@@ -257,7 +260,7 @@ fn shards_are_the_whole_without_overlap_and_share_its_blocks_evenly() {
             let (done, order) = play(&plan, mixed_rule);
             assert!(order.iter().all(|key| done[key] == whole[key]));
             for key in &order {
-                let Place { pairing, part, .. } = Place::parse(key).unwrap();
+                let MatchKey { pairing, part, .. } = MatchKey::parse(key).unwrap();
                 let at = plan.parts.iter().position(|p| p.part.id == part).unwrap();
                 blocks.entry((at, pairing)).or_insert_with(|| vec![0; of])[number - 1] += 1;
             }

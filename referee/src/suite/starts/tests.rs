@@ -1,4 +1,4 @@
-use ludex_env::{Games, history};
+use ludex_env::{Games, recording};
 
 use super::super::Suite;
 use super::super::plan::Plan;
@@ -18,7 +18,7 @@ fn excerpts(fields: &str, lines: &str) -> Excerpts {
 /// The position after a start, as text.
 fn shown(game: &str, excerpt: &Excerpt) -> String {
     let game = ludex_env::load(game).unwrap();
-    history::position(&*game, &excerpt.start).unwrap().view(ludex_env::Viewer::Public).text()
+    recording::position(&*game, &excerpt.start).unwrap().view(ludex_env::Viewer::Public).text()
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn percents_of_the_best_are_averaged() {
 
 #[test]
 fn parts_are_covered_by_groups_and_exceptions() {
-    let part = |id: &str, groups: &str| -> Part {
+    let part = |id: &str, groups: &str| -> PartSpec {
         let text = format!("id = \"{id}\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\ngroups = [{groups}]");
         toml::from_str(&text).unwrap()
     };

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::curve::curve;
 use super::{Answer, App, admitted, errors, matches, scales, show, text};
-use crate::ratings::Made;
-use crate::shared::Shared;
+use crate::ratings::RatingsSnapshot;
+use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
 /// Matches that opponents are counted in, and of which the first are listed.
@@ -36,7 +36,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     }
     let filter = MatchFilter { agent: Some(name.clone()), ..MatchFilter::default() };
     let Ok(page) = shared.hub.page_of_matches(&filter, COUNTED).await else { return errors::failure() };
-    let matches = matches::told(shared, &page["matches"]);
+    let matches = matches::match_lines(shared, &page["matches"]);
     if matches.is_empty() {
         return errors::missing("agent", &name, "/matches", None);
     }
@@ -62,7 +62,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
             |(name, t)| json!({ "name": name, "wins": t.wins, "draws": t.draws, "losses": t.losses, "other": t.other }),
         )
         .collect();
-    let all = scales::made(shared, None).await;
+    let all = scales::ratings_soon(shared, None).await;
     let late = all.is_none();
     let ratings = all.map(|made| ratings(&made, &name, shared)).unwrap_or_default();
     let more = matches.len() > LISTED;
@@ -74,7 +74,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
 }
 
 /// Where an agent stands on each scale, with a curve and with what its moves took.
-fn ratings(made: &Made, name: &str, shared: &Shared) -> Vec<Value> {
+fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Value> {
     let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
     let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
     let of = |((scale, page), called): ((&Scale, &Value), String)| {

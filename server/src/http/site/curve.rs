@@ -1,8 +1,8 @@
 //! Curves: numbers along a line, drawn as the reports draw theirs.
 
-use ludex_referee::metric::Measure;
-use ludex_referee::report::figure::Kind;
-use ludex_referee::report::figure::data::{Axis, Data, Line, Lines};
+use ludex_referee::metric::Measurement;
+use ludex_referee::report::figure::FigureKind;
+use ludex_referee::report::figure::data::{Axis, ChartLine, Data, LineChart};
 use serde_json::{Value, json};
 
 /// Points of a line that are drawn.
@@ -19,13 +19,13 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     }
     let axis = |title: &str, digits| Axis { title: title.to_owned(), unit: String::new(), digits };
     let series: Series = series.into_iter().map(|(name, points)| (name, thinned(points))).collect();
-    let line = |at: usize| Line {
+    let line = |at: usize| ChartLine {
         series: at,
         name: series[at].0.clone(),
-        points: series[at].1.iter().map(|&(at, value)| (at, Measure::plain(value, 1))).collect(),
+        points: series[at].1.iter().map(|&(at, value)| (at, Measurement::plain(value, 1))).collect(),
     };
-    let lines = Lines { x: axis(x, 0), y: axis(y, digits), lines: (0..series.len()).map(line).collect() };
-    let svg = Kind::named("lines")?.draw(&Data::Lines(lines), title);
+    let lines = LineChart { x: axis(x, 0), y: axis(y, digits), lines: (0..series.len()).map(line).collect() };
+    let svg = FigureKind::find("lines")?.draw(&Data::Lines(lines), title);
     let mut places: Vec<f64> = series.iter().flat_map(|(_, points)| points.iter().map(|(at, _)| *at)).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();

@@ -3,8 +3,8 @@
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::HeaderMap;
-use ludex_env::present::view_of;
-use ludex_env::{Turn, Viewer};
+use ludex_env::message_views::view_of;
+use ludex_env::{ToMove, Viewer};
 use ludex_protocol::message::MatchView;
 use ludex_protocol::spec::Params;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use crate::store::MatchFilter;
 const LISTED: u32 = 10;
 
 #[derive(Default, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct GamePageQuery {
     rules: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub(super) async fn page(
     State(app): App,
     headers: HeaderMap,
     path: Result<Path<String>, PathRejection>,
-    query: Query<Asked>,
+    query: Query<GamePageQuery>,
 ) -> Answer {
     let shared = &app.0;
     let id = path.map(|Path(id)| id).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) async fn page(
         let filter = |live| MatchFilter { game: Some(spec.game.clone()), live: Some(live), ..MatchFilter::default() };
         live = matches::lines(shared, &filter(true), LISTED).await.0;
         recent = matches::lines(shared, &filter(false), LISTED).await.0;
-        if let Some(made) = scales::made(shared, Some(&spec.game)).await {
+        if let Some(made) = scales::ratings_soon(shared, Some(&spec.game)).await {
             let mut pages = made.page["ratings"].clone();
             let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
             for (scale, name) in pages.as_array_mut().into_iter().flatten().zip(names) {
@@ -63,7 +63,7 @@ pub(super) async fn picture(State((shared, _)): App, path: Result<Path<String>, 
     let mut outcomes = ludex_env::Outcomes::new();
     // As many as the longest deal of any game needs.
     for _ in 0..1_000 {
-        if state.turn() != Turn::Chance {
+        if state.turn() != ToMove::Chance {
             break;
         }
         outcomes.clear();

@@ -12,7 +12,7 @@ use super::{Answer, App, admitted, errors, matches, show, text};
 const LINES: usize = 100;
 
 #[derive(Default, Deserialize)]
-pub(super) struct From {
+pub(super) struct LadderPageQuery {
     #[serde(default)]
     offset: usize,
 }
@@ -32,17 +32,17 @@ pub(super) async fn page(
     State(app): App,
     headers: HeaderMap,
     path: Result<Path<String>, PathRejection>,
-    from: Query<From>,
+    from: Query<LadderPageQuery>,
 ) -> Answer {
     let name = path.map(|Path(name)| name).unwrap_or_default();
     if let Err(shut) = admitted(&app, &headers, &format!("/ladders/{}", text::path(&name))).await {
         return *shut;
     }
-    let Query(From { offset }) = from;
+    let Query(LadderPageQuery { offset }) = from;
     let Some(mut table) = app.0.hub.ladder_page(&name, None, offset, LINES).await else {
         return errors::missing("ladder", &name, "/ladders", None);
     };
-    table["live"] = matches::told(&app.0, &table["live"]).into();
+    table["live"] = matches::match_lines(&app.0, &table["live"]).into();
     table["title"] = app.0.catalogue.called(table["game"].as_str().unwrap_or_default()).into();
     show("ladder.html", json!({ "name": name, "table": table, "offset": offset, "lines": LINES }))
 }

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use super::super::failed;
 use super::curve::{Series, curve};
 use super::svg::svg;
-use super::{Answer, App, admitted, errors, show, text, words};
-use crate::shared::Shared;
+use super::{Answer, App, admitted, errors, result_text, show, text};
+use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
 /// Lines of a page of the list.
@@ -27,7 +27,7 @@ const LISTED: u32 = 50;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct MatchListQuery {
     game: String,
     agent: String,
     live: String,
@@ -35,7 +35,7 @@ pub(super) struct Wanted {
     before: Option<u64>,
 }
 
-pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Wanted>) -> Answer {
+pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<MatchListQuery>) -> Answer {
     if let Err(shut) = admitted(&app, &headers, "/matches").await {
         return *shut;
     }
@@ -62,24 +62,24 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Wante
 }
 
 /// Lines of the list, and what the page after them is asked with.
-pub(super) async fn lines(shared: &Shared, filter: &MatchFilter, limit: u32) -> (Vec<Value>, Option<u64>) {
+pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32) -> (Vec<Value>, Option<u64>) {
     let page = shared.hub.page_of_matches(filter, limit).await.unwrap_or_else(|error| {
         tracing::error!(%error, "matches could not be listed");
         Value::Null
     });
-    (told(shared, &page["matches"]), page["next"].as_u64())
+    (match_lines(shared, &page["matches"]), page["next"].as_u64())
 }
 
 /// Matches of a list, with what people read: the `title` of the game, whether it was a `draw`, `why` it ended where the rules did
 /// not end it, and whether its moves are `hidden` until its season is over.
-pub(super) fn told(shared: &Shared, matches: &Value) -> Vec<Value> {
+pub(super) fn match_lines(shared: &ServerState, matches: &Value) -> Vec<Value> {
     let mut lines = matches.as_array().cloned().unwrap_or_default();
     for line in &mut lines {
         let seats = line["seats"].as_array().map(Vec::as_slice).unwrap_or_default();
         let names: Vec<String> =
             seats.iter().map(|seat| text::clean(seat["name"].as_str().unwrap_or_default(), text::NAME)).collect();
         let draw = line["outcome"].as_array().is_some_and(|all| all.iter().any(|outcome| outcome == "draw"));
-        (line["draw"], line["why"]) = (draw.into(), words::reason(line, &names).into());
+        (line["draw"], line["why"]) = (draw.into(), result_text::reason(line, &names).into());
         line["hidden"] = shared.hub.hides(line["match"].as_str().unwrap_or_default()).into();
         line["title"] = shared.catalogue.called(line["game"].as_str().unwrap_or_default()).into();
     }
@@ -124,7 +124,7 @@ pub(super) async fn page(
     let title = spec.map_or_else(|| header.game.clone(), |spec| shared.catalogue.called(&spec.string));
     let roles = spec.map(|spec| spec.seats.clone()).unwrap_or_default();
     let names: Vec<&str> = header.seats.iter().map(|seat| seat.name.as_str()).collect();
-    let called = words::called(&names, &roles);
+    let called = result_text::called(&names, &roles);
     let steps = steps(&look.events, notes, &called);
     let last = steps.1;
     let at = at.unwrap_or(last).min(last);
@@ -135,14 +135,14 @@ pub(super) async fn page(
         .enumerate()
         .map(|(k, seat)| {
             let of = |key: &str| look.footer.as_ref().map(|footer| footer[key][k].clone());
-            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns").filter(says_more).map(|value| words::points(&value)), "role": roles.get(k) })
+            json!({ "name": seat.name, "version": seat.version, "kind": seat.kind, "outcome": of("outcome"), "points": of("returns").filter(says_more).map(|value| result_text::points(&value)), "role": roles.get(k) })
         })
         .collect();
     let released = look.record.is_some();
     let notation = game.as_ref().filter(|_| released).and_then(|game| game.notation());
     let notation = notation.map(|n| json!({ "name": n.name, "extension": n.extension }));
     let curve = if released { values(&steps.0, &called, game.as_deref()) } else { None };
-    let verdict = look.footer.as_ref().map(|footer| words::verdict(footer, &called));
+    let verdict = look.footer.as_ref().map(|footer| result_text::verdict(footer, &called));
     let context = json!({ "id": id, "title": title, "game": header.game, "params": header.params, "rated": header.rated, "clock": header.clock, "began": text::minute(&header.started), "called": called, "roles": roles, "seats": seats, "seat": seat, "at": at, "last": last, "steps": steps.0, "picture": picture, "live": look.footer.is_none(), "released": released, "verdict": verdict, "ended_ms": look.ended_ms, "curve": curve, "notation": notation, "digest": look.record.as_ref().and_then(|record| record.footer.digest.clone()) });
     show("match.html", context)
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, App, admitted, errors, matches, show, text};
 use crate::auth::Scopes;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
 /// Matches of a page.
@@ -24,7 +24,7 @@ const OVER: usize = 50;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Listed {
+pub(super) struct RunListQuery {
     /// The name of the last run on the page before.
     after: String,
     /// A season whose runs are wanted, as `SUITE/SEASON`.
@@ -35,7 +35,7 @@ pub(super) struct Listed {
     scale: String,
 }
 
-pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Listed>) -> Answer {
+pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<RunListQuery>) -> Answer {
     if let Err(shut) = admitted(&app, &headers, "/runs").await {
         return *shut;
     }
@@ -65,7 +65,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Liste
 }
 
 /// What one person can play of the suites, the smallest suite first.
-fn alone(shared: &Shared) -> Vec<Value> {
+fn alone(shared: &ServerState) -> Vec<Value> {
     let mut suites = shared.hub.offered();
     suites.sort_by_key(|suite| suite.matches);
     let told = |suite: SuiteEntry| {

@@ -7,8 +7,8 @@ use ludex_play::runs::tournament::schedule::PART;
 use ludex_referee::scale::Scale;
 
 use crate::catalogue::Catalogue;
-use crate::ratings::Made;
-use crate::shared::Shared;
+use crate::ratings::RatingsSnapshot;
+use crate::server_state::ServerState;
 use crate::suites::Suites;
 
 /// How long a page waits for ratings.
@@ -19,7 +19,7 @@ const MANY: u64 = 1_000;
 
 /// The scales of a game, or of all, if they are made soon enough; else those that were made last, while new ones are made for the
 /// next who asks.
-pub(super) async fn made(shared: &Arc<Shared>, game: Option<&str>) -> Option<Arc<Made>> {
+pub(super) async fn ratings_soon(shared: &Arc<ServerState>, game: Option<&str>) -> Option<Arc<RatingsSnapshot>> {
     let many = shared.store.last_release().await.is_ok_and(|records| records >= MANY);
     let (maker, of) = (shared.clone(), game.map(str::to_owned));
     let work = tokio::spawn(async move { maker.ratings.of(&maker.store, of.as_deref()).await });

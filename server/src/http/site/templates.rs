@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 use serde_json::Value as Json;
 
-use super::{assets, text, words};
+use super::{assets, result_text, text};
 
 const SOURCES: [(&str, &str); 15] = [
     ("agent.html", include_str!("../../../../web/templates/agent.html")),
@@ -52,7 +52,7 @@ fn words_of(value: &Value) -> String {
 pub(super) fn render(template: &str, account: &str, context: Json) -> Result<String, Error> {
     let context = Value::from(Serde(context));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());
-    let whys = words::WHYS.as_str();
+    let whys = result_text::END_REASON_TEXTS.as_str();
     TEMPLATES.get_template(template)?.render(context! { script, style, curves, account, whys, ..context })
 }
 

@@ -6,25 +6,25 @@ use std::sync::Arc;
 
 use ludex_agents::Agent;
 use ludex_env::GameRef;
-use ludex_play::machine::Match;
-use ludex_play::machine::terms::{Kept, KeptAct, Setup};
+use ludex_play::machine::MatchMachine;
+use ludex_play::machine::interface::{AcceptedMove, LogRow, MatchSetup};
 use ludex_protocol::record::{AgentKind, Header, Record, RecordEvent};
 
 use super::{Hub, Occupant, Secret};
-use crate::ladders::is_label;
 use crate::matches::lobby::BlockMatch;
-use crate::sessions::{About, ENDED, Session};
-use crate::store::{KeptMatch, SessionRow, StoreError, Write};
+use crate::sessions::{ClientInfo, ENDED, Session};
+use crate::standing_ladders::is_label;
+use crate::store::{SessionRow, StoreError, StoredMatch, Write};
 
 /// Matches that ended shortly before a restart. There may be very many of them, and few clients come back to hear of
 /// theirs: each is read again when the first of its sessions comes.
 #[derive(Default)]
-pub(super) struct Late {
+pub(super) struct EndedBeforeRestart {
     by_session: HashMap<String, Vec<String>>,
     unread: HashSet<String>,
 }
 
-impl Late {
+impl EndedBeforeRestart {
     /// Takes the matches and sessions of seats, oldest first, as far as the session is `known` and can still be told.
     fn fill(&mut self, ended: Vec<(String, String)>, known: impl Fn(&str) -> bool) {
         for (id, session) in ended.into_iter().rev().filter(|(_, session)| known(session)) {
@@ -99,7 +99,7 @@ impl Hub {
     }
 
     /// Pairs of which something is not released: their seeds, and which of their matches are still to come.
-    fn restore_pairs(&self, over: Vec<(String, String)>, running: &[KeptMatch]) {
+    fn restore_pairs(&self, over: Vec<(String, String)>, running: &[StoredMatch]) {
         let mut lobby = self.lobby.lock();
         let mut blocks: BTreeMap<String, Vec<BlockMatch>> = BTreeMap::new();
         let over = over.iter().map(|(id, secret)| (Some(id), secret));
@@ -120,7 +120,7 @@ impl Hub {
     }
 
     fn restore_session(self: &Arc<Self>, row: SessionRow) -> serde_json::Result<()> {
-        let about = About { agent: row.agent, ..serde_json::from_str(&row.body)? };
+        let about = ClientInfo { agent: row.agent, ..serde_json::from_str(&row.body)? };
         let session = self.sessions.restore(row.id, about, Some(row.key_hash), row.old_key);
         let number = self.sessions.wait_of(&session);
         self.wait_for(session, number);
@@ -129,7 +129,7 @@ impl Hub {
 
     /// A session that the store has lost, for the seat that it held: only `reclaim` finds it.
     fn lost_session(self: &Arc<Self>, id: &str, agent: &str, owner: Option<String>) -> Arc<Session> {
-        let about = About { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
+        let about = ClientInfo { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
         let session = self.sessions.restore(id.to_owned(), about, None, None);
         let number = self.sessions.wait_of(&session);
         self.wait_for(session.clone(), number);
@@ -140,7 +140,7 @@ impl Hub {
     ///
     /// # Errors
     /// Why it cannot continue.
-    pub(crate) async fn revive(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
+    pub(crate) async fn revive(self: &Arc<Self>, kept: StoredMatch) -> Result<(), String> {
         let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
         if let Some(pair) = setup.pair.as_deref().filter(|_| setup.run.is_none()) {
@@ -155,14 +155,14 @@ impl Hub {
     /// Continues a match where its log ends.
     pub(super) async fn continue_with(
         self: &Arc<Self>,
-        kept: &KeptMatch,
+        kept: &StoredMatch,
         occupants: Vec<Occupant>,
     ) -> Result<(), String> {
         let restarts = kept.restarts + 1;
         let (setup, _) = self.setup_of(kept, restarts)?;
         let rows = rows_of(kept)?;
         let count = rows.len() as u64;
-        let (machine, asks) = Match::restore(setup, rows, self.now())?;
+        let (machine, asks) = MatchMachine::restore(setup, rows, self.now())?;
         let write = Write::Restarted { id: kept.row.id.clone(), restarts };
         self.store.write(vec![write]).await.map_err(|e| e.to_string())?;
         self.launch(machine, occupants, count, asks);
@@ -186,12 +186,12 @@ impl Hub {
         }
     }
 
-    fn recall(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
+    fn recall(self: &Arc<Self>, kept: StoredMatch) -> Result<(), String> {
         let Some(end) = &kept.end else { return Ok(()) };
         let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
         let record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
-        let machine = Match::recall(setup, rows_of(&kept)?, record, self.now())?;
+        let machine = MatchMachine::recall(setup, rows_of(&kept)?, record, self.now())?;
         let handle = self.launch(machine, occupants, 0, Vec::new());
         if kept.released {
             handle.release();
@@ -202,9 +202,9 @@ impl Hub {
     /// Who plays the seats of a match from before a restart.
     fn occupants_of(
         self: &Arc<Self>,
-        setup: &Setup,
+        setup: &MatchSetup,
         secret: &Secret,
-        kept: &KeptMatch,
+        kept: &StoredMatch,
     ) -> Result<Vec<Occupant>, String> {
         let mut occupants = Vec::new();
         for (k, seat) in kept.row.seats.iter().enumerate() {
@@ -234,7 +234,7 @@ impl Hub {
         Ok((agent, text.to_owned()))
     }
 
-    pub(super) fn setup_of(&self, kept: &KeptMatch, restarts: u32) -> Result<(Setup, Secret), String> {
+    pub(super) fn setup_of(&self, kept: &StoredMatch, restarts: u32) -> Result<(MatchSetup, Secret), String> {
         let header: Header = serde_json::from_str(&kept.row.header).map_err(|e| e.to_string())?;
         let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
         let game = self.config.catalogue.load(&header.game, &header.params).map_err(|e| e.message)?;
@@ -243,7 +243,7 @@ impl Hub {
         }
         let mut salt = [0; 16];
         hex::decode_to_slice(&secret.salt, &mut salt).map_err(|e| e.to_string())?;
-        let setup = Setup {
+        let setup = MatchSetup {
             game,
             seats: secret.seats.iter().map(|s| s.setup.clone()).collect(),
             skip_forced: secret.skip_forced,
@@ -263,7 +263,7 @@ impl Hub {
 }
 
 /// The log of a match. That of an unrated match which is over was not kept to its end: its record says the same.
-pub(super) fn rows_of(kept: &KeptMatch) -> Result<Vec<Kept>, String> {
+pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
     match &kept.end {
         Some(end) if !kept.row.rated || kept.acts.is_empty() => {
             let record: Record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
@@ -276,7 +276,7 @@ pub(super) fn rows_of(kept: &KeptMatch) -> Result<Vec<Kept>, String> {
 
 /// The moves of a record after its start as a log. Moves that the machine makes by itself (`skip_forced`) are in no log; refusals are
 /// left out, since nobody can answer them any more.
-fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<Kept> {
+fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<LogRow> {
     // The machine plays the start by itself.
     let moves = record.events.iter().skip(record.header.start as usize).filter_map(|event| match event {
         RecordEvent::Move(m) if m.action.is_some() || m.said.is_some() => Some(m),
@@ -284,7 +284,7 @@ fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<Kept> {
     });
     let made = moves.filter(|m| !(skip_forced && m.forced && m.tries.is_empty()));
     let act = |m: &ludex_protocol::record::MoveRecord| {
-        Kept::Act(KeptAct {
+        LogRow::Act(AcceptedMove {
             seat: m.seat as usize,
             turn: m.turn,
             attempt: m.tries.len() as u32,
@@ -308,7 +308,7 @@ mod tests {
         let seat = |m: usize, session: &str| (format!("m_{m}"), session.to_owned());
         let mut ended: Vec<_> = (0..100_000).map(|m| seat(m, "busy")).collect();
         ended.extend([seat(100_000, "busy"), seat(100_000, "other"), seat(100_001, "gone")]);
-        let mut late = Late::default();
+        let mut late = EndedBeforeRestart::default();
         late.fill(ended, |session| session != "gone");
         assert_eq!(late.unread.len(), ENDED);
         assert_eq!(late.take("other"), ["m_100000"]);

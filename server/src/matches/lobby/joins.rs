@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_env::GameRef;
-use ludex_protocol::error::{ErrorCode, Refusal, shortened};
-use ludex_protocol::message::{HeldJoin, Join, Joined, MatchView, Queued, ServerMessage};
+use ludex_protocol::error::{ErrorCode, Refusal, truncate_text};
+use ludex_protocol::message::{Join, Joined, MatchView, Queued, ResumedJoin, ServerMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::queue::Kind;
-use super::{Next, PlannedMatch, Waiting};
-use crate::gym::within;
-use crate::matches::hub::{Hub, fresh_id, unkept};
+use super::queue::QueueKey;
+use super::{LobbyAction, PendingMatch, WaitingJoin};
+use crate::gym::check_search;
+use crate::matches::hub::{Hub, fresh_id, storage_failure};
 use crate::opponents::Opponent;
-use crate::owners::Goods;
+use crate::quotas::Resource;
 use crate::sessions::Session;
 use crate::store::{JoinRow, Unkept, Write, text};
 
@@ -24,7 +24,7 @@ const LATER: Duration = Duration::from_secs(1);
 
 /// A join as it is kept. What is left of it follows from the matches that it had, which the store knows too.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct KeptJoin {
+pub(super) struct StoredJoin {
     #[serde(skip)]
     pub(super) id: String,
     pub(super) request: Join,
@@ -83,19 +83,19 @@ impl Hub {
         }
         let (mut id, mut count) = (fresh_id('j')?, (request.count > 0).then_some(request.count));
         if let Some(ticket) = request.ticket.clone() {
-            let row = self.store.ticket(&ticket).await.map_err(|e| unkept(&e))?;
+            let row = self.store.ticket(&ticket).await.map_err(|e| storage_failure(&e))?;
             let row = row.filter(|row| row.agent == session.name()).ok_or_else(|| {
                 let e = Refusal::new(ErrorCode::Forbidden, "there is no such ticket for this agent name");
                 Box::new(e.path("ticket"))
             })?;
-            id = self.store.show_ticket(&ticket, &id).await.map_err(|e| unkept(&e))?;
+            id = self.store.show_ticket(&ticket, &id).await.map_err(|e| storage_failure(&e))?;
             // Its join is known by the run.
             request.game = row.run.unwrap_or_default();
             (request.count, count) = (0, None);
         }
         self.enter_ladder(session, &mut request)?;
-        let kept = KeptJoin { id: id.clone(), request, count, re };
-        let row = kept.row(&session.id).map_err(|e| unkept(&e))?;
+        let kept = StoredJoin { id: id.clone(), request, count, re };
+        let row = kept.row(&session.id).map_err(|e| storage_failure(&e))?;
         let again = {
             let mut lobby = self.lobby.lock();
             let known = lobby.joins.get_mut(&id).map(|w| w.kept.re = re).is_some();
@@ -113,7 +113,7 @@ impl Hub {
             if !again {
                 self.lobby.lock().remove(&id);
             }
-            return Err(unkept(&error));
+            return Err(storage_failure(&error));
         }
         Ok(id)
     }
@@ -123,15 +123,16 @@ impl Hub {
     /// # Errors
     /// Why it is not possible any more.
     pub(in crate::matches) fn rejoin(&self, session: &Arc<Session>, row: JoinRow, played: u32) -> anyhow::Result<()> {
-        let kept: KeptJoin = serde_json::from_str(&row.body)?;
-        self.wait(session, KeptJoin { id: row.id.clone(), ..kept }, played).map_err(|e| anyhow::anyhow!(e.message))?;
+        let kept: StoredJoin = serde_json::from_str(&row.body)?;
+        self.wait(session, StoredJoin { id: row.id.clone(), ..kept }, played)
+            .map_err(|e| anyhow::anyhow!(e.message))?;
         if let Some(w) = self.lobby.lock().joins.get_mut(&row.id) {
             w.ready = true;
         }
         Ok(())
     }
 
-    fn wait(&self, session: &Arc<Session>, kept: KeptJoin, played: u32) -> Result<(), Box<Refusal>> {
+    fn wait(&self, session: &Arc<Session>, kept: StoredJoin, played: u32) -> Result<(), Box<Refusal>> {
         let r = &kept.request;
         // What a join by ticket plays is known by its run.
         let game = match r.ticket {
@@ -147,14 +148,15 @@ impl Hub {
         let limits = &self.config.limits;
         let cost = |o: &Opponent| game.as_ref().map_or(0, |game| self.config.opponents.steps(&o.spec, game));
         let steps = against.iter().map(cost).max().unwrap_or(0);
-        within(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
+        check_search(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
         let share = |goods, count| session.account.take(goods, count, limits);
-        let shares = [share(Goods::Joins, 1)?, share(Goods::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
+        let shares =
+            [share(Resource::Joins, 1)?, share(Resource::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
         let ladder = game.as_ref().and_then(|game| self.ladder_of(r, &game.spec().string));
         let paired = r.pairs.unwrap_or_else(|| self.config.pairs.default_of(r.rated));
-        let waiting = Waiting {
+        let waiting = WaitingJoin {
             session: session.clone(),
-            kind: Kind::of(game.as_ref().map_or("", |game| &game.spec().string), r, paired),
+            kind: QueueKey::of(game.as_ref().map_or("", |game| &game.spec().string), r, paired),
             paired,
             ladder,
             since: None,
@@ -248,8 +250,9 @@ impl Hub {
     }
 
     /// The joins of a session, for `welcome`.
-    pub(in crate::matches) fn joins_of(&self, session: &str) -> Vec<HeldJoin> {
-        let held = |w: &Waiting| HeldJoin { join: w.kept.id.clone(), game: w.request().game.clone(), left: w.left };
+    pub(in crate::matches) fn joins_of(&self, session: &str) -> Vec<ResumedJoin> {
+        let held =
+            |w: &WaitingJoin| ResumedJoin { join: w.kept.id.clone(), game: w.request().game.clone(), left: w.left };
         self.lobby.lock().of_session(session).map(held).collect()
     }
 
@@ -318,14 +321,14 @@ impl Hub {
         }
     }
 
-    pub(super) fn carry_out(self: &Arc<Self>, next: Next) {
+    pub(super) fn carry_out(self: &Arc<Self>, next: LobbyAction) {
         match next {
-            Next::Waits(session, queued) => {
+            LobbyAction::Waits(session, queued) => {
                 if let Some(mailbox) = session.mailbox() {
                     let _ = mailbox.event(ServerMessage::Queued(queued));
                 }
             }
-            Next::Begins(plan, begun) => {
+            LobbyAction::Begins(plan, begun) => {
                 let hub = self.clone();
                 hub.counts(1);
                 tokio::spawn(async move {
@@ -359,7 +362,7 @@ impl Hub {
     }
 
     /// Plans a match, which begins as soon as the holders of its tickets have joined.
-    pub(crate) fn plan(self: &Arc<Self>, planned: PlannedMatch) {
+    pub(crate) fn plan(self: &Arc<Self>, planned: PendingMatch) {
         {
             let mut lobby = self.lobby.lock();
             let tickets: Vec<String> = planned.tickets().into_keys().map(str::to_owned).collect();
@@ -394,7 +397,7 @@ pub(crate) fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
     let refusal = if r.seat.is_some_and(|s| s >= spec.players) {
         bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat)
     } else if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
-        let e = bad("layout", format!("{} has no layout {:?}", spec.game, shortened(layout)));
+        let e = bad("layout", format!("{} has no layout {:?}", spec.game, truncate_text(layout)));
         e.allowed(json!(spec.views.layouts))
     } else if lacks(MatchView::Tensor, spec.views.tensor.is_some()) || lacks(MatchView::Info, spec.views.info.is_some())
     {
@@ -405,7 +408,7 @@ pub(crate) fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
     Err(Box::new(refusal))
 }
 
-impl KeptJoin {
+impl StoredJoin {
     fn row(&self, session: &str) -> Result<JoinRow, Unkept> {
         Ok(JoinRow { id: self.id.clone(), session: session.to_owned(), body: text(self)? })
     }

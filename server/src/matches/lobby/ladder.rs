@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use ludex_protocol::message::Join;
-use ludex_referee::standing::Partner;
+use ludex_referee::standing_ladder::Partner;
 
-use super::queue::Kind;
-use super::{Lobby, Next, Waiting};
-use crate::ladders::{Ladder, Seeker};
+use super::queue::QueueKey;
+use super::{Lobby, LobbyAction, WaitingJoin};
 use crate::matches::hub::Hub;
 use crate::opponents::Opponent;
+use crate::standing_ladders::{Seeker, StandingLadder};
 
 impl Hub {
     /// Begins the matches of a ladder for which it is time.
-    pub(in crate::matches) fn pair_up(self: &Arc<Self>, ladder: &Ladder, now_ms: i64) {
+    pub(in crate::matches) fn pair_up(self: &Arc<Self>, ladder: &StandingLadder, now_ms: i64) {
         if self.draining() {
             return;
         }
@@ -27,31 +27,31 @@ impl Hub {
     }
 }
 
-fn kind(ladder: &Ladder) -> Kind {
+fn kind(ladder: &StandingLadder) -> QueueKey {
     let mut join = Join::new("");
     ladder.fit(&mut join);
-    Kind::of(&ladder.game.spec().string, &join, true)
+    QueueKey::of(&ladder.game.spec().string, &join, true)
 }
 
 impl Lobby {
-    fn waiting_for<'a>(&'a self, ladder: &Ladder) -> impl Iterator<Item = &'a Waiting> {
+    fn waiting_for<'a>(&'a self, ladder: &StandingLadder) -> impl Iterator<Item = &'a WaitingJoin> {
         let ids = self.queues.get(&kind(ladder)).map(|queue| queue.ids().collect::<Vec<_>>()).unwrap_or_default();
         ids.into_iter().filter_map(move |id| self.joins.get(id)).filter(|w| w.room() > 0 && w.block.is_none())
     }
 
     /// How many wait on a ladder.
-    pub(in crate::matches) fn seekers(&self, ladder: &Ladder) -> usize {
+    pub(in crate::matches) fn seekers(&self, ladder: &StandingLadder) -> usize {
         self.waiting_for(ladder).count()
     }
 
     /// Whether a join of this ladder has a match, or the second one of a pair to come.
-    pub(in crate::matches) fn plays(&self, ladder: &Ladder) -> bool {
-        let of = |w: &&Waiting| w.ladder.as_ref().is_some_and(|l| l.name == ladder.name);
+    pub(in crate::matches) fn plays(&self, ladder: &StandingLadder) -> bool {
+        let of = |w: &&WaitingJoin| w.ladder.as_ref().is_some_and(|l| l.name == ladder.name);
         self.joins.values().filter(of).any(|w| w.running > 0 || w.block.is_some())
     }
 
-    fn pair_up(&mut self, ladder: &Ladder, now: u64, now_ms: i64) -> Vec<Next> {
-        let seeker = |w: &Waiting| Seeker {
+    fn pair_up(&mut self, ladder: &StandingLadder, now: u64, now_ms: i64) -> Vec<LobbyAction> {
+        let seeker = |w: &WaitingJoin| Seeker {
             agent: w.session.name().to_owned(),
             owner: w.session.account.name.to_string(),
             waits_ms: now.saturating_sub(w.since.unwrap_or(now)),
@@ -82,7 +82,7 @@ impl Lobby {
     }
 
     /// A match, or the first one of a pair, with an anchor.
-    fn meet_anchor(&mut self, id: &str, anchor: Opponent, now: u64) -> Option<Next> {
+    fn meet_anchor(&mut self, id: &str, anchor: Opponent, now: u64) -> Option<LobbyAction> {
         self.unqueue(id);
         // Until the pair is over, the join is one against this agent.
         self.joins.get_mut(id)?.against = vec![anchor];

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use ludex_referee::schedule::may_share_seed;
 
-use super::{Lobby, Next, Waiting, asked};
-use crate::matches::hub::{Asked, MatchPlan, Terms};
+use super::{Lobby, LobbyAction, WaitingJoin, asked};
+use crate::matches::hub::{MatchPlan, MatchTerms, RequestedTerms};
 use crate::store::Write;
 
 /// A seed, and the write that keeps its number from being given again.
-pub(in crate::matches) type Drawn = (u64, Option<Write>);
+pub(in crate::matches) type ReservedSeed = (u64, Option<Write>);
 
 /// All matches that share a seed with others, by the name of their pair.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(in crate::matches) struct Pairs {
 
 #[derive(Default)]
 struct Pair {
-    seed: Option<Drawn>,
+    seed: Option<ReservedSeed>,
     /// Matches that have not begun.
     to_come: usize,
     running: HashSet<String>,
@@ -53,8 +53,8 @@ impl Pairs {
     pub(in crate::matches) fn seed<E>(
         &mut self,
         pair: &str,
-        draw: impl FnOnce() -> Result<Drawn, E>,
-    ) -> Result<Drawn, E> {
+        draw: impl FnOnce() -> Result<ReservedSeed, E>,
+    ) -> Result<ReservedSeed, E> {
         let p = self.of(pair);
         Ok(match &p.seed {
             Some(drawn) => drawn.clone(),
@@ -63,7 +63,7 @@ impl Pairs {
     }
 
     /// A match of the pair begins.
-    pub(in crate::matches) fn begun(&mut self, pair: &str, id: &str) {
+    pub(in crate::matches) fn on_match_start(&mut self, pair: &str, id: &str) {
         let p = self.of(pair);
         p.to_come = p.to_come.saturating_sub(1);
         p.running.insert(id.to_owned());
@@ -115,7 +115,7 @@ impl Pairs {
 }
 
 /// The joins of a block.
-pub(super) struct Block {
+pub(super) struct JoinBlock {
     /// In seat order of the first match; a join against the server's agents is alone.
     joins: Vec<String>,
     /// The matches that have begun, and those in all.
@@ -134,11 +134,11 @@ pub(in crate::matches) struct BlockMatch {
 impl Lobby {
     /// The name of the block that these joins begin with the match at hand, if they play in blocks and all of it can come.
     pub(super) fn begin_block(&mut self, ids: &[String]) -> Option<String> {
-        let all: Vec<&Waiting> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
+        let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
         let first = *all.first()?;
         let game = first.game.as_ref()?;
         let turns = game.spec().players;
-        let whole = |w: &&Waiting| {
+        let whole = |w: &&WaitingJoin| {
             w.paired && w.request().seat.is_none() && w.left.is_none_or(|left| left >= turns) && w.block.is_none()
         };
         let aligned = first.queues() || first.ladder.is_some() || first.played.is_multiple_of(turns);
@@ -153,24 +153,24 @@ impl Lobby {
                 w.block = Some(pair.clone());
             }
         }
-        self.blocks.insert(pair.clone(), Block { joins: ids.to_vec(), turn: 1, turns });
+        self.blocks.insert(pair.clone(), JoinBlock { joins: ids.to_vec(), turn: 1, turns });
         self.pairs.planned(&pair, turns as usize);
         Some(pair)
     }
 
     /// The next match of joins from queues that are in a block, when all of them have room.
-    pub(super) fn next_of_block(&mut self, pair: &str) -> Option<Next> {
+    pub(super) fn next_of_block(&mut self, pair: &str) -> Option<LobbyAction> {
         let block = self.blocks.get(pair)?;
         let (n, turn) = (block.joins.len(), block.turn);
         let ids: Vec<String> = (0..n).map(|k| block.joins[(k + turn as usize) % n].clone()).collect();
-        let all: Vec<&Waiting> = ids.iter().filter_map(|id| self.joins.get(id)).filter(|w| w.room() > 0).collect();
+        let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).filter(|w| w.room() > 0).collect();
         if all.len() < n {
             return None;
         }
         let seats = all.iter().map(|w| w.seat_plan()).collect();
-        let asked = Asked { pair: Some(pair.to_owned()), turn, ..asked(all[0])? };
+        let asked = RequestedTerms { pair: Some(pair.to_owned()), turn, ..asked(all[0])? };
         self.block_turn(pair);
-        Some(self.begins(MatchPlan { seats, terms: Terms::Asked(asked) }, ids, None))
+        Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
     /// A match of a block begins: its place in the block. After the last one the joins are free.
@@ -230,7 +230,7 @@ impl Lobby {
                 w.block = Some(pair.to_owned());
             }
         }
-        self.blocks.insert(pair.to_owned(), Block { joins, turn: next, turns: n as u32 });
+        self.blocks.insert(pair.to_owned(), JoinBlock { joins, turn: next, turns: n as u32 });
         self.pairs.planned(pair, n - next as usize);
     }
 }
@@ -250,9 +250,9 @@ mod tests {
     fn a_pair_has_one_seed_and_is_released_as_one() {
         let mut pairs = pairs(7);
         assert_eq!(pairs.seed("p", || Err("drawn a second time")), Ok((7, None)));
-        pairs.begun("p", "one");
+        pairs.on_match_start("p", "one");
         assert_eq!(pairs.ended("p", "one"), [""; 0]);
-        pairs.begun("p", "two");
+        pairs.on_match_start("p", "two");
         pairs.settle();
         assert_eq!(pairs.take_due(), [""; 0]);
         assert_eq!(pairs.ended("p", "two"), ["one", "two"]);
@@ -261,12 +261,12 @@ mod tests {
     #[test]
     fn half_a_pair_is_released_when_the_other_half_will_not_come() {
         let mut over = pairs(7);
-        over.begun("p", "one");
+        over.on_match_start("p", "one");
         over.ended("p", "one");
         over.cut("p");
         assert_eq!((over.take_due(), over.take_due()), (vec!["one".to_owned()], Vec::new()));
         let mut running = pairs(8);
-        running.begun("p", "one");
+        running.on_match_start("p", "one");
         running.cut("p");
         assert_eq!(running.take_due(), [""; 0]);
         assert_eq!(running.ended("p", "one"), ["one"]);

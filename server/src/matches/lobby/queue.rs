@@ -7,7 +7,7 @@ use ludex_protocol::message::Join;
 
 /// What joins must have in common to meet: canonical game string, queue, whether they are rated and paired, and clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Kind {
+pub(super) struct QueueKey {
     game: String,
     queue: String,
     rated: bool,
@@ -15,11 +15,11 @@ pub(super) struct Kind {
     clock: String,
 }
 
-impl Kind {
+impl QueueKey {
     /// Of a join for the game of this canonical string.
     pub(super) fn of(game: &str, join: &Join, paired: bool) -> Self {
         let clock = format!("{:?}", join.clock);
-        Kind { game: game.to_owned(), queue: join.queue.clone(), rated: join.rated, paired, clock }
+        QueueKey { game: game.to_owned(), queue: join.queue.clone(), rated: join.rated, paired, clock }
     }
 }
 

@@ -11,7 +11,7 @@ use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::{
     ClientMessage, Draining, EventKind, Hello, MatchFrame, Scope, ServerMessage, ServerPing, Welcome,
 };
-use ludex_protocol::record::Reason;
+use ludex_protocol::record::EndReason;
 use ludex_protocol::{Id, Limits, VERSION};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -22,7 +22,7 @@ use super::script::{Script, Trouble};
 use super::table::{Frame, Table};
 use super::trace::Trace;
 use super::wire::{Said, Wire};
-use crate::Fault;
+use crate::CheckFault;
 
 /// How long a client may stay when its match is over. Many end by themselves, but none must.
 const LINGERS: Duration = Duration::from_millis(1_500);
@@ -36,15 +36,15 @@ const SECOND: u32 = 1;
 /// Why a connection is no longer served.
 enum Stop {
     /// The client did something it may not do.
-    Fault(Fault),
+    Fault(CheckFault),
     /// The script broke the connection.
     Broken,
     /// The match is over, and the client is gone or has nothing to do.
     Done,
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
+impl From<CheckFault> for Stop {
+    fn from(fault: CheckFault) -> Self {
         Stop::Fault(fault)
     }
 }
@@ -125,12 +125,12 @@ impl<'a> Host<'a> {
     }
 
     /// Whether the client was ever greeted. One that was not will come no further in other scripts.
-    pub fn met(&self) -> bool {
+    pub fn has_greeted(&self) -> bool {
         self.session.is_some()
     }
 
     /// Leads the client through the script.
-    pub async fn run(&mut self) -> Result<(), Fault> {
+    pub async fn run(&mut self) -> Result<(), CheckFault> {
         loop {
             let mut wire = match self.arrival().await {
                 Ok(wire) => wire,
@@ -170,17 +170,17 @@ impl<'a> Host<'a> {
         let section = if self.broken_at.is_some() { 7 } else { 2 };
         tokio::select! {
             accepted = self.listener.accept() => {
-                let (stream, _) = accepted.map_err(|e| Fault::new(0, format!("the kit itself failed: {e}"), expected))?;
+                let (stream, _) = accepted.map_err(|e| CheckFault::new(0, format!("the kit itself failed: {e}"), expected))?;
                 self.connection += 1;
                 Ok(Wire::accept(stream, self.trace.clone()).await?)
             }
             status = self.program.ended() => {
                 let words = self.program.last_words(status).await;
-                Err(Fault::new(section, format!("ended {words} without connecting{back}"), expected).into())
+                Err(CheckFault::new(section, format!("ended {words} without connecting{back}"), expected).into())
             }
             () = tokio::time::sleep(self.patience) => {
                 let did = format!("did not connect within {} s{back}", self.patience.as_secs());
-                Err(Fault::new(section, did, expected).into())
+                Err(CheckFault::new(section, did, expected).into())
             }
         }
     }
@@ -202,7 +202,7 @@ impl<'a> Host<'a> {
                     return Err(Stop::Done);
                 }
                 let seconds = self.patience.as_secs();
-                return Err(Fault::new(self.script.section, format!("was silent for {seconds} s"), waited).into());
+                return Err(CheckFault::new(self.script.section, format!("was silent for {seconds} s"), waited).into());
             }
         };
         if self.over() {
@@ -218,7 +218,7 @@ impl<'a> Host<'a> {
             Some(status) => format!("ended {}", self.program.last_words(status).await),
             None => "closed the connection".to_owned(),
         };
-        Err(Fault::new(self.script.section, did, waited).into())
+        Err(CheckFault::new(self.script.section, did, waited).into())
     }
 
     fn waited_for(&self) -> String {
@@ -233,7 +233,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    async fn goodbye(&mut self) -> Result<(), Fault> {
+    async fn goodbye(&mut self) -> Result<(), CheckFault> {
         if self.stays {
             return Ok(());
         }
@@ -242,7 +242,7 @@ impl<'a> Host<'a> {
             return Ok(());
         }
         let did = format!("ended {} after its match", self.program.last_words(status).await);
-        Err(Fault::new(self.script.section, did, "exit code 0"))
+        Err(CheckFault::new(self.script.section, did, "exit code 0"))
     }
 
     /// A place in the script: breaks the connection here, if the script says so and has not done it yet.
@@ -286,7 +286,7 @@ impl<'a> Host<'a> {
             }
         }
         if let (Trouble::Ended { .. }, Some(table)) = (self.script.trouble, &mut self.table) {
-            table.end(Reason::Timeout, Some(table.seat));
+            table.end(EndReason::Timeout, Some(table.seat));
             self.run.iter_mut().for_each(Run::end_early);
         }
         self.broken_at = Some(at);
@@ -299,7 +299,7 @@ impl<'a> Host<'a> {
         let (id, message) = self.next(wire).await?;
         let ClientMessage::Hello(hello) = message else {
             return Err(
-                Fault::new(2, format!("sent `{}` first", kind(&message)), "`hello` as the first message").into()
+                CheckFault::new(2, format!("sent `{}` first", kind(&message)), "`hello` as the first message").into()
             );
         };
         self.greet(wire, id, &hello).await?;
@@ -312,11 +312,11 @@ impl<'a> Host<'a> {
                 (Some(id), message) => self.request(wire, id, message).await?,
                 (None, ClientMessage::Ack(ack)) if self.told.is_none_or(|told| ack.seq > told) => {
                     let did = format!("acknowledged seq {}", ack.seq);
-                    return Err(Fault::new(5, did, format!("at most {:?}", self.told.unwrap_or(0))).into());
+                    return Err(CheckFault::new(5, did, format!("at most {:?}", self.told.unwrap_or(0))).into());
                 }
                 (None, ClientMessage::Pong(pong)) if pong.nonce.is_some_and(|nonce| nonce != NONCE) => {
                     let did = format!("answered a `ping` with nonce {:?}", pong.nonce);
-                    return Err(Fault::new(2, did, format!("nonce {NONCE}")).into());
+                    return Err(CheckFault::new(2, did, format!("nonce {NONCE}")).into());
                 }
                 (None, _) => {}
             }
@@ -326,23 +326,25 @@ impl<'a> Host<'a> {
     async fn greet(&mut self, wire: &mut Wire, id: Option<Id>, hello: &Hello) -> Go<()> {
         if !hello.protocol.contains(&VERSION) {
             let did = format!("offered the protocols {:?}", hello.protocol);
-            return Err(Fault::new(2, did, format!("{VERSION} among them")).into());
+            return Err(CheckFault::new(2, did, format!("{VERSION} among them")).into());
         }
         if wire.uri.contains(TOKEN) {
-            return Err(Fault::new(2, "put its token into the URL", "the token in `hello` or `Authorization`").into());
+            return Err(
+                CheckFault::new(2, "put its token into the URL", "the token in `hello` or `Authorization`").into()
+            );
         }
         let token = hello.token.as_ref().or(wire.bearer.as_ref());
         if let Some(token) = token.filter(|&token| token != TOKEN) {
-            return Err(Fault::new(2, format!("showed the token {token:?}"), "the one of LUDEX_TOKEN").into());
+            return Err(CheckFault::new(2, format!("showed the token {token:?}"), "the one of LUDEX_TOKEN").into());
         }
         if self.has(Trouble::Token) && token.is_none() {
-            return Err(Fault::new(2, "showed no token", "the one of LUDEX_TOKEN").into());
+            return Err(CheckFault::new(2, "showed no token", "the one of LUDEX_TOKEN").into());
         }
         match &hello.agent {
-            None => return Err(Fault::new(2, "said hello without `agent`", "the name that it plays under").into()),
+            None => return Err(CheckFault::new(2, "said hello without `agent`", "the name that it plays under").into()),
             Some(agent) if !ludex_protocol::is_agent_name(&agent.name) => {
                 let did = format!("called itself {:?}", agent.name);
-                return Err(Fault::new(2, did, "1 to 40 of A-Za-z0-9._-").into());
+                return Err(CheckFault::new(2, did, "1 to 40 of A-Za-z0-9._-").into());
             }
             Some(_) => {}
         }
@@ -355,7 +357,7 @@ impl<'a> Host<'a> {
             && seen > told
         {
             let did = format!("claimed to have seen seq {seen}{}", self.since_break());
-            return Err(Fault::new(7, did, format!("at most {told}, the last that was sent")).into());
+            return Err(CheckFault::new(7, did, format!("at most {told}, the last that was sent")).into());
         }
         match &mut self.session {
             Some(session) if resumed => session.old_key = Some(std::mem::replace(&mut session.key, key.clone())),
@@ -388,7 +390,7 @@ impl<'a> Host<'a> {
             agent: hello.agent.as_ref().map(|agent| agent.name.clone()).unwrap_or_default(),
             limits: Limits::default(),
             envs: Vec::new(),
-            matches: running.map(Table::held).into_iter().collect(),
+            matches: running.map(Table::resume_entry).into_iter().collect(),
             joins: Vec::new(),
         };
         self.slow("welcome").await;
@@ -402,19 +404,19 @@ impl<'a> Host<'a> {
     }
 
     /// Whether the client resumes its session, with the right key.
-    fn resumes(&self, hello: &Hello) -> Result<bool, Fault> {
+    fn resumes(&self, hello: &Hello) -> Result<bool, CheckFault> {
         let expected = "`resume` with the session and the key of the last `welcome`";
         match (&hello.resume, &self.session) {
             (_, None) => Ok(false),
             (None, Some(_)) => {
                 let did = format!("came back without `resume`{}", self.since_break());
-                Err(Fault::new(7, did, expected))
+                Err(CheckFault::new(7, did, expected))
             }
             (Some(resume), Some(session)) => {
                 let key = resume.key == session.key || session.old_key.as_ref() == Some(&resume.key);
                 if resume.session != session.id || !key {
                     let did = format!("came back with session {:?} and key {:?}", resume.session, resume.key);
-                    return Err(Fault::new(7, did, format!("{:?} and {:?}", session.id, session.key)));
+                    return Err(CheckFault::new(7, did, format!("{:?} and {:?}", session.id, session.key)));
                 }
                 let forgotten = self.has(Trouble::Forgotten) && session.id == "s_kit1";
                 Ok(!forgotten)

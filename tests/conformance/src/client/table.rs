@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use ludex_env::batch::{Layout, forfeit};
-use ludex_env::{Action, DynState, GameRef, Heard, Mover, Seat, Turn as ToMove, Viewer};
+use ludex_env::{Action, DynState, GameRef, Mover, ParsedMove, Seat, ToMove, Viewer};
 use ludex_protocol::error::{ErrorCode, Issue};
 use ludex_protocol::message::{
-    Accepted, Event, EventKind, HeldMatch, Join, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo,
-    ServerMessage, Turn,
+    Accepted, ActRefused, EventKind, Join, MatchEnd, MatchEvent, MatchFrame, MatchStart, ResumedMatch, Resync,
+    SeatInfo, ServerMessage, TurnFrame,
 };
-use ludex_protocol::record::{AgentKind, Clock, Illegal, IllegalPolicy, Reason};
+use ludex_protocol::record::{AgentKind, Clock, EndReason, IllegalMoveRules, IllegalPolicy};
 use ludex_protocol::{Legal, Move};
 use serde_json::Value;
 
 use super::program::AGENT;
-use ludex_env::present::{legal_of, view_of};
+use ludex_env::message_views::{legal_of, view_of};
 
 /// Illegal moves in one turn that lose the match.
 pub(super) const TRIES: u32 = 3;
@@ -47,7 +47,7 @@ pub(super) struct Table {
     extras: bool,
     pub log: Vec<Frame>,
     /// The turn that waits for the client.
-    pub open: Option<Turn>,
+    pub open: Option<TurnFrame>,
     turns: u32,
     pub over: bool,
     /// Legal moves of the waiting turn that were refused all the same.
@@ -77,7 +77,7 @@ impl Table {
             seats,
             rated: false,
             clock: Clock::per_move(60_000),
-            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: TRIES, unparsed: None },
+            illegal: IllegalMoveRules { policy: IllegalPolicy::Forfeit, tries: TRIES, unparsed: None },
             skip_forced: false,
             seed_commit: Some("00".repeat(32)),
         };
@@ -120,10 +120,10 @@ impl Table {
                 ToMove::Seat(seat) if seat == self.seat => return self.ask(),
                 ToMove::Seat(seat) => match self.mild(seat) {
                     Some(action) => self.play(seat, action),
-                    None => return self.end(Reason::InfraError, None),
+                    None => return self.end(EndReason::InfraError, None),
                 },
                 // The game has neither chance nor joint moves.
-                ToMove::Over | ToMove::Chance | ToMove::Together(_) => return self.end(Reason::Finished, None),
+                ToMove::Over | ToMove::Chance | ToMove::Simultaneous(_) => return self.end(EndReason::Finished, None),
             }
         }
     }
@@ -143,7 +143,7 @@ impl Table {
         self.state.play_unchecked(action);
         if let Some(text) = seen.text {
             let kind = EventKind::Move { seat: seat as u32, action: seen.action, text, ms: 1, forced: false };
-            let event = Event { seq: 0, match_id: self.id.clone(), kind, view: None };
+            let event = MatchEvent { seq: 0, match_id: self.id.clone(), kind, view: None };
             self.push(MatchFrame::Event(Box::new(event)));
         }
         if self.extras {
@@ -159,7 +159,7 @@ impl Table {
             let view = self.state.view(viewer);
             self.state.legal_list(self.seat).iter().map(|&a| view.action_text(self.seat, a)).collect()
         });
-        let mut turn = Turn {
+        let mut turn = TurnFrame {
             seq: 0,
             match_id: self.id.clone(),
             turn: self.turns,
@@ -184,9 +184,9 @@ impl Table {
 
     /// The action that a move means here, or why it is not legal.
     pub fn read(&self, given: &Move) -> Result<Action, String> {
-        match self.state.read(self.seat, given) {
-            Ok(Heard::Action(action)) => Ok(action),
-            Ok(Heard::Said(_)) => Err("the game has no speech".into()),
+        match self.state.parse_move(self.seat, given) {
+            Ok(ParsedMove::Action(action)) => Ok(action),
+            Ok(ParsedMove::Document(_)) => Err("the game has no speech".into()),
             Err(refusal) => Err(refusal.message),
         }
     }
@@ -228,9 +228,9 @@ impl Table {
         }
         let tries_left = TRIES.saturating_sub(attempt);
         if tries_left == 0 {
-            self.end(Reason::Illegal, Some(self.seat));
+            self.end(EndReason::Illegal, Some(self.seat));
         }
-        ServerMessage::Refused(Box::new(Refused {
+        ServerMessage::Refused(Box::new(ActRefused {
             match_id: self.id.clone(),
             turn,
             attempt,
@@ -253,7 +253,7 @@ impl Table {
     }
 
     /// Ends the match.
-    pub fn end(&mut self, reason: Reason, at_fault: Option<Seat>) {
+    pub fn end(&mut self, reason: EndReason, at_fault: Option<Seat>) {
         if self.over {
             return;
         }
@@ -282,9 +282,9 @@ impl Table {
     }
 
     /// For `welcome`.
-    pub fn held(&self) -> HeldMatch {
+    pub fn resume_entry(&self) -> ResumedMatch {
         let seq = self.log.last().map_or(0, Frame::seq);
-        HeldMatch { match_id: self.id.clone(), seat: Some(self.seat as u32), seq }
+        ResumedMatch { match_id: self.id.clone(), seat: Some(self.seat as u32), seq }
     }
 
     /// Everything so far in one message.

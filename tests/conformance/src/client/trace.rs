@@ -19,7 +19,7 @@ impl Trace {
 
     /// A frame that `from` sent, decoded.
     pub fn frame(&mut self, from: &str, encoding: Encoding, bytes: &[u8]) {
-        let frame = decoded(encoding, bytes).unwrap_or_else(|| shown(encoding, bytes).into());
+        let frame = decoded(encoding, bytes).unwrap_or_else(|| frame_text(encoding, bytes).into());
         self.push(json!({ "check": self.check, "from": from, "frame": frame }));
     }
 
@@ -46,7 +46,7 @@ fn decoded(encoding: Encoding, bytes: &[u8]) -> Option<Value> {
 }
 
 /// A frame as text that a terminal can show.
-pub(super) fn shown(encoding: Encoding, bytes: &[u8]) -> String {
+pub(super) fn frame_text(encoding: Encoding, bytes: &[u8]) -> String {
     match (decoded(encoding, bytes), encoding) {
         (Some(value), _) => value.to_string(),
         (None, Encoding::Json) => String::from_utf8_lossy(bytes).escape_debug().to_string(),

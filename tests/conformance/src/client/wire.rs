@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::trace::{self, Trace};
-use crate::Fault;
+use crate::CheckFault;
 
 /// How long a client may take to notice that the connection was cut.
 const LETS_GO: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ pub(super) struct Wire {
 
 impl Wire {
     /// Accepts the upgrade.
-    pub async fn accept(stream: TcpStream, mut trace: Trace) -> Result<Wire, Fault> {
+    pub async fn accept(stream: TcpStream, mut trace: Trace) -> Result<Wire, CheckFault> {
         let (mut uri, mut bearer, mut encoding) = (String::new(), None, Encoding::Json);
         let upgrade = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
             uri = request.uri().to_string();
@@ -52,7 +52,8 @@ impl Wire {
             Ok(response)
         };
         let accepted = tokio_tungstenite::accept_hdr_async(stream, upgrade).await;
-        let ws = accepted.map_err(|e| Fault::new(1, format!("did not ask for a WebSocket ({e})"), "an upgrade"))?;
+        let ws =
+            accepted.map_err(|e| CheckFault::new(1, format!("did not ask for a WebSocket ({e})"), "an upgrade"))?;
         trace.note(&format!("connected to {uri}, {}", encoding.subprotocol()));
         Ok(Wire { ws, encoding, bearer, uri, trace })
     }
@@ -64,9 +65,9 @@ impl Wire {
 
     /// Sends a message; with `extras`, unknown fields are added everywhere. A client that is gone is noticed when it is
     /// read from.
-    pub async fn send(&mut self, re: Option<Id>, message: &ServerMessage, extras: bool) -> Result<(), Fault> {
+    pub async fn send(&mut self, re: Option<Id>, message: &ServerMessage, extras: bool) -> Result<(), CheckFault> {
         let internal =
-            |e: &dyn std::fmt::Display| Fault::new(0, format!("the kit itself failed: {e}"), "the kit to work");
+            |e: &dyn std::fmt::Display| CheckFault::new(0, format!("the kit itself failed: {e}"), "the kit to work");
         if !extras {
             let frame = self.encoding.encode_server(re, message).map_err(|e| internal(&e))?;
             return self.frame(frame).await;
@@ -78,16 +79,16 @@ impl Wire {
     }
 
     /// Sends a message that this version of the protocol does not have.
-    pub async fn value(&mut self, message: &Value) -> Result<(), Fault> {
+    pub async fn value(&mut self, message: &Value) -> Result<(), CheckFault> {
         let frame = match self.encoding {
             Encoding::Json => serde_json::to_vec(message).map_err(|e| e.to_string()),
             Encoding::MsgPack => rmp_serde::to_vec_named(message).map_err(|e| e.to_string()),
         };
-        let frame = frame.map_err(|e| Fault::new(0, format!("the kit itself failed: {e}"), "the kit to work"))?;
+        let frame = frame.map_err(|e| CheckFault::new(0, format!("the kit itself failed: {e}"), "the kit to work"))?;
         self.frame(frame).await
     }
 
-    async fn frame(&mut self, frame: Vec<u8>) -> Result<(), Fault> {
+    async fn frame(&mut self, frame: Vec<u8>) -> Result<(), CheckFault> {
         self.trace.frame("kit", self.encoding, &frame);
         let message = match self.encoding {
             Encoding::MsgPack => Message::binary(frame),
@@ -98,7 +99,7 @@ impl Wire {
     }
 
     /// The next message; `None` when the client is gone. Nothing is lost when the future is dropped.
-    pub async fn read(&mut self) -> Result<Option<Said>, Fault> {
+    pub async fn read(&mut self) -> Result<Option<Said>, CheckFault> {
         loop {
             let frame = match self.ws.next().await {
                 None | Some(Ok(Message::Close(_))) => {
@@ -119,7 +120,7 @@ impl Wire {
             };
             let name = self.encoding.subprotocol();
             if wrong {
-                return Err(Fault::new(1, format!("sent {kind} under {name}"), "one encoding per connection"));
+                return Err(CheckFault::new(1, format!("sent {kind} under {name}"), "one encoding per connection"));
             }
             let bytes = frame.into_data();
             self.trace.frame("client", self.encoding, &bytes);
@@ -127,49 +128,51 @@ impl Wire {
             return match self.encoding.decode_client(&bytes, depth) {
                 Ok(said) => Ok(Some(said)),
                 Err(rejected) => {
-                    let shown = ludex_protocol::error::shortened(&trace::shown(self.encoding, &bytes));
+                    let shown = ludex_protocol::error::truncate_text(&trace::frame_text(self.encoding, &bytes));
                     let did = format!("sent {shown}, which is answered with `{}`", rejected.error);
-                    Err(Fault::new(1, did, "a message of the protocol"))
+                    Err(CheckFault::new(1, did, "a message of the protocol"))
                 }
             };
         }
     }
 
     /// What the client did wrong, if the connection ended because of that. A line that breaks is not its fault.
-    fn broken(&self, error: &Error) -> Option<Fault> {
+    fn broken(&self, error: &Error) -> Option<CheckFault> {
         let name = self.encoding.subprotocol();
         Some(match error {
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => return None,
-            Error::Protocol(ProtocolError::UnmaskedFrameFromClient) => {
-                Fault::new(1, "sent a frame without a mask", "every frame of a client masked (RFC 6455, section 5.3)")
-            }
-            Error::Utf8(_) => Fault::new(
+            Error::Protocol(ProtocolError::UnmaskedFrameFromClient) => CheckFault::new(
+                1,
+                "sent a frame without a mask",
+                "every frame of a client masked (RFC 6455, section 5.3)",
+            ),
+            Error::Utf8(_) => CheckFault::new(
                 1,
                 format!("sent a text frame that is not UTF-8 under {name}"),
                 "UTF-8 in text frames, MessagePack in binary ones",
             ),
-            Error::Protocol(error) => Fault::new(1, format!("broke the WebSocket protocol: {error}"), "RFC 6455"),
-            Error::Capacity(error) => Fault::new(1, format!("sent too much: {error}"), "shorter messages"),
+            Error::Protocol(error) => CheckFault::new(1, format!("broke the WebSocket protocol: {error}"), "RFC 6455"),
+            Error::Capacity(error) => CheckFault::new(1, format!("sent too much: {error}"), "shorter messages"),
             _ => return None,
         })
     }
 
     /// Cuts the line, and returns what was on its way.
-    pub async fn cut(&mut self) -> Result<Vec<Said>, Fault> {
+    pub async fn cut(&mut self) -> Result<Vec<Said>, CheckFault> {
         self.trace.note("the kit cuts the line");
         let _ = self.ws.get_mut().shutdown().await;
         self.rest().await
     }
 
     /// Closes the connection as a server does, and returns what was on its way.
-    pub async fn close(&mut self, close: Close) -> Result<Vec<Said>, Fault> {
+    pub async fn close(&mut self, close: Close) -> Result<Vec<Said>, CheckFault> {
         self.trace.note(&format!("the kit closes with {} {}", close.code, close.name));
         let frame = CloseFrame { code: close.code.into(), reason: close.name.into() };
         let _ = self.ws.send(Message::Close(Some(frame))).await;
         self.rest().await
     }
 
-    async fn rest(&mut self) -> Result<Vec<Said>, Fault> {
+    async fn rest(&mut self) -> Result<Vec<Said>, CheckFault> {
         let mut rest = Vec::new();
         let _ = tokio::time::timeout(LETS_GO, async {
             while let Ok(Some(said)) = self.read().await {

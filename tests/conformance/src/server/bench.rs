@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use tokio_tungstenite::tungstenite::http::Uri;
 
 use super::link::Link;
-use super::{Done, Plan, Stop, wrong};
+use super::{Done, ServerCheckOptions, Stop, wrong};
 
 /// The name without a token.
 const NAME: &str = "conformance";
@@ -38,7 +38,7 @@ impl Bench {
     ///
     /// # Errors
     /// An invalid address, or one where no WebSocket can be opened.
-    pub async fn new(plan: &Plan) -> anyhow::Result<Self> {
+    pub async fn new(plan: &ServerCheckOptions) -> anyhow::Result<Self> {
         let url = if plan.url.contains("://") { plan.url.clone() } else { format!("ws://{}", plan.url) };
         let base: Uri = url.parse().with_context(|| format!("{url:?} is not a valid address; write ws://HOST:PORT"))?;
         let path = Some(base.path().to_owned()).filter(|path| !matches!(path.as_str(), "" | "/" | "/ws"));

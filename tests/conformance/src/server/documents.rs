@@ -2,13 +2,13 @@
 
 use futures_util::FutureExt as _;
 use ludex_protocol::error::Issue;
-use ludex_protocol::message::{Act, Batch, ClientMessage, Restore, Scope, Snapshot, Step, View, Viewed};
+use ludex_protocol::message::{Act, Batch, ClientMessage, Restore, Scope, SnapshotEnvs, StepEnvs, ViewEnv, Viewed};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{ErrorCode, Move};
 use serde_json::{Map, Value, json};
 
 use super::gym::handle::{Handle, plain};
-use super::heard::Heard;
+use super::incoming::IncomingMessage;
 use super::link::Link;
 use super::matches::table::Table;
 use super::matches::terms::join;
@@ -93,16 +93,16 @@ struct Room<'a> {
 
 impl Room<'_> {
     async fn schema(&mut self, seat: usize) -> Done<Viewed> {
-        let view = View { env: self.h.env, seat: Some(seat as u32), ..View::default() };
+        let view = ViewEnv { env: self.h.env, seat: Some(seat as u32), ..ViewEnv::default() };
         Ok(*self.link.call(ClientMessage::View(view)).await?.viewed()?)
     }
 
     /// Moves by ids, but one seat says a document.
-    async fn say(&mut self, ids: &[i32], column: usize, said: Value) -> Done<Heard> {
+    async fn say(&mut self, ids: &[i32], column: usize, said: Value) -> Done<IncomingMessage> {
         let id = |id: &i32| if *id < 0 { None } else { Some(Move::Id((*id).into())) };
         let mut moves: Vec<Option<Move>> = ids.iter().map(id).collect();
         moves[column] = Some(Move::Document(said));
-        let step = Step { env: self.h.env, moves: Some(moves), ..Step::default() };
+        let step = StepEnvs { env: self.h.env, moves: Some(moves), ..StepEnvs::default() };
         self.link.call(ClientMessage::Step(step)).await
     }
 
@@ -126,7 +126,7 @@ impl Room<'_> {
             let answer = self.say(ids, column, document).await?;
             if answer.raw["type"] == "error" {
                 let codes = [ErrorCode::IllegalAction, ErrorCode::Unparsed];
-                explained(&answer.refused(&codes)?.issues)?;
+                explained(&answer.expect_error(&codes)?.issues)?;
                 continue;
             }
             self.h.batch(answer, None)?;
@@ -147,7 +147,7 @@ impl Room<'_> {
     }
 
     async fn snapshot(&mut self) -> Done<Vec<ludex_protocol::Bytes>> {
-        let request = Snapshot { env: self.h.env, ..Snapshot::default() };
+        let request = SnapshotEnvs { env: self.h.env, ..SnapshotEnvs::default() };
         Ok(self.link.call(ClientMessage::Snapshot(request)).await?.snapshots()?.items)
     }
 
@@ -211,7 +211,7 @@ async fn in_matches(b: &super::bench::Bench, spec: &Spec) -> Done {
         let answer = table.act(&words).await?;
         if answer.raw["type"] == "accepted" {
             // In some games everything that is said is a move.
-            table.said(turn.turn);
+            table.note_document(turn.turn);
             continue;
         }
         let refused = answer.refusal()?;
@@ -219,7 +219,7 @@ async fn in_matches(b: &super::bench::Bench, spec: &Spec) -> Done {
         law_holds(codes.contains(&refused.code), || format!("refused words with {}", refused.code), "`unparsed`")?;
         same(&refused.tries_left, &1, || "refused.tries_left".into())?;
         if smallest.is_none() {
-            let turn = ludex_protocol::message::Turn { attempt: 2, ..turn };
+            let turn = ludex_protocol::message::TurnFrame { attempt: 2, ..turn };
             table.play_turn(&turn).await?;
             continue;
         }
@@ -233,7 +233,7 @@ async fn in_matches(b: &super::bench::Bench, spec: &Spec) -> Done {
             same(&(&accepted.match_id, accepted.turn), &(&table.id, turn.turn), || {
                 "match and turn of `accepted`".into()
             })?;
-            table.said(turn.turn);
+            table.note_document(turn.turn);
         }
     }
     table.ending().await?;

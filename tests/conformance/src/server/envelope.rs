@@ -6,7 +6,7 @@ use ludex_protocol::{Encoding, ErrorCode, MAX_INT, ServerMessage};
 use serde_json::{Value, json};
 
 use super::bench::Bench;
-use super::heard::Heard;
+use super::incoming::IncomingMessage;
 use super::link::Link;
 use super::{Done, Law, law, law_holds, same};
 
@@ -168,7 +168,7 @@ async fn no_reply(link: &mut Link, _: &Sample) -> Done {
     link.say_only(&json!({"type": "ack", "match": "m_conformance", "seq": 3})).await;
     let id = link.ask(&ClientMessage::Ping(Ping {})).await?;
     match link.hear().await? {
-        Heard { re: Some(re), .. } if re == id => Ok(()),
+        IncomingMessage { re: Some(re), .. } if re == id => Ok(()),
         heard => Err(heard.not("nothing: `pong` and `ack` get no reply")),
     }
 }

@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt as _;
 use ludex_protocol::message::{
-    ClientMessage, Close, GymView, Leave, Ping, Resign, Scope, ServerMessage, Snapshot, View,
+    ClientMessage, CloseHandle, GymView, Leave, Ping, Resign, Scope, ServerMessage, SnapshotEnvs, ViewEnv,
 };
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Encoding, ErrorCode};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::bench::Bench;
 use super::gym::handle::{Handle, plain};
-use super::heard::Heard;
+use super::incoming::IncomingMessage;
 use super::link::Link;
 use super::{Done, Law, law, law_holds, same, short, wrong};
 
@@ -97,7 +97,7 @@ async fn answer(b: &Bench, encoding: Encoding, frame: &Value) -> Done<(String, O
 }
 
 /// Leaves the match that a golden `join` may have begun.
-async fn give_up(link: &mut Link, id: i64, joined: &Heard, message: &Value) -> Done {
+async fn give_up(link: &mut Link, id: i64, joined: &IncomingMessage, message: &Value) -> Done {
     let ServerMessage::Joined(joined) = &joined.message else { return Ok(()) };
     link.last = id;
     while message["against"].is_array() {
@@ -112,7 +112,7 @@ async fn give_up(link: &mut Link, id: i64, joined: &Heard, message: &Value) -> D
 }
 
 /// A message without the parts that differ between two sessions.
-fn bare(heard: Heard) -> ServerMessage {
+fn bare(heard: IncomingMessage) -> ServerMessage {
     let mut message = heard.message;
     match &mut message {
         ServerMessage::Opened(opened) => opened.env = 0,
@@ -156,22 +156,22 @@ async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> Done {
     }
     let view = |env| {
         let views = vec![GymView::Struct, GymView::Text];
-        ClientMessage::View(View {
+        ClientMessage::View(ViewEnv {
             env,
             views,
             names: Some(vec![0, -1]),
             parse: Some(vec!["?".into()]),
-            ..View::default()
+            ..ViewEnv::default()
         })
     };
-    let snapshot = |env| ClientMessage::Snapshot(Snapshot { env, envs: None });
+    let snapshot = |env| ClientMessage::Snapshot(SnapshotEnvs { env, envs: None });
     for request in [&view as &dyn Fn(u32) -> ClientMessage, &snapshot] {
         let (x, y) = (json.call(request(a.env)).await?, packed.call(request(b.env)).await?);
         let what = x.raw["type"].clone();
         same(&bare(y), &bare(x), || format!("{what} in MessagePack, compared with JSON"))?;
     }
-    json.call(ClientMessage::Close(Close { env: a.env })).await?.ok()?;
-    packed.call(ClientMessage::Close(Close { env: b.env })).await?.ok()?;
+    json.call(ClientMessage::Close(CloseHandle { env: a.env })).await?.ok()?;
+    packed.call(ClientMessage::Close(CloseHandle { env: b.env })).await?.ok()?;
     let wrong_game = json!({"type": "describe", "game": format!("{}?", spec.game)});
     let (x, y) = (json.demand(wrong_game.clone()).await?, packed.demand(wrong_game).await?);
     same(&bare(y), &bare(x), || "an error in MessagePack, compared with JSON".into())

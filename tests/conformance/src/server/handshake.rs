@@ -7,8 +7,8 @@ use ludex_protocol::{Encoding, ErrorCode, Limits, ServerMessage, VERSION};
 use serde_json::{Value, json};
 
 use super::bench::Bench;
-use super::heard::Heard;
-use super::link::Ended;
+use super::incoming::IncomingMessage;
+use super::link::LinkEnd;
 use super::{Done, Law, Stop, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
@@ -82,7 +82,7 @@ async fn own_names(b: &Bench) -> Done {
 }
 
 /// Sends a wrong first message, and returns the error that comes before the connection is closed.
-async fn turned_away(b: &Bench, first: &Value, code: ErrorCode, with: Close) -> Done<Heard> {
+async fn turned_away(b: &Bench, first: &Value, code: ErrorCode, with: Close) -> Done<IncomingMessage> {
     let mut link = b.mute(&[Encoding::Json]).await?;
     link.say(first).await;
     let expected = format!("error {code}, then close {} {}", with.code, with.name);
@@ -91,7 +91,7 @@ async fn turned_away(b: &Bench, first: &Value, code: ErrorCode, with: Close) -> 
         return Err(told.not(&expected));
     }
     match link.ended().await? {
-        (Ended::Closed(code, _), said) if code == with.code && said.is_empty() => Ok(told),
+        (LinkEnd::Closed(code, _), said) if code == with.code && said.is_empty() => Ok(told),
         (ended, _) => Err(wrong(format!("ended with {ended:?} after {first}"), expected)),
     }
 }

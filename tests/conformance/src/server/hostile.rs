@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::bench::Bench;
-use super::link::{Ended, Link};
+use super::link::{Link, LinkEnd};
 use super::{Done, Law, Stop, law, wrong};
 
 pub(super) const LAWS: &[Law] = &[
@@ -82,7 +82,7 @@ async fn answered_or_closed(link: &mut Link) -> Done {
             link.reply(2).await?.pong().map(drop)
         }
         Ok(heard) => Err(heard.not(expected)),
-        Err(Ended::Closed(code, _)) if close::of(code).is_some() => Ok(()),
+        Err(LinkEnd::Closed(code, _)) if close::of(code).is_some() => Ok(()),
         Err(ended) => Err(wrong(format!("ended with {ended:?}"), expected)),
     }
 }
@@ -119,7 +119,7 @@ async fn ends(b: &Bench, encoding: Encoding, frame: Message, with: Close) -> Don
 
 async fn is_closed(link: &mut Link, with: Close) -> Done {
     match link.ended().await?.0 {
-        Ended::Closed(code, _) if code == with.code => Ok(()),
+        LinkEnd::Closed(code, _) if code == with.code => Ok(()),
         ended => Err(wrong(format!("ended with {ended:?}"), format!("close {} {}", with.code, with.name))),
     }
 }

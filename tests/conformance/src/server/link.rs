@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use ludex_protocol::error::shortened;
+use ludex_protocol::error::truncate_text;
 use ludex_protocol::message::{Hello, Welcome};
 use ludex_protocol::{ClientMessage, Encoding, Id};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
-use super::heard::Heard;
+use super::incoming::IncomingMessage;
 use super::{Done, Stop, strict, wrong};
 
 /// Batches may be large; what a server sends is the server's decision.
@@ -25,7 +25,7 @@ const LARGEST: usize = 1 << 30;
 
 /// How a connection ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum LinkEnd {
     /// With a close frame.
     Closed(u16, String),
     /// Without a close frame.
@@ -42,7 +42,7 @@ pub(super) struct Link {
     /// Requests without a reply, in a few words each.
     waiting: BTreeMap<Id, String>,
     /// Replies and events that came while another message was waited for.
-    early: VecDeque<Heard>,
+    early: VecDeque<IncomingMessage>,
 }
 
 impl Link {
@@ -102,7 +102,7 @@ impl Link {
 
     /// Expects a reply to a request that was sent by other means.
     pub fn expect(&mut self, id: Id, words: &str) {
-        self.waiting.insert(id, shortened(words));
+        self.waiting.insert(id, truncate_text(words));
     }
 
     /// Sends a map as it is, and expects a reply to its `id`.
@@ -143,13 +143,13 @@ impl Link {
     }
 
     /// Sends a request and waits for its reply.
-    pub async fn call(&mut self, message: ClientMessage) -> Done<Heard> {
+    pub async fn call(&mut self, message: ClientMessage) -> Done<IncomingMessage> {
         let id = self.ask(&message).await?;
         self.reply(id).await
     }
 
     /// Sends a map as a request under the next `id` and waits for its reply.
-    pub async fn demand(&mut self, mut message: Value) -> Done<Heard> {
+    pub async fn demand(&mut self, mut message: Value) -> Done<IncomingMessage> {
         self.last += 1;
         message["id"] = self.last.into();
         self.say(&message).await;
@@ -165,7 +165,7 @@ impl Link {
     // ---- in ---------------------------------------------------------------------------------------------------------
 
     /// The reply to a request.
-    pub async fn reply(&mut self, id: Id) -> Done<Heard> {
+    pub async fn reply(&mut self, id: Id) -> Done<IncomingMessage> {
         if let Some(at) = self.early.iter().position(|heard| heard.re == Some(id)) {
             return self.early.remove(at).ok_or_else(|| wrong("lost a message", "every message"));
         }
@@ -179,18 +179,18 @@ impl Link {
     }
 
     /// The next message.
-    pub async fn hear(&mut self) -> Done<Heard> {
+    pub async fn hear(&mut self) -> Done<IncomingMessage> {
         match self.early.pop_front() {
             Some(heard) => Ok(heard),
             None => self.read().await,
         }
     }
 
-    async fn read(&mut self) -> Done<Heard> {
+    async fn read(&mut self) -> Done<IncomingMessage> {
         match self.read_or_end().await? {
             Ok(heard) => Ok(heard),
-            Err(Ended::Lost) => Err(wrong("broke the connection", self.waited_for())),
-            Err(Ended::Closed(code, name)) => {
+            Err(LinkEnd::Lost) => Err(wrong("broke the connection", self.waited_for())),
+            Err(LinkEnd::Closed(code, name)) => {
                 Err(wrong(format!("closed the connection with {code} {name}"), self.waited_for()))
             }
         }
@@ -202,14 +202,14 @@ impl Link {
     }
 
     /// The next message, or the end of the connection.
-    pub async fn hear_or_end(&mut self) -> Done<Result<Heard, Ended>> {
+    pub async fn hear_or_end(&mut self) -> Done<Result<IncomingMessage, LinkEnd>> {
         match self.early.pop_front() {
             Some(heard) => Ok(Ok(heard)),
             None => self.read_or_end().await,
         }
     }
 
-    async fn read_or_end(&mut self) -> Done<Result<Heard, Ended>> {
+    async fn read_or_end(&mut self) -> Done<Result<IncomingMessage, LinkEnd>> {
         loop {
             let frame = tokio::time::timeout(self.patience, self.ws.next()).await;
             let frame = frame.map_err(|_| {
@@ -220,29 +220,29 @@ impl Link {
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
                 Some(Ok(Message::Text(text))) => self.take(Encoding::Json, text.as_bytes()).map(Ok),
                 Some(Ok(Message::Binary(bytes))) => self.take(Encoding::MsgPack, &bytes).map(Ok),
-                Some(Ok(Message::Close(Some(f)))) => Ok(Err(Ended::Closed(f.code.into(), f.reason.to_string()))),
-                None | Some(Err(_) | Ok(Message::Close(None))) => Ok(Err(Ended::Lost)),
+                Some(Ok(Message::Close(Some(f)))) => Ok(Err(LinkEnd::Closed(f.code.into(), f.reason.to_string()))),
+                None | Some(Err(_) | Ok(Message::Close(None))) => Ok(Err(LinkEnd::Lost)),
             };
         }
     }
 
-    fn take(&mut self, encoding: Encoding, frame: &[u8]) -> Done<Heard> {
+    fn take(&mut self, encoding: Encoding, frame: &[u8]) -> Done<IncomingMessage> {
         if encoding != self.encoding {
             let name = self.encoding.subprotocol();
             return Err(wrong(format!("sent a frame of {encoding:?} under {name}"), "one encoding per connection"));
         }
         let (re, message, raw) = strict::read(encoding, frame).map_err(|(why, came)| {
-            let did = format!("sent {}: {why}", shortened(&came.to_string()));
+            let did = format!("sent {}: {why}", truncate_text(&came.to_string()));
             wrong(did, "messages as the protocol says")
         })?;
         let asked = match re {
             None => String::new(),
             Some(re) => self.waiting.remove(&re).ok_or_else(|| {
-                let did = format!("answered request {re}, which expects no reply: {}", shortened(&raw.to_string()));
+                let did = format!("answered request {re}, which expects no reply: {}", truncate_text(&raw.to_string()));
                 wrong(did, "exactly one reply for each request")
             })?,
         };
-        Ok(Heard { raw, re, message, asked })
+        Ok(IncomingMessage { raw, re, message, asked })
     }
 
     fn waited_for(&self) -> String {
@@ -258,7 +258,7 @@ impl Link {
     }
 
     /// Reads until the connection ends, and returns the messages before the end.
-    pub async fn ended(&mut self) -> Done<(Ended, Vec<Heard>)> {
+    pub async fn ended(&mut self) -> Done<(LinkEnd, Vec<IncomingMessage>)> {
         let mut said = Vec::new();
         loop {
             match self.hear_or_end().await? {

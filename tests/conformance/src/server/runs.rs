@@ -216,7 +216,7 @@ async fn back(b: &Bench) -> Done {
     same(&(seat.due, seat.done), &(due - done, done), || "due and done after the return".into())?;
     seat.begun = begun;
     let turn = seat.turn().await?;
-    let key = |turn: &ludex_protocol::message::Turn| (turn.match_id.clone(), turn.turn, turn.legal.clone());
+    let key = |turn: &ludex_protocol::message::TurnFrame| (turn.match_id.clone(), turn.turn, turn.legal.clone());
     same(&key(&turn), &key(&waits), || "match, turn and legal after the return".into())?;
     let over = seat.play().await?;
     same(&over.reason, &RunReason::Done, || "run_end.reason".into())?;

@@ -75,7 +75,7 @@ fn near(a: Option<f64>, b: Option<f64>) -> bool {
 }
 
 fn shown(value: &Value) -> String {
-    ludex_protocol::error::shortened(&value.to_string())
+    ludex_protocol::error::truncate_text(&value.to_string())
 }
 
 /// A MessagePack value whose bins are marked, because JSON values cannot hold bins.

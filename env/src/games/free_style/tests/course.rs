@@ -25,7 +25,7 @@ fn f0_with_a_full_board_is_a_draw() {
     let f0 = Rules::built_in(0);
     let o = ["a1", "b1", "c1", "d2", "e2", "a3", "b3", "d4", "e4", "c3", "a5", "b5", "c5"];
     let x = ["d1", "e1", "a2", "b2", "c2", "d3", "e3", "a4", "b4", "c4", "d5", "e5"];
-    let mut s = Play::start(f0, 0);
+    let mut s = BoardState::start(f0, 0);
     for k in 0..25 {
         assert_eq!(winner(&s), None);
         go(f0, &mut s, if k % 2 == 0 { o[k / 2] } else { x[k / 2] });
@@ -39,7 +39,7 @@ fn f0_with_a_full_board_is_a_draw() {
 fn f1_turns_neighbours_until_the_board_is_full() {
     let f1 = Rules::built_in(1);
     let plies = "b2 b4 c5 e3 b1 a2 a5 a3 e2 d3 e5 c3 d1 d2 b5 d5 a1 c1 a4 e4 b3 e1 c4 d4 c2";
-    let mut s = Play::start(f1, 0);
+    let mut s = BoardState::start(f1, 0);
     for (k, p) in plies.split(' ').enumerate() {
         go(f1, &mut s, p);
         match k + 1 {
@@ -92,7 +92,7 @@ fn unique_numbers_and_setup_count() {
         json!({ "kinds": [{ "id": "s", "supply": 2, "values": { "min": 1, "max": 3, "unique": true, "sum_max": 5 } }],
         "setup": [{ "owner": 0, "kind": "s", "at": "a1", "value": 2 }] }),
     );
-    let s = Play::start(&r, 0);
+    let s = BoardState::start(&r, 0);
     assert!(may(&r, &s, 0, "b1=1") && may(&r, &s, 0, "b1=3") && !may(&r, &s, 0, "b1=2"), "2 is used by the setup");
     let s = after(&r, &["b1=1", "c1=2"]);
     assert!(!may(&r, &s, 0, "d1=3"), "2 + 1 + 3 is more than 5");
@@ -123,7 +123,7 @@ fn near_does_not_bind_a_first_placement() {
         let r = rules(
             json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" }, "near": near }] }),
         );
-        let s = Play::start(&r, 0);
+        let s = BoardState::start(&r, 0);
         assert_eq!(legal(&r, &s, 0).len(), 25);
         let mut s = after(&r, &["c3"]);
         assert_eq!(legal(&r, &s, 1).len(), 24, "the other side has no piece yet");
@@ -140,7 +140,7 @@ fn near_asks_for_the_opponent_or_for_distance() {
         rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" }, "near": near }] }))
     };
     let opp4 = r("opp4");
-    assert_eq!(legal(&opp4, &Play::start(&opp4, 0), 0).len(), 25);
+    assert_eq!(legal(&opp4, &BoardState::start(&opp4, 0), 0).len(), 25);
     assert_eq!(legal(&opp4, &after(&opp4, &["a1"]), 1), ["b1", "a2"]);
     let opp8 = r("opp8");
     assert_eq!(legal(&opp8, &after(&opp8, &["a1"]), 1), ["b1", "a2", "b2"]);
@@ -157,7 +157,7 @@ fn near_asks_for_the_opponent_or_for_distance() {
 fn zones_bind_each_seat() {
     let r = rules(json!({ "zones": { "mine": ["c3", "b2"] },
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "mine", "1": "corner" } }] }));
-    let s = Play::start(&r, 0);
+    let s = BoardState::start(&r, 0);
     assert_eq!((legal(&r, &s, 0), legal(&r, &s, 1)), (vec!["b2".to_owned(), "c3".into()], vec![]));
     assert_eq!(legal(&r, &after(&r, &["c3"]), 1), ["a1", "e1", "a5", "e5"]);
 }
@@ -176,7 +176,7 @@ fn slides_stop_before_pieces() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a1" }, { "owner": 0, "kind": "s", "at": "a4" },
         { "owner": 1, "kind": "s", "at": "c1" }]);
     let r = mover(json!("orth"), 3, false, "empty_or_opp_any", setup.clone());
-    let s = Play::start(&r, 0);
+    let s = BoardState::start(&r, 0);
     let of_a1 = |r: &Rules| legal(r, &s, 0).into_iter().filter(|m| m.starts_with("a1")).collect::<Vec<_>>();
     assert_eq!(of_a1(&r), ["a1-b1", "a1-c1", "a1-a2", "a1-a3"]);
     assert_eq!(of_a1(&mover(json!("orth"), 1, false, "empty", setup.clone())), ["a1-b1", "a1-a2"]);
@@ -191,7 +191,7 @@ fn leaps_jump_and_repeat() {
         { "owner": 1, "kind": "s", "at": "e5" }]);
     let r = mover(json!("knight"), 1, false, "empty", setup.clone());
     let of = |r: &Rules, at: &str| {
-        legal(r, &Play::start(r, 0), 0).into_iter().filter(|m| m.starts_with(at)).collect::<Vec<_>>()
+        legal(r, &BoardState::start(r, 0), 0).into_iter().filter(|m| m.starts_with(at)).collect::<Vec<_>>()
     };
     assert_eq!(of(&r, "a1"), ["a1-c2", "a1-b3"]);
     let r = mover(json!("knight"), 2, false, "empty_or_opp_any", setup.clone());
@@ -217,7 +217,7 @@ fn onto_compares_numbers() {
         ("empty_or_opp_lower_eq", 2, 3, false),
     ] {
         let r = mover(json!("orth"), 1, false, onto, setup(own, other));
-        let s = Play::start(&r, 0);
+        let s = BoardState::start(&r, 0);
         assert_eq!(may(&r, &s, 0, "c3-c4"), takes, "{onto} {own} {other}");
         assert!(!may(&r, &s, 0, "c3-d3"), "a piece without a number is not compared");
         assert_eq!(may(&r, &s, 0, "c3-b3"), onto.starts_with("empty"), "{onto}");
@@ -250,11 +250,11 @@ fn a_failed_comparison_uses_the_ply_and_shows_both() {
         "actions": [{ "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } },
             { "do": "move", "kind": "v", "steps": "orth", "onto": "empty_or_opp_lower" }] }));
     let mut s = after(&r, &["c3=4", "c4=7"]);
-    assert!(!s.knows(&r, Some(0), 17) && s.knows(&r, Some(1), 17) && !s.knows(&r, None, 17));
+    assert!(!s.is_known_to(&r, Some(0), 17) && s.is_known_to(&r, Some(1), 17) && !s.is_known_to(&r, None, 17));
     go(&r, &mut s, "c3-c4");
     board_is(&s, [". . . . .", ". . x7 . .", ". . o4 . .", ". . . . .", ". . . . ."]);
     assert_eq!((s.contact[0], s.ply, s.mover), (Some((4, 7)), 3, 1));
-    assert!(s.knows(&r, Some(0), 17) && s.knows(&r, Some(1), 12) && s.knows(&r, None, 12));
+    assert!(s.is_known_to(&r, Some(0), 17) && s.is_known_to(&r, Some(1), 12) && s.is_known_to(&r, None, 12));
     assert!(may(&r, &s, 1, "c4-c3"));
     go(&r, &mut s, "a1=0");
     assert!(!may(&r, &s, 0, "c3-c4"), "the number is known now, and not lower");
@@ -277,7 +277,7 @@ fn contact_shows_numbers_before_effects_remove_pieces() {
     // c4 is captured in contact; the effect then takes d4 off, whose number nobody was shown.
     board_is(&s, [". . . . .", ". . o4 . .", ". . . . .", ". . . . .", "o0 . . . ."]);
     assert_eq!((s.contact[0], s.captured), (Some((4, 7)), [2, 0]));
-    assert!(s.knows(&r, Some(1), 17) && s.shown == 1 << 17, "only the piece that made contact is shown");
+    assert!(s.is_known_to(&r, Some(1), 17) && s.shown == 1 << 17, "only the piece that made contact is shown");
 }
 
 #[test]
@@ -288,10 +288,10 @@ fn a_piece_that_moves_on_stays_shown() {
         "actions": [{ "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } },
             { "do": "move", "kind": "v", "steps": "orth", "onto": "empty_or_opp_lower" }] }));
     let s = after(&r, &["c3=4", "c4=2", "c3-c4", "e5=1", "c4-c5", "d5=3"]);
-    assert!(s.knows(&r, Some(1), 22) && !s.knows(&r, Some(0), 24));
+    assert!(s.is_known_to(&r, Some(1), 22) && !s.is_known_to(&r, Some(0), 24));
     // A piece that is placed where a shown one stood is hidden.
     let s = after(&r, &["c3=4", "c4=2", "c3-c4", "e5=1", "c4-c5", "c4=3"]);
-    assert!(!s.knows(&r, Some(0), 17));
+    assert!(!s.is_known_to(&r, Some(0), 17));
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn stuck_has_each_outcome() {
     let r3 = r(json!({ "actions": pass("stuck"), "end": [{ "if": "stuck", "then": "lose" }] }));
     assert_eq!(over(&r3), Some((Winner::Seat(0), Why::Stuck, false)));
     let r4 = r(json!({ "actions": pass("always") }));
-    assert!(may(&r4, &Play::start(&r4, 0), 0, "pass"));
+    assert!(may(&r4, &BoardState::start(&r4, 0), 0, "pass"));
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn scores_count() {
         json!([{ "id": "s" }, { "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }]);
     let points = |score: serde_json::Value| {
         let r = rules(json!({ "kinds": kinds, "setup": setup, "score": [score] }));
-        score::points(&r, &Play::start(&r, 0))
+        score::points(&r, &BoardState::start(&r, 0))
     };
     let both = json!({ "0": "all", "1": "all" });
     assert_eq!(points(json!({ "per": "piece", "pts": 2 })), [8, 8]);
@@ -464,9 +464,9 @@ fn territory_touches_one_side() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a2" }, { "owner": 0, "kind": "s", "at": "b1" },
         { "owner": 1, "kind": "s", "at": "d5" }, { "owner": 1, "kind": "s", "at": "d4" }, { "owner": 1, "kind": "s", "at": "e3" }]);
     let r = rules(json!({ "setup": setup, "score": [{ "per": "territory4", "pts": 1 }] }));
-    assert_eq!(score::points(&r, &Play::start(&r, 0)), [1, 2]);
+    assert_eq!(score::points(&r, &BoardState::start(&r, 0)), [1, 2]);
     let r = rules(json!({ "score": [{ "per": "territory4", "pts": 1 }] }));
-    assert_eq!(score::points(&r, &Play::start(&r, 0)), [0, 0], "a region that touches nothing is nobody's");
+    assert_eq!(score::points(&r, &BoardState::start(&r, 0)), [0, 0], "a region that touches nothing is nobody's");
     assert_eq!(score::points(&r, &after(&r, &["c3"])), [24, 0]);
 }
 
@@ -499,7 +499,7 @@ fn both(more: serde_json::Value) -> Rules {
 fn together_placements_on_one_cell_fail() {
     let r = both(json!({ "kinds": [{ "id": "s", "supply": 2 }] }));
     let mut s = after(&r, &["c3 & c3"]);
-    assert_eq!((s.taken(), s.placed, s.ply), (0, [[0; 4]; 2], 1));
+    assert_eq!((s.occupied(), s.placed, s.ply), (0, [[0; 4]; 2], 1));
     go(&r, &mut s, "c3 & a1");
     // A move and a placement that meet on one cell fail too.
     go(&r, &mut s, "c3-b2 & b2");
@@ -550,5 +550,5 @@ fn together_effects_take_one_board() {
     board_is(&s, [". . . . .", ". . o . .", ". . x . .", ". . . . .", ". . . . ."]);
     let r = both(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "remove" }] }));
     let s = after(&r, &["c3 & c4"]);
-    assert_eq!((s.taken(), s.captured), (0, [1, 1]));
+    assert_eq!((s.occupied(), s.captured), (0, [1, 1]));
 }

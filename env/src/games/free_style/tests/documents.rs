@@ -32,7 +32,7 @@ fn a_canonical_form_stays_itself_and_the_name_is_not_hashed() {
 
 #[test]
 fn a_hash_is_of_the_canonical_form() {
-    let mut rng = crate::draw::Stream::named("hashes");
+    let mut rng = crate::draw::Stream::from_text("hashes");
     let zones = [
         ("z", "plain"),
         ("\u{e9}t\u{e9}", "an accent"),

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use crate::check::{self, scaled};
 use crate::draw::Stream;
-use crate::erased::DynState;
-use crate::game::{Heard, Marks, Seen, Turn, Viewer};
-use crate::loaded::GameRef;
+use crate::dyn_game::GameRef;
+use crate::dyn_state::DynState;
+use crate::game::{EventView, Marks, ParsedMove, ToMove, Viewer};
 use ludex_protocol::Move;
-use ludex_protocol::record::Try;
+use ludex_protocol::record::RefusedMove;
 
 use super::super::sample;
 
@@ -41,7 +41,7 @@ fn negotiation_keeps_the_laws() {
 
 #[test]
 fn games_under_sampled_rules_keep_the_laws() {
-    let mut rng = Stream::named("ludex.v1:free_style:laws");
+    let mut rng = Stream::from_text("ludex.v1:free_style:laws");
     let (mut hidden, mut together) = (0, 0);
     for _ in 0..scaled(40) {
         let rules = sample::valid(&mut rng);
@@ -72,9 +72,9 @@ fn contact_keeps_the_laws() {
 }
 
 fn say(s: &mut dyn DynState, seat: usize, given: serde_json::Value) -> Result<(), crate::Refusal> {
-    match s.read(seat, &Move::Document(given))? {
-        Heard::Action(a) => s.play(seat, a),
-        Heard::Said(said) => s.play_said(seat, &said),
+    match s.parse_move(seat, &Move::Document(given))? {
+        ParsedMove::Action(a) => s.play(seat, a),
+        ParsedMove::Document(said) => s.play_said(seat, &said),
     }
 }
 
@@ -101,15 +101,18 @@ fn seats_negotiate_and_play_by_what_they_agreed_on() {
     let view = s.view(Viewer::Public).value();
     assert_eq!(
         (&view["agreed"], &view["author"], &view["phase"], s.turn()),
-        (&json!(true), &json!(0), &json!("play"), Turn::Seat(0))
+        (&json!(true), &json!(0), &json!("play"), ToMove::Seat(0))
     );
-    assert!(s.read(0, &Move::Text("c9".into())).is_err());
-    assert_eq!(s.read(0, &Move::Text("I play {\"move\": \"C3\"}.".into())), s.read(0, &Move::Text("c3".into())));
+    assert!(s.parse_move(0, &Move::Text("c9".into())).is_err());
+    assert_eq!(
+        s.parse_move(0, &Move::Text("I play {\"move\": \"C3\"}.".into())),
+        s.parse_move(0, &Move::Text("c3".into()))
+    );
     for (seat, m) in [(0, "a1"), (1, "e1"), (0, "a2"), (1, "e2"), (0, "a3")] {
-        let Ok(Heard::Action(a)) = s.read(seat, &Move::Text(m.into())) else { panic!("{m}") };
+        let Ok(ParsedMove::Action(a)) = s.parse_move(seat, &Move::Text(m.into())) else { panic!("{m}") };
         s.play(seat, a).unwrap();
     }
-    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![1.0, -1.0]));
+    assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, -1.0]));
 }
 
 #[test]
@@ -117,10 +120,10 @@ fn without_agreement_chance_draws_the_rules() {
     let game = load("free_style(messages=3)");
     let mut s = game.start();
     [(0, 0), (1, 4), (0, 4)].into_iter().for_each(|(seat, a)| s.play(seat, a).unwrap());
-    assert_eq!(s.turn(), Turn::Chance);
+    assert_eq!(s.turn(), ToMove::Chance);
     s.play_chance(2).unwrap();
     assert_eq!(s.view(Viewer::Public).value()["rules"]["name"], "hidden numbers");
-    assert_eq!(s.turn(), Turn::Seat(1), "seat 0 counts as the author, and the other one moves first");
+    assert_eq!(s.turn(), ToMove::Seat(1), "seat 0 counts as the author, and the other one moves first");
     let game = load("free_style(messages=2,fallback=F1)");
     let mut s = game.start();
     s.play(0, 1).unwrap();
@@ -134,10 +137,13 @@ fn without_agreement_chance_draws_the_rules() {
 #[test]
 fn a_document_without_words_is_its_id() {
     let s = load("free_style").start();
-    let heard = |v| s.read(0, &Move::Document(v));
-    assert_eq!(heard(json!({ "act": "propose", "rules": super::Rules::built_in(1).canonical })), Ok(Heard::Action(1)));
-    assert_eq!(heard(json!({ "act": "reject" })), Ok(Heard::Action(4)));
-    assert!(matches!(heard(json!({ "act": "reject", "say": "no" })), Ok(Heard::Said(_))));
+    let heard = |v| s.parse_move(0, &Move::Document(v));
+    assert_eq!(
+        heard(json!({ "act": "propose", "rules": super::Rules::built_in(1).canonical })),
+        Ok(ParsedMove::Action(1))
+    );
+    assert_eq!(heard(json!({ "act": "reject" })), Ok(ParsedMove::Action(4)));
+    assert!(matches!(heard(json!({ "act": "reject", "say": "no" })), Ok(ParsedMove::Document(_))));
     let long = vec!["word"; 121].join(" ");
     assert_eq!(heard(json!({ "act": "reject", "say": long })).unwrap_err().issues[0].code.as_deref(), Some("too_long"));
     for code in ["reference", "hidden"] {
@@ -158,16 +164,16 @@ fn a_document_without_words_is_its_id() {
 fn hidden_numbers_are_seen_by_their_owner_alone() {
     let game = load("free_style(rules=F2)");
     let mut s = game.start();
-    assert_eq!(s.turn(), Turn::Seat(1));
-    let a = |s: &dyn DynState, seat, text: &str| match s.read(seat, &Move::Text(text.into())) {
-        Ok(Heard::Action(a)) => a,
+    assert_eq!(s.turn(), ToMove::Seat(1));
+    let a = |s: &dyn DynState, seat, text: &str| match s.parse_move(seat, &Move::Text(text.into())) {
+        Ok(ParsedMove::Action(a)) => a,
         other => panic!("{text}: {other:?}"),
     };
     let placed = a(&*s, 1, "e3=7");
     let by = crate::Mover::Seat(1);
-    assert_eq!(s.seen(Viewer::Seat(1), by, placed), Seen { action: Some(placed), text: Some("e3=7".into()) });
+    assert_eq!(s.seen(Viewer::Seat(1), by, placed), EventView { action: Some(placed), text: Some("e3=7".into()) });
     for who in [Viewer::Seat(0), Viewer::Public] {
-        assert_eq!(s.seen(who, by, placed), Seen { action: None, text: Some("e3=?".into()) });
+        assert_eq!(s.seen(who, by, placed), EventView { action: None, text: Some("e3=?".into()) });
     }
     s.play(1, placed).unwrap();
     assert_eq!(s.view(Viewer::Seat(0)).value()["board"][14]["value"], serde_json::Value::Null);
@@ -211,10 +217,10 @@ fn hidden_numbers_are_drawn_uniformly() {
     let game = with(&rules);
     let mut s = game.start();
     for (seat, m) in [(0, "a1=1"), (1, "e1=0"), (0, "a2=2"), (1, "e2=0")] {
-        let Ok(Heard::Action(a)) = s.read(seat, &Move::Text(m.into())) else { panic!("{m}") };
+        let Ok(ParsedMove::Action(a)) = s.parse_move(seat, &Move::Text(m.into())) else { panic!("{m}") };
         s.play(seat, a).unwrap();
     }
-    let mut rng = Stream::named("uniform");
+    let mut rng = Stream::from_text("uniform");
     let mut counts = std::collections::BTreeMap::new();
     for _ in 0..10_000 {
         let world = s.view(Viewer::Seat(1)).world(&mut rng);
@@ -229,7 +235,7 @@ fn hidden_numbers_are_drawn_uniformly() {
 #[test]
 fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
     let refused = |s: &dyn DynState, seat: usize, given: serde_json::Value| -> Vec<String> {
-        let refused = s.read(seat, &Move::Document(given.clone())).expect_err("it is refused");
+        let refused = s.parse_move(seat, &Move::Document(given.clone())).expect_err("it is refused");
         let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
         assert!(!refused.issues.is_empty() && refused.issues.iter().all(told), "{given}: {:?}", refused.issues);
         refused.issues.into_iter().map(|i| i.path).collect()
@@ -291,9 +297,16 @@ fn a_negotiation_is_counted() {
 #[test]
 fn issues_of_refused_messages_are_counted() {
     let s = load("free_style").start();
-    let refusal = s.read(0, &Move::Document(json!({ "act": "counter", "say": "other rules" }))).unwrap_err();
-    let attempt =
-        |issues| Try { action: None, text: None, proposal: None, code: refusal.code, issues, ms: 0, notes: None };
+    let refusal = s.parse_move(0, &Move::Document(json!({ "act": "counter", "say": "other rules" }))).unwrap_err();
+    let attempt = |issues| RefusedMove {
+        action: None,
+        text: None,
+        proposal: None,
+        code: refusal.code,
+        issues,
+        ms: 0,
+        notes: None,
+    };
     let mut out = Marks::all();
     let twice = [attempt(refusal.issues.clone()), attempt([&refusal.issues[..], &refusal.issues].concat())];
     s.tried(0, &twice, &mut out);

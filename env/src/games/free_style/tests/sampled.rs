@@ -52,11 +52,11 @@ fn wanted() -> Vec<&'static str> {
 }
 
 /// What always holds in a position.
-fn sound(rules: &Rules, s: &Play) {
+fn sound(rules: &Rules, s: &BoardState) {
     assert_eq!(s.pieces[0] & s.pieces[1], 0);
-    assert_eq!((s.taken() | s.shown) & !ALL, 0);
+    assert_eq!((s.occupied() | s.shown) & !ALL, 0);
     assert!(s.ply <= rules.document.ply_cap && (s.over.is_some() || s.acts != 0));
-    for c in board::cells(s.taken()) {
+    for c in board::cells(s.occupied()) {
         let kind = &rules.document.kinds[usize::from(s.kind[c])];
         match &kind.values {
             Some(v) => assert!((v.min..=v.max).contains(&s.value[c]), "{} on {}", s.value[c], board::name(c)),
@@ -77,7 +77,7 @@ fn sound(rules: &Rules, s: &Play) {
 
 #[test]
 fn sampled_documents_reach_every_clause() {
-    let mut rng = Stream::named("ludex.v1:free_style:sampled");
+    let mut rng = Stream::from_text("ludex.v1:free_style:sampled");
     let (mut counts, mut valid, mut slowest) = (BTreeMap::new(), 0, std::time::Duration::ZERO);
     let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
     let total = scaled(10_000);
@@ -93,7 +93,7 @@ fn sampled_documents_reach_every_clause() {
                 clauses(&rules.canonical, "", &mut here);
                 here.into_keys().for_each(|key| *counts.entry(key.replace('"', "")).or_default() += 1);
                 // 100 games each, and 1,000 of every sixtieth.
-                let mut games = Stream::named(&rules.hash);
+                let mut games = Stream::from_text(&rules.hash);
                 for k in 0..if valid % 60 == 0 { 1_000 } else { 100 } {
                     let s = validate::random_game(&rules, k % 2, &mut games);
                     assert!(s.over.is_some() && s.ply <= rules.document.ply_cap && s.pieces[0] & s.pieces[1] == 0);
@@ -127,10 +127,10 @@ fn sampled_documents_reach_every_clause() {
 /// Every position of a random game is sound, not the last alone.
 #[test]
 fn positions_of_sampled_games_are_sound() {
-    let mut rng = Stream::named("ludex.v1:free_style:positions");
+    let mut rng = Stream::from_text("ludex.v1:free_style:positions");
     for _ in 0..scaled(60) {
         let rules = sample::valid(&mut rng);
-        let mut s = Play::start(&rules, 0);
+        let mut s = BoardState::start(&rules, 0);
         while s.over.is_none() {
             sound(&rules, &s);
             let one =
@@ -150,10 +150,10 @@ fn positions_of_sampled_games_are_sound() {
 /// Whatever stands where, ids that are not legal do no harm.
 #[test]
 fn any_id_is_harmless() {
-    let mut rng = Stream::named("ludex.v1:free_style:any");
+    let mut rng = Stream::from_text("ludex.v1:free_style:any");
     for _ in 0..scaled(60) {
         let rules = sample::valid(&mut rng);
-        let mut s = Play::start(&rules, 0);
+        let mut s = BoardState::start(&rules, 0);
         for _ in 0..120 {
             let [a, b] = [0; 2].map(|_: u8| rng.below(ids::ACTIONS as usize) as Action);
             if rules.together() {
@@ -207,7 +207,7 @@ fn broken(value: &Value, rng: &mut Stream) -> Value {
 
 #[test]
 fn mutated_documents_are_refused_with_reasons() {
-    let mut rng = Stream::named("ludex.v1:free_style:mutated");
+    let mut rng = Stream::from_text("ludex.v1:free_style:mutated");
     for _ in 0..scaled(10_000) {
         let value = broken(&sample::document(&mut rng), &mut rng);
         let verdict = validate::verdict(&value);

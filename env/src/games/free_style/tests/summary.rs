@@ -72,7 +72,7 @@ fn changed(value: &Value) -> Vec<(String, Value)> {
 
 #[test]
 fn every_clause_of_a_document_shows_in_its_summary() {
-    let mut rng = Stream::named("ludex.v1:free_style:summaries");
+    let mut rng = Stream::from_text("ludex.v1:free_style:summaries");
     let mut tried = std::collections::BTreeSet::new();
     for _ in 0..scaled(150) {
         let rules = sample::valid(&mut rng);

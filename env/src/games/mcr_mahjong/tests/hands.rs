@@ -150,7 +150,7 @@ fn a_hand_that_does_not_win_is_told_how_far_it_is() {
 /// Distances of the table are those of a search for targets that are written down set by set.
 #[test]
 fn distances_are_those_of_a_plain_search() {
-    let mut rng = Stream::named("mahjong distances");
+    let mut rng = Stream::from_text("mahjong distances");
     // All sets and pairs by what they use.
     let sets: Vec<Vec<usize>> = (0..KINDS)
         .map(|t| vec![t, t, t])

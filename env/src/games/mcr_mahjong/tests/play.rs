@@ -27,7 +27,7 @@ fn walls_depend_on_the_seed_alone() {
     let wall = |text: &str, style: u64, hand: usize| {
         let game = rules(text);
         let (mut s, mut draw) = (game.start(), Draw::new("mcr_mahjong", 7, 0));
-        let mut rng = Stream::named(&format!("walls {style}"));
+        let mut rng = Stream::from_text(&format!("walls {style}"));
         for _ in 0..hand {
             deal(&game, &mut s, &mut draw);
             let hand = s.hand_number;
@@ -48,12 +48,12 @@ fn walls_depend_on_the_seed_alone() {
 
 /// A random move of the seats to move.
 fn random(game: &McrMahjong, s: &mut State, rng: &mut Stream) {
-    match game.turn(s) {
-        Turn::Seat(seat) => {
+    match game.to_move(s) {
+        ToMove::Seat(seat) => {
             let a = game.random_action(s, seat, rng);
             game.play_unchecked(s, a);
         }
-        Turn::Together(set) => {
+        ToMove::Simultaneous(set) => {
             let joint = [0, 1, 2, 3].map(|p| if set.has(p) { game.random_action(s, p, rng) } else { 0 });
             game.play_together_unchecked(s, &joint);
         }
@@ -77,7 +77,7 @@ fn all_tiles(game: &McrMahjong, s: &State) -> [u8; ALL_KINDS] {
         let back = game.tiles() - usize::from(s.taken[1]);
         s.wall[usize::from(s.taken[0])..back].to_vec()
     } else {
-        (0..SEATS).flat_map(|p| s.wall[34 * p..34 * p + game.left(s, p as u8)].to_vec()).collect()
+        (0..SEATS).flat_map(|p| s.wall[34 * p..34 * p + game.tiles_left(s, p as u8)].to_vec()).collect()
     };
     walls.into_iter().for_each(|t| all[usize::from(t)] += 1);
     all
@@ -88,13 +88,13 @@ fn tiles_and_scores_are_kept() {
     let mut outcomes = [0u32; 5];
     for preset in ["botzone", "flowers", "ijcai2020"] {
         let game = rules(&format!("mcr_mahjong(preset={preset},minimum=1)"));
-        let mut rng = Stream::named(&format!("mahjong invariants {preset}"));
+        let mut rng = Stream::from_text(&format!("mahjong invariants {preset}"));
         for seed in 0..crate::check::scaled(60) {
             let (mut s, mut draw) = (game.start(), Draw::new("mcr_mahjong", seed, 0));
             let mut moves = 0;
             loop {
                 deal(&game, &mut s, &mut draw);
-                if game.turn(&s) == Turn::Over {
+                if game.to_move(&s) == ToMove::Over {
                     break;
                 }
                 let all = all_tiles(&game, &s);
@@ -135,7 +135,7 @@ fn after(moves: &[&str]) -> (McrMahjong, State) {
 #[test]
 fn hu_comes_before_peng_and_peng_before_chi() {
     let (game, s) = after(&["PLAY B5"]);
-    assert_eq!(game.turn(&s), Turn::Together(SeatSet(0b1110)));
+    assert_eq!(game.to_move(&s), ToMove::Simultaneous(SeatSet(0b1110)));
     assert_eq!(legal(&game, &s, 1), ["PASS", "CHI B5"]);
     assert_eq!(legal(&game, &s, 2), ["PASS", "PENG"]);
     assert_eq!(legal(&game, &s, 3), ["PASS", "HU"]);
@@ -188,8 +188,8 @@ fn overridden_claims_are_secret() {
             }
             assert_eq!(game.text(&game.view(&a, who)), game.text(&game.view(&b, who)), "{what}");
             let claims = [ids::PASS, ids::CHI + 1, ids::PENG, ids::HU];
-            let told = claims.map(|id| game.seen(&before, who, Mover::Seat(claimant), id));
-            assert!(told.iter().all(|t| *t == Seen::default()), "{what}: {told:?}");
+            let told = claims.map(|id| game.observe_action(&before, who, Mover::Seat(claimant), id));
+            assert!(told.iter().all(|t| *t == EventView::default()), "{what}: {told:?}");
             let array = |s: &State| {
                 let mut out = vec![0; array::spec().len()];
                 game.tensor(s, who, &mut out);
@@ -232,17 +232,17 @@ fn an_added_tile_may_be_robbed() {
 fn a_concealed_kong_is_hidden() {
     let (game, mut s) = after(&[]);
     let gang = ids::GANG;
-    let told = |who| game.seen(&s, who, Mover::Seat(0), gang);
-    assert_eq!(told(Viewer::Seat(1)), Seen { action: None, text: Some("GANG".to_owned()) });
-    assert_eq!(told(Viewer::Seat(0)), Seen { action: Some(gang), text: Some("GANG W1".to_owned()) });
+    let told = |who| game.observe_action(&s, who, Mover::Seat(0), gang);
+    assert_eq!(told(Viewer::Seat(1)), EventView { action: None, text: Some("GANG".to_owned()) });
+    assert_eq!(told(Viewer::Seat(0)), EventView { action: Some(gang), text: Some("GANG W1".to_owned()) });
     play(&game, &mut s, &["GANG"]);
     let melds = |seat: Seat| game.view(&s, Viewer::Seat(seat)).melds[0][0].tiles.len();
     assert_eq!([melds(0), melds(1), melds(2), melds(3)], [4, 0, 0, 0]);
     assert_eq!((s.phase, s.seat, s.replacement), (Phase::Turn, 0, true));
     // Kinds of which a seat sees a tile are not in the kong that it imagines.
-    let (view, mut rng) = (game.view(&s, Viewer::Seat(3)), Stream::named("hidden kong"));
+    let (view, mut rng) = (game.view(&s, Viewer::Seat(3)), Stream::from_text("hidden kong"));
     for _ in 0..200 {
-        let world = game.world(&view, &mut rng);
+        let world = game.sample_world(&view, &mut rng);
         let kong = world.melds(0).next().unwrap().meld.tile;
         assert_eq!(s.hands[3][usize::from(kong)], 0);
     }

@@ -19,7 +19,7 @@ fn measures_are_those_of_networkx() {
         let number = |of: &Json| of.as_u64().unwrap() as usize;
         let edge = |edge: &Json| (number(&edge[0]), number(&edge[1]));
         let edges: Vec<(usize, usize)> = graph["edges"].as_array().unwrap().iter().map(edge).collect();
-        for (name, value) in of(number(&graph["n"]), &edges).named() {
+        for (name, value) in of(number(&graph["n"]), &edges).entries() {
             if let Some(want) = graph.get(name) {
                 assert_eq!(value, want.as_f64(), "{name} of {graph}");
             }

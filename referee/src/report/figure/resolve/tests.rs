@@ -1,7 +1,7 @@
 use super::*;
 use crate::read::Source;
 use crate::result::GameResult;
-use crate::rows::{Match, RowAgent, RowPart, Table};
+use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart};
 use crate::testing::{parts, play, seal};
 use crate::verify::Verifier;
 
@@ -32,30 +32,33 @@ fn with_rows(of: impl FnOnce(&Rows)) {
     let results = results();
     let game = |text: &str| ludex_env::load(text).unwrap();
     let agent = |name: &&str| RowAgent { name: (*name).to_owned(), candidate: *name != "rival" };
-    let matches = results.iter().enumerate().map(|(order, (part, players, result))| Match {
+    let matches = results.iter().enumerate().map(|(order, (part, players, result))| MetricMatch {
         order,
         level: Some(order as u32 % 2),
-        ..Match::of(result, *part, players.clone())
+        ..MetricMatch::of(result, *part, players.clone())
     });
-    of(&Rows::new(Table {
+    of(&Rows::new(ResultTable {
         agents: NAMES.iter().map(agent).collect(),
         parts: vec![RowPart::of_game("ttt", &game("tic_tac_toe")), RowPart::of_game("kuhn", &game("kuhn_poker"))],
         matches: matches.collect(),
-        ..Table::default()
+        ..ResultTable::default()
     }));
 }
 
-fn pages(rows: &Rows, text: &str) -> Vec<Page> {
+fn pages(rows: &Rows, text: &str) -> Vec<FigurePage> {
     let figure: Figure = toml::from_str(&format!("id = \"f\"\ntitle = \"F\"\n{text}")).unwrap();
     let groups =
         [("board".to_owned(), vec!["ttt".to_owned()]), ("all".to_owned(), vec!["ttt".to_owned(), "kuhn".to_owned()])];
-    figure.resolve(&Ground {
+    figure.resolve(&FigureSource {
         rows,
         groups: &groups,
         pictures: &|part| {
             let strip = |name: &str| Strip {
                 name: name.to_owned(),
-                pictures: vec![super::super::data::Picture { svg: "<svg></svg>".into(), caption: part.to_owned() }],
+                pictures: vec![super::super::data::StripPicture {
+                    svg: "<svg></svg>".into(),
+                    caption: part.to_owned(),
+                }],
             };
             vec![strip("one 1 \u{2013} two 0"), strip("")]
         },
@@ -70,12 +73,12 @@ fn grid(rows: &Rows, text: &str) -> Grid {
 }
 
 fn heads(grid: &Grid) -> Vec<String> {
-    grid.columns.iter().map(Column::full).collect()
+    grid.columns.iter().map(GridColumn::full).collect()
 }
 
 /// A number computed without figures.
-fn number(rows: &Rows, metric: &str, agent: usize, part: usize) -> Option<Measure> {
-    Asked::parse(metric).unwrap().number(&rows.of_part(part).of_agent(agent))
+fn number(rows: &Rows, metric: &str, agent: usize, part: usize) -> Option<Measurement> {
+    MetricQuery::parse(metric).unwrap().number(&rows.of_part(part).of_agent(agent))
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn variants_opponents_levels_and_groups_are_axes() {
             grid(rows, "kind = \"table\"\npart = \"ttt\"\nrows = \"level\"\ncolumns = \"agent\"\ncell = \"length\"");
         assert_eq!(levels.rows, ["level 0", "level 1"]);
         let level = rows.of_part(0).filtered(|game| game.level == Some(1)).of_agent(0);
-        assert_eq!(levels.at(1, 0), Asked::parse("length").unwrap().number(&level));
+        assert_eq!(levels.at(1, 0), MetricQuery::parse("length").unwrap().number(&level));
         let groups = grid(rows, "kind = \"table\"\ncolumns = \"group\"\ncell = \"length\"");
         assert_eq!(heads(&groups), ["board", "all"]);
         let both = [0, 1].map(|part| number(rows, "length", 0, part).unwrap().value);
@@ -198,8 +201,11 @@ fn a_number_is_taken_from_another_and_stands_for_some_parts_only() {
 #[test]
 fn a_series_has_the_same_place_on_all_pages() {
     let page = |names: &[&str]| {
-        let lines = names.iter().map(|name| Line { name: (*name).to_owned(), ..Line::default() });
-        Page { name: String::new(), data: Data::Lines(Lines { lines: lines.collect(), ..Lines::default() }) }
+        let lines = names.iter().map(|name| ChartLine { name: (*name).to_owned(), ..ChartLine::default() });
+        FigurePage {
+            name: String::new(),
+            data: Data::Lines(LineChart { lines: lines.collect(), ..LineChart::default() }),
+        }
     };
     let mut pages = [page(&["one", "two"]), page(&["two", "three"]), page(&["one"])];
     number_series(&mut pages);

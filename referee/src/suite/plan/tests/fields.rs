@@ -1,7 +1,7 @@
 //! Roles, variants, drawn seats and orders, sweeps and candidates that meet themselves.
 
 use super::*;
-use crate::suite::roles::Cast;
+use crate::suite::roles::RoleAssignment;
 
 const HEAD: &str = "name = \"t\"\nversion = 1\ntitle = \"T\"\n";
 
@@ -15,9 +15,9 @@ fn plan_of(suite: &Suite, candidates: &[&str]) -> Result<Plan, SuiteError> {
     Plan::new(suite.clone(), &candidates, 1.0, &Games::builtin())
 }
 
-fn cast(role: &str, agents: &[&str]) -> Cast {
+fn cast(role: &str, agents: &[&str]) -> RoleAssignment {
     let agent = |spec: &&str| RoleAgent { name: format!("my {spec}"), spec: (*spec).to_owned() };
-    Cast::from([(role.to_owned(), agents.iter().map(agent).collect())])
+    RoleAssignment::from([(role.to_owned(), agents.iter().map(agent).collect())])
 }
 
 fn part(more: &str) -> String {
@@ -52,7 +52,7 @@ fn roles_are_filled_by_the_run_or_by_the_suite_or_nothing_is_played() {
     let agents: Vec<(&str, &str)> = plan.agents.iter().map(|e| (e.name.as_str(), e.spec.as_str())).collect();
     assert_eq!(agents, [("me", "me"), ("random", "random"), ("my x", "x"), ("my y", "y")]);
     assert_eq!(matches(&plan).len(), 3 * 4);
-    assert_eq!(plan.suite.cast(), cast("reference", &["x", "y"]));
+    assert_eq!(plan.suite.assigned_roles(), cast("reference", &["x", "y"]));
 
     // A role that no part of the run needs may stay open.
     let mut one = suite(&format!(
@@ -127,7 +127,7 @@ fn a_candidate_among_the_opponents_is_one_agent_and_meets_itself() {
     assert_eq!(pairings(&text("self = true\n")), [[0, 1], [1, 1], [0, 2], [1, 2]]);
     assert_eq!(pairings(&text("")), [[0, 2], [1, 2], [0, 3], [1, 3]]);
     let plan = plan_of(&suite(&text("self = true\n")), &["a", "b"]).unwrap();
-    let (done, _) = play(&plan, |_, _, _, turn| Done::Points(if turn == 0 { 1.0 } else { 0.5 }));
+    let (done, _) = play(&plan, |_, _, _, turn| MatchScore::Points(if turn == 0 { 1.0 } else { 0.5 }));
     let tally = plan.parts[0].tally(&[1, 1], &done);
     assert_eq!((tally.wins, tally.draws, tally.losses), (1, 1, 0));
 }
@@ -179,16 +179,16 @@ fn a_shuffled_order_is_drawn_within_each_cycle_and_survives_a_stop() {
     assert_eq!(drawn.len(), 3 * 12);
     assert_ne!(plain, drawn);
     assert_eq!(plain.iter().collect::<BTreeSet<_>>(), drawn.iter().collect::<BTreeSet<_>>());
-    let cycle = |key: &String| Place::parse(key).unwrap().index / 2;
+    let cycle = |key: &String| MatchKey::parse(key).unwrap().index / 2;
     assert!(drawn.iter().map(cycle).is_sorted(), "cycle by cycle");
     let pairings = |at: usize| -> Vec<Vec<usize>> {
-        drawn[at * 12..(at + 1) * 12].iter().map(|key| Place::parse(key).unwrap().pairing).collect()
+        drawn[at * 12..(at + 1) * 12].iter().map(|key| MatchKey::parse(key).unwrap().pairing).collect()
     };
     assert!(pairings(0) != pairings(1) && pairings(1) != pairings(2), "each cycle has an order of its own");
     assert_eq!(keys(&plan(1, "order = \"shuffled\"\n")), drawn);
     assert_ne!(keys(&plan(2, "order = \"shuffled\"\n")), drawn);
     // Whatever is done, the rest keeps its order.
-    let done: Results = drawn.iter().step_by(3).map(|key| (key.clone(), Done::Points(1.0))).collect();
+    let done: Results = drawn.iter().step_by(3).map(|key| (key.clone(), MatchScore::Points(1.0))).collect();
     let rest: Vec<String> = drawn.iter().filter(|key| !done.contains_key(*key)).cloned().collect();
     let due = shuffled.next(&done).into_iter().flat_map(|block| {
         block.matches.into_iter().map(move |m| key("p", &block.pairing, block.index, m.turn)).collect::<Vec<_>>()
@@ -210,7 +210,7 @@ fn a_sweep_is_one_more_match_of_each_table() {
     let all = matches(&plan);
     assert_eq!((all.len(), plan.matches_at_most()), (2 * 2 * 4, 16));
     for (k, (key, seats)) in all.iter().enumerate() {
-        let turn = Place::parse(key).unwrap().turn;
+        let turn = MatchKey::parse(key).unwrap().turn;
         assert_eq!((turn, part.game_at(turn)), (k % 8, k % 8 / 2));
         assert_eq!(seats, &if turn.is_multiple_of(2) { [0, 1] } else { [1, 0] });
     }
@@ -218,7 +218,7 @@ fn a_sweep_is_one_more_match_of_each_table() {
     let seeds = part.match_seeds(Seeds::Open(1), Deals::Paired);
     assert!((0..8).all(|turn| seeds.of(&[0, 1], 1, turn) == Seeds::Open(1).of(1)));
     let halves = plan_of(&suite(&text.replace("blocks = 2", "blocks = 2\norder = \"halves\"")), &["a"]).unwrap();
-    let indices: BTreeSet<u64> = matches(&halves).iter().map(|(key, _)| Place::parse(key).unwrap().index).collect();
+    let indices: BTreeSet<u64> = matches(&halves).iter().map(|(key, _)| MatchKey::parse(key).unwrap().index).collect();
     assert_eq!(indices.len(), 16, "each table in each game has seeds of its own");
 }
 

@@ -2,7 +2,7 @@
 
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{
-    Act, ClientMessage, GameEntry, Games, Join, Joined, Matches, ServerMessage, ServerPong, SpecReply,
+    Act, ClientMessage, GameEntry, GameList, Join, Joined, Matches, ServerMessage, ServerPong, SpecReply,
 };
 use ludex_protocol::{Id, Move};
 use serde_json::json;
@@ -11,37 +11,37 @@ use super::super::script::Trouble;
 use super::super::table::Table;
 use super::super::wire::Wire;
 use super::{Go, Host, Request, SECOND, kind, run, type_of};
-use crate::Fault;
+use crate::CheckFault;
 
 impl Host<'_> {
     /// Checks a request and keeps it. The result says whether it is new.
-    pub(super) fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, Fault> {
+    pub(super) fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, CheckFault> {
         if let ClientMessage::Hello(_) = message {
-            return Err(Fault::new(2, "said `hello` twice on one connection", "`hello` once"));
+            return Err(CheckFault::new(2, "said `hello` twice on one connection", "`hello` once"));
         }
         let Some(session) = &mut self.session else { return Ok(false) };
         let name = format!("request {id} (`{}`)", kind(message));
         if let Some(known) = session.requests.get_mut(&id) {
             if known.message != *message {
                 let did = format!("sent another message under the id of {name}");
-                return Err(Fault::new(1, did, "a new id for a new request"));
+                return Err(CheckFault::new(1, did, "a new id for a new request"));
             }
             if known.connection == self.connection {
                 let did = format!("sent {name} twice on one connection");
-                return Err(Fault::new(1, did, "it once: exactly one reply comes"));
+                return Err(CheckFault::new(1, did, "it once: exactly one reply comes"));
             }
             known.connection = self.connection;
             return Ok(false);
         }
         if id <= session.last_id {
             let did = format!("sent {name} after request {}", session.last_id);
-            return Err(Fault::new(1, did, "ids that rise over all connections of a session"));
+            return Err(CheckFault::new(1, did, "ids that rise over all connections of a session"));
         }
         let due = session.requests.iter().find(|(_, known)| !known.replied && known.connection < self.connection);
         if let Some((due, known)) = due {
             let did = format!("sent {name} but not request {due} (`{}`) again", kind(&known.message));
             let expected = "every unanswered request again, with its old id, after a resume";
-            return Err(Fault::new(7, format!("{did}{}", self.since_break()), expected));
+            return Err(CheckFault::new(7, format!("{did}{}", self.since_break()), expected));
         }
         session.last_id = id;
         let request = Request { message: message.clone(), reply: None, replied: false, connection: self.connection };
@@ -53,11 +53,11 @@ impl Host<'_> {
     }
 
     /// Checks that there is at most one move for each (turn, try), and only for the waiting turn.
-    fn note_act(&mut self, id: Id, act: &Act) -> Result<(), Fault> {
+    fn note_act(&mut self, id: Id, act: &Act) -> Result<(), CheckFault> {
         let Some(table) = &self.table else { return Ok(()) };
         let key = (act.turn, act.attempt);
-        let (Some(given), true) = (act.chosen(), act.match_id == table.id) else {
-            return Err(Fault::new(5, format!("acted in {:?}", act.match_id), format!("{:?}", table.id)));
+        let (Some(given), true) = (act.as_move(), act.match_id == table.id) else {
+            return Err(CheckFault::new(5, format!("acted in {:?}", act.match_id), format!("{:?}", table.id)));
         };
         let of = format!("turn {}, try {}", key.0, key.1);
         if let Some((first, before)) = self.acts.get(&key) {
@@ -65,18 +65,18 @@ impl Host<'_> {
             let held = self.session.as_ref().is_some_and(|session| session.requests.contains_key(before));
             if !same {
                 let did = format!("acted twice for {of}: first {}, then {}", shown(first), shown(&given));
-                return Err(Fault::new(5, did, "one move for each (turn, try), however often it is sent"));
+                return Err(CheckFault::new(5, did, "one move for each (turn, try), however often it is sent"));
             }
             if held && *before != id && !table.over {
                 let did = format!("acted twice for {of}: in request {before} and in request {id}");
-                return Err(Fault::new(5, did, "one act for each (turn, try)"));
+                return Err(CheckFault::new(5, did, "one act for each (turn, try)"));
             }
             return Ok(());
         }
         let open = table.open.as_ref().map(|turn| (turn.turn, turn.attempt));
         if open != Some(key) && !table.over {
             let expected = self.waited_for();
-            return Err(Fault::new(5, format!("acted for {of}"), expected));
+            return Err(CheckFault::new(5, format!("acted for {of}"), expected));
         }
         self.acts.insert(key, (given, id));
         Ok(())
@@ -128,12 +128,12 @@ impl Host<'_> {
             ClientMessage::Act(act) => self.act(&act)?,
             ClientMessage::Resign(_) if self.over() => over(),
             ClientMessage::Resign(_) => {
-                return Err(Fault::new(self.script.section, "resigned", self.waited_for()).into());
+                return Err(CheckFault::new(self.script.section, "resigned", self.waited_for()).into());
             }
             ClientMessage::Ping(_) => ServerMessage::Pong(ServerPong { now_ms: 1 }),
             ClientMessage::Leave(_) => ServerMessage::Ok(Default::default()),
             ClientMessage::ListMatches(_) => ServerMessage::Matches(Matches::default()),
-            ClientMessage::ListGames(_) => ServerMessage::Games(Games { games: games(self.script.game) }),
+            ClientMessage::ListGames(_) => ServerMessage::Games(GameList { games: games(self.script.game) }),
             ClientMessage::Describe(describe) => match ludex_env::load_with(&describe.game, &describe.params) {
                 Ok(game) => ServerMessage::Spec(Box::new(SpecReply { spec: game.spec().clone() })),
                 Err(error) => ServerMessage::Error(Box::new(error.into())),
@@ -146,12 +146,12 @@ impl Host<'_> {
         })
     }
 
-    fn join(&mut self, join: &Join) -> Result<ServerMessage, Fault> {
+    fn join(&mut self, join: &Join) -> Result<ServerMessage, CheckFault> {
         if self.run.is_some() {
-            return Err(Fault::new(12, "joined a match", self.waited_for()));
+            return Err(CheckFault::new(12, "joined a match", self.waited_for()));
         }
         if self.table.as_ref().is_some_and(|table| !table.over) {
-            return Err(Fault::new(5, "joined while its match runs", self.waited_for()));
+            return Err(CheckFault::new(5, "joined while its match runs", self.waited_for()));
         }
         self.joins += 1;
         let id = format!("j_kit{}", self.joins);
@@ -162,7 +162,7 @@ impl Host<'_> {
         }
         let name = |game: &str| game.split('(').next().unwrap_or_default().to_owned();
         let (wanted, did) = (self.script.game, format!("joined a match of {:?}", join.game));
-        let other = Fault::new(5, did, format!("{wanted:?}, as LUDEX_GAME says"));
+        let other = CheckFault::new(5, did, format!("{wanted:?}, as LUDEX_GAME says"));
         if name(&join.game) != name(wanted) {
             return Err(other);
         }
@@ -170,7 +170,7 @@ impl Host<'_> {
         self.matches += 1;
         let table = Table::new(join, &id, seat, self.matches, self.has(Trouble::Extras));
         let asked = format!("joined with {}", json!(join));
-        let table = table.map_err(|why| Fault::new(5, asked.clone(), why))?;
+        let table = table.map_err(|why| CheckFault::new(5, asked.clone(), why))?;
         if self.script.documents()
             && ludex_env::load(wanted).is_ok_and(|game| game.spec().string != table.game_string())
         {
@@ -178,7 +178,7 @@ impl Host<'_> {
         }
         self.table = Some(table);
         if seat > 1 {
-            return Err(Fault::new(5, asked, "seat 0 or 1"));
+            return Err(CheckFault::new(5, asked, "seat 0 or 1"));
         }
         Ok(joined)
     }
@@ -190,7 +190,7 @@ impl Host<'_> {
         };
         let flawed = self.has(Trouble::Flaws) && act.turn == SECOND && act.attempt == 0;
         let Some(table) = &mut self.table else {
-            return Err(Fault::new(5, "acted without a match", "a `join` first").into());
+            return Err(CheckFault::new(5, "acted without a match", "a `join` first").into());
         };
         if table.over {
             return Ok(over());
@@ -198,15 +198,16 @@ impl Host<'_> {
         match &act.proposal {
             None if self.script.documents() => {
                 let did = format!("answered turn {} with {}", act.turn, shown_act(act));
-                return Err(Fault::new(5, did, "a document that fits the schema which the turn names").into());
+                return Err(CheckFault::new(5, did, "a document that fits the schema which the turn names").into());
             }
             Some(said) if flawed => return Ok(table.refuse_document(said)),
             _ => {}
         }
-        match act.chosen().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
+        match act.as_move().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
             Ok(action) if legal && table.was_refused(action) => {
                 let did = format!("sent the refused move {} again for turn {}", shown_act(act), act.turn);
-                Err(Fault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal").into())
+                Err(CheckFault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal")
+                    .into())
             }
             Ok(action) if refuses => Ok(table.refuse_legal(action, legal)),
             Ok(action) => Ok(table.accept(action)),
@@ -214,7 +215,7 @@ impl Host<'_> {
                 let answer = table.refuse(why.clone(), None, true);
                 if table.over {
                     let did = format!("was refused at every try, the last time {}: {why}", shown_act(act));
-                    return Err(Fault::new(5, did, "a move of `legal`").into());
+                    return Err(CheckFault::new(5, did, "a move of `legal`").into());
                 }
                 Ok(answer)
             }
@@ -246,9 +247,9 @@ fn kind_of_reply(message: &ServerMessage) -> String {
 }
 
 fn shown(given: &Move) -> String {
-    ludex_protocol::error::shortened(&json!(given).to_string())
+    ludex_protocol::error::truncate_text(&json!(given).to_string())
 }
 
 fn shown_act(act: &Act) -> String {
-    act.chosen().as_ref().map_or_else(|| "nothing".to_owned(), shown)
+    act.as_move().as_ref().map_or_else(|| "nothing".to_owned(), shown)
 }

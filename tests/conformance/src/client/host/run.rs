@@ -1,7 +1,7 @@
 //! A run: the client enrols, plays the matches of a small plan one after another, and hears the end.
 
 use ludex_protocol::message::{
-    Enrol, Enrolled, Join, Progress, RunOver, RunReason, ServerMessage, SuiteEntry, SuitePart, Suites,
+    Enrol, Enrolled, Join, Progress, RunEnd, RunReason, ServerMessage, SuiteEntry, SuiteList, SuitePart,
 };
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::super::script::Trouble;
 use super::super::table::Table;
 use super::super::wire::Wire;
 use super::{Go, Host};
-use crate::Fault;
+use crate::CheckFault;
 
 /// Matches of the plan.
 const MATCHES: u64 = 3;
@@ -62,28 +62,28 @@ pub(super) fn suites() -> ServerMessage {
         parts: vec![part],
         season: None,
     };
-    ServerMessage::Suites(Suites { suites: vec![suite] })
+    ServerMessage::Suites(SuiteList { suites: vec![suite] })
 }
 
 impl Host<'_> {
-    pub(super) fn enrol(&mut self, enrol: &Enrol) -> Result<ServerMessage, Fault> {
+    pub(super) fn enrol(&mut self, enrol: &Enrol) -> Result<ServerMessage, CheckFault> {
         let asked = format!("enrolled with {}", json!(enrol));
         if enrol.suite != SUITE || enrol.run != RUN {
-            return Err(Fault::new(
+            return Err(CheckFault::new(
                 12,
                 asked,
                 format!("the suite {SUITE:?} and the run {RUN:?}, as LUDEX_SUITE and LUDEX_RUN say"),
             ));
         }
-        let Some(run) = &mut self.run else { return Err(Fault::new(0, asked, "the kit to work")) };
+        let Some(run) = &mut self.run else { return Err(CheckFault::new(0, asked, "the kit to work")) };
         let first = run.enrolled.get_or_insert_with(|| enrol.clone());
         if first != enrol {
             let did = format!("{asked}{}", self.since_break());
-            return Err(Fault::new(12, did, "the same `enrol` again, which continues the run"));
+            return Err(CheckFault::new(12, did, "the same `enrol` again, which continues the run"));
         }
         run.here = true;
         self.count();
-        let Some(run) = &self.run else { return Err(Fault::new(0, asked, "the kit to work")) };
+        let Some(run) = &self.run else { return Err(CheckFault::new(0, asked, "the kit to work")) };
         let join = run.over.is_none().then(|| "j_kit1".to_owned());
         let due = if run.over.is_some() { 0 } else { run.due() };
         Ok(ServerMessage::Enrolled(Enrolled { run: RUN.into(), join, due, done: run.done, eta_ms: None }))
@@ -115,7 +115,7 @@ impl Host<'_> {
             run.told = true;
             let (report, none) = (format!("/runs/{RUN}/report.html"), json!([]));
             let verdict = json!({ "parts": none, "groups": none });
-            let over = RunOver { run: RUN.into(), reason, verdict, ratings: none, report };
+            let over = RunEnd { run: RUN.into(), reason, verdict, ratings: none, report };
             return self.send(wire, None, ServerMessage::RunEnd(Box::new(over))).await;
         }
         let runs = self.table.as_ref().is_some_and(|table| !table.over);
@@ -129,7 +129,7 @@ impl Host<'_> {
         self.matches += 1;
         let table = Table::new(&join, "j_kit1", seat, self.matches, self.has(Trouble::Extras));
         self.table =
-            Some(table.map_err(|why| Fault::new(0, format!("the kit itself failed: {why}"), "the kit to work"))?);
+            Some(table.map_err(|why| CheckFault::new(0, format!("the kit itself failed: {why}"), "the kit to work"))?);
         (self.acts, self.told) = Default::default();
         self.frames(wire, 0).await
     }

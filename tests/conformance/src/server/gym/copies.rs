@@ -1,6 +1,6 @@
 //! Laws of copies: clones, snapshots, restores.
 
-use ludex_protocol::message::{Autoreset, ClientMessage, CloneEnvs, Open, Restore, Seed, Snapshot, Snapshots};
+use ludex_protocol::message::{Autoreset, ClientMessage, CloneEnvs, Open, Restore, Seed, SnapshotEnvs, Snapshots};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Bytes, Column, ErrorCode};
 
@@ -79,7 +79,7 @@ pub(super) async fn clones(link: &mut Link, spec: &Spec) -> Done {
 }
 
 async fn snapped(link: &mut Link, h: &Handle, envs: Option<Column<u32>>) -> Done<Snapshots> {
-    link.call(ClientMessage::Snapshot(Snapshot { env: h.env, envs })).await?.snapshots()
+    link.call(ClientMessage::Snapshot(SnapshotEnvs { env: h.env, envs })).await?.snapshots()
 }
 
 pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> Done {
@@ -122,6 +122,6 @@ pub(super) async fn forged(link: &mut Link, spec: &Spec) -> Done {
     // Fewer snapshots than environments.
     let few = Restore { env: h.env, envs: None, items: items[..2].to_vec() };
     let codes = [ErrorCode::BadShape, ErrorCode::BadField, ErrorCode::BadSnapshot];
-    link.call(ClientMessage::Restore(few)).await?.refused(&codes)?;
+    link.call(ClientMessage::Restore(few)).await?.expect_error(&codes)?;
     h.close(link).await
 }

@@ -4,13 +4,14 @@ mod shape;
 
 use ludex_env::Stream;
 use ludex_protocol::message::{
-    Autoreset, Batch, ClientMessage, Close, GymView, Mask, MaskForm, Observer, Open, Reset, Seed, Step, to_move,
+    Autoreset, Batch, ClientMessage, CloseHandle, GymView, Mask, MaskForm, Observer, Open, Reset, Seed, StepEnvs,
+    to_move,
 };
 use ludex_protocol::spec::{Dynamics, Spec};
 use ludex_protocol::{Column, Tensors};
 use serde_json::Value;
 
-use super::super::heard::Heard;
+use super::super::incoming::IncomingMessage;
 use super::super::link::Link;
 use super::super::{Done, law_holds};
 
@@ -69,7 +70,7 @@ impl Handle {
     }
 
     /// Rows of views for each environment.
-    pub fn seen(&self) -> usize {
+    pub fn view_rows(&self) -> usize {
         if self.open.observer == Observer::All { self.players() } else { 1 }
     }
 
@@ -98,9 +99,9 @@ impl Handle {
     }
 
     /// The same, with any answer.
-    pub async fn try_step(&self, link: &mut Link, actions: &[i32]) -> Done<Heard> {
+    pub async fn try_step(&self, link: &mut Link, actions: &[i32]) -> Done<IncomingMessage> {
         let actions = Some(Column::from(actions));
-        link.call(ClientMessage::Step(Step { env: self.env, actions, ..Step::default() })).await
+        link.call(ClientMessage::Step(StepEnvs { env: self.env, actions, ..StepEnvs::default() })).await
     }
 
     /// Reads the state without moving, with entries of -1.
@@ -109,11 +110,11 @@ impl Handle {
     }
 
     pub async fn close(self, link: &mut Link) -> Done {
-        link.call(ClientMessage::Close(Close { env: self.env })).await?.ok()
+        link.call(ClientMessage::Close(CloseHandle { env: self.env })).await?.ok()
     }
 
     /// The batch in a reply, with its shape checked.
-    pub fn batch(&self, heard: Heard, envs: Option<&Column<u32>>) -> Done<Batch> {
+    pub fn batch(&self, heard: IncomingMessage, envs: Option<&Column<u32>>) -> Done<Batch> {
         let batch = *heard.batch()?;
         shape::check(self, envs, &batch)?;
         Ok(batch)
@@ -141,11 +142,11 @@ impl Handle {
 
     /// The seats that act in a row, each with its legal actions. Empty at chance nodes and when it is over.
     pub fn acting(&self, batch: &Batch, row: usize) -> Vec<(usize, Vec<u32>)> {
-        let all = |seat| (seat, self.legal_in(batch, row * self.seen() + seat));
+        let all = |seat| (seat, self.legal_in(batch, row * self.view_rows() + seat));
         match batch.to_move.get(row) {
-            Some(seat) if seat >= 0 && self.seen() == 1 => vec![(seat as usize, self.legal_in(batch, row))],
+            Some(seat) if seat >= 0 && self.view_rows() == 1 => vec![(seat as usize, self.legal_in(batch, row))],
             Some(seat) if seat >= 0 => vec![all(seat as usize)],
-            Some(to_move::SIMULTANEOUS) if self.seen() > 1 => {
+            Some(to_move::SIMULTANEOUS) if self.view_rows() > 1 => {
                 (0..self.players()).map(all).filter(|(_, legal)| !legal.is_empty()).collect()
             }
             // The client's only seat among those that move together.
@@ -168,7 +169,7 @@ impl Handle {
     pub fn choose_row(&self, batch: &Batch, row: usize, seed: u64) -> Option<Vec<i32>> {
         let mut chosen = vec![-1; self.width()];
         let (episode, ply) = (batch.episode.get(row)?, batch.length.get(row)?);
-        let mut rng = Stream::named(&format!("conformance:{seed}:{episode}:{ply}"));
+        let mut rng = Stream::from_text(&format!("conformance:{seed}:{episode}:{ply}"));
         match batch.to_move.get(row)? {
             // Ignored, or the beginning of the next episode.
             to_move::OVER => chosen.fill(0),
@@ -177,7 +178,7 @@ impl Handle {
                 chosen[0] = outcomes.get(rng.below(outcomes.len()))?.0 as i32;
             }
             // Only one of the masks is shown.
-            to_move::SIMULTANEOUS if self.seen() == 1 && self.width() > 1 => return None,
+            to_move::SIMULTANEOUS if self.view_rows() == 1 && self.width() > 1 => return None,
             _ => {
                 for (seat, legal) in self.acting(batch, row) {
                     let column = if chosen.len() == 1 { 0 } else { seat };
@@ -204,7 +205,7 @@ impl Handle {
 
     /// Everything that a row says, to be compared with another.
     pub fn row(&self, batch: &Batch, row: usize) -> Row {
-        let (seen, players) = (self.seen(), self.players());
+        let (seen, players) = (self.view_rows(), self.players());
         let views = row * seen..(row + 1) * seen;
         let tensors = |of: &Option<Tensors>| {
             let all = of.iter().flat_map(|tensors| tensors.values());

@@ -1,6 +1,6 @@
 //! Laws of handles across requests and connections: repeated requests, and closed handles.
 
-use ludex_protocol::message::{ClientMessage, Close, Reset, Resume, Step, View, Welcome};
+use ludex_protocol::message::{ClientMessage, CloseHandle, Reset, ResumeSession, StepEnvs, ViewEnv, Welcome};
 use ludex_protocol::{Column, Encoding, ErrorCode};
 
 use super::super::bench::Bench;
@@ -16,7 +16,7 @@ async fn come_back(b: &Bench, link: Link, welcome: &Welcome) -> Done<(Link, Box<
     let mut link = b.mute(&[Encoding::MsgPack]).await?;
     let mut hello = b.hello();
     let (session, key) = (welcome.session.clone(), welcome.key.clone());
-    hello.resume = Some(Resume { session, key, ..Resume::default() });
+    hello.resume = Some(ResumeSession { session, key, ..ResumeSession::default() });
     let welcome = link.greet(hello).await?;
     law_holds(welcome.resumed, || "did not resume a session with environments".into(), "`resumed`: true")?;
     link.last = last;
@@ -32,7 +32,7 @@ pub(super) async fn resent(b: &Bench) -> Done {
     for round in 0..4 {
         let actions = h.choose(&batch, SEED).ok_or_else(speechless)?;
         let length = batch.length.to_vec();
-        let step = Step { env: h.env, actions: Some(Column::from(&actions[..])), ..Step::default() };
+        let step = StepEnvs { env: h.env, actions: Some(Column::from(&actions[..])), ..StepEnvs::default() };
         let step = ClientMessage::Step(step);
         let id = link.ask(&step).await?;
         // The reply is read in every second round; the server cannot know.
@@ -65,9 +65,9 @@ pub(super) async fn closed(b: &Bench) -> Done {
     one.close(&mut link).await?;
     for request in [
         ClientMessage::Reset(Reset { env: gone, ..Reset::default() }),
-        ClientMessage::Step(Step { env: gone, actions: Some(Column::from([0])), ..Step::default() }),
-        ClientMessage::View(View { env: gone, ..View::default() }),
-        ClientMessage::Close(Close { env: gone }),
+        ClientMessage::Step(StepEnvs { env: gone, actions: Some(Column::from([0])), ..StepEnvs::default() }),
+        ClientMessage::View(ViewEnv { env: gone, ..ViewEnv::default() }),
+        ClientMessage::Close(CloseHandle { env: gone }),
     ] {
         link.call(request).await?.error(ErrorCode::UnknownEnv)?;
     }
@@ -76,6 +76,6 @@ pub(super) async fn closed(b: &Bench) -> Done {
     same(&welcome.envs, &vec![two.env], || "welcome.envs after a resume".into())?;
     // Handles of another session cannot be used.
     let mut other = b.link().await?;
-    other.call(ClientMessage::Close(Close { env: two.env })).await?.error(ErrorCode::UnknownEnv)?;
+    other.call(ClientMessage::Close(CloseHandle { env: two.env })).await?.error(ErrorCode::UnknownEnv)?;
     two.close(&mut link).await
 }

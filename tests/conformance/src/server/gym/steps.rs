@@ -1,7 +1,7 @@
 //! Laws of single steps: shapes, masks, refusals, seeds.
 
 use ludex_protocol::Move;
-use ludex_protocol::message::{Autoreset, Batch, ClientMessage, MaskForm, Observer, Open, Reset, Seed, Step};
+use ludex_protocol::message::{Autoreset, Batch, ClientMessage, MaskForm, Observer, Open, Reset, Seed, StepEnvs};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Column, ErrorCode};
 
@@ -60,7 +60,7 @@ pub(super) async fn masks(link: &mut Link, spec: &Spec) -> Done {
     }
     for ply in 0..plies(spec) {
         for (h, batch) in handles.iter().zip(&batches).skip(1) {
-            for v in 0..2 * h.seen() {
+            for v in 0..2 * h.view_rows() {
                 let (got, ids) = (h.legal_in(batch, v), handles[0].legal_in(&batches[0], v));
                 same(&got, &ids, || format!("the mask {:?} of view {v} at step {ply}", h.mask_form()))?;
             }
@@ -129,11 +129,11 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
     let h = Handle::open(link, Open { autoreset: Autoreset::Disabled, max_steps: Some(1), ..plain(spec, 3) }).await?;
     let step = |envs: Option<Vec<u32>>, actions: Option<Vec<i32>>, moves: Option<Vec<Option<Move>>>| {
         let (envs, actions) = (envs.map(Column::from_iter), actions.map(Column::from_iter));
-        ClientMessage::Step(Step { env: h.env, envs, actions, moves })
+        ClientMessage::Step(StepEnvs { env: h.env, envs, actions, moves })
     };
     let zeros = vec![0; 3 * h.width()];
     let never = [ErrorCode::EnvOver, ErrorCode::BadField, ErrorCode::UnknownEnv];
-    link.call(step(None, Some(zeros.clone()), None)).await?.refused(&never)?;
+    link.call(step(None, Some(zeros.clone()), None)).await?.expect_error(&never)?;
     let batch = h.reset(link, SEED).await?;
     let actions = h.choose(&batch, SEED).ok_or_else(speechless)?;
     let mut long = actions.clone();
@@ -153,7 +153,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
             &[ErrorCode::BadShape, ErrorCode::BadField, ErrorCode::BadSeed][..],
         ),
     ] {
-        link.call(request).await?.refused(codes)?;
+        link.call(request).await?.expect_error(codes)?;
     }
     let looked = h.look(link).await?;
     let still: Vec<_> = h.rows(&looked).into_iter().map(|row| row.state()).collect();

@@ -2,7 +2,7 @@
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::Move;
-use ludex_protocol::message::{Autoreset, ClientMessage, GymView, Observer, Open, Step, View};
+use ludex_protocol::message::{Autoreset, ClientMessage, GymView, Observer, Open, StepEnvs, ViewEnv};
 use ludex_protocol::spec::Spec;
 
 use super::super::link::Link;
@@ -27,7 +27,7 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
             let mut ids: Vec<i64> = legal.iter().step_by(skip).map(|&id| id.into()).collect();
             ids.push(actions[column].into());
             let ask = |names, parse| {
-                let view = View { env: h.env, seat: Some(seat as u32), names, parse, ..View::default() };
+                let view = ViewEnv { env: h.env, seat: Some(seat as u32), names, parse, ..ViewEnv::default() };
                 ClientMessage::View(view)
             };
             let names = link.call(ask(Some(ids.clone()), None)).await?.viewed()?.names.unwrap_or_default();
@@ -49,7 +49,7 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
         }
         // A text plays like an id.
         batch = h.step(link, &actions).await?;
-        let step = Step { env: twin.env, moves: Some(moves), ..Step::default() };
+        let step = StepEnvs { env: twin.env, moves: Some(moves), ..StepEnvs::default() };
         let heard = link.call(ClientMessage::Step(step)).await?;
         let other = twin.batch(heard, None)?;
         same(&twin.rows(&other), &h.rows(&batch), || format!("a step by names, beside one by ids, at step {ply}"))?;
@@ -65,7 +65,8 @@ pub(super) async fn views(link: &mut Link, spec: &Spec) -> Done {
     let wanted: Vec<GymView> = h.open.views.iter().flatten().copied().filter(|v| *v != GymView::Returns).collect();
     for ply in 0..plies(spec).min(8) {
         for seat in 0..h.players() {
-            let view = View { env: h.env, i: 1, seat: Some(seat as u32), views: wanted.clone(), ..View::default() };
+            let view =
+                ViewEnv { env: h.env, i: 1, seat: Some(seat as u32), views: wanted.clone(), ..ViewEnv::default() };
             let seen = link.call(ClientMessage::View(view)).await?.viewed()?;
             let (row, at) = (h.row(&batch, 1), || format!("what seat {seat} sees at step {ply}, beside the batch"));
             same(&seen.structure.as_ref(), &row.structure.get(seat), at)?;
@@ -80,9 +81,9 @@ pub(super) async fn views(link: &mut Link, spec: &Spec) -> Done {
         let Some(actions) = h.choose(&batch, SEED) else { break };
         batch = h.step(link, &actions).await?;
     }
-    let beyond = View { env: h.env, seat: Some(spec.players), ..View::default() };
+    let beyond = ViewEnv { env: h.env, seat: Some(spec.players), ..ViewEnv::default() };
     link.call(ClientMessage::View(beyond)).await?.error_at(ErrorCode::BadField, "seat")?;
-    let nowhere = View { env: h.env, i: 2, ..View::default() };
-    link.call(ClientMessage::View(nowhere)).await?.refused(&[ErrorCode::BadField, ErrorCode::UnknownEnv])?;
+    let nowhere = ViewEnv { env: h.env, i: 2, ..ViewEnv::default() };
+    link.call(ClientMessage::View(nowhere)).await?.expect_error(&[ErrorCode::BadField, ErrorCode::UnknownEnv])?;
     h.close(link).await
 }

@@ -1,8 +1,8 @@
 //! Laws of acts: each (match, turn, try) takes one move, and illegal moves cost tries.
 
 use ludex_protocol::ErrorCode;
-use ludex_protocol::message::{Act, ClientMessage, MatchEnd, Refused, Resign};
-use ludex_protocol::record::{IllegalPolicy, Outcome, Reason};
+use ludex_protocol::message::{Act, ActRefused, ClientMessage, MatchEnd, Resign};
+use ludex_protocol::record::{EndReason, IllegalPolicy, Outcome};
 use ludex_protocol::spec::Utility;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn illegal(table: &Table, turn: u32, attempt: u32) -> Act {
 }
 
 /// The reply to an illegal move.
-async fn refused(table: &mut Table, act: &Act) -> Done<Box<Refused>> {
+async fn refused(table: &mut Table, act: &Act) -> Done<Box<ActRefused>> {
     let refused = table.act(act).await?.refusal()?;
     let due = (&act.match_id, act.turn, act.attempt + 1);
     same(&(&refused.match_id, refused.turn, refused.attempt), &due, || "match, turn and try of `refused`".into())?;
@@ -73,7 +73,7 @@ pub(super) async fn acts(b: &Bench) -> Done {
     }
     // The opponent may have moved by now.
     let other = at(0, 2, second);
-    table.act(&other).await?.refused(&[ErrorCode::Conflict, ErrorCode::StaleTurn])?;
+    table.act(&other).await?.expect_error(&[ErrorCode::Conflict, ErrorCode::StaleTurn])?;
     let next = table.due().await?;
     same(&table.act(&named).await?.accepted()?, &accepted, || "the answer to an act of an older turn again".into())?;
     same(&*table.act(&bad).await?.refusal()?, &*told, || "the answer to an illegal act of an older turn again".into())?;
@@ -85,11 +85,11 @@ pub(super) async fn acts(b: &Bench) -> Done {
     let own = table.play().await.map(|_| table.moves.iter().filter(|(seat, _)| *seat == 0).count())?;
     same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
     let over = [ErrorCode::MatchOver, ErrorCode::NotYourTurn, ErrorCode::UnknownMatch];
-    table.act(&at(99, 0, first)).await?.refused(&over).map(drop)
+    table.act(&at(99, 0, first)).await?.expect_error(&over).map(drop)
 }
 
 /// A forfeit of our seat 0: the least return for us, and in games of two with a constant sum the greatest for the other.
-fn forfeited(table: &Table, end: &MatchEnd, reason: Reason) -> Done {
+fn forfeited(table: &Table, end: &MatchEnd, reason: EndReason) -> Done {
     let spec = &table.spec;
     same(&(end.reason, end.at_fault), &(reason, Some(0)), || "reason and at_fault of match_end".into())?;
     same(&end.returns.first(), &Some(&spec.min_return), || "our return".into())?;
@@ -111,7 +111,7 @@ pub(super) async fn tries(b: &Bench) -> Done {
         same(&told.then, &then, || format!("refused.then of try {attempt}"))?;
     }
     let end = table.ending().await?;
-    forfeited(&table, &end, Reason::Illegal)
+    forfeited(&table, &end, EndReason::Illegal)
 }
 
 pub(super) async fn resigns(b: &Bench) -> Done {
@@ -123,7 +123,7 @@ pub(super) async fn resigns(b: &Bench) -> Done {
     let id = table.link.ask(&resign).await?;
     table.reply(id).await?.ok()?;
     let end = table.ending().await?;
-    forfeited(&table, &end, Reason::Resign)?;
+    forfeited(&table, &end, EndReason::Resign)?;
     let nowhere = json!({"type": "resign", "match": "m_conformance"});
     table.link.demand(nowhere).await?.error(ErrorCode::UnknownMatch).map(drop)
 }

@@ -1,7 +1,7 @@
 //! Laws of joins and of matches from their first frame to the last.
 
 use ludex_protocol::message::{ClientMessage, Join, Leave, Ping, ServerMessage};
-use ludex_protocol::record::Reason;
+use ludex_protocol::record::EndReason;
 use ludex_protocol::spec::Dynamics;
 use ludex_protocol::{Encoding, ErrorCode};
 
@@ -17,7 +17,7 @@ pub(super) async fn to_the_end(b: &Bench) -> Done {
             let played = async {
                 let mut table = Table::sit(link, welcome, spec, join(spec, seat)).await?;
                 let end = table.play().await?;
-                same(&end.reason, &Reason::Finished, || "match_end.reason".into())?;
+                same(&end.reason, &EndReason::Finished, || "match_end.reason".into())?;
                 let own = table.moves.iter().filter(|(mover, _)| *mover == seat).count();
                 same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
                 if spec.dynamics == Dynamics::Simultaneous && spec.players == 2 {
@@ -93,7 +93,7 @@ pub(super) async fn wrong_joins(b: &Bench) -> Done {
     for agent in ["human", "uci cmd=engine"] {
         let join = Join { against: Some(vec![agent.into()]), ..plain() };
         let codes = [ErrorCode::Forbidden, ErrorCode::UnknownAgent];
-        link.call(ClientMessage::Join(Box::new(join))).await?.refused(&codes)?;
+        link.call(ClientMessage::Join(Box::new(join))).await?.expect_error(&codes)?;
     }
     let nowhere = Leave { join: "j_conformance".into() };
     link.call(ClientMessage::Leave(nowhere)).await?.error(ErrorCode::UnknownJoin).map(drop)

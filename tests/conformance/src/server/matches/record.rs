@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ludex_protocol::message::MatchEnd;
-use ludex_protocol::record::{Parts, RecordEvent};
+use ludex_protocol::record::{RecordEvent, RecordParts};
 use ludex_referee::digest::{digest, seed_commit};
 use ludex_referee::read::Source;
 use ludex_referee::{Verifier, verify};
@@ -144,7 +144,7 @@ pub(super) async fn released(b: &Bench) -> Done {
                     &ended[name].to_string(),
                 )?;
             }
-            let parts = Parts::parse(&body)
+            let parts = RecordParts::parse(&body)
                 .map_err(|e| wrong(format!("an invalid record: {e}"), "a record as in section 10"))?;
             let made = digest(&parts).map_err(|e| wrong(e.to_string(), "canonical JSON"))?;
             same(&record["digest"].as_str(), &Some(&*made), || "the record's digest, beside the chain over it".into())?;
@@ -166,7 +166,7 @@ pub(super) async fn released(b: &Bench) -> Done {
 }
 
 /// Plays the record again, if the game is one of ours.
-fn again(parts: &Parts) -> Done {
+fn again(parts: &RecordParts) -> Done {
     match Verifier::new().verify(parts, Source::default()) {
         Ok(_) => Ok(()),
         Err(fault) if matches!(fault.kind, verify::FaultKind::Game | verify::FaultKind::Rules) => Ok(()),

@@ -2,11 +2,11 @@
 
 use ludex_protocol::Encoding;
 use ludex_protocol::error::close;
-use ludex_protocol::message::{ClientMessage, Ping, Resume, ServerMessage, Turn, Welcome};
-use ludex_protocol::record::Reason;
+use ludex_protocol::message::{ClientMessage, Ping, ResumeSession, ServerMessage, TurnFrame, Welcome};
+use ludex_protocol::record::EndReason;
 
 use super::super::bench::Bench;
-use super::super::link::{Ended, Link};
+use super::super::link::{Link, LinkEnd};
 use super::super::{Done, Stop, law_holds, same, wrong};
 use super::table::Table;
 use super::terms::join;
@@ -17,7 +17,7 @@ const NEVER_SENT: u64 = 1_000_000_000;
 /// Says hello on a connection and names a session.
 async fn resume(b: &Bench, link: &mut Link, welcome: &Welcome, seen: Option<(&str, u64)>) -> Done<Box<Welcome>> {
     let mut hello = b.hello();
-    hello.resume = Some(Resume {
+    hello.resume = Some(ResumeSession {
         session: welcome.session.clone(),
         key: welcome.key.clone(),
         seen: seen.map(|(id, seq)| (id.to_owned(), seq)).into_iter().collect(),
@@ -88,13 +88,13 @@ pub(super) async fn cuts(b: &Bench) -> Done {
             table.link.ask_as(Some(*id), act).await?;
         }
     }
-    same(&table.end.as_ref().map(|end| end.reason), &Some(Reason::Finished), || "match_end.reason".into())?;
+    same(&table.end.as_ref().map(|end| end.reason), &Some(EndReason::Finished), || "match_end.reason".into())?;
     let own: Vec<_> = table.moves.iter().filter(|(seat, _)| *seat == table.seat()).copied().collect();
     same(&own, &played, || "our moves, each sent until it was answered".into())
 }
 
 /// Checks that the resync of a seat has everything: the moves so far, and the waiting turn.
-fn told_all(table: &Table, moves: &[(u32, Option<u32>)], waits: &Turn) -> Done {
+fn told_all(table: &Table, moves: &[(u32, Option<u32>)], waits: &TurnFrame) -> Done {
     let of = |what: &str| format!("{what} of the resync, beside what was sent before");
     same(&&table.moves[..], &moves, || of("`move` events"))?;
     let turn = table.turn.as_ref();
@@ -123,7 +123,7 @@ pub(super) async fn resyncs(b: &Bench) -> Done {
         resyncs += table.resyncs;
         told_all(&table, &moves, &waits)?;
         let end = table.play().await?;
-        same(&end.reason, &Reason::Finished, || "match_end.reason".into())?;
+        same(&end.reason, &EndReason::Finished, || "match_end.reason".into())?;
     }
     if resyncs > 0 { Ok(()) } else { Err(Stop::Skip("no resync came here; a reclaiming client gets one".into())) }
 }
@@ -163,7 +163,7 @@ pub(super) async fn keys(b: &Bench) -> Done {
 async fn superseded(old: &mut Link) -> Done {
     let with = close::SUPERSEDED;
     match old.ended().await?.0 {
-        Ended::Closed(code, _) if code == with.code => Ok(()),
+        LinkEnd::Closed(code, _) if code == with.code => Ok(()),
         ended => Err(wrong(
             format!("ended the older connection with {ended:?}"),
             format!("close {} {}", with.code, with.name),
@@ -202,5 +202,5 @@ pub(super) async fn reclaims(b: &Bench) -> Done {
     }
     told_all(&table, &moves, &waits)?;
     let end = table.play().await?;
-    same(&end.reason, &Reason::Finished, || "match_end.reason".into())
+    same(&end.reason, &EndReason::Finished, || "match_end.reason".into())
 }

@@ -2,15 +2,15 @@
 
 use ludex_env::Stream;
 use ludex_protocol::message::{
-    Accepted, Act, ClientMessage, Event, EventKind, Join, Legal, MatchEnd, MatchFrame, MatchStart, Resync,
-    ServerMessage, Turn, Welcome,
+    Accepted, Act, ClientMessage, EventKind, Join, Legal, MatchEnd, MatchEvent, MatchFrame, MatchStart, Resync,
+    ServerMessage, TurnFrame, Welcome,
 };
 use ludex_protocol::spec::{LegalForm, Spec};
 use ludex_protocol::{Encoding, Id};
 use serde_json::Value;
 
 use super::super::bench::Bench;
-use super::super::heard::Heard;
+use super::super::incoming::IncomingMessage;
 use super::super::link::Link;
 use super::super::{Done, law_holds, same, wrong};
 use super::terms::{begins, ends};
@@ -32,7 +32,7 @@ pub(in super::super) struct Table {
     /// Own turns so far.
     pub turns: u32,
     /// The turn that waits.
-    pub turn: Option<Turn>,
+    pub turn: Option<TurnFrame>,
     pub end: Option<MatchEnd>,
     /// Acts that were accepted; absent once a reply was lost with its connection.
     pub accepted: Option<usize>,
@@ -96,7 +96,7 @@ impl Table {
     }
 
     /// Reads on to the next own turn, or the end of the match.
-    pub async fn turn(&mut self) -> Done<Option<Turn>> {
+    pub async fn turn(&mut self) -> Done<Option<TurnFrame>> {
         while self.turn.is_none() && self.end.is_none() {
             self.next().await?;
         }
@@ -104,7 +104,7 @@ impl Table {
     }
 
     /// The same, if there must be a turn.
-    pub async fn due(&mut self) -> Done<Turn> {
+    pub async fn due(&mut self) -> Done<TurnFrame> {
         self.turn().await?.ok_or_else(|| wrong("ended the match", "a `turn`"))
     }
 
@@ -119,7 +119,7 @@ impl Table {
     }
 
     /// Checks a frame of the match and keeps what it says.
-    pub fn take(&mut self, heard: Heard) -> Done {
+    pub fn take(&mut self, heard: IncomingMessage) -> Done {
         if self.end.is_some() && heard.raw["match"] == *self.id {
             return Err(heard.not("no frames of a match after its `match_end`"));
         }
@@ -157,14 +157,14 @@ impl Table {
     }
 
     /// Whether a frame is about another match that the agent's name holds, or held until it ended unseen.
-    fn is_of_another(&self, heard: &Heard) -> bool {
+    fn is_of_another(&self, heard: &IncomingMessage) -> bool {
         let Some(id) = heard.raw["match"].as_str().filter(|id| *id != self.id) else { return false };
         let ended = matches!(&heard.message, ServerMessage::Resync(resync) if resync.end.is_some());
         ended || self.welcome.matches.iter().any(|held| held.match_id == id)
     }
 
     /// Numbers are gapless.
-    fn follows(&mut self, seq: u64, heard: &Heard) -> Done {
+    fn follows(&mut self, seq: u64, heard: &IncomingMessage) -> Done {
         if seq != self.seq + 1 {
             return Err(heard.not(&format!("seq {}, as the last was {}", self.seq + 1, self.seq)));
         }
@@ -172,7 +172,7 @@ impl Table {
         Ok(())
     }
 
-    fn take_turn(&mut self, turn: Turn, heard: &Heard) -> Done {
+    fn take_turn(&mut self, turn: TurnFrame, heard: &IncomingMessage) -> Done {
         let waiting = self.turn.as_ref().is_some_and(|old| (old.seq, old.turn) == (turn.seq, turn.turn));
         if !waiting {
             self.follows(turn.seq, heard)?;
@@ -191,7 +191,7 @@ impl Table {
     }
 
     /// Checks a turn.
-    fn asks_well(&self, turn: &Turn) -> Done {
+    fn asks_well(&self, turn: &TurnFrame) -> Done {
         let ids: Vec<u32> = turn.legal.iter().take(self.spec.actions as usize + 1).collect();
         let good = ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&last| last < self.spec.actions);
         law_holds(good, || format!("turn.legal is {:?}", turn.legal), "ascending ids of the game")?;
@@ -210,7 +210,7 @@ impl Table {
         )
     }
 
-    fn event(&mut self, event: &Event, heard: &Heard) -> Done {
+    fn event(&mut self, event: &MatchEvent, heard: &IncomingMessage) -> Done {
         let players = self.spec.players;
         let EventKind::Move { seat, action, text, forced, .. } = &event.kind else { return Ok(()) };
         law_holds(
@@ -264,13 +264,13 @@ impl Table {
     // ---- what goes out ----------------------------------------------------------------------------------------------
 
     /// Sends an act and reads on to its reply.
-    pub async fn act(&mut self, act: &Act) -> Done<Heard> {
+    pub async fn act(&mut self, act: &Act) -> Done<IncomingMessage> {
         let id = self.link.ask(&ClientMessage::Act(Box::new(act.clone()))).await?;
         self.reply(id).await
     }
 
     /// Reads on to a reply; frames before it count.
-    pub async fn reply(&mut self, id: Id) -> Done<Heard> {
+    pub async fn reply(&mut self, id: Id) -> Done<IncomingMessage> {
         loop {
             let heard = self.link.hear().await?;
             if heard.re == Some(id) {
@@ -281,20 +281,20 @@ impl Table {
     }
 
     /// An act that answers a turn by an id.
-    pub fn answer(&self, turn: &Turn, action: u32) -> Act {
+    pub fn answer(&self, turn: &TurnFrame, action: u32) -> Act {
         let (match_id, action) = (self.id.clone(), Some(action.into()));
         Act { match_id, turn: turn.turn, attempt: turn.attempt, action, ..Act::default() }
     }
 
     /// A random legal action, the same for the same turn.
-    pub fn choose(&self, turn: &Turn) -> Done<u32> {
+    pub fn choose(&self, turn: &TurnFrame) -> Done<u32> {
         let legal: Vec<u32> = turn.legal.iter().collect();
-        let mut rng = Stream::named(&format!("conformance:{}:{}", self.spec.game, turn.turn));
+        let mut rng = Stream::from_text(&format!("conformance:{}:{}", self.spec.game, turn.turn));
         legal.get(rng.below(legal.len())).copied().ok_or_else(|| wrong("listed no legal action", "one"))
     }
 
     /// Keeps an act that was accepted.
-    pub fn was_accepted(&mut self, turn: &Turn, action: u32, accepted: &Accepted) -> Done {
+    pub fn was_accepted(&mut self, turn: &TurnFrame, action: u32, accepted: &Accepted) -> Done {
         let at = turn.legal.iter().position(|id| id == action);
         let name = turn.names.as_ref().zip(at).and_then(|(names, at)| names.get(at));
         same(&(&accepted.match_id, accepted.turn), &(&self.id, turn.turn), || "match and turn of `accepted`".into())?;
@@ -306,13 +306,13 @@ impl Table {
     }
 
     /// Keeps that a document was accepted.
-    pub fn said(&mut self, turn: u32) {
+    pub fn note_document(&mut self, turn: u32) {
         self.accepted = self.accepted.map(|n| n + 1);
         self.turn = self.turn.take().filter(|waiting| waiting.turn != turn);
     }
 
     /// Plays one random move.
-    pub async fn play_turn(&mut self, turn: &Turn) -> Done {
+    pub async fn play_turn(&mut self, turn: &TurnFrame) -> Done {
         let action = self.choose(turn)?;
         let accepted = self.act(&self.answer(turn, action)).await?.accepted()?;
         self.was_accepted(turn, action, &accepted)

@@ -1,7 +1,7 @@
 //! Which matches are played, and what their first and last messages must be.
 
 use ludex_protocol::message::{Join, MatchEnd, MatchStart, Welcome};
-use ludex_protocol::record::{Clock, Illegal, Outcome, Reason};
+use ludex_protocol::record::{Clock, EndReason, IllegalMoveRules, Outcome};
 use ludex_protocol::spec::{Dynamics, Information, Spec, Utility};
 
 use super::super::bench::Bench;
@@ -37,7 +37,7 @@ pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str,
         same(&own, &Some(&welcome.agent), || "the name on our seat".into())?;
     }
     same(&start.clock, &join.clock, || "match_start.clock".into())?;
-    same(&start.illegal, &Illegal::default(), || "match_start.illegal".into())?;
+    same(&start.illegal, &IllegalMoveRules::default(), || "match_start.illegal".into())?;
     same(&start.rated, &join.rated, || "match_start.rated".into())?;
     let hex = |c: u8| matches!(c, b'0'..=b'9' | b'a'..=b'f');
     let commit = start.seed_commit.as_ref().is_some_and(|text| text.len() == 64 && text.bytes().all(hex));
@@ -49,7 +49,7 @@ pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> Done {
     let players = spec.players as usize;
     same(&(end.returns.len(), end.outcome.len()), &(players, players), || "returns and outcomes of match_end".into())?;
     law_holds(!end.record.is_empty(), || "match_end.record is empty".into(), "a path")?;
-    if end.reason != Reason::Finished {
+    if end.reason != EndReason::Finished {
         return Ok(());
     }
     let inside = end.returns.iter().all(|r| (spec.min_return..=spec.max_return).contains(r));

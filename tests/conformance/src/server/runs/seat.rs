@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use ludex_protocol::message::{Act, ClientMessage, Enrol, Enrolled, RunOver, ServerMessage, Turn};
+use ludex_protocol::message::{Act, ClientMessage, Enrol, Enrolled, RunEnd, ServerMessage, TurnFrame};
 use ludex_protocol::record::Outcome;
 use ludex_protocol::{Encoding, Id};
 
 use super::super::bench::Bench;
-use super::super::heard::Heard;
+use super::super::incoming::IncomingMessage;
 use super::super::link::Link;
 use super::super::{Done, law_holds, same};
 use super::{request, withdraw};
@@ -25,10 +25,10 @@ pub(super) struct Seat {
     /// Matches that we lost.
     pub lost: u32,
     /// The turn that waits.
-    turn: Option<Turn>,
+    turn: Option<TurnFrame>,
     /// Acts without a reply.
     acts: BTreeSet<Id>,
-    over: Option<RunOver>,
+    over: Option<RunEnd>,
 }
 
 impl Seat {
@@ -65,7 +65,7 @@ impl Seat {
     }
 
     /// Reads on to a reply; what comes before it counts.
-    pub async fn reply(&mut self, id: Id) -> Done<Heard> {
+    pub async fn reply(&mut self, id: Id) -> Done<IncomingMessage> {
         loop {
             let heard = self.link.hear().await?;
             if heard.re == Some(id) {
@@ -87,7 +87,7 @@ impl Seat {
     }
 
     /// Reads on to a turn, which it does not answer.
-    pub async fn turn(&mut self) -> Done<Turn> {
+    pub async fn turn(&mut self) -> Done<TurnFrame> {
         loop {
             if let Some(turn) = &self.turn {
                 return Ok(turn.clone());
@@ -98,7 +98,7 @@ impl Seat {
     }
 
     /// Plays to the end of the run.
-    pub async fn play(&mut self) -> Done<RunOver> {
+    pub async fn play(&mut self) -> Done<RunEnd> {
         while self.over.is_none() {
             self.next().await?;
         }
@@ -106,7 +106,7 @@ impl Seat {
     }
 
     /// Reads on to the end of the run, and answers nothing.
-    pub async fn over(&mut self) -> Done<RunOver> {
+    pub async fn over(&mut self) -> Done<RunEnd> {
         loop {
             if let Some(over) = &self.over {
                 return Ok(over.clone());
@@ -122,7 +122,7 @@ impl Seat {
         self.reply(id).await?.ok()
     }
 
-    fn take(&mut self, heard: Heard) -> Done {
+    fn take(&mut self, heard: IncomingMessage) -> Done {
         let again = heard.clone();
         match heard.message {
             ServerMessage::MatchStart(start) => {

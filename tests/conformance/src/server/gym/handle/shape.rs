@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ludex_protocol::column::Element;
 use ludex_protocol::message::{
-    Autoreset, Batch, ChanceBy, ChanceRows, Ended, GymView, Mask, MaskForm, OnIllegal, Ragged, to_move,
+    Autoreset, Batch, ChanceBy, ChanceRows, FinalRows, GymView, Mask, MaskForm, OnIllegal, Ragged, to_move,
 };
 use ludex_protocol::spec::{Dtype, TensorSpec};
 use ludex_protocol::{Column, Tensor, Tensors};
@@ -19,7 +19,7 @@ pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
     let all = Column::from_iter(0..h.open.count);
     same(&b.envs.as_ref().unwrap_or(&all), &envs.unwrap_or(&all), || "batch.envs".into())?;
     let rows = envs.map_or(h.count(), Column::len);
-    let (players, views) = (h.players(), rows * h.seen());
+    let (players, views) = (h.players(), rows * h.view_rows());
     length("to_move", &b.to_move, rows)?;
     length("terminated", &b.terminated, rows)?;
     length("truncated", &b.truncated, rows)?;
@@ -34,8 +34,8 @@ pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
         let seated = seat.iter().all(|seat| (0..players as i8).contains(&seat));
         law_holds(seated, || format!("batch.seat {seat:?}"), "seats of the game")
     })?;
-    arrays("obs", &b.obs, &h.spec.views.tensor, wants(h, GymView::Tensor), views, h.seen())?;
-    arrays("info", &b.info, &h.spec.views.info, wants(h, GymView::Info), views, h.seen())?;
+    arrays("obs", &b.obs, &h.spec.views.tensor, wants(h, GymView::Tensor), views, h.view_rows())?;
+    arrays("info", &b.info, &h.spec.views.info, wants(h, GymView::Info), views, h.view_rows())?;
     asked("struct", b.structure.as_ref(), wants(h, GymView::Struct), |all| entries("struct", all.len(), views))?;
     asked("text", b.text.as_ref(), wants(h, GymView::Text), |all| entries("text", all.len(), views))?;
     asked("mask", b.mask.as_ref(), h.mask_form() != MaskForm::None, |m| mask(h, m, views))?;
@@ -110,9 +110,9 @@ fn flags(h: &Handle, b: &Batch, row: usize) -> Done {
         return Ok(());
     }
     let seats: Vec<usize> = h.acting(b, row).into_iter().map(|(seat, _)| seat).collect();
-    for k in 0..h.seen() {
-        let may = h.legal_in(b, row * h.seen() + k);
-        let acts = if h.seen() == 1 { !seats.is_empty() } else { seats.contains(&k) };
+    for k in 0..h.view_rows() {
+        let may = h.legal_in(b, row * h.view_rows() + k);
+        let acts = if h.view_rows() == 1 { !seats.is_empty() } else { seats.contains(&k) };
         law_holds(
             acts || may.is_empty(),
             || format!("a mask row of a seat that cannot act has {may:?}"),
@@ -235,8 +235,8 @@ fn chance(h: &Handle, chance: &ChanceRows, b: &Batch, rows: usize) -> Done {
 }
 
 /// The last views of the rows that were reset in the same call.
-fn last_views(h: &Handle, ended: &Ended, rows: usize) -> Done {
-    let (n, seen) = (ended.at.len(), h.seen());
+fn last_views(h: &Handle, ended: &FinalRows, rows: usize) -> Done {
+    let (n, seen) = (ended.at.len(), h.view_rows());
     positions("final.at", &ended.at, rows, true)?;
     length("final.returns", &ended.returns, n * h.players())?;
     length("final.length", &ended.length, n)?;

@@ -1,0 +1,55 @@
+//! The file in which a folder remembers the batches of its questions, so that a process that is killed finds them again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{QueuedItem, Terms};
+
+const FILE: &str = "batches.jsonl";
+
+/// A batch that was sent.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    base_url: String,
+    model: String,
+    batch: String,
+    questions: Vec<String>,
+}
+
+/// The batches of a folder at this endpoint, by question. Of several with the same question it is the last.
+pub(super) fn read(folder: &Path, terms: &Terms) -> HashMap<String, String> {
+    // Without a file nothing was sent. What cannot be read is asked again.
+    let text = fs::read(folder.join(FILE)).unwrap_or_default();
+    let lines = text.split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+    let own = lines.filter(|line| line.base_url == terms.base_url && line.model == terms.model);
+    own.flat_map(|line| line.questions.into_iter().map(move |question| (question, line.batch.clone()))).collect()
+}
+
+/// Remembers a batch in the folders of its questions.
+pub(super) fn note(terms: &Terms, batch: &str, questions: &[QueuedItem]) -> io::Result<()> {
+    let mut folders: BTreeMap<&PathBuf, Vec<String>> = BTreeMap::new();
+    for asked in questions {
+        if let Some(folder) = &asked.question.folder {
+            folders.entry(folder).or_default().push(asked.question.id.clone());
+        }
+    }
+    for (folder, questions) in folders {
+        let (base_url, model) = (terms.base_url.clone(), terms.model.clone());
+        let line = serde_json::to_string(&Line { base_url, model, batch: batch.to_owned(), questions })?;
+        let path = folder.join(FILE);
+        // A killed process may have left half a line.
+        let cut = File::open(&path).is_ok_and(|mut file| {
+            let mut last = [0];
+            file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok() && last != *b"\n"
+        });
+        let before = if cut { "\n" } else { "" };
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        file.write_all(format!("{before}{line}\n").as_bytes())?;
+        file.sync_data()?;
+    }
+    Ok(())
+}

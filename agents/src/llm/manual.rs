@@ -1,0 +1,237 @@
+//! What a game tells its players: its manual with the parameters filled in. A game without a manual tells its page.
+
+use ludex_env::GameRef;
+use ludex_protocol::Refusal;
+use minijinja::Value;
+use minijinja::value::Serde;
+use serde_json::Value as Json;
+
+use super::settings::RulesShown;
+use super::templates::fill;
+use crate::refusal::bad_spec;
+
+/// The rules and the moves as a player reads them.
+#[derive(PartialEq, Eq)]
+pub(super) struct PlayerManual {
+    /// The rules, as long as they were asked for; empty for none.
+    pub(super) rules: String,
+    /// How moves are written; empty without rules.
+    pub(super) actions: String,
+    /// How a position is written, where that is told.
+    pub(super) encoding: String,
+    /// What else than one of the legal moves may be answered; empty for nothing.
+    pub(super) otherwise: String,
+    /// The parameters, name and value, where no manual tells what they mean.
+    pub(super) parameters: Vec<String>,
+}
+
+impl PlayerManual {
+    /// What a player is told who is asked for a document of the kind `asked`; without it, all.
+    ///
+    /// # Errors
+    /// A manual that cannot be filled in: an error in it, or a parameter that the game does not have.
+    pub(super) fn new(game: &GameRef, shown: RulesShown, asked: &str) -> Result<Self, Refusal> {
+        let (rules, actions, encoding, otherwise, parameters) = if game.manual().is_empty() {
+            let page = game.page();
+            let otherwise = if game.spec().proposals.is_some() { "a JSON object" } else { "" };
+            let (rules, actions) = (section(page, "# ").to_owned(), section(page, "## Actions").to_owned());
+            (rules, actions, String::new(), otherwise.to_owned(), parameters(game))
+        } else {
+            let manual = manual(game, asked)?;
+            let part = |name: &str| section(&manual, name).to_owned();
+            let rules = manual.split("\n## ").next().unwrap_or_default().trim().to_owned();
+            (rules, part("## Moves"), part("## Position"), part("## Otherwise"), Vec::new())
+        };
+        let (rules, actions) = match shown {
+            RulesShown::Long => (rules, actions),
+            RulesShown::Short => (first_paragraph(&rules), actions),
+            RulesShown::None => (String::new(), String::new()),
+        };
+        Ok(PlayerManual { rules, actions, encoding, otherwise, parameters })
+    }
+}
+
+/// Whether the manual tells different things in different phases: it names the variable `asked`.
+pub(super) fn has_phases(game: &GameRef) -> bool {
+    game.manual().contains("asked")
+}
+
+/// The manual for the parameters of this game. It knows the parameters by their names, `seats` (their names),
+/// `section(heading)`, a section of the page, and `asked`, the kind of document that the question asks for (empty: any).
+fn manual(game: &GameRef, asked: &str) -> Result<String, Refusal> {
+    let spec = game.spec();
+    let given = spec.params.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value))));
+    let page = game.page();
+    let section = Value::from_function(move |heading: String| joined(section(page, &heading)));
+    let more = [
+        ("seats".to_owned(), Value::from(spec.seats.clone())),
+        ("section".to_owned(), section),
+        ("asked".to_owned(), Value::from(asked)),
+    ];
+    fill(game.manual(), &Value::from_pairs(given.chain(more)))
+        .map_err(|e| bad_spec(format!("the manual of {} is at fault: {e:#}", spec.string)))
+}
+
+/// The text below the heading that begins so, down to the next heading.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let at = if page.starts_with(heading) { Some(0) } else { page.find(&format!("\n{heading}")).map(|at| at + 1) };
+    let Some(start) = at else { return "" };
+    let body = page[start..].split_once('\n').map_or("", |(_, body)| body);
+    body.split("\n## ").next().unwrap_or_default().trim()
+}
+
+/// A text with the lines of each paragraph and of each item of a list joined. Tables, headings and code stay as they are.
+fn joined(text: &str) -> String {
+    let starts = |line: &str| {
+        let numbered =
+            line.split_once(". ").is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        line.is_empty() || numbered || ["|", "- ", "#", "```", "**"].iter().any(|sign| line.starts_with(sign))
+    };
+    let (mut out, mut code): (Vec<String>, bool) = (Vec::new(), false);
+    for line in text.lines() {
+        let fence = line.starts_with("```");
+        match out
+            .last_mut()
+            .filter(|last| !code && !fence && !starts(line) && !last.is_empty() && !last.starts_with(['|', '#', '`']))
+        {
+            Some(last) => *last = format!("{last} {}", line.trim_start()),
+            None => out.push(line.to_owned()),
+        }
+        code ^= fence;
+    }
+    out.join("\n")
+}
+
+/// The first paragraph, with the list that it announces.
+fn first_paragraph(text: &str) -> String {
+    let mut paragraphs = text.split("\n\n");
+    let first = paragraphs.next().unwrap_or_default();
+    match paragraphs.next() {
+        Some(list) if first.ends_with(':') => format!("{first}\n\n{list}"),
+        _ => first.to_owned(),
+    }
+}
+
+/// One line for each parameter.
+fn parameters(game: &GameRef) -> Vec<String> {
+    let plain = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    game.spec().params.iter().map(|(name, value)| format!("{name} = {}", plain(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A game with its defaults, and with each of its presets.
+    fn games() -> Vec<GameRef> {
+        let presets = |entry: &ludex_env::RegisteredGame| {
+            let named = entry.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.id));
+            std::iter::once(entry.id.to_owned()).chain(named).collect::<Vec<_>>()
+        };
+        let all = ludex_env::games().iter().flat_map(presets);
+        all.map(|text| ludex_env::load(&text).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_manual_has_what_a_player_needs() {
+        for game in games() {
+            let name = &game.spec().string;
+            let long = PlayerManual::new(&game, RulesShown::Long, "").unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(long.rules.len() > 100, "{name}: {}", long.rules);
+            assert!(long.actions.len() > 10 && long.encoding.len() > 30 && long.parameters.is_empty(), "{name}");
+            let short = PlayerManual::new(&game, RulesShown::Short, "").unwrap();
+            assert!(long.rules.starts_with(&short.rules) && !short.rules.is_empty(), "{name}");
+            assert_eq!(short.actions, long.actions, "{name}");
+            let none = PlayerManual::new(&game, RulesShown::None, "").unwrap();
+            assert!(none.rules.is_empty() && none.actions.is_empty());
+        }
+    }
+
+    /// Facts for programs, which a model cannot use or takes for rules of the game; other games' rules; unfilled places.
+    #[test]
+    fn a_manual_is_about_these_parameters_alone() {
+        for game in games() {
+            let page = PlayerManual::new(&game, RulesShown::Long, "").unwrap();
+            let all = [page.rules, page.actions, page.encoding].join("\n");
+            let name = &game.spec().string;
+            for unwanted in [
+                "{{",
+                "{%",
+                "\n\n\n",
+                "u8",
+                " ids",
+                "bare id",
+                "policy `default`",
+                "OpenSpiel",
+                "Botzone",
+                "Level 0",
+                "default",
+            ] {
+                let free = name.starts_with("free_style") && unwanted == "default";
+                assert!(free || !all.contains(unwanted), "{name}: {unwanted:?} in\n{all}");
+            }
+            // A name with a line in it is a parameter's; words that players may send have one too.
+            for parameter in game.spec().params.keys().filter(|name| name.contains('_')) {
+                let sent = ["spawn_time"].contains(&parameter.as_str());
+                assert!(sent || !all.contains(&format!("`{parameter}`")), "{name}: {parameter} in\n{all}");
+            }
+        }
+    }
+
+    #[test]
+    fn rules_follow_the_parameters() {
+        let rules =
+            |text: &str| PlayerManual::new(&ludex_env::load(text).unwrap(), RulesShown::Long, "").unwrap().rules;
+        for (game, told, not) in [
+            ("nim", "takes the last object of all loses", "of all wins"),
+            ("nim(is_misere=false)", "takes the last object of all wins", "of all loses"),
+            ("connect_four(rows=5,x_in_row=3)", "5 rows and 7 columns", "6 rows"),
+            ("breakthrough(preset=gtbench)", "8 rows and 3 columns", "8 columns"),
+            ("gomoku(preset=qitown)", "exactly 5 stones", "5 or more"),
+            ("reversi(preset=qitown)", "is passed over", "must pass"),
+            ("pig(preset=gtbench)", "reaches 20 points", "100 points"),
+            ("chess(preset=botzone)", "after 50 moves in a row", "third time"),
+            ("chess", "for the third time", "after 50"),
+            ("go(preset=botzone)", "loses at once", "ends the game at once as a draw"),
+            (
+                "liars_dice(bidding_rule=reset-quantity)",
+                "a higher face with any quantity",
+                "a greater quantity with any",
+            ),
+            ("iterated_prisoners_dilemma(num_repetitions=4)", "exactly 4 rounds", "probability"),
+            ("texas_holdem", "p0 puts in 100, p1 puts in 50", "place 1"),
+            ("texas_holdem(preset=limit)", "with a limit", "without a limit"),
+            ("fight_the_landlord", "p0 is the landlord", "auction"),
+            ("fight_the_landlord(preset=botzone2)", "auction", "p0 is the landlord."),
+            ("bargaining(preset=llmarena)", "hats, balls and apples", "books"),
+            ("battle_cards", "it is played once", "The match has"),
+            ("battle_cards(preset=advgamebench)", "The match has 10 rounds", "it is played once"),
+        ] {
+            let rules = rules(game);
+            assert!(rules.contains(told) && !rules.contains(not), "{game}: {told:?}, not {not:?}\n{rules}");
+        }
+    }
+
+    /// While rules are proposed, a player must know how they are written; afterwards the position tells them in words.
+    #[test]
+    fn a_manual_with_phases_tells_what_the_question_needs() {
+        let game = ludex_env::load("free_style").unwrap();
+        let [all, negotiate, play] =
+            ["", "negotiate", "play"].map(|asked| PlayerManual::new(&game, RulesShown::Long, asked).unwrap());
+        assert!(has_phases(&game) && all == negotiate);
+        assert!(all.rules.contains("sandwich4") && all.actions.contains("propose F0"));
+        for told in [&play.rules, &play.actions, &play.encoding] {
+            assert!(!told.contains("sandwich4") && !told.contains("propose") && !told.contains("negotiate"), "{told}");
+        }
+        assert!(play.actions.contains("b1-b2 moves a piece") && play.rules.len() < 300, "{}", play.rules);
+        let named = ["negotiate", "play"].map(|name| game.spec().proposals.as_ref().unwrap().contains_key(name));
+        assert_eq!(named, [true, true], "the manual names kinds of documents that there are");
+    }
+
+    #[test]
+    fn lines_of_a_paragraph_are_joined() {
+        let page = "One two\nthree.\n\n| a |\n|---|\n| b |\n\n1. First\n   more. 2. Second\n3. Third\n- item\n  end\n\n```json\n{\n}\n```";
+        let told = "One two three.\n\n| a |\n|---|\n| b |\n\n1. First more. 2. Second\n3. Third\n- item end\n\n```json\n{\n}\n```";
+        assert_eq!(joined(page), told);
+    }
+}

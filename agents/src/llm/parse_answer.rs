@@ -1,0 +1,317 @@
+//! Reading answers: which move an answer means, and what stands beside it.
+
+use ludex_env::dyn_state::DynView;
+use ludex_env::{Action, MoveRequest};
+use ludex_protocol::Move;
+use serde_json::Value;
+
+mod lenient;
+
+use super::api::{CUT, REFUSED};
+use super::position;
+use crate::parse_move::parse_move;
+
+/// Labels: a move follows such a word and a colon.
+const LABELS: [&str; 3] = ["answer", "action", "move"];
+/// Handed to the rules when there is nothing to quote. No game reads it as a move; a test checks that.
+pub(super) const NOTHING: &str = "no move";
+/// How much of an answer without a move is shown to the rules, and so to the model.
+const EXCERPT: usize = 120;
+/// A last line without a label is taken for a move if it has at most this many characters: longer ones are prose.
+const BARE: usize = 60;
+
+/// What an answer turned out to be.
+pub(super) struct ParsedAnswer {
+    /// `ok`, `illegal`, `unparsed`, `empty`, `refused` or `truncated`.
+    pub(super) verdict: &'static str,
+    /// The move, where there is one.
+    pub(super) mv: Option<Move>,
+    /// The move's own text.
+    pub(super) read: Option<String>,
+    /// Without a move, what is handed to the rules so that they say what is wrong with it: a document whole, else a text.
+    pub(super) refused: Option<Move>,
+    /// The letter, if it is one of A to E.
+    pub(super) emotion: Option<char>,
+    pub(super) analysis: Option<String>,
+}
+
+impl ParsedAnswer {
+    pub(super) fn ok(&self) -> bool {
+        self.mv.is_some()
+    }
+
+    /// What the agent answers: the move, or the text that the rules will refuse.
+    pub(super) fn into_move(self) -> Move {
+        self.mv.or(self.refused).unwrap_or_else(|| Move::Text(NOTHING.to_owned()))
+    }
+}
+
+/// Reads an answer to `ask`: of everything in it that may be a move, the last that is one; or else the one legal move that
+/// its last line names. Thoughts before the answer are not read.
+pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, finish: Option<&str>) -> ParsedAnswer {
+    let answer = spoken(answer);
+    let all = candidates(answer);
+    let legal = lenient::LegalMoveTexts::new(ask, view);
+    let found = all.iter().rev().find_map(|c| meant(ask, view, &legal, c));
+    let found = found.or_else(|| short_line(answer).and_then(|line| legal.only(line)).map(|a| Move::Id(a.into())));
+    let beside = |name: &str| note(answer, name);
+    let emotion = beside("emotion").and_then(|text| letter(&text));
+    let analysis = beside("analysis");
+    if let Some(mv) = found {
+        let read = match &mv {
+            Move::Id(a) => {
+                Action::try_from(*a).map(|a| view.action_text(ask.seat, a)).unwrap_or_else(|_| a.to_string())
+            }
+            Move::Document(document) => document.to_string(),
+            Move::Text(text) => text.clone(),
+        };
+        return ParsedAnswer { verdict: "ok", mv: Some(mv), read: Some(read), refused: None, emotion, analysis };
+    }
+    if let Some(Candidate::Document(document)) = all.iter().rev().find(|c| matches!(c, Candidate::Document(_)))
+        && finish != Some(REFUSED)
+        && position::schema(ask, view).is_some()
+    {
+        let refused = Some(Move::Document(document.clone()));
+        return ParsedAnswer { verdict: "illegal", mv: None, read: None, refused, emotion, analysis };
+    }
+    let illegal = all.iter().rev().find_map(|c| names_any(ask, view, c));
+    let last = all.last().map(Candidate::text).unwrap_or_default();
+    let (verdict, said) = match (illegal, finish) {
+        (_, Some(REFUSED)) => ("refused", answer.trim().to_owned()),
+        (Some(name), _) => ("illegal", name.to_owned()),
+        (_, Some(CUT)) => ("truncated", NOTHING.to_owned()),
+        _ if answer.trim().is_empty() => ("empty", NOTHING.to_owned()),
+        _ => ("unparsed", last),
+    };
+    let refused = Some(Move::Text(harmless(ask, view, &said)));
+    ParsedAnswer { verdict, mv: None, read: None, refused, emotion, analysis }
+}
+
+/// How thoughts begin and end in an answer.
+const THOUGHTS: [&str; 2] = ["<think>", "</think>"];
+
+/// What stands in `<think>` in an answer. The opening may be missing, and of an answer that was cut off the end.
+pub(super) fn thoughts(answer: &str) -> Option<&str> {
+    let [open, close] = THOUGHTS;
+    let end = answer.rfind(close);
+    let begin = answer.find(open).map(|at| at + open.len());
+    let text = match (begin, end) {
+        (Some(begin), Some(end)) => answer.get(begin..end)?,
+        (None, Some(end)) => &answer[..end],
+        (Some(begin), None) if answer.trim_start().starts_with(open) => &answer[begin..],
+        _ => return None,
+    };
+    Some(text.trim()).filter(|text| !text.is_empty())
+}
+
+/// An answer without the thoughts before it.
+fn spoken(answer: &str) -> &str {
+    let [open, close] = THOUGHTS;
+    match answer.rfind(close) {
+        Some(end) => &answer[end + close.len()..],
+        None if answer.trim_start().starts_with(open) => "",
+        None => answer,
+    }
+}
+
+/// The number from 1 to `most` that a vote ends with.
+pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
+    let answer = spoken(answer);
+    let line = answer.lines().rev().find(|l| l.chars().any(|c| c.is_ascii_digit()))?;
+    let last = line.split(|c: char| !c.is_ascii_digit()).rfind(|n| !n.is_empty())?;
+    last.parse().ok().filter(|n| (1..=most).contains(n))
+}
+
+/// The emotion that an answer to the question for one names.
+pub(super) fn emotion(answer: &str) -> Option<char> {
+    let answer = spoken(answer);
+    note(answer, "emotion").as_deref().or(answer.trim().lines().next_back()).and_then(letter)
+}
+
+/// Something in an answer that may be the move.
+enum Candidate {
+    Text(String),
+    Document(Value),
+}
+
+impl Candidate {
+    fn text(&self) -> String {
+        match self {
+            Candidate::Text(text) => text.clone(),
+            Candidate::Document(document) => document.to_string(),
+        }
+    }
+}
+
+/// The move that a candidate is, if it is one that may be made.
+fn meant(
+    ask: &MoveRequest<'_>,
+    view: &dyn DynView,
+    legal: &lenient::LegalMoveTexts,
+    candidate: &Candidate,
+) -> Option<Move> {
+    let documents = view.spec().proposals.is_some();
+    // Bare numbers mean what the game's own notation says; ids are not for models, who cannot know them.
+    let parsed = |text: &str| {
+        let exact = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));
+        exact.or_else(|| forms(text).find_map(|form| legal.find_lenient(form)))
+    };
+    match candidate {
+        Candidate::Text(text) => {
+            let heard = || documents.then(|| parse_move(ask, view, &Move::Text(text.clone())).ok()).flatten();
+            parsed(text).map(|a| Move::Id(a.into())).or_else(heard)
+        }
+        Candidate::Document(document) => {
+            let heard = || documents.then(|| parse_move(ask, view, &Move::Document(document.clone())).ok()).flatten();
+            // The one value in it that is a legal move, where an object cannot be meant as a document.
+            let speaks = documents && position::schema(ask, view).is_some();
+            let leaves = if speaks { Vec::new() } else { leaves(document) };
+            let mut moves: Vec<Action> = leaves.iter().filter_map(|text| parsed(text)).collect();
+            moves.dedup();
+            heard().or(if let [only] = moves[..] { Some(Move::Id(only.into())) } else { None })
+        }
+    }
+}
+
+/// The texts and numbers in a document.
+fn leaves(document: &Value) -> Vec<String> {
+    match document {
+        Value::String(text) => vec![text.clone()],
+        Value::Number(number) => vec![number.to_string()],
+        Value::Array(all) => all.iter().flat_map(leaves).collect(),
+        Value::Object(all) => all.values().flat_map(leaves).collect(),
+        Value::Bool(_) | Value::Null => Vec::new(),
+    }
+}
+
+/// A line without the number that it has as an item of a list.
+fn unlisted(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let behind = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len());
+    behind.filter(|text| text.starts_with(' ')).map_or(line, str::trim_start)
+}
+
+/// The last line of an answer that says something, if it is short.
+fn short_line(answer: &str) -> Option<&str> {
+    let line = answer.lines().map(str::trim).rfind(|l| l.chars().any(char::is_alphanumeric));
+    line.filter(|line| line.chars().count() <= BARE)
+}
+
+/// The form of a candidate that names an action of the game, legal or not.
+fn names_any<'a>(ask: &MoveRequest<'_>, view: &dyn DynView, candidate: &'a Candidate) -> Option<&'a str> {
+    let Candidate::Text(text) = candidate else { return None };
+    let all: Vec<Action> = (0..view.spec().actions).collect();
+    forms(text).find(|form| view.parse(ask.seat, &all, form).is_some())
+}
+
+/// `said`, cut to an excerpt; or [`NOTHING`] if the rules would read it as a move after all (as games of speech might).
+fn harmless(ask: &MoveRequest<'_>, view: &dyn DynView, said: &str) -> String {
+    let line: Vec<&str> = said.split_whitespace().collect();
+    let line: String = line.join(" ").chars().take(EXCERPT).collect();
+    if line.is_empty() || parse_move(ask, view, &Move::Text(line.clone())).is_ok() { NOTHING.to_owned() } else { line }
+}
+
+/// The forms of a candidate to try: as it is, without markup, without brackets, and without a trailing explanation.
+fn forms(text: &str) -> impl Iterator<Item = &str> {
+    const MARKUP: &[char] = &['*', '`', '<', '>', '_', '"', '\'', '\u{201c}', '\u{201d}', '.', ',', ';', '!', ' '];
+    const BRACKETS: &[char] = &['[', ']', '(', ')', '{', '}', '$'];
+    let plain = text.trim();
+    let bare = plain.trim_matches(MARKUP);
+    let naked = bare.trim_matches(|c| MARKUP.contains(&c) || BRACKETS.contains(&c));
+    let cut = [" (", " - ", " \u{2013} ", " \u{2014} ", ". ", " because "].iter().filter_map(|s| bare.find(s)).min();
+    let first = cut.map_or(bare, |end| bare[..end].trim_matches(MARKUP));
+    let whole = cut.map_or(bare, |end| bare[..end].trim_end());
+    [plain, bare, naked, whole, first].into_iter().filter(|form| !form.is_empty())
+}
+
+/// Everything that may be the move, in the order of the answer: values of JSON objects, and text after labels. A short last
+/// line comes first in the list, so that it is tried last.
+fn candidates(answer: &str) -> Vec<Candidate> {
+    let mut found: Vec<(usize, Candidate)> = Vec::new();
+    let objects = objects(answer);
+    for (start, end, object) in &objects {
+        match LABELS.iter().rev().find_map(|label| object.get(*label)) {
+            Some(Value::String(text)) => found.push((*end, Candidate::Text(text.clone()))),
+            Some(value @ Value::Object(_)) => found.push((*end, Candidate::Document(value.clone()))),
+            Some(Value::Null) => {}
+            Some(value) => found.push((*end, Candidate::Text(value.to_string()))),
+            None => found.push((*start, Candidate::Document(object.clone()))),
+        }
+    }
+    let inside = |at: usize| objects.iter().any(|(start, end, _)| (*start..*end).contains(&at));
+    for label in LABELS {
+        let labelled = labelled(answer, label).filter(|(at, _)| !inside(*at));
+        found.extend(labelled.map(|(at, text)| (at, Candidate::Text(text))));
+    }
+    found.extend(boxed(answer).map(|(at, text)| (at, Candidate::Text(text))));
+    found.sort_by_key(|(at, _)| *at);
+    let last = short_line(answer).map(unlisted).map(|l| Candidate::Text(l.to_owned()));
+    last.into_iter().chain(found.into_iter().map(|(_, c)| c)).collect()
+}
+
+/// What stands in each `\boxed{}`, as mathematicians and models trained on their texts write answers; `\text{}` in it aside.
+fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
+    const BOX: &str = "\\boxed{";
+    answer.match_indices(BOX).filter_map(|(at, _)| {
+        let mut depth = 1;
+        let inside = answer[at + BOX.len()..].split_inclusive(|c| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            depth == 0
+        });
+        let text = inside.take(1).next()?.strip_suffix('}')?.trim();
+        let worded = ["\\text{", "\\texttt{", "\\mathrm{", "\\textbf{"].iter().find_map(|word| text.strip_prefix(word));
+        Some((at, worded.and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim().to_owned()))
+    })
+}
+
+/// The JSON objects in a text (fenced or not), with where each begins and ends; none inside another.
+fn objects(text: &str) -> Vec<(usize, usize, Value)> {
+    let mut all = Vec::new();
+    let mut from = 0;
+    while let Some(start) = text[from..].find('{').map(|at| from + at) {
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        from = match values.next() {
+            Some(Ok(object)) => {
+                let end = start + values.byte_offset();
+                all.push((start, end, object));
+                end
+            }
+            _ => start + 1,
+        };
+    }
+    all
+}
+
+/// The text after each `label` and colon, to the end of the line; if that is empty, the next line that is not.
+fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
+    let lower = text.to_ascii_lowercase();
+    let places: Vec<usize> = lower.match_indices(label).map(|(at, _)| at).collect();
+    places.into_iter().filter_map(move |at| {
+        if text[..at].ends_with(char::is_alphanumeric) {
+            return None;
+        }
+        let behind = text[at + label.len()..].trim_start_matches(['*', '_', '`', '"', ' ']);
+        let behind = behind.strip_prefix(':').or_else(|| behind.strip_prefix('\u{ff1a}'))?;
+        let mut lines = behind.lines().map(str::trim);
+        let text = lines.find(|l| l.chars().any(char::is_alphanumeric)).unwrap_or_default();
+        Some((at, text.to_owned()))
+    })
+}
+
+/// What an answer says beside the move under this name, in JSON or behind a label.
+fn note(answer: &str, name: &str) -> Option<String> {
+    let json =
+        objects(answer).into_iter().rev().find_map(|(_, _, object)| Some(object.get(name)?.as_str()?.to_owned()));
+    json.or_else(|| labelled(answer, name).last().map(|(_, text)| text)).filter(|text| !text.trim().is_empty())
+}
+
+/// The letter from A to E that a text is or begins with.
+fn letter(text: &str) -> Option<char> {
+    let mut chars = text.trim_start_matches(|c: char| !c.is_alphanumeric()).chars();
+    let first = chars.next()?.to_ascii_uppercase();
+    let alone = chars.next().is_none_or(|c| !c.is_alphanumeric());
+    (('A'..='E').contains(&first) && alone).then_some(first)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! The fresh folder of a program: what it holds is counted, and it is removed afterwards, also that of a host that was killed.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::Once;
+
+use tempfile::TempDir;
+
+use meta::{allocated, inode, links, own};
+
+/// How the names of such folders begin.
+const PREFIX: &str = "ludex-bot-";
+
+/// A folder that no other program may enter.
+pub(crate) struct ScratchDir {
+    folder: TempDir,
+    /// The lock on the folder, which the system releases when this host is gone.
+    _lock: Option<File>,
+}
+
+/// What is in a folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ScratchUsage {
+    /// Files and folders.
+    pub files: u64,
+    /// Bytes on the disk.
+    pub bytes: u64,
+}
+
+impl ScratchDir {
+    /// A new one, below the folder of temporary files. The first call of a process removes what killed hosts left there.
+    pub fn new() -> io::Result<Self> {
+        static SWEPT: Once = Once::new();
+        let temporary = std::env::temp_dir();
+        SWEPT.call_once(|| sweep(&temporary));
+        loop {
+            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&temporary)?;
+            // Where there are no locks, nothing is swept either.
+            let lock = File::open(folder.path()).ok();
+            let taken = lock.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)));
+            // A host that is sweeping may come between.
+            if !taken && folder.path().exists() {
+                return Ok(ScratchDir { folder, _lock: lock });
+            }
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What it holds for the process `pid`, with files that have no name any more but are still open or mapped. A mapped one
+    /// counts as the longest file, `longest` bytes: its size is not told. Counting ends soon after `most` files.
+    pub fn usage(&self, pid: u32, most: u64, longest: u64) -> ScratchUsage {
+        let mut held = ScratchUsage::default();
+        let mut left = vec![self.path().to_owned()];
+        while let Some(folder) = left.pop() {
+            // What goes away while it is counted does not count.
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let Ok(meta) = entry.metadata() else { continue };
+                held.add(allocated(&meta));
+                if meta.is_dir() {
+                    left.push(entry.path());
+                }
+                if held.files > most {
+                    return held;
+                }
+            }
+        }
+        let mut nameless = BTreeSet::new();
+        for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+            let Ok(meta) = fs::metadata(entry.path()) else { continue };
+            if meta.is_file() && links(&meta) == 0 && nameless.insert(inode(&meta)) {
+                held.add(allocated(&meta));
+            }
+        }
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
+            // Addresses, rights, offset, device, inode, path.
+            let mut fields = line.splitn(6, ' ');
+            let inode = fields.nth(4).and_then(|inode| inode.parse().ok());
+            let path = fields.next().unwrap_or_default().trim_start();
+            if Path::new(path).starts_with(self.path()) && inode.is_some_and(|inode| nameless.insert(inode)) {
+                held.add(longest);
+            }
+        }
+        held
+    }
+}
+
+impl ScratchUsage {
+    fn add(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// Removes the folders of hosts that are gone.
+fn sweep(temporary: &Path) {
+    for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
+        let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if named && entry.metadata().is_ok_and(|meta| meta.is_dir() && own(&meta)) {
+            remove_unlocked(&entry.path());
+        }
+    }
+}
+
+/// Its host holds the lock as long as it lives.
+fn remove_unlocked(folder: &Path) {
+    if let Some(lock) = File::open(folder).ok().filter(|file| file.try_lock().is_ok()) {
+        // What cannot be removed now is tried again at the next start.
+        let _ = fs::remove_dir_all(folder);
+        drop(lock);
+    }
+}
+
+#[cfg(unix)]
+mod meta {
+    use std::fs::Metadata;
+    use std::os::unix::fs::MetadataExt as _;
+
+    pub(super) fn allocated(meta: &Metadata) -> u64 {
+        meta.blocks() * 512
+    }
+
+    pub(super) fn links(meta: &Metadata) -> u64 {
+        meta.nlink()
+    }
+
+    pub(super) fn inode(meta: &Metadata) -> u64 {
+        meta.ino()
+    }
+
+    /// Whether this user's.
+    pub(super) fn own(meta: &Metadata) -> bool {
+        meta.uid() == rustix::process::geteuid().as_raw()
+    }
+}
+
+#[cfg(not(unix))]
+mod meta {
+    use std::fs::Metadata;
+
+    pub(super) fn allocated(meta: &Metadata) -> u64 {
+        meta.len()
+    }
+
+    pub(super) fn links(_: &Metadata) -> u64 {
+        1
+    }
+
+    pub(super) fn inode(_: &Metadata) -> u64 {
+        0
+    }
+
+    pub(super) fn own(_: &Metadata) -> bool {
+        true
+    }
+}

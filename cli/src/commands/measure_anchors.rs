@@ -1,0 +1,141 @@
+//! `ludex ladder`.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use ludex_env::anchor_ladder::AnchorRow;
+use ludex_env::{GameRef, games, load};
+use ludex_play::anchor_ladder::{AnchorRunSettings, MeasuredLadder, measure};
+use serde_json::{Value, json};
+
+use super::print::{self, number};
+
+/// What `ludex ladder` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The games, with or without parameters [default: all]
+    games: Vec<String>,
+    /// How much to play for each pairing: pairs of episodes, duplicate matches, or seeds against the field, as the game has it
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    units: u64,
+    /// Seed of everything random; the same seed gives the same figures
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Write the table into the games' pages, the .md files of this folder (in the source: env/src/games)
+    #[arg(long, value_name = "DIR")]
+    write: Option<PathBuf>,
+    /// Folder of the data; played units are kept in its folder `ladders`, and the same command (with the same build) continues
+    /// there
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
+    data: PathBuf,
+    /// Print one JSON document: [{scale, units, rungs, strays}]
+    #[arg(long)]
+    json: bool,
+    /// Matches at a time [default: one for each core]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let all = || games().iter().map(|entry| entry.id.to_owned()).collect();
+    let named: Vec<String> = if args.games.is_empty() { all() } else { args.games.clone() };
+    let loaded: Vec<GameRef> = named.iter().map(|name| load(name)).collect::<Result<_, _>>()?;
+    let mut documents = Vec::new();
+    for game in &loaded {
+        let measured = played(game, &args).with_context(|| format!("the ladder of {}", game.spec().string))?;
+        if let Some(dir) = &args.write {
+            write_page(dir, game, &measured, &args)?;
+        }
+        if args.json {
+            documents.push(document(&measured, &args));
+        } else {
+            show(&mut io::stdout().lock(), &measured, args.units)?;
+        }
+    }
+    if args.json {
+        print::json(&Value::Array(documents))?;
+    }
+    Ok(())
+}
+
+/// Plays what is missing, with a bar.
+fn played(game: &GameRef, args: &Args) -> anyhow::Result<MeasuredLadder> {
+    let jobs = args.jobs.unwrap_or(0).into();
+    let settings = AnchorRunSettings { units: args.units, seed: args.seed, jobs, data: args.data.clone() };
+    let bar = print::progress(0, &game.spec().game);
+    let measured = measure(game, &settings, |done, all| {
+        bar.set_length(all);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    measured
+}
+
+fn write_page(dir: &Path, game: &GameRef, measured: &MeasuredLadder, args: &Args) -> anyhow::Result<()> {
+    let spec = game.spec();
+    let asked = args.games.iter().find(|g| load(g).is_ok_and(|it| it.spec().string == spec.string));
+    let asked = asked.map_or(spec.game.as_str(), String::as_str);
+    let asked = if asked.contains('(') { format!("\"{asked}\"") } else { asked.to_owned() };
+    let Args { units, seed, .. } = args;
+    let about = format!(
+        "Measured with {} by `ludex ladder {asked} --units {units} --seed {seed}`: {}.",
+        ludex_play::PROGRAM,
+        measured.ladder.in_words(*units),
+    );
+    let path = dir.join(format!("{}.md", spec.game));
+    let page = fs::read_to_string(&path)
+        .with_context(|| format!("{} cannot be read; --write takes the folder of the games' pages", path.display()))?;
+    let table = measured.ladder.table(measured.rows.clone(), measured.draws, about);
+    let page = table.on(&page).map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?;
+    fs::write(&path, page).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+fn scale(measured: &MeasuredLadder) -> String {
+    measured.ladder.table(measured.rows.clone(), measured.draws, String::new()).scale()
+}
+
+fn show(out: &mut impl Write, measured: &MeasuredLadder, units: u64) -> io::Result<()> {
+    writeln!(out, "{}", scale(measured))?;
+    writeln!(out, "{}", measured.ladder.in_words(units).replace('`', ""))?;
+    let measure = measured.ladder.table(Vec::new(), 0.0, String::new()).measure;
+    let head = ["level", "bot", "agent", &measure, "95 %", "rating", "95 %", "us a move", "most"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let dash = || "-".to_owned();
+    for (AnchorRow { anchor: a, found }, time) in measured.rows.iter().zip(&measured.times) {
+        rows.push(vec![
+            a.level.to_string(),
+            a.bot.to_string(),
+            a.agent.clone(),
+            found.map_or_else(dash, |f| number(f[0], 3)),
+            found.map_or_else(dash, |f| format!("{} to {}", number(f[1], 3), number(f[2], 3))),
+            a.rating.map_or_else(dash, |r| number(r, 0)),
+            a.low.zip(a.high).map_or_else(dash, |(l, h)| format!("{} to {}", number(l, 0), number(h, 0))),
+            time.map_or_else(dash, |t| number(t[0], 1)),
+            time.map_or_else(dash, |t| number(t[1], 0)),
+        ]);
+    }
+    print::table(out, &rows, |k| k > 2)?;
+    let strays = measured.ladder.strays(&measured.rows);
+    strays.iter().try_for_each(|stray| writeln!(out, "{stray}"))?;
+    if strays.is_empty() {
+        writeln!(out, "every level is as far above the level below as it should be")?;
+    }
+    writeln!(out)
+}
+
+fn document(measured: &MeasuredLadder, args: &Args) -> Value {
+    let rung = |(AnchorRow { anchor, found }, time): (&AnchorRow, &Option<[f64; 2]>)| {
+        let [value, low, high] = found.map_or([None; 3], |f| f.map(Some));
+        json!({
+            "level": anchor.level, "bot": anchor.bot, "agent": anchor.agent,
+            "found": value, "found_low": low, "found_high": high,
+            "rating": anchor.rating, "low": anchor.low, "high": anchor.high,
+            "micros": time.map(|t| t[0]), "most_micros": time.map(|t| t[1]),
+        })
+    };
+    let rungs: Vec<Value> = measured.rows.iter().zip(&measured.times).map(rung).collect();
+    let strays = measured.ladder.strays(&measured.rows);
+    json!({ "scale": scale(measured), "units": args.units, "seed": args.seed, "rungs": rungs, "strays": strays })
+}

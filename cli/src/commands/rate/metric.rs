@@ -1,0 +1,137 @@
+//! `ludex rate --metric`: any metric, of records or of a table of results that were made elsewhere.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use ludex_referee::import::{Import, ImportFormat};
+use ludex_referee::metric::{MetricQuery, MetricResult, MetricSpec, Value, value};
+use ludex_referee::{labels, scale};
+use serde_json::json;
+
+use super::Args;
+use crate::commands::print::{self, number};
+
+/// What `ludex rate` measures beside ratings.
+#[derive(clap::Args)]
+pub(super) struct Measure {
+    /// Measure the results of this table instead of records; .csv or .json
+    #[arg(long, value_name = "FILE", requires = "metric", conflicts_with = "files")]
+    from_table: Option<PathBuf>,
+    /// Print this metric instead of ratings; docs/metrics.md lists all
+    #[arg(long, value_name = "ID")]
+    pub(super) metric: Option<String>,
+    /// An argument of the metric, NAME=VALUE; may be repeated
+    #[arg(long = "arg", value_name = "NAME=VALUE", requires = "metric")]
+    args: Vec<String>,
+    /// Take A against B and B against A as different matches, even if they contradict each other
+    #[arg(long, requires = "from_table")]
+    directed: bool,
+    /// Labels of moves for the metric `labels`: JSON lines {episode, seat, turn, label}
+    #[arg(long, value_name = "FILE", requires = "metric", conflicts_with = "from_table")]
+    labels: Option<PathBuf>,
+}
+
+impl Measure {
+    fn asked(&self) -> anyhow::Result<(MetricSpec, MetricQuery)> {
+        let mut ask = MetricSpec::plain(self.metric.as_deref().unwrap_or_default());
+        for arg in &self.args {
+            let (name, value) =
+                arg.split_once('=').with_context(|| format!("--arg {arg}: it has the form NAME=VALUE"))?;
+            let before = ask.args.insert(name.to_owned(), value.into());
+            ensure!(before.is_none(), "--arg {arg}: {name} is given twice");
+        }
+        let asked = MetricQuery::new(&ask).map_err(anyhow::Error::msg)?;
+        Ok((ask, asked))
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let measure = &args.measured;
+    let (ask, asked) = measure.asked()?;
+    let found = match &measure.from_table {
+        Some(file) => of_table(file, &asked, measure.directed)?,
+        None => {
+            let options = args.rated.options()?;
+            let (mut good, _) = args.rated.read_with(&args.from, &options, asked.marks())?;
+            if let Some(file) = &measure.labels {
+                let name = file.display();
+                let text = fs::read_to_string(file).with_context(|| format!("{name} cannot be read"))?;
+                labels::put(&text, &mut good).map_err(|why| anyhow::anyhow!("{name}: {why}"))?;
+            }
+            asked.everywhere(&scale::rows(&good, &options))
+        }
+    };
+    if args.json {
+        return Ok(print::json(&json!({ "metric": ask.id, "args": ask.args, "values": found }))?);
+    }
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "{}{}",
+        asked.metric.title,
+        if asked.metric.unit.is_empty() { String::new() } else { format!(", {}", asked.metric.unit) }
+    )?;
+    if found.is_empty() {
+        return Ok(writeln!(out, "nothing to measure")?);
+    }
+    let mut rows = vec![["part", "agent", "", "value", "95 %", "n"].map(str::to_owned).to_vec()];
+    found.iter().for_each(|one| rows.extend(lines(one, asked.metric.digits)));
+    Ok(print::table(&mut out, &rows, |k| k > 2)?)
+}
+
+/// The measurements of a table.
+fn of_table(file: &Path, asked: &MetricQuery, directed: bool) -> anyhow::Result<Vec<MetricResult>> {
+    let name = file.display().to_string();
+    let format = ImportFormat::of_name(&name).with_context(|| format!("{name}: a table ends in .csv or .json"))?;
+    let text = fs::read_to_string(file).with_context(|| format!("{name} cannot be read"))?;
+    let wrong = |why| anyhow::anyhow!("{name}: {why}");
+    let import = Import::read(&text, format, directed).map_err(wrong)?;
+    import.feeds(asked).map_err(wrong)?;
+    Ok(asked.everywhere(&import.rows()))
+}
+
+/// The lines of a measurement.
+fn lines(of: &MetricResult, digits: usize) -> Vec<Vec<String>> {
+    let line = |name: String, measure: Option<&value::Measurement>, value: Option<f64>| {
+        let value = value.or(measure.map(|m| m.value)).map_or_else(|| "-".to_owned(), |v| number(v, digits));
+        let range = measure.and_then(|m| m.low.zip(m.high));
+        let range = range.map_or_else(String::new, |(l, h)| format!("{} to {}", number(l, digits), number(h, digits)));
+        let n = measure.map_or_else(String::new, |m| m.n.to_string());
+        let [part, agent] = [&of.part, &of.agent].map(|text| text.clone().unwrap_or_default());
+        vec![part, agent, name, value, range, n]
+    };
+    let plain = |name: &str, value: f64| line(name.to_owned(), None, Some(value));
+    match &of.value {
+        Value::Number(measure) => vec![line(String::new(), Some(measure), None)],
+        Value::Shares(shares) => shares.iter().map(|(name, m)| line(name.clone(), Some(m), None)).collect(),
+        Value::Series(series) => series.iter().map(|(at, m)| line(number(*at, 0), Some(m), None)).collect(),
+        Value::Quantiles(q) => {
+            let all =
+                [("min", q.min), ("q1", q.q1), ("median", q.median), ("q3", q.q3), ("max", q.max), ("mean", q.mean)];
+            all.into_iter().map(|(name, value)| plain(name, value)).collect()
+        }
+        Value::Points(points) => points.iter().map(|p| plain(&format!("({}, {})", p.x, p.y), p.y)).collect(),
+        Value::Matrix(matrix) => {
+            let cells = matrix.rows.iter().zip(&matrix.cells);
+            let cell = |a: &String, b: &String, m: &value::Measurement| line(format!("{a} - {b}"), Some(m), None);
+            cells
+                .flat_map(|(a, row)| {
+                    matrix
+                        .columns
+                        .iter()
+                        .zip(row)
+                        .filter_map(move |(b, m)| Some(cell(a, b, m.as_ref()?)))
+                        .collect::<Vec<_>>()
+                })
+                .collect()
+        }
+        Value::Graph(graph) => {
+            let name = |k: usize| graph.nodes.get(k).map_or("", String::as_str);
+            graph.edges.iter().map(|e| plain(&format!("{} > {}", name(e.from), name(e.to)), e.weight)).collect()
+        }
+        // The kinds of values may grow.
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,220 @@
+//! The measured table of a game's ladder, as it stands on the game's page.
+//!
+//! `ludex ladder --write` writes it, and the registry reads the anchors' ratings from it, so that a rating stands in one
+//! place, beside what it was measured with. A page may hold a table for each of several sets of parameters; the table's
+//! heading names the scale, `game@rules/digest`. A table whose rules, levels or agents are not the game's any more
+//! counts for nothing.
+
+use std::fmt;
+
+use ludex_protocol::spec::Anchor;
+use sha2::{Digest, Sha256};
+
+/// Begins a table on a page; the scale's name and [`END`] follow.
+const BEGIN: &str = "<!-- ladder ";
+/// Ends a table on a page.
+const END: &str = "<!-- end of ladder -->";
+/// The rest of the comment that begins a table.
+const CLOSE: &str = " -->";
+/// The heading of the section that tables stand in.
+const SECTION: &str = "## Anchors\n";
+
+/// First 8 hex digits of SHA-256 over the lines `level bot agent rating` of a ladder. Ratings are rounded as tables show
+/// them; a rung without one has `-`.
+pub fn digest(anchors: &[Anchor]) -> String {
+    let line = |a: &Anchor| format!("{} {} {} {}\n", a.level, a.bot, a.agent, whole(a.rating));
+    hex::encode(&Sha256::digest(anchors.iter().map(line).collect::<String>())[..4])
+}
+
+/// The name of the scale that the ladder of a game makes: `game@rules/digest`.
+pub fn scale(string: &str, rules: u32, anchors: &[Anchor]) -> String {
+    format!("{string}@{rules}/{}", digest(anchors))
+}
+
+fn whole(rating: Option<f64>) -> String {
+    rating.map_or_else(|| "-".into(), |r| format!("{r:.0}"))
+}
+
+/// Before the share of draws between equals in a table.
+const DRAWS: &str = "Draws between equals: ";
+
+/// The share of draws between agents of equal strength that a game's page gives for these parameters; 0 where it gives none.
+/// It is a constant of the ladder, as the ratings of its rungs are.
+pub fn draws(page: &str, string: &str) -> f64 {
+    let line = of(page, string).and_then(|table| table.lines().find_map(|line| line.strip_prefix(DRAWS)));
+    let share: Option<f64> = line.and_then(|text| text.trim_end_matches('.').parse().ok());
+    share.filter(|share| (0.0..1.0).contains(share)).unwrap_or(0.0)
+}
+
+/// One row of a table: a rung, and what it did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnchorRow {
+    /// The rung, with its rating.
+    pub anchor: Anchor,
+    /// What was measured: the score against the level below, or the mean return in the field, with its interval's ends.
+    pub found: Option<[f64; 3]>,
+}
+
+/// A table: a ladder, measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnchorTable {
+    /// The game with its parameters.
+    pub string: String,
+    /// The rules' version.
+    pub rules: u32,
+    /// The heading of the measured column.
+    pub measure: String,
+    /// The rungs in order.
+    pub rows: Vec<AnchorRow>,
+    /// Share of draws between agents of equal strength.
+    pub draws: f64,
+    /// How it was measured: units, seeds, version, and the command.
+    pub about: String,
+}
+
+impl AnchorTable {
+    /// The name of the scale.
+    pub fn scale(&self) -> String {
+        let anchors: Vec<Anchor> = self.rows.iter().map(|row| row.anchor.clone()).collect();
+        scale(&self.string, self.rules, &anchors)
+    }
+
+    /// The page with this table in its section, in place of the one for the same parameters.
+    ///
+    /// # Errors
+    /// A page that has no section `## Anchors`.
+    pub fn on(&self, page: &str) -> Result<String, String> {
+        let from = page.find(SECTION).ok_or("the page has no section `## Anchors`")? + SECTION.len();
+        let len = page[from..].find("\n## ").map_or(page.len() - from, |at| at + 1);
+        let (head, section, tail) = (&page[..from], &page[from..from + len], &page[from + len..]);
+        let mut section = match of(section, &self.string) {
+            Some(old) => section.replacen(old, "", 1).trim_end().to_owned(),
+            None => section.trim_end().to_owned(),
+        };
+        section.push_str(&format!("\n\n{self}\n"));
+        let gap = if tail.is_empty() { "" } else { "\n" };
+        Ok(format!("{head}{section}{gap}{tail}"))
+    }
+}
+
+impl fmt::Display for AnchorTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scale = self.scale();
+        writeln!(f, "{BEGIN}{scale}{CLOSE}\n")?;
+        writeln!(f, "Scale `{scale}`:\n")?;
+        writeln!(
+            f,
+            "| level | bot | agent | {} | 95 % | rating | 95 % |\n|---|---|---|---|---|---|---|",
+            self.measure
+        )?;
+        for AnchorRow { anchor: a, found } in &self.rows {
+            let [value, range] = found.map_or([String::new(), String::new()], |[value, low, high]| {
+                [format!("{value:.3}"), format!("{low:.3} to {high:.3}")]
+            });
+            let ends = a.low.zip(a.high).map_or_else(String::new, |(low, high)| format!("{low:.0} to {high:.0}"));
+            writeln!(
+                f,
+                "| {} | {} | `{}` | {value} | {range} | {} | {ends} |",
+                a.level,
+                a.bot,
+                a.agent,
+                whole(a.rating)
+            )?;
+        }
+        // Three decimals, as `draws` reads them.
+        if self.draws >= 0.0005 {
+            writeln!(f, "\n{DRAWS}{:.3}.", self.draws)?;
+        }
+        write!(f, "\n{}\n\n{END}", self.about)
+    }
+}
+
+/// The table of `page` for the game string, with its marks.
+fn of<'p>(page: &'p str, string: &str) -> Option<&'p str> {
+    let from = page.find(&format!("{BEGIN}{string}@"))?;
+    let len = page[from..].find(END)? + END.len();
+    Some(&page[from..from + len])
+}
+
+/// Gives the `anchors` of a game their ratings from its page, if the page has a table for these parameters, rules and
+/// agents.
+pub(crate) fn rate(anchors: &mut [Anchor], page: &str, string: &str, rules: u32) {
+    let Some(table) = of(page, string) else { return };
+    let rated: Vec<Anchor> = table.lines().filter_map(row).collect();
+    let same = |(a, b): (&Anchor, &Anchor)| (a.level, a.bot, &a.agent) == (b.level, b.bot, &b.agent);
+    let named = format!("{BEGIN}{}{CLOSE}", scale(string, rules, &rated));
+    if table.starts_with(&named) && rated.len() == anchors.len() && rated.iter().zip(&*anchors).all(same) {
+        anchors.clone_from_slice(&rated);
+    }
+}
+
+/// The rung in a line of a table.
+fn row(line: &str) -> Option<Anchor> {
+    let cells: Vec<&str> = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
+    let [level, bot, agent, _, _, rating, ends] = cells[..] else { return None };
+    let (low, high) = match ends.split_once(" to ") {
+        Some((low, high)) => (low.parse().ok(), high.parse().ok()),
+        None => (None, None),
+    };
+    let agent = agent.strip_prefix('`')?.strip_suffix('`')?.to_owned();
+    Some(Anchor { level: level.parse().ok()?, bot: bot.parse().ok()?, agent, rating: rating.parse().ok(), low, high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rung(level: u32, agent: &str, rating: Option<[f64; 3]>) -> Anchor {
+        let [rating, low, high] = rating.map_or([None; 3], |r| r.map(Some));
+        Anchor { level, bot: 1, agent: agent.into(), rating, low, high }
+    }
+
+    fn table(string: &str, rating: f64) -> AnchorTable {
+        let rows = vec![
+            AnchorRow { anchor: Anchor { rating: Some(0.0), ..rung(0, "random", None) }, found: None },
+            AnchorRow { anchor: rung(1, "mcts sims=9", Some([rating, 90.0, 112.0])), found: Some([0.75, 0.7, 0.8]) },
+        ];
+        AnchorTable {
+            string: string.into(),
+            rules: 2,
+            measure: "score".into(),
+            rows,
+            draws: 0.25,
+            about: "By hand.".into(),
+        }
+    }
+
+    const PAGE: &str = "# A game\n\n## Anchors\n\nTwo of them.\n\n## Versions\n\n2. Now.\n";
+
+    #[test]
+    fn what_is_written_is_read() {
+        let page = table("a(n=1)", 100.4).on(PAGE).unwrap();
+        assert!(page.starts_with("# A game\n\n## Anchors\n\nTwo of them.\n\n<!-- ladder a(n=1)@2/"), "{page}");
+        assert!(page.ends_with("<!-- end of ladder -->\n\n## Versions\n\n2. Now.\n"), "{page}");
+        let plain = [rung(0, "random", None), rung(1, "mcts sims=9", None)];
+        let mut anchors = plain.clone();
+        rate(&mut anchors, &page, "a(n=1)", 2);
+        assert_eq!(anchors[1], rung(1, "mcts sims=9", Some([100.0, 90.0, 112.0])));
+        assert_eq!((anchors[0].rating, anchors[0].low), (Some(0.0), None));
+        assert_eq!([draws(&page, "a(n=1)"), draws(&page, "a(n=2)")], [0.25, 0.0]);
+        // Other parameters, other rules, another ladder: not measured.
+        for (string, rules, agent) in [("a(n=2)", 2, "mcts sims=9"), ("a(n=1)", 3, "mcts sims=9"), ("a(n=1)", 2, "x")] {
+            let mut anchors = [plain[0].clone(), rung(1, agent, None)];
+            rate(&mut anchors, &page, string, rules);
+            assert_eq!(anchors[1].rating, None);
+        }
+        // Somebody who writes another rating into the page has no table any more.
+        let mut anchors = plain;
+        rate(&mut anchors, &page.replace("| 100 |", "| 900 |"), "a(n=1)", 2);
+        assert_eq!(anchors[1].rating, None);
+    }
+
+    #[test]
+    fn a_new_table_takes_the_place_of_the_old() {
+        let once = table("b(n=1)", 5.0).on(&table("a(n=1)", 100.0).on(PAGE).unwrap()).unwrap();
+        let again = table("a(n=1)", 200.0).on(&once).unwrap();
+        assert_eq!(again.matches(BEGIN).count(), 2);
+        assert!(again.contains("| 200 |") && !again.contains("| 100 |") && again.contains("| 5 |"), "{again}");
+        assert!(table("a(n=1)", 1.0).on("# No section\n").is_err());
+    }
+}

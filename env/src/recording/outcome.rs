@@ -1,0 +1,71 @@
+//! Who won: the outcome of each seat from the returns.
+
+use ludex_protocol::record::{EndReason, Outcome};
+use ludex_protocol::spec::{Spec, Utility};
+
+/// The outcome of each seat. Hosts write it, and the referee checks it.
+///
+/// - After a forfeit (`at_fault`) in a game of two seats, loss for the offender and win for the other; with more seats,
+///   `none`.
+/// - Otherwise by returns: the greatest return wins, or draws if several seats have it; all others lose.
+/// - `none` where nobody can be beaten (one seat, or a game of identical interests), and for results that do not count.
+pub fn outcomes(spec: &Spec, returns: &[f64], reason: EndReason, at_fault: Option<usize>) -> Vec<Outcome> {
+    let seats = returns.len();
+    if seats < 2 || !reason.counts() || (at_fault.is_none() && spec.utility == Utility::Identical) {
+        return vec![Outcome::None; seats];
+    }
+    if let Some(offender) = at_fault {
+        let other = if seats == 2 { [Outcome::Loss, Outcome::Win] } else { [Outcome::None; 2] };
+        return (0..seats).map(|seat| other[usize::from(seat != offender)]).collect();
+    }
+    let best = returns.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let first = returns.iter().filter(|&&r| r == best).count();
+    let outcome = |&r: &f64| match r == best {
+        true if first == 1 => Outcome::Win,
+        true => Outcome::Draw,
+        false => Outcome::Loss,
+    };
+    returns.iter().map(outcome).collect()
+}
+
+/// Whether the reason is a seat's own fault. Then the match is a forfeit.
+pub const fn is_forfeit(reason: EndReason) -> bool {
+    matches!(
+        reason,
+        EndReason::Illegal | EndReason::Timeout | EndReason::Disconnect | EndReason::Resign | EndReason::AgentError
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Draw, Loss, None as Nobody, Win};
+
+    fn spec(utility: Utility) -> Spec {
+        let mut spec = crate::load("tic_tac_toe").unwrap().spec().clone();
+        spec.utility = utility;
+        spec
+    }
+
+    #[test]
+    fn returns_decide() {
+        let of = |returns: &[f64]| outcomes(&spec(Utility::GeneralSum), returns, EndReason::Finished, None);
+        assert_eq!(of(&[1.0, -1.0]), [Win, Loss]);
+        assert_eq!(of(&[0.5, 0.5]), [Draw, Draw]);
+        assert_eq!(of(&[3.0, 1.0, 3.0]), [Draw, Loss, Draw]);
+        assert_eq!(of(&[7.0]), [Nobody]);
+    }
+
+    #[test]
+    fn a_fault_decides_before_returns() {
+        let zero = spec(Utility::ZeroSum);
+        assert_eq!(outcomes(&zero, &[5.0, 1.0], EndReason::Timeout, Some(0)), [Loss, Win]);
+        assert_eq!(outcomes(&zero, &[5.0, 1.0, 0.0], EndReason::Timeout, Some(0)), [Nobody; 3]);
+    }
+
+    #[test]
+    fn nobody_wins_alone_together_or_in_a_broken_match() {
+        assert_eq!(outcomes(&spec(Utility::Identical), &[5.0, 5.0], EndReason::Finished, None), [Nobody; 2]);
+        assert_eq!(outcomes(&spec(Utility::ZeroSum), &[1.0, -1.0], EndReason::InfraError, None), [Nobody; 2]);
+    }
+}

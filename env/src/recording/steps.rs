@@ -1,0 +1,253 @@
+//! A record played again, step by step, with checked moves.
+
+use std::fmt;
+
+use ludex_protocol::record::{ChanceRecord, MoveRecord, Record, RecordEvent, RefusedMove};
+
+use crate::dyn_game::DynGame;
+use crate::dyn_state::DynState;
+use crate::game::{Mark, Marks, ParsedMove, Seat, SeatSet, ToMove, Viewer};
+use crate::message_views::touched;
+use crate::picture::Picture;
+use ludex_protocol::Move;
+
+/// One step: a chance outcome, a move, or all parts of a joint move.
+pub struct ReplayStep<'s> {
+    /// The position before.
+    pub before: &'s dyn DynState,
+    /// The number of the first event.
+    pub at: usize,
+    /// The events: one, or the parts of a joint move.
+    pub events: &'s [RecordEvent],
+    /// The position after.
+    pub after: &'s dyn DynState,
+    /// Whether the events moved anything. They do not in a turn that the end of the episode cut short: refused attempts
+    /// without a move, or some parts of a joint move. Such a step is the last one, and both positions are equal.
+    pub played: bool,
+}
+
+impl ReplayStep<'_> {
+    /// The moves of the step with their numbers; none for a chance outcome.
+    pub fn moves(&self) -> impl Iterator<Item = (usize, &MoveRecord)> {
+        (self.at..).zip(self.events).filter_map(|(at, event)| match event {
+            RecordEvent::Move(m) => Some((at, m)),
+            RecordEvent::Chance(_) => None,
+        })
+    }
+
+    /// The position after the step as `who` sees it. Where nothing is hidden, the cells that the move touched are marked.
+    pub fn picture(&self, who: Viewer) -> Picture {
+        let mut picture = self.after.view(who).picture(who);
+        if self.played {
+            picture.mark_last(&touched(self.before, self.moves().map(|(_, m)| (m.seat as usize, m.action))));
+        }
+        picture
+    }
+
+    /// What the rules count of the step, into `out`; of one that did not move anything, what they count of refused attempts.
+    pub fn mark(&self, out: &mut Marks) {
+        if out.wants_none() {
+            return;
+        }
+        let mut joint = Vec::new();
+        for (_, m) in self.moves() {
+            let seat = m.seat as usize;
+            self.before.tried(seat, &m.tries, out);
+            joint.resize(joint.len().max(seat + 1), None);
+            joint[seat] = m.action.map(ParsedMove::Action).or_else(|| m.said.clone().map(ParsedMove::Document));
+        }
+        if self.played {
+            self.before.marks(&joint, self.after, out);
+        }
+    }
+
+    /// All that the rules count of the step. See [`Step::mark`] for some of it: marks may be costly.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut out = Marks::all();
+        self.mark(&mut out);
+        out.take()
+    }
+}
+
+/// Why an event cannot be played where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayStop {
+    /// The number of the event.
+    pub at: usize,
+    /// Whether it is the outcome of chance that is wrong; else it is the move of a seat.
+    pub chance: bool,
+    /// One sentence.
+    pub message: String,
+}
+
+impl fmt::Display for ReplayStop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "events[{}]: {}", self.at, self.message)
+    }
+}
+
+impl std::error::Error for ReplayStop {}
+
+/// The steps of a record. Every part of a joint move but the last must have `more`.
+pub fn steps<'a>(game: &dyn DynGame, record: &'a Record) -> Replay<'a> {
+    Replay { strict: true, ..Replay::new(game, &record.events) }
+}
+
+/// The position after all events, as [`Steps::new`] plays them.
+///
+/// # Errors
+/// The first event that cannot be played.
+pub fn position(game: &dyn DynGame, events: &[RecordEvent]) -> Result<Box<dyn DynState>, ReplayStop> {
+    let mut steps = Replay::new(game, events);
+    while let Some(step) = steps.next() {
+        step?;
+    }
+    Ok(steps.after)
+}
+
+/// A refused attempt as it was given; `None` where nothing was kept of it.
+pub fn submitted_move(attempt: &RefusedMove) -> Option<Move> {
+    match (attempt.action, &attempt.text, &attempt.proposal) {
+        (Some(id), ..) => Some(Move::Id(id)),
+        (_, Some(text), _) => Some(Move::Text(text.clone())),
+        (_, _, Some(document)) => Some(Move::Document(document.clone())),
+        _ => None,
+    }
+}
+
+/// Events played one after the other.
+pub struct Replay<'a> {
+    events: &'a [RecordEvent],
+    at: usize,
+    before: Box<dyn DynState>,
+    after: Box<dyn DynState>,
+    /// Whether `more` must be right.
+    strict: bool,
+    joint: Vec<Option<ParsedMove>>,
+}
+
+impl<'a> Replay<'a> {
+    /// The steps of a list of events, whatever their `more` says.
+    pub fn new(game: &dyn DynGame, events: &'a [RecordEvent]) -> Self {
+        let joint = vec![None; game.spec().players as usize];
+        Replay { events, at: 0, before: game.start(), after: game.start(), strict: false, joint }
+    }
+
+    /// The position reached: before the next step, and after the last one.
+    pub fn position(&self) -> &dyn DynState {
+        &*self.after
+    }
+
+    /// The number of the next event.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Plays the next step; `None` at the end. It lends the positions, so this is not an `Iterator`.
+    ///
+    /// # Errors
+    /// An event that cannot be played here. No step follows, and the position stays.
+    #[allow(clippy::should_implement_trait, reason = "a step borrows the positions")]
+    pub fn next(&mut self) -> Option<Result<ReplayStep<'_>, ReplayStop>> {
+        let from = self.at;
+        self.events.get(from)?;
+        self.before.copy_from(&*self.after);
+        let played = match self.play(from) {
+            Ok((end, played)) => {
+                self.at = end;
+                played
+            }
+            Err(stop) => {
+                self.events = &self.events[..from];
+                return Some(Err(stop));
+            }
+        };
+        let events = &self.events[from..self.at];
+        Some(Ok(ReplayStep { before: &*self.before, at: from, events, after: &*self.after, played }))
+    }
+
+    /// Plays what begins at event `at`: where the next step begins, and whether anything moved.
+    fn play(&mut self, at: usize) -> Result<(usize, bool), ReplayStop> {
+        match (self.after.turn(), &self.events[at]) {
+            (ToMove::Chance, RecordEvent::Chance(c)) => self.chance(at, c),
+            (ToMove::Seat(seat), RecordEvent::Move(m)) => self.single(at, seat, m),
+            (ToMove::Simultaneous(acting), RecordEvent::Move(_)) => self.joint(at, acting),
+            (ToMove::Over, _) => Err(wrong(at, "the episode was over before")),
+            (ToMove::Chance, _) => Err(wrong(at, "a move where chance is to draw")),
+            (_, RecordEvent::Chance(_)) => {
+                Err(ReplayStop { chance: true, ..wrong(at, "a chance outcome where a seat is to move") })
+            }
+        }
+    }
+
+    fn chance(&mut self, at: usize, c: &ChanceRecord) -> Result<(usize, bool), ReplayStop> {
+        let played = match c.action {
+            Some(action) => self.after.play_chance(action).map_err(|refusal| refusal.message),
+            None => Err("the outcome is withheld".to_owned()),
+        };
+        played.map(|()| (at + 1, true)).map_err(|message| ReplayStop { at, chance: true, message })
+    }
+
+    fn single(&mut self, at: usize, seat: Seat, m: &MoveRecord) -> Result<(usize, bool), ReplayStop> {
+        if m.more && self.strict {
+            return Err(wrong(at, "marked as part of a joint move, but one seat moves here"));
+        }
+        if m.seat as usize != seat {
+            return Err(wrong(at, format!("seat {} moves where seat {seat} is to move", m.seat)));
+        }
+        let played = match (m.action, &m.said) {
+            (Some(action), None) => self.after.play(seat, action),
+            (None, Some(said)) => self.after.play_said(seat, said),
+            (None, None) if at + 1 == self.events.len() => return Ok((at + 1, false)),
+            (None, None) => return Err(wrong(at, format!("seat {seat} makes no move"))),
+            (Some(_), Some(_)) => return Err(wrong(at, format!("seat {seat} moves with an id and in words at once"))),
+        };
+        played.map(|()| (at + 1, true)).map_err(|refusal| wrong(at, format!("seat {seat}: {}", refusal.message)))
+    }
+
+    fn joint(&mut self, at: usize, acting: SeatSet) -> Result<(usize, bool), ReplayStop> {
+        self.joint.fill(None);
+        let (mut next, mut lacking) = (at, None);
+        for seat in acting.iter() {
+            let m = match self.events.get(next) {
+                Some(RecordEvent::Move(m)) if m.seat as usize == seat => m,
+                _ => {
+                    lacking = lacking.or(Some((seat, next)));
+                    continue;
+                }
+            };
+            match (m.action, &m.said) {
+                (Some(action), None) if self.after.is_legal(seat, action) => {
+                    self.joint[seat] = Some(ParsedMove::Action(action));
+                }
+                (Some(action), None) => return Err(wrong(next, format!("seat {seat}: {action} is not legal here"))),
+                (None, Some(said)) => self.joint[seat] = Some(ParsedMove::Document(said.clone())),
+                (None, None) => lacking = lacking.or(Some((seat, next))),
+                (Some(_), Some(_)) => {
+                    return Err(wrong(next, format!("seat {seat} moves with an id and in words at once")));
+                }
+            }
+            next += 1;
+        }
+        if let Some((seat, due)) = lacking {
+            // Good only at the end of an episode that was cut short while some seats had answered.
+            if next == self.events.len() {
+                return Ok((next, false));
+            }
+            let at = due.min(self.events.len() - 1);
+            return Err(wrong(at, format!("seat {seat}'s part of the joint move is missing")));
+        }
+        let more = |k: usize| matches!(&self.events[k], RecordEvent::Move(m) if m.more);
+        if self.strict
+            && let Some(k) = (at..next).find(|&k| more(k) != (k + 1 < next))
+        {
+            return Err(wrong(k, "every part of a joint move but the last has `more`"));
+        }
+        self.after.play_joint(&self.joint).map_err(|refusal| wrong(at, refusal.message))?;
+        Ok((next, true))
+    }
+}
+
+fn wrong(at: usize, message: impl Into<String>) -> ReplayStop {
+    ReplayStop { at, chance: false, message: message.into() }
+}

@@ -1,0 +1,118 @@
+//! Changes of the file by commands. The rest of the file stays as it is, with its comments.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::files::write_whole;
+
+use super::{AgentSource, MeasuredCalls, NamedAgent, fault_of_name, read};
+
+/// Writes an entry to the agents of `path`. With `replace`, an entry of the same name is replaced, and keeps its
+/// measurements if the spec is the same.
+///
+/// # Errors
+/// An invalid name or price, an entry that exists already, or a file that is wrong or cannot be written.
+pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()> {
+    if let Some(why) = fault_of_name(&entry.name) {
+        anyhow::bail!(why);
+    }
+    let AgentSource::Spec(spec) = &entry.source else { anyhow::bail!("{}: programs are entered by hand", entry.name) };
+    super::priced(spec, entry.price_in, entry.price_out)?;
+    change(path, |entries, document| {
+        let before = entries.iter().find(|e| e.name == entry.name);
+        anyhow::ensure!(
+            before.is_none() || replace,
+            "{} is in {} already; --replace takes its place",
+            entry.name,
+            path.display()
+        );
+        let mut table = Table::new();
+        table["spec"] = value(spec.to_string());
+        for (field, price) in [("price_in", entry.price_in), ("price_out", entry.price_out)] {
+            if let Some(price) = price {
+                table[field] = value(price);
+            }
+        }
+        if let Some(note) = &entry.note {
+            table["note"] = value(note);
+        }
+        let same = before.filter(|before| before.source == entry.source).and_then(|before| before.measured.as_ref());
+        if let Some(measured) = entry.measured.as_ref().or(same) {
+            table["measured"] = measured_item(measured);
+        }
+        agents(document)?.insert(&entry.name, Item::Table(table));
+        Ok(())
+    })
+}
+
+/// Takes an entry out of the agents of `path`.
+///
+/// # Errors
+/// There is no such entry, or the file is wrong or cannot be written.
+pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
+    change(path, |entries, document| {
+        entered(path, entries, name)?;
+        let gone = agents(document)?.remove(name);
+        anyhow::ensure!(gone.is_some(), "{name} comes with the folder of {}; take the file away", path.display());
+        Ok(())
+    })
+}
+
+/// Writes the measurements of a check into an agent's entry.
+///
+/// # Errors
+/// As [`remove`].
+pub fn keep_measured(path: &Path, name: &str, measured: &MeasuredCalls) -> anyhow::Result<()> {
+    change(path, |entries, document| {
+        entered(path, entries, name)?;
+        agents(document)?[name]["measured"] = measured_item(measured);
+        Ok(())
+    })
+}
+
+fn entered(path: &Path, entries: &[NamedAgent], name: &str) -> anyhow::Result<()> {
+    let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
+    let there = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+    anyhow::ensure!(names.contains(&name), "there is no {name} in {}; there are: {there}", path.display());
+    Ok(())
+}
+
+fn measured_item(measured: &MeasuredCalls) -> Item {
+    let mut table = Table::new();
+    table["tokens_in"] = value(measured.tokens_in);
+    table["tokens_out"] = value(measured.tokens_out);
+    table["seconds"] = value(measured.seconds);
+    table["schema"] = value(measured.schema);
+    table["at"] = value(&measured.at);
+    Item::Table(table)
+}
+
+/// The table of all agents. The file has no header line for it.
+fn agents(document: &mut DocumentMut) -> anyhow::Result<&mut Table> {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    let item = document.entry("agents").or_insert(Item::Table(table));
+    item.as_table_mut().context("agents stand in one line in braces; write them as tables [agents.NAME]")
+}
+
+/// Reads the file, lets `edit` change it, and writes the new text in one step.
+fn change(path: &Path, edit: impl FnOnce(&[NamedAgent], &mut DocumentMut) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(e).with_context(|| format!("{} cannot be read", path.display())),
+    };
+    let entries = read::agents(path, &text)?;
+    let mut document: DocumentMut = text.parse()?;
+    edit(&entries, &mut document)?;
+    let text = document.to_string();
+    // The new text must be valid.
+    read::agents(path, &text)?;
+    let (folder, name) =
+        (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default().to_string_lossy());
+    let written = fs::create_dir_all(folder).and_then(|()| write_whole(folder, &name, text.as_bytes()));
+    written.with_context(|| format!("{} cannot be written", path.display()))
+}

@@ -1,0 +1,191 @@
+//! Reads the file. Errors give the line.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::Context as _;
+use ludex_agents::AgentSpec;
+use ludex_agents::programs::{self, Bot};
+use ludex_protocol::error::{did_you_mean, nearest};
+use toml_edit::{Document, Item, TableLike};
+
+use super::{AgentSource, MeasuredCalls, NamedAgent, fault_of_name, priced};
+
+const FIELDS: [&str; 6] = ["spec", "file", "price_in", "price_out", "note", "measured"];
+const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at"];
+/// Which files are bots, in words.
+pub const BOTS: &str = ".py, .js, .cpp, .c, .java, .jar and executables are bots";
+
+/// The agents of the text of `path`.
+pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>> {
+    let file = File { path, text };
+    let document = Document::parse(text).map_err(|e| {
+        let why = e.message().replace('\n', "; ");
+        let hint =
+            if why.contains("duplicate key") { "; each name may stand there once: rename or remove one" } else { "" };
+        file.wrong(e.span(), &format!("{why}{hint}"))
+    })?;
+    let top = document.as_table();
+    file.known(top, "", &["agents", "folder"])?;
+    let mut entries = Vec::new();
+    if let Some(item) = top.get("agents") {
+        let table =
+            item.as_table_like().ok_or_else(|| file.wrong(item.span(), "agents: tables [agents.NAME] are needed"))?;
+        for (name, item) in table.iter() {
+            let span = item.span().or_else(|| table.key(name).and_then(|k| k.span()));
+            let fields = item.as_table_like().ok_or_else(|| {
+                file.wrong(
+                    span.clone(),
+                    &format!("agents.{name}: a table is needed: [agents.{name}] and below it spec = \"...\""),
+                )
+            })?;
+            entries.push(file.entry(name, fields, span)?);
+        }
+    }
+    if let Some(item) = top.get("folder") {
+        let folder =
+            item.as_str().ok_or_else(|| file.wrong(item.span(), "folder: the name of a folder of bots is needed"))?;
+        let found = programs(&file.beside(folder), &entries);
+        entries.extend(found.map_err(|e| file.wrong(item.span(), &format!("folder: {e:#}")))?);
+    }
+    Ok(entries)
+}
+
+/// The programs of a folder, without those that `entries` name.
+pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<Vec<NamedAgent>> {
+    let bots = programs::bots(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut found = Vec::new();
+    for bot in bots {
+        let source = AgentSource::Program(bot.clone());
+        if entries.iter().any(|entry| entry.source == source) {
+            continue;
+        }
+        let twice =
+            entries.iter().any(|entry| entry.name == bot.name).then(|| format!("there is a second {}", bot.name));
+        if let Some(why) = fault_of_name(&bot.name).or(twice) {
+            let path = folder.join(&bot.name);
+            anyhow::bail!(
+                "{}: {why}; rename the file, or enter it by [agents.NAME] and file = \"...\"",
+                path.display()
+            );
+        }
+        found.push(NamedAgent { name: bot.name, source, price_in: None, price_out: None, note: None, measured: None });
+    }
+    Ok(found)
+}
+
+/// The file, for messages that say where it is wrong.
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl File<'_> {
+    fn wrong(&self, span: Option<Range<usize>>, why: &str) -> anyhow::Error {
+        let path = self.path.display();
+        let before = span.and_then(|span| self.text.get(..span.start));
+        match before.map(|text| text.matches('\n').count() + 1) {
+            Some(line) => anyhow::anyhow!("{path}, line {line}: {why}"),
+            None => anyhow::anyhow!("{path}: {why}"),
+        }
+    }
+
+    /// The path that a name in the file means. It is relative to the file's folder.
+    fn beside(&self, name: &str) -> std::path::PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(name)
+    }
+
+    /// Refuses unknown fields.
+    fn known(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
+        let Some((name, item)) = table.iter().find(|(name, _)| !fields.contains(name)) else { return Ok(()) };
+        let mut hint = did_you_mean(name, fields);
+        if item.is_table_like() && nearest(name, fields.iter().copied()).is_none() {
+            hint = match of.strip_prefix("agents.") {
+                Some(of) => {
+                    format!("; a name with a dot needs quotes: [agents.\"{}.{name}\"]", of.trim_end_matches(": "))
+                }
+                None => format!("; did you mean [agents.{name}]?"),
+            };
+        }
+        let span = table.key(name).and_then(|key| key.span()).or_else(|| item.span());
+        Err(self.wrong(span, &format!("{of}there is no field {name:?}{hint}")))
+    }
+
+    fn entry(&self, name: &str, fields: &dyn TableLike, span: Option<Range<usize>>) -> anyhow::Result<NamedAgent> {
+        let of = format!("agents.{name}: ");
+        let wrong = |at: Option<&Item>, why: &str| {
+            self.wrong(at.and_then(Item::span).or_else(|| span.clone()), &format!("{of}{why}"))
+        };
+        if let Some(why) = fault_of_name(name) {
+            return Err(wrong(None, &why));
+        }
+        self.known(fields, &of, &FIELDS)?;
+        let text = |field: &str| self.text_of(fields, &of, field);
+        let price = |field: &str| self.number(fields, &of, field);
+        let source = match (text("spec")?, text("file")?) {
+            (Some(spec), None) => {
+                let spec =
+                    AgentSpec::parse(spec).map_err(|e| wrong(fields.get("spec"), &format!("spec: {}", e.message)))?;
+                AgentSource::Spec(spec)
+            }
+            (None, Some(name)) => {
+                let path = self.beside(name);
+                let found = Bot::at(&path).map_err(|e| {
+                    let why = format!("{} cannot be read ({e}); paths begin in this file's folder", path.display());
+                    wrong(fields.get("file"), &why)
+                })?;
+                let no_bot = || wrong(fields.get("file"), &format!("{} is not a bot: {BOTS}", path.display()));
+                AgentSource::Program(found.ok_or_else(no_bot)?)
+            }
+            (Some(_), Some(_)) => {
+                return Err(wrong(fields.get("file"), "it has a spec and a file; keep the one that plays"));
+            }
+            (None, None) => {
+                return Err(wrong(
+                    None,
+                    "it needs spec = \"...\" (an agent, as `ludex agents` lists them) or file = \"...\"",
+                ));
+            }
+        };
+        let (price_in, price_out) = (price("price_in")?, price("price_out")?);
+        let priced = match &source {
+            AgentSource::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.message),
+            AgentSource::Program(_) if price_in.or(price_out).is_some() => {
+                Err("a program costs nothing; prices are for language models: leave them out".to_owned())
+            }
+            AgentSource::Program(_) => Ok(()),
+        };
+        priced.map_err(|why| wrong(fields.get("price_in").or(fields.get("price_out")), &why))?;
+        let measured = fields.get("measured").map(|item| {
+            let again = "measured is written by `ludex agents check`; remove it and check again";
+            let table = item.as_table_like().ok_or_else(|| wrong(Some(item), again))?;
+            let of = format!("{of}measured: ");
+            self.known(table, &of, &MEASURED)?;
+            let missing = || wrong(Some(item), again);
+            let number = |field| self.number(table, &of, field)?.ok_or_else(missing);
+            anyhow::Ok(MeasuredCalls {
+                tokens_in: number("tokens_in")?,
+                tokens_out: number("tokens_out")?,
+                seconds: number("seconds")?,
+                schema: table.get("schema").and_then(Item::as_bool).ok_or_else(missing)?,
+                at: self.text_of(table, &of, "at")?.ok_or_else(missing)?.to_owned(),
+            })
+        });
+        let note = text("note")?.map(str::to_owned);
+        Ok(NamedAgent { name: name.to_owned(), source, price_in, price_out, note, measured: measured.transpose()? })
+    }
+
+    fn text_of<'t>(&self, table: &'t dyn TableLike, of: &str, field: &str) -> anyhow::Result<Option<&'t str>> {
+        let Some(item) = table.get(field) else { return Ok(None) };
+        let wrong = || self.wrong(item.span(), &format!("{of}{field}: text in quotes is needed"));
+        item.as_str().map(Some).ok_or_else(wrong)
+    }
+
+    /// A number that is not below zero.
+    fn number(&self, table: &dyn TableLike, of: &str, field: &str) -> anyhow::Result<Option<f64>> {
+        let Some(item) = table.get(field) else { return Ok(None) };
+        let number = item.as_float().or_else(|| item.as_integer().map(|n| n as f64));
+        let wrong = || self.wrong(item.span(), &format!("{of}{field}: a number of at least 0 is needed, such as 2.5"));
+        number.filter(|x| x.is_finite() && *x >= 0.0).map(Some).ok_or_else(wrong)
+    }
+}

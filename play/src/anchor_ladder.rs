@@ -1,0 +1,213 @@
+//! Measuring a ladder: its anchors play each other, unit by unit, and what is played is kept on disk.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use ludex_agents::{Agent, wrap};
+use ludex_env::anchor_ladder::AnchorRow;
+use ludex_env::{GameRef, MoveRequest};
+use ludex_referee::anchor_ladder::{AnchorLadder, Returns};
+use ludex_referee::schedule::{Planned, Seeds};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::local::{Participant, Series};
+
+/// How a ladder is measured.
+#[derive(Clone, Debug)]
+pub struct AnchorRunSettings {
+    /// Units of play for each pairing.
+    pub units: u64,
+    /// The same seed gives the same figures.
+    pub seed: u64,
+    /// Matches at a time; 0: one for each core.
+    pub jobs: usize,
+    /// Units that are played are kept here, in the folder `ladders`. The same settings with the same build continue there.
+    pub data: PathBuf,
+}
+
+/// A ladder with its measurements.
+pub struct MeasuredLadder {
+    /// The ladder.
+    pub ladder: AnchorLadder,
+    /// Its rungs with their figures.
+    pub rows: Vec<AnchorRow>,
+    /// Share of draws between agents of equal strength.
+    pub draws: f64,
+    /// Mean and greatest time of a move by rung, in microseconds, over the matches of this call.
+    pub times: Vec<Option<[f64; 2]>>,
+}
+
+/// Plays the units that are missing and measures the ladder of a game. `progress` is told how many units are played, and of
+/// how many.
+///
+/// # Errors
+/// A game whose only level is random, an agent that fails, a folder that cannot be written.
+pub fn measure(
+    game: &GameRef,
+    settings: &AnchorRunSettings,
+    mut progress: impl FnMut(u64, u64),
+) -> anyhow::Result<MeasuredLadder> {
+    let spec = game.spec();
+    anyhow::ensure!(spec.anchors.len() > 1, "{} has no level above random", spec.game);
+    let ladder = AnchorLadder::new(spec, game.unit());
+    let watches: Vec<Arc<Stopwatch>> = ladder.agents().iter().map(|_| Arc::default()).collect();
+    let players: Vec<Participant> = ladder
+        .agents()
+        .iter()
+        .zip(&watches)
+        .map(|(text, watch)| Ok(watch.time(Participant::new(text, game).with_context(|| text.clone())?)))
+        .collect::<anyhow::Result<_>>()?;
+    let mut kept = Kept::open(game, &ladder, settings)?;
+    // Unit by unit through all pairings, so that an interrupted measurement is balanced.
+    let due: Vec<(u64, usize)> = (0..settings.units)
+        .flat_map(|u| (0..ladder.pairings()).map(move |k| (u, k)))
+        .filter(|at| !kept.units.contains_key(at))
+        .collect();
+    let plan: Vec<Planned> = due.iter().flat_map(|&(u, k)| ladder.plan(k, u)).collect();
+    let series = Series { game: game.clone(), players, plan, seeds: Seeds::Open(settings.seed) };
+    let all = due.len() as u64;
+    progress(0, all);
+    let mut unit = Returns::new();
+    series.run(settings.jobs, |k, played| {
+        if let Some(why) = played.failure {
+            let seats: Vec<&str> = series.plan[k].seats.iter().map(|&p| ladder.agents()[p].as_str()).collect();
+            anyhow::bail!("{} ({}): {why}", played.record.header.episode, seats.join(" - "));
+        }
+        unit.push(played.record.footer.returns);
+        if unit.len() == ladder.episodes() {
+            let done = k / ladder.episodes();
+            kept.add(&ladder, due[done], std::mem::take(&mut unit))?;
+            progress(done as u64 + 1, all);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let (rows, draws) = ladder.measure(&kept.by_pairing(&ladder, settings.units));
+    let times = watches.iter().take(rows.len()).map(|w| w.micros()).collect();
+    Ok(MeasuredLadder { ladder, rows, draws, times })
+}
+
+/// How long the moves of an agent took.
+#[derive(Default)]
+struct Stopwatch {
+    moves: AtomicU64,
+    nanos: AtomicU64,
+    most: AtomicU64,
+}
+
+impl Stopwatch {
+    /// The same player, timed.
+    fn time(self: &Arc<Self>, player: Participant) -> Participant {
+        let watch = self.clone();
+        let timed = wrap(player.agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline: Option<Instant>| {
+            let begun = Instant::now();
+            let answer = agent.act(ask, deadline);
+            let nanos = begun.elapsed().as_nanos() as u64;
+            watch.moves.fetch_add(1, Relaxed);
+            watch.nanos.fetch_add(nanos, Relaxed);
+            watch.most.fetch_max(nanos, Relaxed);
+            answer
+        });
+        Participant { agent: Arc::new(timed), ..player }
+    }
+
+    fn micros(&self) -> Option<[f64; 2]> {
+        let moves = self.moves.load(Relaxed);
+        let [all, most] = [&self.nanos, &self.most].map(|n| n.load(Relaxed) as f64 / 1e3);
+        (moves > 0).then(|| [all / moves as f64, most])
+    }
+}
+
+/// Eight hex digits that tell builds of this program apart, by the length and the time of its file.
+fn build() -> anyhow::Result<String> {
+    let about = std::env::current_exe().and_then(fs::metadata).context("this program's own file cannot be found")?;
+    let time = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    Ok(stamp(about.len(), time))
+}
+
+fn stamp(bytes: u64, time: Duration) -> String {
+    hex::encode(&Sha256::digest(format!("{bytes} {}", time.as_nanos()))[..4])
+}
+
+/// A unit as a line of the file.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    agents: [String; 2],
+    unit: u64,
+    returns: Returns,
+}
+
+/// The units that are played, on disk as JSON Lines. There is one file for each game, rules, unit of play, seed and build of
+/// this program, because another build may play differently under the same name.
+struct Kept {
+    file: File,
+    path: PathBuf,
+    /// By unit and pairing.
+    units: HashMap<(u64, usize), Returns>,
+}
+
+impl Kept {
+    fn open(game: &GameRef, ladder: &AnchorLadder, settings: &AnchorRunSettings) -> anyhow::Result<Kept> {
+        let spec = game.spec();
+        let dir = settings.data.join("ladders");
+        let name = format!("{}-{}-{}-{}-{}.jsonl", spec.game, spec.hash, ladder.episodes(), settings.seed, build()?);
+        let path = dir.join(name);
+        let failed = || format!("{} cannot be used; --data names another folder", path.display());
+        fs::create_dir_all(&dir).with_context(failed)?;
+        let mut units = HashMap::new();
+        let mut whole = 0;
+        if let Ok(file) = File::open(&path) {
+            let places: HashMap<[&str; 2], usize> = (0..ladder.pairings()).map(|k| (ladder.agents_of(k), k)).collect();
+            let mut lines = BufReader::new(file);
+            let mut text = String::new();
+            // Only the last line can be cut off; its unit is played again.
+            while lines.read_line(&mut text).with_context(failed)? > 0 && text.ends_with('\n') {
+                let Ok(line) = serde_json::from_str::<Line>(&text) else { break };
+                whole += text.len() as u64;
+                let place = places.get(&line.agents.each_ref().map(String::as_str));
+                // Lines of other agents are from before the ladder was changed.
+                if let Some(&k) = place.filter(|_| line.returns.len() == ladder.episodes()) {
+                    units.insert((line.unit, k), line.returns);
+                }
+                text.clear();
+            }
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path).with_context(failed)?;
+        file.set_len(whole).with_context(failed)?;
+        Ok(Kept { file, path, units })
+    }
+
+    fn add(&mut self, ladder: &AnchorLadder, (unit, k): (u64, usize), returns: Returns) -> anyhow::Result<()> {
+        let agents = ladder.agents_of(k).map(str::to_owned);
+        let line = Line { agents, unit, returns };
+        let text = format!("{}\n", serde_json::to_string(&line)?);
+        self.file.write_all(text.as_bytes()).with_context(|| format!("{} cannot be written", self.path.display()))?;
+        self.units.insert((unit, k), line.returns);
+        Ok(())
+    }
+
+    fn by_pairing(&self, ladder: &AnchorLadder, units: u64) -> Vec<Vec<Returns>> {
+        let of = |k| (0..units).filter_map(|u| self.units.get(&(u, k)).cloned()).collect();
+        (0..ladder.pairings()).map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_build_has_another_stamp() {
+        let [one, other] = [1, 2].map(Duration::from_nanos);
+        assert_eq!(stamp(7, one), stamp(7, one));
+        assert!(stamp(7, one) != stamp(7, other) && stamp(7, one) != stamp(8, one));
+        assert_eq!(build().unwrap(), build().unwrap());
+    }
+}

@@ -1,0 +1,282 @@
+//! One match.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ludex_agents::{Agent, AgentError, ErrorKind, MoveReply, wrap};
+use ludex_env::draw::{Key, key};
+use ludex_env::recording::hex_text;
+use ludex_env::{Action, GameRef, Journal, MoveRequest};
+use ludex_protocol::Move;
+use ludex_protocol::message::MatchFrame;
+use ludex_protocol::record::{Clock, EndReason, Header, IllegalMoveRules, Record, RecordEvent, RecordSeat, VERSION};
+use ludex_referee::digest::seed_commit;
+use ludex_referee::suite::starts::Excerpt;
+use serde_json::Value;
+
+use super::compute_slots::Turns;
+use super::participant::Participant;
+use crate::machine::interface::{AgentOutcome, Input, MatchSetup, Output, SeatSetup};
+use crate::machine::{MatchMachine, Watcher};
+use crate::time::now_text;
+
+/// A match that was played.
+#[derive(Clone, Debug)]
+pub struct PlayedMatch {
+    /// The record, with seed, salt and digest.
+    pub record: Record,
+    /// What went wrong, where an agent's failure ended the match.
+    pub failure: Option<String>,
+}
+
+/// The terms of a match without a clock between `players` (one for each seat). `block` is the key of the block of matches
+/// that it belongs to ([`block_key`]), `turn` its place there; a match alone has no `pair`.
+pub fn setup(
+    game: &GameRef,
+    players: &[&Participant],
+    seed: u64,
+    block: &Key,
+    turn: usize,
+    pair: Option<String>,
+) -> MatchSetup {
+    let seats = players.iter().map(|p| p.record_seat()).collect();
+    let peeks = players.iter().any(|p| p.agent.needs_full_state());
+    MatchSetup { pair, ..terms(game, seats, peeks, seed, block, turn) }
+}
+
+/// The same for agents that are known by their seats in the record alone.
+pub(super) fn terms(
+    game: &GameRef,
+    seats: Vec<RecordSeat>,
+    peeks: bool,
+    seed: u64,
+    block: &Key,
+    turn: usize,
+) -> MatchSetup {
+    let spec = game.spec();
+    let mut salt = [0; 16];
+    salt.copy_from_slice(&block[16..]);
+    let header = Header {
+        ludex: VERSION,
+        episode: format!("l_{}_{turn}", hex_text(&block[..8])),
+        number: 0,
+        flags: if peeks { vec!["peek".into()] } else { Vec::new() },
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        server: crate::PROGRAM.into(),
+        seats,
+        rated: false,
+        clock: Clock::default(),
+        illegal: IllegalMoveRules { tries: 1, ..IllegalMoveRules::default() },
+        seed_commit: Some(seed_commit(&salt, seed)),
+        start: 0,
+        started: now_text(),
+    };
+    MatchSetup {
+        game: game.clone(),
+        seats: header.seats.iter().map(|_| SeatSetup::default()).collect(),
+        header,
+        skip_forced: false,
+        seed,
+        salt,
+        release: true,
+        grace_ms: Some(0),
+        run: None,
+        pair: None,
+        mirror: Vec::new(),
+        excerpt: Excerpt::default(),
+        restarts: 0,
+    }
+}
+
+/// The key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<names, sorted>:<seed>`, where an agent
+/// without a name is named by its spec. Names and salts are taken from it, so that the same block has the same name wherever it is
+/// played.
+pub fn block_key(game: &GameRef, players: &[&Participant], seed: u64) -> Key {
+    block_of(game, players.iter().map(|p| p.name.clone()).collect(), seed)
+}
+
+/// The same for names.
+pub(super) fn block_of(game: &GameRef, mut names: Vec<String>, seed: u64) -> Key {
+    names.sort();
+    key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, names.join("|")))
+}
+
+/// What a host decides about the asking of agents.
+#[derive(Clone, Copy, Default)]
+pub struct HostOptions<'a> {
+    /// How long an agent may think about one move. Those that cannot be hurried take the time they need, and those that gather
+    /// questions ([`Agent::gathers`]) have no limit.
+    pub limit: Option<Duration>,
+    /// Where agents that compute wait for their turn, if many matches are played at a time.
+    pub turns: Option<&'a Turns>,
+    /// A seat with one legal action is not asked, even where the game hides something: nobody here could tell by the time.
+    pub skip_forced: bool,
+    /// Being late is a fault of the infrastructure.
+    pub late_is_infra: bool,
+    /// Where each seat keeps what it did outside.
+    pub journals: Option<&'a dyn Journals>,
+    /// Once this is set, the match is called off instead of playing the next answer. Its record says `aborted`.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// The journals of an episode, one for each seat.
+pub trait Journals: Send + Sync {
+    /// The journal of a seat.
+    fn of(&self, seat: usize) -> &dyn Journal;
+    /// Milliseconds that the calls took which the seat found in its journal since this was asked last. They are part of the time
+    /// of its move.
+    fn spared(&self, _seat: usize) -> u64 {
+        0
+    }
+}
+
+/// A journal for the length of a match that nobody keeps: conversations look back in it.
+#[derive(Default)]
+struct Memory(Mutex<HashMap<String, Value>>);
+
+impl Journal for Memory {
+    fn find(&self, key: &str) -> Option<Value> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), entry.clone());
+        Ok(())
+    }
+}
+
+/// Plays a match to its end. Nobody listens, so no frame is made.
+pub fn play_match(setup: MatchSetup, players: &[&Participant], asking: HostOptions) -> PlayedMatch {
+    run(MatchMachine::new(setup, 0), &agents_of(players), asking, |_, _| {})
+}
+
+/// Plays a match to its end; `told` hears each frame of `ears` when it happens.
+pub fn play_observed(
+    setup: MatchSetup,
+    players: &[&Participant],
+    asking: HostOptions,
+    ears: Watcher,
+    told: impl FnMut(&MatchMachine, &MatchFrame),
+) -> PlayedMatch {
+    let mut machine = MatchMachine::new(setup, 0);
+    machine.add_watcher(ears);
+    run(machine, &agents_of(players), asking, told)
+}
+
+fn agents_of<'a>(players: &[&'a Participant]) -> Vec<&'a dyn Agent> {
+    players.iter().map(|p| &*p.agent).collect()
+}
+
+pub(super) fn run(
+    machine: MatchMachine,
+    agents: &[&dyn Agent],
+    asking: HostOptions,
+    mut told: impl FnMut(&MatchMachine, &MatchFrame),
+) -> PlayedMatch {
+    let mut machine = machine.without_rows();
+    let memory: Vec<Memory> = agents.iter().map(|_| Memory::default()).collect();
+    let mut now = 0;
+    let mut failure = None;
+    agents.iter().for_each(|agent| agent.enter());
+    let mut due = VecDeque::from(machine.handle(now, Input::Start));
+    while let Some(output) = due.pop_front() {
+        let seat = match output {
+            Output::Ask(seat) => seat,
+            Output::Frame { frame, .. } => {
+                told(&machine, &frame);
+                continue;
+            }
+            _ => continue,
+        };
+        let agent = agents[seat];
+        // The records of agents that answer alike every time are the same everywhere, so no time is taken.
+        if !agent.reproducible() {
+            machine.start_agent_clock(now, seat);
+        }
+        let Some(ask) = machine.ask(seat, agent) else { continue };
+        let place = asking.turns.filter(|_| !agent.is_io_bound()).map(Turns::take);
+        let (turn, begun) = (ask.turn, Instant::now());
+        let answer = match ask.legal[..] {
+            [only] if asking.skip_forced => Ok(MoveReply::id(only)),
+            _ => {
+                let journal: &dyn Journal = asking.journals.map_or(&memory[seat], |journals| journals.of(seat));
+                let ask = ask.with_journal(journal);
+                let limit = asking.limit.filter(|_| !agent.is_batched());
+                agent.act(&ask, limit.map(|limit| begun + limit))
+            }
+        };
+        drop(place);
+        if !agent.reproducible() {
+            now += begun.elapsed().as_millis() as u64 + asking.journals.map_or(0, |journals| journals.spared(seat));
+        }
+        if asking.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            due.extend(machine.handle(now, Input::Abort(EndReason::Aborted)));
+            continue;
+        }
+        let mut did = AgentOutcome::from(answer);
+        if let AgentOutcome::Failed { reason, message } = &mut did {
+            if *reason == EndReason::Timeout && asking.late_is_infra {
+                *reason = EndReason::InfraError;
+            }
+            failure = Some(message.clone());
+        }
+        due.extend(machine.handle(now, Input::Agent { seat, turn, did }));
+    }
+    if !machine.is_over() {
+        // Nobody is asked and it is not over: no rule leads here, and a record must say so.
+        machine.handle(now, Input::Abort(EndReason::InfraError));
+    }
+    agents.iter().for_each(|agent| agent.leave());
+    let record = machine.into_record().unwrap_or_default();
+    let failure = failure.or_else(|| illegal_move(&record));
+    PlayedMatch { record, failure }
+}
+
+/// The agent, whose failures and illegal moves are faults of the infrastructure: an opponent that belongs to the test, not to
+/// those who are tested.
+pub fn faults_as_infra(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
+        let answer = agent.act(ask, deadline).and_then(|answer| lawful(ask, answer));
+        answer.map_err(|error| AgentError { kind: ErrorKind::Infrastructure, ..error })
+    }))
+}
+
+/// The agent, which is not asked where it has one legal action.
+pub fn auto_play_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| match ask.legal[..] {
+        [only] => Ok(MoveReply::id(only)),
+        _ => agent.act(ask, deadline),
+    }))
+}
+
+/// The answer, if its move can be made.
+fn lawful(ask: &MoveRequest, answer: MoveReply) -> Result<MoveReply, AgentError> {
+    let legal = match &answer.mv {
+        Some(Move::Id(id)) => Action::try_from(*id).is_ok_and(|a| ask.legal.contains(&a)),
+        Some(other) => ask.view().world(&mut ask.stream()).parse_move(ask.seat, other).is_ok(),
+        None => true,
+    };
+    if legal { Ok(answer) } else { Err(AgentError::failed(format!("it made an illegal move: {:?}", answer.mv))) }
+}
+
+/// The move that ended the match against the seat that made it.
+fn illegal_move(record: &Record) -> Option<String> {
+    let at_fault = record.footer.at_fault.filter(|_| record.footer.reason == Some(EndReason::Illegal))?;
+    let tries = record.events.iter().rev().find_map(|event| match event {
+        RecordEvent::Move(m) if m.seat == at_fault => Some(&m.tries),
+        _ => None,
+    });
+    let last = tries?.last()?;
+    let text = match (last.action, &last.text, &last.proposal) {
+        (Some(id), ..) => id.to_string(),
+        (_, Some(text), _) => format!("{text:?}"),
+        (_, _, Some(document)) => document.to_string(),
+        _ => return None,
+    };
+    Some(format!("an illegal move: {text}"))
+}

@@ -1,0 +1,158 @@
+//! The course of the game: moves, chance, whom to ask.
+
+use ludex_env::{Seat, ToMove};
+use ludex_protocol::record::{ChanceRecord, EndReason, MoveRecord, RecordEvent};
+
+use super::MatchMachine;
+use super::interface::{AcceptedMove, Output};
+use super::replay_cursor::ReplayCursor;
+
+impl MatchMachine {
+    /// Plays an accepted move, or keeps it until the joint move is complete.
+    pub(super) fn apply(&mut self, act: AcceptedMove) {
+        if self.setup.excerpt.counts(act.seat) && self.state.legal_list(act.seat).len() != 1 {
+            self.decisions += 1;
+        }
+        let place = &mut self.places[act.seat];
+        place.open = false;
+        place.asked = false;
+        if let ToMove::Simultaneous(acting) = self.state.turn() {
+            place.pending = Some(act);
+            if acting.iter().any(|s| self.places[s].pending.is_none()) {
+                return;
+            }
+            self.play_together();
+        } else {
+            self.play_one(act);
+        }
+        self.advance();
+    }
+
+    fn play_one(&mut self, act: AcceptedMove) {
+        match (act.action, &act.said) {
+            (Some(a), _) => self.state.play_unchecked(a),
+            (None, Some(said)) => {
+                if let Err(e) = self.state.play_said(act.seat, said) {
+                    // `read` gave this very document; a game that refuses it now is wrong, and the match must not hang.
+                    tracing::error!(match_id = self.id(), %e, "a canonical saying was refused");
+                }
+            }
+            (None, None) => {}
+        }
+        self.record_move(act, false);
+    }
+
+    fn play_together(&mut self) {
+        let acts: Vec<AcceptedMove> = self.places.iter_mut().filter_map(|p| p.pending.take()).collect();
+        let mut joint = vec![None; self.places.len()];
+        for act in &acts {
+            joint[act.seat] = act.parsed_move();
+        }
+        self.state.play_joint_unchecked(&joint);
+        let last = acts.len().saturating_sub(1);
+        for (k, act) in acts.into_iter().enumerate() {
+            self.record_move(act, k < last);
+        }
+    }
+
+    pub(super) fn record_move(&mut self, act: AcceptedMove, more: bool) {
+        let place = &mut self.places[act.seat];
+        let tries = std::mem::take(&mut place.tries);
+        place.attempts.clear();
+        let event = MoveRecord {
+            seat: act.seat as u32,
+            turn: act.turn,
+            action: act.action,
+            said: act.said,
+            ms: act.ms,
+            tries,
+            notes: act.notes,
+            forced: act.forced,
+            more,
+        };
+        self.story.push(RecordEvent::Move(event), act.bank_ms);
+    }
+
+    /// Begins: plays the start that was given, and then until somebody has to be asked.
+    pub(super) fn begin(&mut self) {
+        self.story.begun = true;
+        let start = self.setup.excerpt.start.clone();
+        let mut position = ReplayCursor::new(&*self.setup.game);
+        while let Some(transition) = position.next(&start) {
+            position.play(transition);
+        }
+        self.state = position.state;
+        for event in start {
+            let bank = match &event {
+                RecordEvent::Move(m) => {
+                    self.places[m.seat as usize].issued += 1;
+                    self.clocks.banks()[m.seat as usize]
+                }
+                RecordEvent::Chance(_) => 0,
+            };
+            self.story.push(event, bank);
+        }
+        self.advance();
+    }
+
+    /// Plays until somebody has to be asked or the episode is over.
+    pub(super) fn advance(&mut self) {
+        while !self.is_over() {
+            match self.state.turn() {
+                ToMove::Over => return self.finish(EndReason::Finished, None),
+                _ if self.setup.excerpt.is_spent(self.decisions) => return self.finish(EndReason::Truncated, None),
+                ToMove::Chance => self.play_chance(),
+                ToMove::Seat(seat) => {
+                    if self.setup.skips(&*self.state, seat) {
+                        self.play_forced(seat);
+                        continue;
+                    }
+                    return self.ask_seat(seat);
+                }
+                ToMove::Simultaneous(acting) => return acting.iter().for_each(|seat| self.ask_seat(seat)),
+            }
+        }
+    }
+
+    fn play_chance(&mut self) {
+        self.state.chance(&mut self.outcomes);
+        let Some(a) = self.draw.pick(&self.outcomes) else {
+            tracing::error!(match_id = self.id(), "a chance node without outcomes");
+            return self.finish(EndReason::InfraError, None);
+        };
+        self.state.play_unchecked(a);
+        let event = RecordEvent::Chance(ChanceRecord { action: Some(a) });
+        self.story.push(event, 0);
+    }
+
+    fn play_forced(&mut self, seat: Seat) {
+        let (turn, action) = (self.places[seat].issued, self.state.legal_list(seat).first().copied());
+        self.places[seat].issued += 1;
+        let bank_ms = self.clocks.banks()[seat];
+        self.play_one(AcceptedMove {
+            seat,
+            turn,
+            attempt: 0,
+            action,
+            said: None,
+            ms: 0,
+            notes: None,
+            forced: true,
+            bank_ms,
+        });
+    }
+
+    /// Asks a seat for its next move. The frame for a client is the narrator's.
+    fn ask_seat(&mut self, seat: Seat) {
+        let place = &mut self.places[seat];
+        place.issued += 1;
+        if self.setup.seats[seat].remote {
+            place.open = true;
+            return;
+        }
+        place.asked = true;
+        // An in-process agent is asked after everybody heard what it is asked about.
+        self.narrate();
+        self.out.push(Output::Ask(seat));
+    }
+}

@@ -1,0 +1,186 @@
+//! What happened in a match, kept once. The record, the frames and the answers of old turns are made from it.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use ludex_env::recording::{NotCanonical, RecordBuilder};
+use ludex_protocol::record::{Footer, Header, Notes, Record, RecordEvent};
+use ludex_protocol::spec::Spec;
+use serde::{Deserialize, Serialize};
+
+/// Packed stories of up to this many bytes are kept as they are: to deflate one costs as much as a short match.
+const SMALL: usize = 3_000;
+/// The first byte of a packed story that is deflated. JSON never begins with it.
+const DEFLATED: u8 = 0;
+
+/// What happened in a match.
+pub(super) struct MatchLog {
+    pub(super) begun: bool,
+    log: Log,
+    /// The mover's bank after each event, for clocks that have banks.
+    banks: Vec<u64>,
+    pub(super) presence: Vec<Presence>,
+}
+
+enum Log {
+    /// Of a match that runs.
+    Open(RecordBuilder),
+    /// Of one that is over.
+    Closed(Record),
+}
+
+/// What remains of the story of a match that is over.
+#[derive(Serialize, Deserialize)]
+struct Remains {
+    record: Record,
+    banks: Vec<u64>,
+    presence: Vec<Presence>,
+}
+
+/// A connection that was lost or came back.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Presence {
+    /// Events before it.
+    pub(super) at: usize,
+    pub(super) seat: u32,
+    pub(super) online: bool,
+}
+
+impl MatchLog {
+    /// Before the start.
+    pub(super) fn new(header: Header) -> Self {
+        // Only a parameter beyond the range of a double has no canonical form, and no game has one.
+        let log = match RecordBuilder::begin(header.clone()) {
+            Ok(history) => Log::Open(history),
+            Err(error) => {
+                tracing::error!(%error, "a header without a canonical form");
+                Log::Closed(Record { header, ..Record::default() })
+            }
+        };
+        MatchLog { begun: false, log, banks: Vec::new(), presence: Vec::new() }
+    }
+
+    pub(super) fn events(&self) -> &[RecordEvent] {
+        match &self.log {
+            Log::Open(history) => history.events(),
+            Log::Closed(record) => &record.events,
+        }
+    }
+
+    /// The record of a match that is over.
+    pub(super) fn record(&self) -> Option<&Record> {
+        match &self.log {
+            Log::Open(_) => None,
+            Log::Closed(record) => Some(record),
+        }
+    }
+
+    pub(super) fn into_record(self) -> Option<Record> {
+        match self.log {
+            Log::Open(_) => None,
+            Log::Closed(record) => Some(record),
+        }
+    }
+
+    /// Adds an event; `bank` is the mover's bank after it.
+    pub(super) fn push(&mut self, event: RecordEvent, bank: u64) {
+        let Log::Open(history) = &mut self.log else { return };
+        let clock = &history.header().clock;
+        if clock.bank_ms > 0 || clock.inc_ms > 0 {
+            self.banks.push(bank);
+        }
+        if let Err(error) = history.push(event) {
+            tracing::error!(%error, "an event without a canonical form");
+        }
+    }
+
+    /// The end: the record is completed.
+    ///
+    /// # Errors
+    /// As [`History::end`].
+    pub(super) fn end(&mut self, spec: &Spec, returns: &[f64], footer: Footer) -> Result<(), NotCanonical> {
+        let log = std::mem::replace(&mut self.log, Log::Closed(Record::default()));
+        self.log = Log::Closed(match log {
+            Log::Open(history) => history.end(spec, returns, footer)?,
+            Log::Closed(record) => record,
+        });
+        Ok(())
+    }
+
+    /// The end, with a record from before a restart.
+    pub(super) fn close(&mut self, record: Record) {
+        self.log = Log::Closed(record);
+    }
+
+    /// The mover's bank after event `n`.
+    pub(super) fn bank(&self, n: usize) -> u64 {
+        self.banks.get(n).copied().unwrap_or(0)
+    }
+
+    pub(super) fn presence(&mut self, seat: u32, online: bool) {
+        self.presence.push(Presence { at: self.events().len(), seat, online });
+    }
+
+    /// A story that is over, in a few bytes. Of the notes only what was said aloud remains: frames show nothing else.
+    /// `None` while it runs.
+    pub(super) fn pack(&self) -> Option<Box<[u8]>> {
+        let mut record = self.record()?.clone();
+        for event in &mut record.events {
+            let RecordEvent::Move(m) = event else { continue };
+            let aloud = |n: Notes| n.say.map(|say| Notes { say: Some(say), ..Notes::default() });
+            m.notes = m.notes.take().and_then(aloud);
+            m.tries.iter_mut().for_each(|t| t.notes = None);
+        }
+        let remains = Remains { record, banks: self.banks.clone(), presence: self.presence.clone() };
+        let plain = serde_json::to_vec(&remains).ok()?;
+        if plain.len() <= SMALL {
+            return Some(plain.into_boxed_slice());
+        }
+        let mut packed = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
+        packed.write_all(&plain).ok()?;
+        packed.finish().ok().map(Vec::into_boxed_slice)
+    }
+
+    /// What [`Story::pack`] packed.
+    pub(super) fn unpack(packed: &[u8]) -> Option<MatchLog> {
+        let mut text = Vec::new();
+        let plain = match packed.strip_prefix(&[DEFLATED]) {
+            None => packed,
+            Some(deflated) => {
+                DeflateDecoder::new(deflated).read_to_end(&mut text).ok()?;
+                &text
+            }
+        };
+        let Remains { record, banks, presence } = serde_json::from_slice(plain).ok()?;
+        Some(MatchLog { begun: true, log: Log::Closed(record), banks, presence })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packed_match_is_small() {
+        for (name, seats, most) in [
+            ("tic_tac_toe", 2, SMALL),
+            ("kuhn_poker", 2, SMALL),
+            ("chess(max_plies=300)", 2, 4_000),
+            ("iterated_prisoners_dilemma", 2, SMALL),
+        ] {
+            let game = ludex_env::load(name).unwrap();
+            for seed in 0..8 {
+                let record = crate::play(&game, vec!["random"; seats], seed).unwrap().record;
+                let events = record.events.len();
+                let mut story = MatchLog::new(record.header.clone());
+                story.close(record);
+                let packed = story.pack().unwrap();
+                assert!(packed.len() <= most, "{name}: {} bytes for {events} events", packed.len());
+                let again = MatchLog::unpack(&packed).unwrap();
+                assert_eq!(again.record(), story.record());
+            }
+        }
+    }
+}

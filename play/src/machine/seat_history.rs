@@ -1,0 +1,68 @@
+//! What an agent is told about how the episode came to its position.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use ludex_env::{DynGame, Mover, ObservedMove, Seat, Viewer};
+use ludex_protocol::message::EventKind;
+use ludex_protocol::record::RecordEvent;
+
+use super::narrator::seen_of;
+use super::replay_cursor::ReplayCursor;
+use super::watcher::Watcher;
+
+/// The moves and outcomes that a seat saw. It grows when the seat is asked and is never made again.
+pub(super) struct SeatHistory {
+    position: ReplayCursor,
+    pub(super) past: Arc<Vec<ObservedMove>>,
+    /// What was revealed: games may repeat it.
+    revealed: HashSet<String>,
+}
+
+impl SeatHistory {
+    pub(super) fn new(game: &dyn DynGame) -> Self {
+        SeatHistory { position: ReplayCursor::new(game), past: Arc::default(), revealed: HashSet::new() }
+    }
+
+    /// Adds what `seat` saw of the events that are new.
+    pub(super) fn grow(&mut self, seat: Seat, events: &[RecordEvent]) {
+        while let Some(transition) = self.position.next(events) {
+            // Copies only while an older question is still open.
+            let past = Arc::make_mut(&mut self.past);
+            for event in transition {
+                let seen = seen_of(&*self.position.state, Watcher::Seat(seat), event);
+                let by = match event {
+                    RecordEvent::Chance(_) => Mover::Chance,
+                    RecordEvent::Move(m) => Mover::Seat(m.seat as Seat),
+                };
+                past.extend(seen.text.map(|text| ObservedMove { by, action: seen.action, text, reveals: Vec::new() }));
+            }
+            self.position.play(transition);
+            for (text, _) in self.position.state.reveals(Viewer::Seat(seat)) {
+                if self.revealed.insert(text.clone()) {
+                    show(past, text);
+                }
+            }
+        }
+    }
+}
+
+/// Adds a text to what was revealed after the last move; what comes before the first one is not kept.
+fn show(past: &mut [ObservedMove], text: String) {
+    if let Some(last) = past.last_mut() {
+        last.reveals.push(text);
+    }
+}
+
+/// Adds what an event tells an agent about the moves of the episode.
+pub(crate) fn tell(past: &mut Vec<ObservedMove>, event: &EventKind) {
+    let mut add = |by: Mover, action: Option<u32>, text: &String| {
+        past.push(ObservedMove { by, action, text: text.clone(), reveals: Vec::new() });
+    };
+    match event {
+        EventKind::Move { seat, action, text, .. } => add(Mover::Seat(*seat as Seat), *action, text),
+        EventKind::Chance { action, text } => add(Mover::Chance, *action, text),
+        EventKind::Reveal { text, .. } => show(past, text.clone()),
+        _ => {}
+    }
+}

@@ -1,0 +1,165 @@
+//! What seats answer: keys, refusals, acceptance.
+
+use ludex_env::recording::submitted_move;
+use ludex_env::{ParsedMove, PriorAttempt, Seat};
+use ludex_protocol::Move;
+use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_protocol::message::{Act, ServerMessage};
+use ludex_protocol::record::{EndReason, IllegalPolicy, Notes, RefusedMove};
+
+use super::MatchMachine;
+use super::act_replies::{accepted, refused_reply};
+use super::interface::{AcceptedMove, AgentOutcome, LogRow, Output};
+
+/// A move as it was given.
+pub(super) struct GivenMove {
+    seat: Seat,
+    chosen: Move,
+    notes: Option<Notes>,
+    /// The request of a client. In-process agents have none.
+    re: Option<i64>,
+}
+
+impl MatchMachine {
+    /// A client's act. The rule of keys, in this order: known and the same: the first answer again; a lower turn: stale;
+    /// known and another move: conflict; a higher turn or try: not yet. None of these costs a try.
+    pub(super) fn act(&mut self, now: u64, seat: Seat, re: i64, act: Act) {
+        let Some(chosen) = act.as_move() else {
+            let e = Refusal::new(ErrorCode::BadField, "an act has exactly one of action, text and proposal");
+            return self.reply(seat, re, e.path("action").into());
+        };
+        let place = &self.places[seat];
+        let (current, tries) = (place.issued.checked_sub(1), place.tries.len() as u32);
+        if place.open && current == Some(act.turn) && act.attempt == tries {
+            return self.play(now, GivenMove { seat, chosen, notes: act.notes, re: Some(re) });
+        }
+        let stale = current.is_some_and(|c| act.turn < c);
+        let answered = self.answered(seat, act.turn, act.attempt);
+        let e = match (answered, current) {
+            (Some(answered), _) if answered.is_to(&chosen) => return self.reply(seat, re, answered.message),
+            (Some(_), _) => {
+                let code = if stale { ErrorCode::StaleTurn } else { ErrorCode::Conflict };
+                let text = format!("turn {} try {} was answered with another move", act.turn, act.attempt);
+                Refusal::new(code, text)
+            }
+            _ if self.is_over() => Refusal::new(ErrorCode::MatchOver, "the match is over"),
+            (_, Some(c)) if stale => {
+                Refusal::new(ErrorCode::StaleTurn, format!("turn {} is past; this seat is at turn {c}", act.turn))
+            }
+            (_, Some(c)) if self.places[seat].open => Refusal::new(
+                ErrorCode::NotYourTurn,
+                format!("this seat is at turn {c} try {tries}, not at turn {} try {}", act.turn, act.attempt),
+            ),
+            _ => Refusal::new(ErrorCode::NotYourTurn, "this seat is not to move"),
+        };
+        self.reply(seat, re, e.into());
+    }
+
+    /// What an in-process agent did. What belongs to another turn than the open one comes too late and is dropped.
+    pub(super) fn agent(&mut self, now: u64, seat: Seat, turn: u32, did: AgentOutcome) {
+        let expected = self.places.get(seat).is_some_and(|p| p.asked && p.issued.checked_sub(1) == Some(turn));
+        if self.is_over() || !expected {
+            return;
+        }
+        match did {
+            AgentOutcome::Move { chosen, notes } => {
+                self.play(now, GivenMove { seat, chosen, notes: notes.map(|n| *n), re: None });
+            }
+            AgentOutcome::Resign => self.resign(seat, None),
+            AgentOutcome::Failed { reason, message } => {
+                tracing::warn!(match_id = self.id(), seat, %message, "an in-process agent failed");
+                self.finish(reason, reason.counts().then_some(seat));
+            }
+        }
+    }
+
+    /// A move in the open turn of its seat.
+    fn play(&mut self, now: u64, mut given: GivenMove) {
+        given.notes = given.notes.filter(|n| !n.is_empty());
+        let seat = given.seat;
+        self.places[seat].acted = true;
+        match self.state.parse_move(seat, &given.chosen) {
+            Ok(heard) => {
+                let act = self.accept(now, seat, heard, given.notes, false);
+                self.keep(|| LogRow::Act(act.clone()));
+                if let Some(re) = given.re {
+                    let message = accepted(&self.setup, &*self.state, &act);
+                    self.reply(seat, re, message);
+                }
+                self.apply(act);
+            }
+            Err(why) => self.refuse(now, given, why),
+        }
+    }
+
+    /// Stops the clock of a move that counts.
+    fn accept(&mut self, now: u64, seat: Seat, heard: ParsedMove, notes: Option<Notes>, forced: bool) -> AcceptedMove {
+        let ms = self.clocks.stop(seat, now);
+        let place = &self.places[seat];
+        let (action, said) = match heard {
+            ParsedMove::Action(a) => (Some(a), None),
+            ParsedMove::Document(v) => (None, Some(v)),
+        };
+        let (turn, attempt) = (place.issued.saturating_sub(1), place.tries.len() as u32);
+        AcceptedMove { seat, turn, attempt, action, said, ms, notes, forced, bank_ms: self.clocks.banks()[seat] }
+    }
+
+    /// Counts a refusal and says what follows.
+    fn refuse(&mut self, now: u64, given: GivenMove, why: Refusal) {
+        let GivenMove { seat, chosen, notes, re } = given;
+        if re.is_none() {
+            tracing::warn!(match_id = self.id(), seat, %why, "an in-process agent made an illegal move");
+        }
+        let tried = try_of(chosen, &why, self.clocks.used(seat, now), notes);
+        let place = &self.places[seat];
+        let turn = place.issued.saturating_sub(1);
+        let answer = Box::new(refused_reply(&self.setup, &*self.state, seat, (turn, &place.tries), why));
+        let then = answer.then;
+        self.keep(|| LogRow::Refused { seat, tried: tried.clone(), answer: answer.clone() });
+        self.count_try(seat, tried, &answer.message);
+        if let Some(re) = re {
+            self.reply(seat, re, ServerMessage::Refused(answer));
+        }
+        let Some(policy) = then else {
+            if self.places[seat].asked {
+                self.out.push(Output::Ask(seat));
+            }
+            return;
+        };
+        let forced = match policy {
+            IllegalPolicy::Forfeit => return self.finish(EndReason::Illegal, Some(seat)),
+            IllegalPolicy::Default => self.state.default_move(seat, &mut self.draw.policy(seat, turn)),
+            IllegalPolicy::Random => {
+                ParsedMove::Action(self.state.random_action(seat, &mut self.draw.policy(seat, turn)))
+            }
+        };
+        let act = self.accept(now, seat, forced, None, true);
+        self.keep(|| LogRow::Act(act.clone()));
+        self.apply(act);
+    }
+
+    /// Counts a refused attempt in the open turn.
+    pub(super) fn count_try(&mut self, seat: Seat, tried: RefusedMove, why: &str) {
+        let place = &mut self.places[seat];
+        if !self.setup.seats[seat].remote {
+            place.attempts.push(attempt_of(&tried, why));
+        }
+        place.tries.push(tried);
+    }
+}
+
+fn try_of(chosen: Move, why: &Refusal, ms: u64, notes: Option<Notes>) -> RefusedMove {
+    let (code, issues) = (why.code, why.issues.clone());
+    let mut tried = RefusedMove { action: None, text: None, proposal: None, code, issues, ms, notes };
+    match chosen {
+        Move::Id(id) => tried.action = Some(id),
+        Move::Text(text) => tried.text = Some(text),
+        Move::Document(document) => tried.proposal = Some(document),
+    }
+    tried
+}
+
+/// A refusal as an in-process agent is told it.
+fn attempt_of(tried: &RefusedMove, why: &str) -> PriorAttempt {
+    PriorAttempt { given: submitted_move(tried), why: why.to_owned(), issues: tried.issues.clone() }
+}

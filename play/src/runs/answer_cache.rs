@@ -1,0 +1,223 @@
+//! Answers that are asked once in a run and given again: in the phases of a part that its `once` names, an agent is asked one
+//! time for each game, seat and view. The answers are kept in the run's folder.
+//!
+//! The draws of such an answer do not depend on the match, so it is the same whichever match comes first. What is given again
+//! costs nothing: its notes name the episode of the answer in the place of its calls.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use ludex_agents::{Agent, AgentError, MoveReply, wrap};
+use ludex_env::draw::key;
+use ludex_env::recording::submitted_move;
+use ludex_env::{AgentKey, MoveRequest};
+use ludex_protocol::Move;
+use ludex_protocol::record::{MoveRecord, Notes, Record, RecordEvent, RefusedMove};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::folder::append;
+use super::run_files::{ONCE, OnceLine};
+use crate::local::Participant;
+
+impl OnceLine {
+    fn question(&self) -> Question {
+        let OnceLine { agent, spec, game, seat, phase, asked, .. } = self;
+        [agent, spec, game, &seat.to_string(), phase, asked].map(String::clone)
+    }
+
+    /// The answer for a match. In the episode in which it was given, the calls in its notes are those of the episode.
+    fn answer(&self, episode: &str) -> MoveReply {
+        let mut notes = self.notes.clone();
+        if episode != self.episode {
+            (notes.tokens, notes.more) = (None, [(NOTE.to_owned(), json!(self.episode))].into_iter().collect());
+        }
+        MoveReply { mv: Some(self.mv.clone()), notes }
+    }
+}
+
+/// Agent, spec, game, seat, phase and the digest of what was asked.
+type Question = [String; 6];
+
+/// The name of the note that says in which episode an answer was first given.
+pub(crate) const NOTE: &str = "once";
+
+/// Which questions of a part are asked once.
+#[derive(Clone, Debug, Default)]
+pub struct CachePolicy {
+    /// The phases.
+    phases: Vec<String>,
+    /// What the draws of the answers come from.
+    seed: u64,
+}
+
+impl CachePolicy {
+    /// The questions in these phases.
+    pub fn new(phases: &[String], seed: u64) -> CachePolicy {
+        CachePolicy { phases: phases.to_vec(), seed }
+    }
+
+    /// Whether no question is asked once.
+    pub fn is_empty(&self) -> bool {
+        self.phases.is_empty()
+    }
+
+    fn phase(&self, ask: &MoveRequest<'_>) -> Option<&'static str> {
+        ask.phase().filter(|phase| self.phases.iter().any(|name| name == phase))
+    }
+
+    /// Asks an agent, without the draws of the match.
+    fn ask(
+        &self,
+        agent: &dyn Agent,
+        ask: &MoveRequest<'_>,
+        asked: &str,
+        until: Option<Instant>,
+    ) -> Result<MoveReply, AgentError> {
+        let own = key(&format!("ludex.v1:once:{}:{asked}", self.seed));
+        agent.act(&ask.keyed(AgentKey::Own(&own)), until)
+    }
+}
+
+/// A digest of what an agent is asked.
+fn asked(ask: &MoveRequest<'_>) -> String {
+    let refused: Vec<Value> = ask.attempts().iter().map(|attempt| json!([attempt.text(), attempt.why])).collect();
+    hex::encode(Sha256::digest(json!([ask.view().value(), refused]).to_string()))
+}
+
+/// The answers of a run.
+pub(crate) struct AnswerCache {
+    path: PathBuf,
+    answers: Mutex<HashMap<Question, Arc<Mutex<Option<OnceLine>>>>>,
+}
+
+impl AnswerCache {
+    /// The book of the run in the folder `path`, which holds these answers.
+    pub(crate) fn new(path: &Path, kept: Vec<OnceLine>) -> Arc<AnswerCache> {
+        let answers = kept.into_iter().map(|line| (line.question(), Arc::new(Mutex::new(Some(line))))).collect();
+        Arc::new(AnswerCache { path: path.join(ONCE), answers: Mutex::new(answers) })
+    }
+
+    /// The player, who is asked once where `once` says so.
+    pub(crate) fn player(
+        self: &Arc<AnswerCache>,
+        once: &CachePolicy,
+        game: &str,
+        episode: &str,
+        player: &Participant,
+    ) -> Participant {
+        if once.is_empty() {
+            return player.clone();
+        }
+        let (book, once, name, spec) = (self.clone(), once.clone(), player.name.clone(), player.spec.to_string());
+        let (game, episode) = (game.to_owned(), episode.to_owned());
+        let act = move |agent: &dyn Agent, ask: &MoveRequest<'_>, until: Option<Instant>| {
+            let Some(phase) = once.phase(ask) else { return agent.act(ask, until) };
+            let asked = asked(ask);
+            let blank = OnceLine {
+                agent: name.clone(),
+                spec: spec.clone(),
+                game: game.clone(),
+                seat: ask.seat,
+                phase: phase.to_owned(),
+                asked,
+                episode: episode.clone(),
+                mv: Move::Id(0),
+                notes: Notes::default(),
+            };
+            book.answer(blank, |asked| once.ask(agent, ask, asked, until))
+        };
+        Participant { agent: Arc::new(wrap(player.agent.clone(), act)), ..player.clone() }
+    }
+
+    /// The answer to a question. Who asks while another match is asking waits for that answer.
+    fn answer(
+        &self,
+        line: OnceLine,
+        act: impl FnOnce(&str) -> Result<MoveReply, AgentError>,
+    ) -> Result<MoveReply, AgentError> {
+        let place = {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.entry(line.question()).or_default().clone()
+        };
+        let mut known = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known {
+            return Ok(known.answer(&line.episode));
+        }
+        let answer = act(&line.asked)?;
+        // Who gives up has given no answer.
+        let Some(mv) = answer.mv.clone() else { return Ok(answer) };
+        let line = OnceLine { mv, notes: answer.notes.clone(), ..line };
+        let kept = serde_json::to_string(&line)
+            .map_err(std::io::Error::from)
+            .and_then(|text| append(&mut OpenOptions::new().create(true).append(true).open(&self.path)?, &text));
+        kept.map_err(|e| AgentError::infrastructure(format!("{} cannot be written: {e}", self.path.display())))?;
+        *known = Some(line);
+        Ok(answer)
+    }
+}
+
+/// The agent that an audit asks again: what was given again in a record is taken from it.
+pub(crate) fn again(once: &CachePolicy, record: &Record, seat: usize, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+    if once.is_empty() {
+        return agent;
+    }
+    let once = once.clone();
+    let before: HashMap<(u32, usize), MoveReply> = answers(record, seat)
+        .filter(|(.., notes)| first_episode(*notes).is_some())
+        .map(|(turn, attempt, mv, notes)| {
+            ((turn, attempt), MoveReply { mv, notes: notes.cloned().unwrap_or_default() })
+        })
+        .collect();
+    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, until| match once.phase(ask) {
+        None => agent.act(ask, until),
+        Some(_) => match before.get(&(ask.turn, ask.attempts().len())) {
+            Some(answer) => Ok(answer.clone()),
+            None => once.ask(agent, ask, &asked(ask), until),
+        },
+    }))
+}
+
+/// What is wrong with the answers of a record that say they were given before, in the records of the run by episode.
+pub(crate) fn wrong<'r>(record: &Record, of: impl Fn(&str) -> Option<&'r Record>) -> Vec<String> {
+    let mut out = Vec::new();
+    for (seat, sat) in record.header.seats.iter().enumerate() {
+        for (turn, _, mv, notes) in answers(record, seat) {
+            let Some(episode) = first_episode(notes) else { continue };
+            let first = of(episode).filter(|first| {
+                let same = |(_, _, said, notes): Given| said == mv && first_episode(notes).is_none();
+                first.header.seats.get(seat).is_some_and(|other| other.name == sat.name)
+                    && answers(first, seat).any(same)
+            });
+            if first.is_none() {
+                out.push(format!("seat {seat} took its answer of turn {turn} from {episode}, which does not have it"));
+            }
+        }
+    }
+    out
+}
+
+fn first_episode(notes: Option<&Notes>) -> Option<&str> {
+    notes?.more.get(NOTE)?.as_str()
+}
+
+/// Turn, attempt, move and notes.
+type Given<'a> = (u32, usize, Option<Move>, Option<&'a Notes>);
+
+/// The answers of a seat, refused or not.
+fn answers<'a>(record: &'a Record, seat: usize) -> impl Iterator<Item = Given<'a>> {
+    let moves = record.events.iter().filter_map(move |event| match event {
+        RecordEvent::Move(m) if m.seat as usize == seat => Some(m),
+        _ => None,
+    });
+    moves.flat_map(|m: &'a MoveRecord| {
+        let tried = |(k, t): (usize, &'a RefusedMove)| (m.turn, k, submitted_move(t), t.notes.as_ref());
+        let tries = m.tries.iter().enumerate().map(tried);
+        let made = m.action.map(|a| Move::Id(a.into())).or_else(|| m.said.clone().map(Move::Document));
+        let made = made.filter(|_| !m.forced).map(|mv| (m.turn, m.tries.len(), Some(mv), m.notes.as_ref()));
+        tries.chain(made)
+    })
+}

@@ -1,0 +1,120 @@
+//! Whether a run holds what its plan asks for.
+
+use ludex_protocol::record::Record;
+use ludex_referee::suite::plan::{Block, MatchScore, Results, block_key, key};
+use serde::Serialize;
+
+use crate::runs::archive::Archive;
+use crate::runs::driver::CI;
+use crate::runs::episode::name_of;
+use crate::runs::evaluation::choose_blocks;
+use crate::runs::plan_progress::PlanProgress;
+use crate::runs::rebuilt_plan::RebuiltPlan;
+
+/// How a run came to its end, by its log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// It says that everything is played.
+    Done,
+    /// A budget, or an endpoint that failed, stopped it.
+    Stopped,
+    /// It is still being played, or was killed.
+    #[default]
+    Open,
+}
+
+/// What a run holds of what its plan asks for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Whole {
+    /// Whether every match that the plan asks for is there and counts, and nothing is wrong.
+    pub complete: bool,
+    /// What its log says.
+    pub state: RunState,
+    /// Matches that the plan asks for, as far as the results say.
+    pub planned: usize,
+    /// The matches that are missing.
+    pub missing: Vec<String>,
+    /// The matches that were discarded, because the infrastructure failed in them.
+    pub discarded: Vec<String>,
+    /// Why it is not complete, in words.
+    pub why: Vec<String>,
+}
+
+/// Compares a run with its plan. Gives also what contradicts the log, by episode.
+pub(super) fn whole(
+    run: &Archive,
+    ground: &RebuiltPlan,
+    walk: &PlanProgress,
+    done: &Results,
+    records: &[Record],
+) -> (Whole, Vec<(String, String)>) {
+    let name = &run.about.run;
+    let last = run.log.iter().rev().find(|line| matches!(line.what.as_str(), "done" | "stopped" | "begun" | "resumed"));
+    let state = match last.map(|line| line.what.as_str()) {
+        Some("done") => RunState::Done,
+        Some("stopped") => RunState::Stopped,
+        _ => RunState::Open,
+    };
+    let episodes = |block: &Block| {
+        let id = ground.parts[block.part].id.clone();
+        let own = block.matches.iter().map(|due| key(&id, &block.pairing, block.index, due.turn)).collect::<Vec<_>>();
+        own.into_iter().map(|key| name_of(name, &key, false))
+    };
+    let missing: Vec<String> = walk.due.iter().flat_map(episodes).collect();
+    let mut discarded: Vec<String> = done
+        .iter()
+        .filter(|(key, done)| **done == MatchScore::Discarded && walk.place(key).is_some())
+        .map(|(key, _)| name_of(name, key, false))
+        .collect();
+    discarded.sort_unstable();
+
+    let (mut why, mut wrong) = (Vec::new(), Vec::new());
+    // With intervals that are narrow enough, the rest of a part may be left out.
+    let ci =
+        run.log.iter().rev().find(|line| line.what == CI).and_then(|line| line.why.as_deref()?.parse::<f64>().ok());
+    let open = match (&ground.plan, ci) {
+        (Some(plan), Some(points)) => {
+            choose_blocks(name, plan, Some(points), records, walk.due.clone()).unwrap_or_else(|_| walk.due.clone())
+        }
+        _ => walk.due.clone(),
+    };
+    match state {
+        RunState::Done => wrong.extend(open.iter().map(|block| {
+            let block_name = block_key(&ground.parts[block.part].id, &block.pairing, block.index);
+            let n = block.matches.len();
+            (
+                format!("{name}.{block_name}"),
+                format!("missing: {n} of its matches, although the log says that the run is done"),
+            )
+        })),
+        RunState::Stopped if ci.is_none() => {
+            // A run stops between blocks, so that what is missing comes after what is there; but for spoiled matches.
+            let spoiled =
+                |episode: &str| run.log.iter().any(|l| l.what == "failed" && l.episode.as_deref() == Some(episode));
+            let gaps = walk.gaps.iter().map(|key| name_of(name, key, false)).filter(|episode| !spoiled(episode));
+            wrong.extend(gaps.map(|episode| (episode, "missing, although matches after it were played".to_owned())));
+        }
+        _ => {}
+    }
+    if run.about.calls_bound {
+        let extra = walk.extra.iter().map(|key| (name_of(name, key, false), "the plan does not ask for it".to_owned()));
+        wrong.extend(extra);
+    }
+    if !missing.is_empty() {
+        let how = match (state, last.and_then(|line| line.why.as_deref())) {
+            (RunState::Done, _) => ci.map_or_else(String::new, |points| format!(": cut short by --ci {points}")),
+            (RunState::Stopped, Some(why)) => format!(": stopped, {why}"),
+            (RunState::Stopped, None) => ": stopped".to_owned(),
+            (RunState::Open, _) => ": the log does not say that the run has ended".to_owned(),
+        };
+        why.push(format!("{} of {} matches are missing{how}", missing.len(), missing.len() + walk.done.len()));
+    } else if state != RunState::Done {
+        why.push("the log does not say that the run is done".to_owned());
+    }
+    if !discarded.is_empty() {
+        why.push(format!("{} of the matches were discarded, because the infrastructure failed", discarded.len()));
+    }
+    let planned = walk.done.len() + missing.len();
+    (Whole { complete: why.is_empty(), state, planned, missing, discarded, why }, wrong)
+}

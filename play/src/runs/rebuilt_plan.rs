@@ -1,0 +1,146 @@
+//! What a run was to be, made again from its settings and its suite.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::Context as _;
+use ludex_agents::AgentSpec;
+use ludex_env::GameRef;
+use ludex_protocol::record::Record;
+use ludex_referee::schedule::MatchSeeds;
+use ludex_referee::suite::plan::{Plan, PlannedPart};
+use ludex_referee::suite::starts::Excerpts;
+use ludex_referee::suite::{MatchPolicy, Suite};
+
+use super::answer_cache::CachePolicy;
+use super::archive::Archive;
+use super::driver::results;
+use super::plan_progress::PlanProgress;
+use super::run_files::SUITE;
+use super::settings::{RunKind, RunSeeds, RunSettings};
+use super::tournament::schedule::{PART, TournamentSchedule, TournamentTerms};
+use super::{RunSchedule, spec_in};
+
+/// A part of a run.
+pub(crate) struct GroundPart {
+    pub(crate) id: String,
+    games: Vec<GameRef>,
+    /// How many places of a block each game has.
+    seatings: usize,
+    pub(crate) policy: MatchPolicy,
+    pub(crate) seeds: MatchSeeds,
+    pub(crate) excerpts: Excerpts,
+    pub(crate) once: CachePolicy,
+}
+
+impl GroundPart {
+    /// The game at a place of a block.
+    pub(crate) fn game(&self, turn: usize) -> &GameRef {
+        &self.games[turn / self.seatings.max(1) % self.games.len()]
+    }
+}
+
+/// The plan of a run.
+pub(crate) struct RebuiltPlan {
+    pub(crate) schedule: Box<dyn RunSchedule>,
+    pub(crate) parts: Vec<GroundPart>,
+    /// The spec of each agent, by part and agent.
+    pub(crate) specs: HashMap<(usize, usize), AgentSpec>,
+    /// The plan, if the run is an evaluation.
+    pub(crate) plan: Option<Plan>,
+    suite: String,
+}
+
+impl RebuiltPlan {
+    /// The plan that the settings and the suite of a run make.
+    ///
+    /// # Errors
+    /// A suite, an agent or a game that this version cannot read.
+    pub(crate) fn of(run: &Archive) -> anyhow::Result<RebuiltPlan> {
+        let about = &run.about;
+        let suite = run.files.get(SUITE).with_context(|| format!("{SUITE} is missing"))?;
+        let suite = std::str::from_utf8(suite).with_context(|| format!("{SUITE} is not text"))?.to_owned();
+        if about.kind == RunKind::Tournament {
+            let terms = TournamentTerms::parse(&suite)?;
+            let game = ludex_env::load(&terms.game)?;
+            let names: Vec<String> = about.agents.iter().map(|agent| agent.name.clone()).collect();
+            let schedule = TournamentSchedule::new(&about.run, &terms, &names, game.spec().players as usize)?;
+            let specs = about.agents.iter().enumerate();
+            let specs = specs.filter_map(|(who, agent)| Some(((0, who), AgentSpec::parse(&agent.spec).ok()?)));
+            let specs = specs.collect();
+            // Each block of a tournament has a number of its own.
+            let seeds = MatchSeeds::new(about.seeds_of(PART), about.deals, &game, BTreeMap::new());
+            let parts = vec![GroundPart {
+                id: PART.to_owned(),
+                games: vec![game],
+                seatings: 1,
+                policy: terms.policy,
+                seeds,
+                excerpts: Excerpts::default(),
+                once: CachePolicy::default(),
+            }];
+            return Ok(RebuiltPlan { schedule: Box::new(schedule), parts, specs, plan: None, suite });
+        }
+        let plan = about.plan(&suite).with_context(|| format!("{SUITE} cannot be used"))?;
+        let mut specs = HashMap::new();
+        for (at, part) in plan.parts.iter().enumerate() {
+            for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
+                specs.insert((at, who), spec_in(&plan, at, who)?);
+            }
+        }
+        let part = |part: &PlannedPart| {
+            let seeds = part.match_seeds(about.seeds_of(&part.part.id), about.deals);
+            let once = CachePolicy::new(&part.part.once, seeds.of(&[], 0, 0));
+            GroundPart {
+                once,
+                id: part.part.id.clone(),
+                games: part.games.clone(),
+                seatings: part.seatings().len(),
+                policy: plan.suite.policy(&part.part).clone(),
+                seeds,
+                excerpts: part.excerpts.clone(),
+            }
+        };
+        let parts = plan.parts.iter().map(part).collect();
+        let schedule = Box::new(about.plan(&suite)?);
+        Ok(RebuiltPlan { schedule, parts, specs, plan: Some(plan), suite })
+    }
+
+    /// The ids of the parts.
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        self.parts.iter().map(|part| part.id.as_str()).collect()
+    }
+
+    /// What the plan asks for, beside these records.
+    pub(crate) fn walk(&self, run: &Archive, records: &[Record]) -> PlanProgress {
+        let (done, _) = results(&run.about.run, &*self.schedule, records);
+        PlanProgress::new(&*self.schedule, &self.ids(), &done, records)
+    }
+
+    /// What the settings say that does not follow from the suite and the agents.
+    pub(crate) fn contradictions(&self, run: &Archive) -> Vec<String> {
+        let about = &run.about;
+        let digest = Suite::digest(&self.suite);
+        if about.suite.digest != digest {
+            return vec![format!("the digest of {SUITE} is {digest}, not {}: it was changed", about.suite.digest)];
+        }
+        let Some(plan) = &self.plan else { return Vec::new() };
+        let seeds = match &about.seeds {
+            RunSeeds::Open(_) => RunSeeds::Open(plan.suite.seed),
+            secret => secret.clone(),
+        };
+        // Programs of other machines need not be here, so their digests are taken from the settings.
+        let again = RunSettings::of_plan(&about.run, plan, &self.suite, seeds, about.scale);
+        let Ok(mut again) = again else { return vec!["an agent cannot play its part".to_owned()] };
+        again.ludex.clone_from(&about.ludex);
+        again.only.clone_from(&about.only);
+        for (agent, was) in again.agents.iter_mut().zip(&about.agents) {
+            agent.program.clone_from(&was.program);
+        }
+        if !about.calls_bound || about.ludex != crate::PROGRAM || about.wording != again.wording {
+            again.prompts.clone_from(&about.prompts);
+            again.wording = about.wording;
+        }
+        let differ = about.differences(&again);
+        differ.into_iter().map(|what| format!("the settings do not follow from {SUITE}: {what}")).collect()
+    }
+}

@@ -1,0 +1,336 @@
+//! The report of a run, or of several.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use ludex_agents::{AgentClass, AgentSpec, llm};
+use ludex_env::{Viewer, recording};
+use ludex_protocol::record::{Record, RecordParts};
+use ludex_referee::metric::{Metric, SCORE_RATE};
+use ludex_referee::read::{RejectedRecord, raw_lines};
+use ludex_referee::report::ReportAbout;
+use ludex_referee::report::about::{HeadAgent, HeadCost, HeadMatch, HeadMean, HeadResult, HeadSummary, RunHead};
+use ludex_referee::report::figure::RenderedFigure;
+use ludex_referee::report::figure::data::{Strip, StripPicture};
+use ludex_referee::report::figure::resolve::FigureSource as FigureGround;
+use ludex_referee::result::SeatResult;
+use ludex_referee::rows::Rows;
+use ludex_referee::scale::RatingOptions;
+use ludex_referee::suite::plan::{MatchScore, Plan, Results};
+use ludex_referee::suite::summary::{Summary, SummaryScore};
+use ludex_referee::{Report, VerifiedRecord, Verifier};
+
+use super::archive::Archive;
+use super::bundle::{Files, PAGE, REPORT};
+use super::describe;
+use super::driver::results;
+use super::episode::key_of;
+use super::metric_rows::{join, table};
+use super::plan_progress::PlanProgress;
+use super::rebuilt_plan::RebuiltPlan;
+use super::run_files::EPISODES;
+use super::settings::{RunAgent, RunSeeds};
+use super::spec_in;
+use super::summary::{PartResult, notes, rows_on, summaries};
+use super::usage::Usage;
+
+/// The place of each episode of the run in `folder` in the order of its plan, from 1, and whether another match is played in its place;
+/// empty if the plan cannot be made. There may be very many records, so they are read one by one, and only what a plan asks about is
+/// kept of them.
+pub fn order(folder: &Path) -> HashMap<String, (usize, bool)> {
+    let Ok(run) = Archive::without_lines(folder) else { return HashMap::new() };
+    let (Ok(ground), Ok(file)) = (RebuiltPlan::of(&run), File::open(folder.join(EPISODES))) else {
+        return HashMap::new();
+    };
+    let lines = raw_lines(EPISODES, BufReader::with_capacity(1 << 20, file));
+    let records: Vec<Record> = lines.filter_map(|line| without_events(&line.ok()?.text)).collect();
+    let walk = ground.walk(&run, &records);
+    let episodes = records.into_iter().map(|record| record.header.episode);
+    episodes.filter_map(|name| walk.order_of(&run.about.run, &name).map(|place| (name, place))).collect()
+}
+
+/// Gives verified games of a run their places in its plan; nothing if the plan cannot be made.
+pub fn put_in_order(run: &Archive, games: &mut [VerifiedRecord]) {
+    let Ok(ground) = RebuiltPlan::of(run) else { return };
+    let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
+    ground.walk(run, &records).put_in_order(&run.about.run, games);
+}
+
+/// A record without its events.
+fn without_events(line: &str) -> Option<Record> {
+    let record = match recording::read_line(line, recording::Keep::WithoutNotes) {
+        Some(line) => line.record,
+        None => RecordParts::parse(line).ok()?.record().ok()?,
+    };
+    Some(Record { events: Vec::new(), ..record })
+}
+
+/// The pages of a run's report, by name, and the records that are not true. The same run gives the same pages.
+pub fn pages(run: &Archive) -> (Files, Vec<RejectedRecord>) {
+    let about = ReportAbout { title: run.about.run.clone(), secret: secret(run), ..ReportAbout::default() };
+    let (report, refused) = report(&[run], RatingOptions::default(), about, |_| None);
+    let json = format!("{:#}\n", report.to_json());
+    let pages = [(REPORT, json), (PAGE, report.to_html())];
+    (pages.into_iter().map(|(name, text)| (name.to_owned(), text.into_bytes())).collect(), refused)
+}
+
+/// The secret of a run's seeds, if it has one.
+pub fn secret(run: &Archive) -> Option<String> {
+    match &run.about.seeds {
+        RunSeeds::Secret(secret) => Some(secret.clone()),
+        RunSeeds::Open(_) => None,
+    }
+}
+
+/// The report of one or several runs, and the records that are not true. `transcripts` names the file beside the report that has
+/// the transcripts of a run. Agents of the same name are the same agent. The figures are those of the runs' suites.
+pub fn report(
+    runs: &[&Archive],
+    options: RatingOptions,
+    mut about: ReportAbout,
+    transcripts: impl Fn(&Archive) -> Option<String>,
+) -> (Report, Vec<RejectedRecord>) {
+    let read: Vec<Read> = runs.iter().map(|run| Read::of(run)).collect();
+    let refused: Vec<RejectedRecord> = read.iter().flat_map(|read| read.refused.clone()).collect();
+    about.notes.extend(read.iter().filter_map(|read| read.unplanned.clone()));
+    for plan in read.iter().filter_map(|read| read.plan.as_ref()) {
+        about.notes.extend(notes(plan));
+    }
+    let games: Vec<&VerifiedRecord> = read.iter().flat_map(|read| &read.games).collect();
+    let report = Report::build(&games, refused.clone(), options, about);
+    let heads = read.iter().filter_map(|read| read.head(transcripts(read.run))).collect();
+    (report.with_runs(heads, figures(&read)), refused)
+}
+
+/// A run with its true records.
+struct Read<'r> {
+    run: &'r Archive,
+    /// The plan of an evaluation.
+    plan: Option<Plan>,
+    /// Why this version cannot read what the run planned.
+    unplanned: Option<String>,
+    done: Results,
+    walk: PlanProgress,
+    games: Vec<VerifiedRecord>,
+    /// The games that the plan asks for, with those that do not count because an illegal move ended them.
+    planned: Vec<VerifiedRecord>,
+    refused: Vec<RejectedRecord>,
+}
+
+impl<'r> Read<'r> {
+    fn of(run: &'r Archive) -> Read<'r> {
+        let (ground, unplanned) = match RebuiltPlan::of(run) {
+            Ok(ground) => (Some(ground), None),
+            Err(why) => (None, Some(format!("{}: its matches are rated without its plan: {why:#}", run.about.run))),
+        };
+        let marks = ground.as_ref().and_then(|ground| ground.plan.as_ref()).map_or_else(BTreeSet::new, Plan::marks);
+        let (mut games, refused) = Verifier::new().with_marks(marks).verify_all(&run.found);
+        let name = &run.about.run;
+        // Without a plan, games are in the order in which they ended.
+        let Some(ground) = ground else {
+            let (done, walk) = (Results::new(), PlanProgress::default());
+            return Read { run, plan: None, unplanned, done, walk, games, planned: Vec::new(), refused };
+        };
+        let records: Vec<Record> = games.iter().map(|game| game.record().clone()).collect();
+        let walk = ground.walk(run, &records);
+        walk.put_in_order(name, &mut games);
+        let (done, _) = results(name, &*ground.schedule, &records);
+        let counts = |game: &&VerifiedRecord| {
+            let key = key_of(name, &game.record().header.episode).map(|(key, _)| key);
+            let done = key.and_then(|key| done.get(key));
+            matches!(done, Some(MatchScore::Points(_) | MatchScore::Invalid)) && game.reason().counts()
+        };
+        let planned = games.iter().filter(counts).cloned().collect();
+        Read { run, plan: ground.plan, unplanned, done, walk, games, planned, refused }
+    }
+
+    /// Who was evaluated, how, and what it cost; nothing for a tournament.
+    fn head(&self, transcripts: Option<String>) -> Option<RunHead> {
+        let (about, plan) = (&self.run.about, self.plan.as_ref()?);
+        let results = rows_on(&[], &about.run, plan, &self.done, &self.walk, &self.planned);
+        let costs = self.costs();
+        let candidates = about.agents.iter().enumerate().filter(|(_, agent)| agent.candidate);
+        let agent = |(at, agent): (usize, &RunAgent)| HeadAgent {
+            name: agent.name.clone(),
+            spec: AgentSpec::parse(&agent.spec)
+                .map_or_else(|_| agent.spec.clone(), |spec| llm::essence(&spec).to_string()),
+            model: model(plan, at, &agent.spec),
+            cost: costs.get(&at).map(|usage| HeadCost {
+                calls: usage.calls,
+                tokens_in: usage.tokens_in,
+                tokens_out: usage.tokens_out,
+                usd: usage.usd,
+                unpriced: usage.unpriced,
+                hours: usage.seconds / 3600.0,
+            }),
+            results: results.iter().filter(|row| row.agent == agent.name).map(result).collect(),
+        };
+        let share = about.shard.map(|shard| format!("shard {shard}")).into_iter();
+        let scale = (about.scale != 1.0).then(|| format!("numbers of blocks times {}", about.scale));
+        let only = (!about.only.is_empty()).then(|| format!("only {}", about.only.join(", ")));
+        Some(RunHead {
+            run: about.run.clone(),
+            program: about.ludex.clone(),
+            begun: about.begun.clone(),
+            suite: about.suite.name.clone(),
+            title: plan.suite.title.clone(),
+            version: about.suite.version,
+            digest: about.suite.digest.clone(),
+            seeds: describe::seeds(about),
+            share: share.chain(scale).chain(only).collect::<Vec<_>>().join("; "),
+            agents: candidates.map(agent).collect(),
+            summaries: head_summaries(plan, &results),
+            transcripts,
+            matches: self.matches(plan),
+        })
+    }
+
+    /// What the calls of each agent cost, by its index in the run.
+    fn costs(&self) -> HashMap<usize, Usage> {
+        let mut out: HashMap<usize, Usage> = HashMap::new();
+        for (episode, calls) in &self.run.calls {
+            let Some(place) = self.walk.of_episode(&self.run.about.run, episode) else { continue };
+            for line in calls {
+                if let Some(&who) = place.seats.get(line.seat) {
+                    out.entry(who).or_default().add(&line.call);
+                }
+            }
+        }
+        out
+    }
+
+    /// Its matches in the order of the plan.
+    fn matches(&self, plan: &Plan) -> Vec<HeadMatch> {
+        let mut games: Vec<&VerifiedRecord> = self.games.iter().collect();
+        games.sort_by_key(|game| game.result().order);
+        let link = |game: &VerifiedRecord| {
+            let episode = &game.record().header.episode;
+            let planned = self.walk.of_episode(&self.run.about.run, episode)?;
+            let part = plan.parts[planned.part].part.id.clone();
+            Some(HeadMatch { part, episode: episode.clone(), what: who(plan, game, &planned.seats) })
+        };
+        games.into_iter().filter_map(link).collect()
+    }
+}
+
+/// Who played a match, seat by seat, and what each got.
+fn who(plan: &Plan, game: &VerifiedRecord, seats: &[usize]) -> String {
+    let seat = |(seat, who): (&SeatResult, &usize)| {
+        let name = plan.agents.get(*who).map_or(seat.name.as_str(), |agent| agent.name.as_str());
+        seat.payoff.map_or_else(|| name.to_owned(), |payoff| format!("{name} {payoff}"))
+    };
+    let seats: Vec<String> = game.result().seats.iter().zip(seats).map(seat).collect();
+    seats.join(" \u{2013} ")
+}
+
+/// The model of a spec, its endpoint and how it is prompted in the parts of the plan; nothing for another agent.
+fn model(plan: &Plan, who: usize, spec: &str) -> Vec<(String, String)> {
+    let Ok(spec) = AgentSpec::parse(spec) else { return Vec::new() };
+    if spec.class() != AgentClass::Model {
+        return Vec::new();
+    }
+    let facts = [("Model", "model"), ("Endpoint", "base_url")];
+    let mut out: Vec<(String, String)> =
+        facts.into_iter().filter_map(|(title, name)| Some((title.to_owned(), spec.text(name)?))).collect();
+    let own = plan.parts.iter().enumerate().filter(|(_, part)| part.candidates.contains(&who));
+    let ways = own.filter_map(|(part, _)| spec_in(plan, part, who).ok()?.text("prompting"));
+    let ways: BTreeSet<String> = ways.collect();
+    out.push(("Prompting".to_owned(), ways.into_iter().collect::<Vec<_>>().join(", ")));
+    out
+}
+
+fn result(row: &PartResult) -> HeadResult {
+    HeadResult {
+        part: row.part.clone(),
+        tally: row.tally,
+        score: row.score,
+        level: row.level.as_ref().map(|level| level.level),
+        topped: row.level.as_ref().is_some_and(|level| level.topped),
+        lost_by_answers: row.lost_by_answers,
+        discarded: row.discarded + row.invalid,
+    }
+}
+
+/// The means over parts that the suite asks for.
+fn head_summaries(plan: &Plan, results: &[PartResult]) -> Vec<HeadSummary> {
+    let scores = summaries(plan, results);
+    let one = |summary: &Summary| {
+        let metric = Metric::find(summary.metric_id()).ok();
+        let of = scores.iter().filter(|score| score.summary == summary.id);
+        let mean = |of: &SummaryScore| HeadMean { agent: of.agent.clone(), parts: of.parts, value: of.value };
+        let alike = plan.suite.summaries.iter().filter(|other| other.metric_id() == summary.metric_id()).count();
+        let title = metric.map_or(summary.id.as_str(), |metric| metric.title);
+        let own = alike > 1 && summary.id != summary.metric_id();
+        HeadSummary {
+            title: if own { format!("{title} ({})", summary.id.replace('_', " ")) } else { title.to_owned() },
+            summary: summary.id.clone(),
+            digits: metric.map_or(SCORE_RATE.digits, |metric| metric.digits),
+            scores: of.map(mean).collect(),
+        }
+    };
+    plan.suite.summaries.iter().map(one).collect()
+}
+
+/// Matches of a part that are shown in pictures, and pictures of each.
+const STRIPS: usize = 2;
+const STRIP: usize = 8;
+
+/// The figures of the suites that were played, each over all runs of its suite.
+fn figures(read: &[Read]) -> Vec<RenderedFigure> {
+    let mut out: Vec<RenderedFigure> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for first in read {
+        let (digest, Some(plan)) = (&first.run.about.suite.digest, &first.plan) else { continue };
+        if plan.suite.figures.is_empty() || !seen.insert(digest) {
+            continue;
+        }
+        let same = read.iter().filter(|other| other.run.about.suite.digest == *digest);
+        let tables = same.filter_map(|other| {
+            let plan = other.plan.as_ref()?;
+            Some(table(&other.run.about.run, plan, &other.walk, &other.planned))
+        });
+        let (rows, groups) = (Rows::new(join(tables)), plan.suite.groups());
+        let strips = |part: &str| strips(first, plan, part);
+        let ground = FigureGround { rows: &rows, groups: &groups, pictures: &strips };
+        for figure in &plan.suite.figures {
+            let mut drawn = RenderedFigure::of(figure, &ground);
+            // Two suites may have figures of the same name.
+            if out.iter().any(|other| other.id == drawn.id) {
+                drawn.id = format!("{}-{}", plan.suite.name, drawn.id);
+            }
+            out.push(drawn);
+        }
+    }
+    out
+}
+
+/// Pictures of the first matches of a part that were played to their end.
+fn strips(read: &Read, plan: &Plan, part: &str) -> Vec<Strip> {
+    let place = |game: &VerifiedRecord| read.walk.of_episode(&read.run.about.run, &game.record().header.episode);
+    let of_part = |game: &&VerifiedRecord| place(game).is_some_and(|place| plan.parts[place.part].part.id == part);
+    let mut games: Vec<&VerifiedRecord> = read.planned.iter().filter(of_part).collect();
+    games.sort_by_key(|game| game.result().order);
+    let strip = |game: &VerifiedRecord| Strip {
+        name: place(game).map(|place| who(plan, game, &place.seats)).unwrap_or_default(),
+        pictures: pictures(game),
+    };
+    games.into_iter().take(STRIPS).map(strip).collect()
+}
+
+/// The positions of a match in even steps, with the first and the last.
+fn pictures(game: &VerifiedRecord) -> Vec<StripPicture> {
+    let mut pictures = Vec::new();
+    let mut steps = recording::steps(&**game.game(), game.record());
+    // The record was verified, so each of its steps can be played.
+    while let Some(Ok(step)) = steps.next() {
+        if step.played {
+            let svg = step.picture(Viewer::Public).still().svg;
+            pictures.push(StripPicture { svg, caption: format!("move {}", pictures.len() + 1) });
+        }
+    }
+    let last = pictures.len().saturating_sub(1);
+    let shown: BTreeSet<usize> = (0..STRIP).map(|k| k * last / (STRIP - 1)).collect();
+    pictures.into_iter().enumerate().filter(|(k, _)| shown.contains(k)).map(|(_, picture)| picture).collect()
+}

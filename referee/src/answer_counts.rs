@@ -1,0 +1,107 @@
+//! What became of the answers of language models.
+
+use ludex_protocol::record::{MoveRecord, Notes};
+use serde::Serialize;
+
+/// How many answers came to what, one for each attempt at a move. Records say it in the note `verdict`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Answers {
+    /// A legal move.
+    pub ok: u64,
+    /// A move that was not legal.
+    pub illegal: u64,
+    /// No move could be read in it.
+    pub unparsed: u64,
+    /// Nothing.
+    pub empty: u64,
+    /// The model, or a filter, refused to answer.
+    pub refused: u64,
+    /// It was cut off before it came to a move.
+    pub truncated: u64,
+}
+
+/// From this share of answers on, a kind of them is worth a warning.
+const WORTH: f64 = 0.05;
+
+impl Answers {
+    /// Adds the attempts at a move.
+    pub(crate) fn take(&mut self, m: &MoveRecord) {
+        m.tries.iter().map(|attempt| attempt.notes.as_ref()).chain([m.notes.as_ref()]).flatten().for_each(|notes| {
+            self.take_note(notes);
+        });
+    }
+
+    fn take_note(&mut self, notes: &Notes) {
+        let count = match notes.more.get("verdict").and_then(|verdict| verdict.as_str()) {
+            Some("ok") => &mut self.ok,
+            Some("illegal") => &mut self.illegal,
+            Some("unparsed") => &mut self.unparsed,
+            Some("empty") => &mut self.empty,
+            Some("refused") => &mut self.refused,
+            Some("truncated") => &mut self.truncated,
+            _ => return,
+        };
+        *count += 1;
+    }
+
+    /// Adds those of another.
+    pub fn add(&mut self, other: &Answers) {
+        let Answers { ok, illegal, unparsed, empty, refused, truncated } = other;
+        self.ok += ok;
+        self.illegal += illegal;
+        self.unparsed += unparsed;
+        self.empty += empty;
+        self.refused += refused;
+        self.truncated += truncated;
+    }
+
+    /// All answers.
+    pub fn total(&self) -> u64 {
+        self.by_kind().iter().map(|(_, n)| n).sum()
+    }
+
+    /// Each kind with its name.
+    pub fn by_kind(&self) -> [(&'static str, u64); 6] {
+        let Answers { ok, illegal, unparsed, empty, refused, truncated } = *self;
+        [
+            ("ok", ok),
+            ("illegal", illegal),
+            ("unparsed", unparsed),
+            ("empty", empty),
+            ("refused", refused),
+            ("truncated", truncated),
+        ]
+    }
+
+    /// One line for each kind that is at least 5 % of all answers and is not a legal move, with what to do.
+    pub fn warnings(&self) -> Vec<String> {
+        let total = self.total();
+        let worth = |&(name, n): &(&'static str, u64)| name != "ok" && n > 0 && n as f64 >= WORTH * total as f64;
+        let line = |(name, n): (&'static str, u64)| {
+            let what = match name {
+                "illegal" => "named a move that is not legal",
+                "unparsed" => "held no move that could be read: `ludex transcript` shows them",
+                "empty" => "were empty: raise max_tokens if the model thinks before it answers",
+                "refused" => "were refused by the model or a filter before it",
+                _ => "were cut off: raise max_tokens",
+            };
+            format!("{n} of {total} answers {what}")
+        };
+        self.by_kind().into_iter().filter(worth).map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_begin_at_a_twentieth() {
+        let answers = Answers { ok: 95, truncated: 5, ..Answers::default() };
+        assert_eq!(answers.warnings(), ["5 of 100 answers were cut off: raise max_tokens"]);
+        assert!(Answers { ok: 96, truncated: 4, ..Answers::default() }.warnings().is_empty());
+        assert!(
+            Answers { ok: 3, ..Answers::default() }.warnings().is_empty() && Answers::default().warnings().is_empty()
+        );
+    }
+}

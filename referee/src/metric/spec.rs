@@ -1,0 +1,207 @@
+//! How a metric is asked for: its id and arguments.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A wish for a metric: `"score_rate"`, `"nra form=reward"` or `{ id = "nra", form = "reward" }`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct MetricSpec {
+    /// The metric's id.
+    pub id: String,
+    /// Its arguments.
+    pub args: BTreeMap<String, toml::Value>,
+}
+
+/// How an [`Ask`] is written in a suite.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Table {
+        id: String,
+        #[serde(flatten)]
+        args: BTreeMap<String, toml::Value>,
+    },
+}
+
+impl TryFrom<Written> for MetricSpec {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<MetricSpec, String> {
+        match written {
+            Written::Text(text) => MetricSpec::parse(&text),
+            Written::Table { id, args } => Ok(MetricSpec { id, args }),
+        }
+    }
+}
+
+impl From<MetricSpec> for Written {
+    fn from(MetricSpec { id, args }: MetricSpec) -> Written {
+        if args.is_empty() { Written::Text(id) } else { Written::Table { id, args } }
+    }
+}
+
+impl MetricSpec {
+    /// A wish without arguments.
+    pub fn plain(id: &str) -> MetricSpec {
+        MetricSpec { id: id.to_owned(), args: BTreeMap::new() }
+    }
+
+    /// Reads `id name=value name=value`.
+    ///
+    /// # Errors
+    /// A word without `=`, or an argument that is given twice.
+    pub fn parse(text: &str) -> Result<MetricSpec, String> {
+        let mut words = text.split_whitespace();
+        let mut ask = MetricSpec::plain(words.next().ok_or("a metric is asked for by its id, e.g. \"score_rate\"")?);
+        for word in words {
+            let Some((name, value)) = word.split_once('=') else {
+                return Err(format!("{text:?}: {word:?} is not an argument of the form name=value"));
+            };
+            if ask.args.insert(name.to_owned(), toml::Value::String(value.to_owned())).is_some() {
+                return Err(format!("{text:?}: {name} is given twice"));
+            }
+        }
+        Ok(ask)
+    }
+}
+
+/// As [`Ask::parse`] reads it.
+impl fmt::Display for MetricSpec {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.id)?;
+        self.args.iter().try_for_each(|(name, value)| write!(f, " {name}={}", text(value)))
+    }
+}
+
+/// A parameter of a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamDef {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is if nobody says otherwise; [`NONE`] for nothing. If this is empty, it must be given.
+    pub default: &'static str,
+    /// What it takes.
+    pub takes: Takes,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// The argument that means nothing.
+pub const NONE: &str = "none";
+
+impl ParamDef {
+    /// A parameter.
+    pub(crate) const fn new(name: &'static str, default: &'static str, takes: Takes, doc: &'static str) -> ParamDef {
+        ParamDef { name, default, takes, doc }
+    }
+}
+
+/// What a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Takes {
+    /// A number.
+    Number,
+    /// A whole number that is not negative.
+    Whole,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// The name of a mark, or one of [`COLUMNS`](crate::rows::COLUMNS).
+    Mark,
+    /// Another metric, as [`Ask::parse`] reads it.
+    Metric,
+    /// Any text.
+    Text,
+}
+
+impl Takes {
+    /// Why a value does not fit; metrics are checked elsewhere.
+    fn wrong(self, value: &str) -> Option<String> {
+        match self {
+            Takes::Number if value.parse::<f64>().is_ok_and(f64::is_finite) => None,
+            Takes::Number => Some("is not a number".into()),
+            Takes::Whole if value.parse::<u64>().is_ok() => None,
+            Takes::Whole => Some("is not a whole number from 0 on".into()),
+            Takes::Words(words) if words.contains(&value) => None,
+            Takes::Words(words) => Some(format!("is not one of {}", words.join(", "))),
+            Takes::Mark | Takes::Metric if value.is_empty() => Some("must not be empty".into()),
+            Takes::Mark | Takes::Metric | Takes::Text => None,
+        }
+    }
+}
+
+/// The arguments of a metric, checked and complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Args(BTreeMap<&'static str, String>);
+
+impl Args {
+    /// What is given, with defaults for the rest.
+    ///
+    /// # Errors
+    /// An unknown argument, one that is missing, or one of the wrong kind; the text begins with the argument's name.
+    pub fn new(params: &'static [ParamDef], given: &BTreeMap<String, toml::Value>) -> Result<Args, String> {
+        let names = || params.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+        if let Some(unknown) = given.keys().find(|name| params.iter().all(|p| p.name != **name)) {
+            let known =
+                if params.is_empty() { "it takes no arguments".into() } else { format!("it takes {}", names()) };
+            return Err(format!("there is no argument {unknown:?}: {known}"));
+        }
+        let mut out = BTreeMap::new();
+        for param in params {
+            let value = given.get(param.name).map_or_else(|| param.default.to_owned(), text);
+            if value.is_empty() && param.default.is_empty() {
+                return Err(format!("{} is missing: {}", param.name, param.doc));
+            }
+            let nothing = value == NONE && param.default == NONE;
+            if let Some(why) = param.takes.wrong(&value).filter(|_| !nothing) {
+                return Err(format!("{} = {value:?} {why}", param.name));
+            }
+            out.insert(param.name, value);
+        }
+        Ok(Args(out))
+    }
+
+    /// An argument as text; empty if there is no such parameter.
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    /// An argument as text, unless it is [`NONE`].
+    pub fn get(&self, name: &str) -> Option<&str> {
+        Some(self.text(name)).filter(|text| !text.is_empty() && *text != NONE)
+    }
+
+    /// Whether an argument is this word.
+    pub fn is(&self, name: &str, word: &str) -> bool {
+        self.text(name) == word
+    }
+
+    /// An argument that [takes a number](Takes::Number); 0 where there is none.
+    pub fn number(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap_or(0.0)
+    }
+
+    /// An argument that [takes a whole number](Takes::Whole); 0 where there is none.
+    pub fn whole(&self, name: &str) -> u64 {
+        self.text(name).parse().unwrap_or(0)
+    }
+}
+
+/// All arguments, in the order of their names: the same for the same wish.
+impl fmt::Display for Args {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.0.iter().try_for_each(|(name, value)| write!(f, "{name}={value} "))
+    }
+}
+
+/// A value of TOML as plain text.
+fn text(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

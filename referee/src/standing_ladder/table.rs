@@ -1,0 +1,310 @@
+//! The table of a standing ladder.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::rating::glicko::GlickoSkill;
+use crate::result::{GameResult, SeatResult};
+use crate::scale::RatingOptions;
+
+/// Milliseconds of a day.
+const DAY: f64 = 86_400_000.0;
+
+/// How a ladder rates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LadderSettings {
+    /// The rating of an agent that has not played. Absent: the middle of the anchors' ratings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
+    /// The deviation of an agent that has not played, and the greatest that there is.
+    pub start_deviation: f64,
+    /// The least deviation. It keeps the ratings of agents that are changed from standing still (M. Glickman, "The Glicko
+    /// system", 1995, section 5).
+    pub least_deviation: f64,
+    /// A rating with a greater deviation than this is provisional.
+    pub provisional: f64,
+    /// After this many days without a match an agent has no rank.
+    pub inactive_days: f64,
+    /// The rating period: how fast the deviation of an agent grows that does not play.
+    pub period_days: f64,
+}
+
+impl Default for LadderSettings {
+    /// A deviation of 60 is provisional after 78 days without a match.
+    fn default() -> Self {
+        LadderSettings {
+            start: None,
+            start_deviation: 350.0,
+            least_deviation: 30.0,
+            provisional: 110.0,
+            inactive_days: 30.0,
+            period_days: 1.0,
+        }
+    }
+}
+
+impl LadderSettings {
+    /// What contradicts itself, if anything does.
+    pub fn fault(&self) -> Option<&'static str> {
+        let positive =
+            [self.start_deviation, self.least_deviation, self.provisional, self.inactive_days, self.period_days];
+        if positive.iter().any(|x| !x.is_finite() || *x <= 0.0) || self.start.is_some_and(|x| !x.is_finite()) {
+            return Some("numbers of [rating] must be above 0");
+        }
+        (self.least_deviation > self.start_deviation).then_some("least_deviation is greater than start_deviation")
+    }
+}
+
+/// The volatility of an agent that has not played, as the paper has it.
+const VOLATILITY: f64 = 0.06;
+
+/// An agent of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StandingEntry {
+    /// As it was after its last match.
+    #[serde(flatten)]
+    pub skill: GlickoSkill,
+    /// Matches that it won.
+    pub wins: u64,
+    /// Matches that nobody won.
+    pub draws: u64,
+    /// Matches that it lost.
+    pub losses: u64,
+    /// When its last match ended, in milliseconds since the Unix epoch; 0 before the first.
+    pub last_ms: i64,
+    /// Whom it met last.
+    pub met: String,
+}
+
+/// The ratings of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StandingTable {
+    /// How it rates.
+    pub rating: LadderSettings,
+    /// The agents whose rating is given, by spec.
+    pub anchors: BTreeMap<String, f64>,
+    /// The agents that have played, by name.
+    pub agents: BTreeMap<String, StandingEntry>,
+    /// Matches that counted.
+    pub matches: u64,
+}
+
+/// Whether an agent of a table is ranked, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankStatus {
+    /// It has a rank.
+    Ranked,
+    /// Too little is known of it.
+    Provisional,
+    /// It has not played for long.
+    Inactive,
+    /// Its rating is given.
+    Anchor,
+}
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StandingRow {
+    /// Its rank among those that are ranked, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u64>,
+    /// The agent's name; of an anchor its spec.
+    pub agent: String,
+    /// Elo points.
+    pub rating: f64,
+    /// Standard deviation of the rating, now.
+    pub deviation: f64,
+    /// Whether it is ranked.
+    pub standing: RankStatus,
+    /// Whether too little is known of it.
+    pub provisional: bool,
+    /// Whether its rating is given.
+    pub anchor: bool,
+    /// Matches. This and what follows is absent for an anchor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub games: Option<u64>,
+    /// Matches that it won.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wins: Option<u64>,
+    /// Matches that nobody won.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draws: Option<u64>,
+    /// Matches that it lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub losses: Option<u64>,
+    /// When its last match ended, in milliseconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_ms: Option<i64>,
+}
+
+impl StandingTable {
+    /// A table without matches.
+    pub fn new(rating: LadderSettings, anchors: BTreeMap<String, f64>) -> Self {
+        StandingTable { rating, anchors, agents: BTreeMap::new(), matches: 0 }
+    }
+
+    /// Counts the matches of a pair, or one match that has none: two agents, met at the same time. `at_ms` is when the last
+    /// one ended. Matches that do not count (see [`RatingOptions::discards`]), of more than two seats or of an agent with
+    /// itself change nothing.
+    pub fn take(&mut self, games: &[&GameResult], at_ms: i64) {
+        let counted = |game: &&&GameResult| game.seats.len() == 2 && RatingOptions::default().discards(game).is_none();
+        let mut scores: BTreeMap<[&SeatName; 2], Vec<f64>> = BTreeMap::new();
+        let names: Vec<[SeatName; 2]> = games
+            .iter()
+            .filter(counted)
+            .map(|game| [SeatName::of(&game.seats[0]), SeatName::of(&game.seats[1])])
+            .collect();
+        for (game, [first, second]) in games.iter().filter(counted).zip(&names) {
+            let Some(duel) = game.played(vec![0, 1], None).duels().pop() else { continue };
+            if first == second {
+                continue;
+            }
+            let (key, score) = match first < second {
+                true => ([first, second], duel.score),
+                false => ([second, first], 1.0 - duel.score),
+            };
+            scores.entry(key).or_default().push(score);
+        }
+        for ([a, b], scores) in scores {
+            self.meet(a, b, &scores, at_ms);
+        }
+    }
+
+    /// Counts matches between two, with what the first scored in each.
+    pub(super) fn meet(&mut self, a: &SeatName, b: &SeatName, scores: &[f64], at_ms: i64) {
+        let (Some(of_a), Some(of_b)) = (self.known(a, at_ms), self.known(b, at_ms)) else { return };
+        self.matches += scores.len() as u64;
+        let for_a: Vec<(GlickoSkill, f64)> = scores.iter().map(|&score| (of_b, score)).collect();
+        let for_b: Vec<(GlickoSkill, f64)> = scores.iter().map(|&score| (of_a, 1.0 - score)).collect();
+        self.update(a, b, &for_a, at_ms);
+        self.update(b, a, &for_b, at_ms);
+    }
+
+    /// What is known of a seat; `None` for an agent of the server's that is not an anchor here.
+    fn known(&self, who: &SeatName, at_ms: i64) -> Option<GlickoSkill> {
+        match who {
+            SeatName::Server(spec) => self.anchors.get(spec).map(|&rating| GlickoSkill::fixed(rating)),
+            SeatName::Client(name) => Some(self.skill(name, at_ms)),
+        }
+    }
+
+    fn update(&mut self, who: &SeatName, other: &SeatName, games: &[(GlickoSkill, f64)], at_ms: i64) {
+        let SeatName::Client(name) = who else { return };
+        let (periods, least) = (self.periods(name, at_ms), self.rating.least_deviation);
+        let most = self.rating.start_deviation;
+        let new =
+            StandingEntry { skill: self.newcomer(), wins: 0, draws: 0, losses: 0, last_ms: 0, met: String::new() };
+        let entry = self.agents.entry(name.clone()).or_insert(new);
+        entry.skill = entry.skill.after_games(games, periods);
+        entry.skill.deviation = entry.skill.deviation.clamp(least, most);
+        for (_, score) in games {
+            let count = match score {
+                s if *s > 0.5 => &mut entry.wins,
+                s if *s < 0.5 => &mut entry.losses,
+                _ => &mut entry.draws,
+            };
+            *count += 1;
+        }
+        entry.last_ms = entry.last_ms.max(at_ms);
+        entry.met = other.name().to_owned();
+    }
+
+    fn periods(&self, name: &str, at_ms: i64) -> f64 {
+        let since = self.agents.get(name).map_or(0, |entry| at_ms.saturating_sub(entry.last_ms).max(0));
+        since as f64 / (DAY * self.rating.period_days)
+    }
+
+    fn newcomer(&self) -> GlickoSkill {
+        let ends = self.anchors.values().fold(None, |ends: Option<(f64, f64)>, &r| {
+            Some(ends.map_or((r, r), |(low, high)| (low.min(r), high.max(r))))
+        });
+        let middle = ends.map_or(1500.0, |(low, high)| f64::midpoint(low, high));
+        GlickoSkill {
+            rating: self.rating.start.unwrap_or(middle),
+            deviation: self.rating.start_deviation,
+            volatility: VOLATILITY,
+        }
+    }
+
+    /// What is known of an agent at a time, in milliseconds since the Unix epoch.
+    pub fn skill(&self, agent: &str, at_ms: i64) -> GlickoSkill {
+        let known = self.agents.get(agent).map(|entry| entry.skill);
+        let rested = |skill: GlickoSkill| skill.after_rest(self.periods(agent, at_ms), self.rating.start_deviation);
+        known.map_or_else(|| self.newcomer(), rested)
+    }
+
+    /// The table at a time, best rating first.
+    pub fn rows(&self, at_ms: i64) -> Vec<StandingRow> {
+        let agent = |(name, entry): (&String, &StandingEntry)| {
+            let skill = self.skill(name, at_ms);
+            let idle = at_ms.saturating_sub(entry.last_ms) as f64 / DAY;
+            let provisional = skill.deviation > self.rating.provisional;
+            let standing = match () {
+                () if idle > self.rating.inactive_days => RankStatus::Inactive,
+                () if provisional => RankStatus::Provisional,
+                () => RankStatus::Ranked,
+            };
+            StandingRow {
+                rank: None,
+                agent: name.clone(),
+                rating: skill.rating,
+                deviation: skill.deviation,
+                standing,
+                provisional,
+                anchor: false,
+                games: Some(entry.wins + entry.draws + entry.losses),
+                wins: Some(entry.wins),
+                draws: Some(entry.draws),
+                losses: Some(entry.losses),
+                last_ms: Some(entry.last_ms),
+            }
+        };
+        let anchor = |(spec, rating): (&String, &f64)| StandingRow {
+            rank: None,
+            agent: spec.clone(),
+            rating: *rating,
+            deviation: 0.0,
+            standing: RankStatus::Anchor,
+            provisional: false,
+            anchor: true,
+            games: None,
+            wins: None,
+            draws: None,
+            losses: None,
+            last_ms: None,
+        };
+        let mut rows: Vec<StandingRow> = self.agents.iter().map(agent).chain(self.anchors.iter().map(anchor)).collect();
+        rows.sort_by(|a, b| b.rating.total_cmp(&a.rating).then_with(|| a.agent.cmp(&b.agent)));
+        let ranked = rows.iter_mut().filter(|row| row.standing == RankStatus::Ranked);
+        ranked.zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
+        rows
+    }
+}
+
+/// Who had a seat: what the server played is known by its spec, so that no client becomes an anchor by its name.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SeatName {
+    Client(String),
+    Server(String),
+}
+
+impl SeatName {
+    fn of(seat: &SeatResult) -> Self {
+        match &seat.spec {
+            Some(spec) => SeatName::Server(spec.clone()),
+            None => SeatName::Client(seat.name.clone()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            SeatName::Client(name) | SeatName::Server(name) => name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

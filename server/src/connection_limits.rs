@@ -1,0 +1,120 @@
+//! How many connections there may be: of one address and of all, in all and before they are welcome.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ludex_protocol::Limits;
+use parking_lot::Mutex;
+
+/// The count of connections.
+#[derive(Debug)]
+pub(crate) struct ConnectionLimits {
+    most: [Most; 2],
+    inside: Mutex<Inside>,
+}
+
+/// A bound for one address and for all.
+#[derive(Debug)]
+struct Most {
+    address: u32,
+    all: u32,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    all: [u32; 2],
+    by_address: HashMap<IpAddr, [u32; 2]>,
+}
+
+/// The two counts: connections, and those among them that are not welcome yet.
+#[derive(Clone, Copy, Debug)]
+enum Count {
+    Open = 0,
+    New = 1,
+}
+
+/// One connection, for as long as it is counted.
+#[derive(Debug)]
+pub(crate) struct ConnectionPermit {
+    doors: Arc<ConnectionLimits>,
+    address: IpAddr,
+    new: AtomicBool,
+}
+
+impl ConnectionLimits {
+    pub fn new(limits: &Limits) -> Arc<Self> {
+        let most = [
+            Most { address: limits.address_connections, all: limits.connections },
+            Most { address: limits.address_hellos, all: limits.hellos },
+        ];
+        Arc::new(ConnectionLimits { most, inside: Mutex::default() })
+    }
+
+    /// Lets a connection in, or not.
+    pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
+        let mut inside = self.inside.lock();
+        let of = inside.by_address.get(&address).copied().unwrap_or_default();
+        let full = |k: usize| of[k] >= self.most[k].address || inside.all[k] >= self.most[k].all;
+        if full(Count::Open as usize) || full(Count::New as usize) {
+            return None;
+        }
+        inside.by_address.insert(address, of.map(|count| count + 1));
+        inside.all = inside.all.map(|count| count + 1);
+        Some(ConnectionPermit { doors: self.clone(), address, new: AtomicBool::new(true) })
+    }
+
+    fn leave(&self, address: IpAddr, which: Count) {
+        let mut inside = self.inside.lock();
+        inside.all[which as usize] -= 1;
+        if let Some(of) = inside.by_address.get_mut(&address) {
+            of[which as usize] -= 1;
+            if of[Count::Open as usize] == 0 {
+                inside.by_address.remove(&address);
+            }
+        }
+    }
+}
+
+impl ConnectionPermit {
+    /// The connection's client is welcome.
+    pub fn welcome(&self) {
+        if self.new.swap(false, Ordering::Relaxed) {
+            self.doors.leave(self.address, Count::New);
+        }
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        self.welcome();
+        self.doors.leave(self.address, Count::Open);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_counted_by_address_and_together() {
+        let limits =
+            Limits { address_connections: 3, connections: 4, address_hellos: 2, hellos: 9, ..Limits::default() };
+        let doors = ConnectionLimits::new(&limits);
+        let (a, b) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        let first = doors.enter(a).unwrap();
+        let second = doors.enter(a).unwrap();
+        assert!(doors.enter(a).is_none(), "two of them have not said hello");
+        first.welcome();
+        let third = doors.enter(a).unwrap();
+        drop(second);
+        let fourth = doors.enter(a).unwrap();
+        assert!(doors.enter(a).is_none(), "three connections of one address");
+        let fifth = doors.enter(b).unwrap();
+        assert!(doors.enter(b).is_none(), "four in all");
+        drop((first, third, fourth, fifth));
+        assert!(doors.inside.lock().by_address.is_empty());
+        assert_eq!(doors.inside.lock().all, [0, 0]);
+    }
+}

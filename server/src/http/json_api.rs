@@ -1,0 +1,327 @@
+//! The read-only pages.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap};
+use axum::response::{IntoResponse, Json};
+use axum::routing::get;
+use ludex_protocol::message::ListMatches;
+use ludex_protocol::spec::Params;
+use ludex_protocol::{ErrorCode, Refusal};
+use serde::Deserialize;
+use tokio::io::AsyncReadExt as _;
+
+use super::{Answer, failed, site, token};
+use crate::auth::{self, Scopes};
+use crate::peer::Peer;
+use crate::quotas::Resource;
+use crate::server_state::ServerState;
+use crate::store::MatchFilter;
+
+type App = State<(Arc<ServerState>, Peer)>;
+
+/// The read-only routes. Where tokens are required, `/metrics`, `/matches` and `/ratings` want one too. `/health` and
+/// `/games` tell nothing of anybody, and `/episodes` shows only what the public may see.
+pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
+    Router::new()
+        .route(
+            "/",
+            get(|| async { plain(StatusCode::OK, "ludex: the protocol is spoken over a WebSocket here and at /ws\n") }),
+        )
+        .route(
+            "/ws",
+            get(|| async { plain(StatusCode::UPGRADE_REQUIRED, "the protocol is spoken over a WebSocket here\n") }),
+        )
+        .route("/health", get(health))
+        .route("/metrics", get(metrics))
+        .route("/games", get(games))
+        .route("/matches", get(matches))
+        .route("/ratings", get(ratings))
+        .route("/episodes/{id}", get(episode))
+        .route("/ladders", get(ladders))
+        .route("/ladders/{ladder}", get(ladder))
+        .route("/ladders/{ladder}/{season}", get(season))
+        .route("/ladders/{ladder}/{season}/records.jsonl", get(season_records))
+        .route("/runs", get(runs))
+        .route("/runs/{run}", get(run))
+        .route("/runs/{run}/{file}", get(run_file))
+        .merge(site::parts())
+        .fallback(|| async {
+            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
+        })
+        .with_state((shared, peer))
+}
+
+/// What the asker may do, or the answer that says why nothing.
+async fn granted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap) -> Result<Scopes, Box<Answer>> {
+    let token = token::of(headers);
+    match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
+        Ok(grant) => Ok(grant.scopes),
+        Err(e) => {
+            let error = Refusal::new(ErrorCode::Unauthorized, e.to_string());
+            Err(Box::new(failed(StatusCode::UNAUTHORIZED, error)))
+        }
+    }
+}
+
+async fn health(State((shared, _)): App) -> Answer {
+    let (live, parked) = shared.hub.sessions.count();
+    let status = if shared.is_draining() { "draining" } else { "ok" };
+    let body = serde_json::json!({
+        "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
+        "up_ms": shared.now_ms(), "sessions": live, "parked": parked,
+    });
+    Json(body).into_response()
+}
+
+async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let (live, parked) = app.0.hub.sessions.count();
+    app.0.metrics.live.set(live as f64);
+    app.0.metrics.parked.set(parked as f64);
+    app.0.metrics.matches.set(app.0.hub.live_matches() as f64);
+    app.0.metrics.waiting.set(app.0.hub.waiting() as f64);
+    app.0.metrics.envs.set(f64::from(app.0.hub.sessions.owners.used(Resource::Envs)));
+    app.0.metrics.queued.set(app.0.hub.compute.queued() as f64);
+    for account in app.0.hub.sessions.owners.all() {
+        Resource::ALL.iter().for_each(|&goods| app.0.metrics.owner(&account.name, goods.name(), account.used(goods)));
+    }
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (kind, app.0.metrics.render()).into_response()
+}
+
+async fn games(State((shared, _)): App) -> Answer {
+    Json(serde_json::json!({ "games": shared.catalogue.entries() })).into_response()
+}
+
+#[derive(Deserialize)]
+struct MatchQuery {
+    game: Option<String>,
+    agent: Option<String>,
+    run: Option<String>,
+    rated: Option<bool>,
+    #[serde(default)]
+    live: Live,
+    before: Option<u64>,
+    limit: Option<u32>,
+}
+
+/// Running matches, those that ended, or both.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Live {
+    #[default]
+    True,
+    False,
+    All,
+}
+
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
+fn misunderstood(e: &QueryRejection) -> Answer {
+    failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, e.body_text()))
+}
+
+async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) -> Answer {
+    let scopes = match granted(&app, &headers).await {
+        Ok(scopes) => scopes,
+        Err(refusal) => return *refusal,
+    };
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
+    let filter = MatchFilter {
+        game: query.game,
+        agent: query.agent,
+        // Who knows which matches belong together knows more of a seed than its players do.
+        released: query.run.is_some() && !scopes.contains(Scopes::ADMIN),
+        run: query.run,
+        rated: query.rated,
+        live: match query.live {
+            Live::True => Some(true),
+            Live::False => Some(false),
+            Live::All => None,
+        },
+        before: query.before,
+    };
+    match app.0.hub.page_of_matches(&filter, query.limit.unwrap_or(ListMatches::default().limit)).await {
+        Ok(page) => Json(page).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "matches could not be listed");
+            let error = Refusal::new(ErrorCode::Internal, "the matches could not be listed; the log says why");
+            failed(StatusCode::INTERNAL_SERVER_ERROR, error)
+        }
+    }
+}
+
+async fn runs(State(app): App, headers: HeaderMap) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    Json(serde_json::json!({ "suites": app.0.hub.offered(), "runs": app.0.hub.open_runs() })).into_response()
+}
+
+async fn run(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let told = match path {
+        Ok(Path(run)) => app.0.hub.run(&run).await,
+        Err(_) => None,
+    };
+    told.map_or_else(no_run, |page| Json(page).into_response())
+}
+
+/// The report of a run that is over.
+async fn run_file(State(app): App, headers: HeaderMap, path: Result<Path<(String, String)>, PathRejection>) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let Ok(Path((run, file))) = path else { return no_run() };
+    let Some((kind, bytes)) = app.0.hub.run_file(&run, &file).await else { return no_run() };
+    ([(header::CONTENT_TYPE, kind)], bytes).into_response()
+}
+
+fn no_run() -> Answer {
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownRun, "there is no such run, or it is not over"))
+}
+
+#[derive(Deserialize)]
+struct LadderQuery {
+    #[serde(default)]
+    offset: usize,
+    limit: Option<usize>,
+}
+
+/// Lines of a ladder's table, unless another number is asked for.
+const LINES: usize = 100;
+
+fn no_ladder() -> Answer {
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadField, "there is no such ladder or season"))
+}
+
+async fn ladders(State(app): App, headers: HeaderMap) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    Json(serde_json::json!({ "ladders": app.0.hub.ladders() })).into_response()
+}
+
+async fn ladder(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    query: Asked<LadderQuery>,
+) -> Answer {
+    match path {
+        Ok(Path(ladder)) => table(&app, &headers, &ladder, None, query).await,
+        Err(_) => no_ladder(),
+    }
+}
+
+async fn season(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<(String, String)>, PathRejection>,
+    query: Asked<LadderQuery>,
+) -> Answer {
+    match path {
+        Ok(Path((ladder, season))) => table(&app, &headers, &ladder, Some(&season), query).await,
+        Err(_) => no_ladder(),
+    }
+}
+
+async fn table(
+    app: &(Arc<ServerState>, Peer),
+    headers: &HeaderMap,
+    ladder: &str,
+    season: Option<&str>,
+    query: Asked<LadderQuery>,
+) -> Answer {
+    if let Err(refusal) = granted(app, headers).await {
+        return *refusal;
+    }
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
+    let page = app.0.hub.ladder_page(ladder, season, query.offset, query.limit.unwrap_or(LINES)).await;
+    page.map_or_else(no_ladder, |page| Json(page).into_response())
+}
+
+/// The records of a season that is over, as they lie on the disk.
+async fn season_records(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let Ok(Path((ladder, season))) = path else { return no_ladder() };
+    let Some(file) = app.0.hub.ladder_records(&ladder, &season) else { return no_ladder() };
+    let Ok(file) = tokio::fs::File::open(file).await else { return no_ladder() };
+    let chunks = futures_util::stream::try_unfold(file, |mut file| async move {
+        let mut chunk = vec![0; CHUNK];
+        let read = file.read(&mut chunk).await?;
+        chunk.truncate(read);
+        Ok::<_, std::io::Error>((read > 0).then_some((chunk, file)))
+    });
+    ([(header::CONTENT_TYPE, "application/jsonl")], Body::from_stream(chunks)).into_response()
+}
+
+/// Bytes of a file that are sent at a time.
+const CHUNK: usize = 64 << 10;
+
+#[derive(Deserialize)]
+struct RatingQuery {
+    game: Option<String>,
+}
+
+async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
+    if let Some(Err(refusal)) = query.game.as_deref().map(|game| app.0.catalogue.load(game, &Params::new())) {
+        return failed(StatusCode::NOT_FOUND, *refusal);
+    }
+    match app.0.ratings.of(&app.0.store, query.game.as_deref()).await {
+        Ok(made) => Json(&made.page).into_response(),
+        Err(error) => {
+            tracing::error!("ratings: {error:#}");
+            let error = Refusal::new(ErrorCode::Internal, "the ratings could not be made; the log says why");
+            failed(StatusCode::INTERNAL_SERVER_ERROR, error)
+        }
+    }
+}
+
+async fn episode(State(app): App, id: Result<Path<String>, PathRejection>) -> Answer {
+    // Everybody sees what a public spectator sees, and the whole record once it is released.
+    let found = match id {
+        Ok(Path(id)) => app.0.hub.episode(&id).await,
+        Err(_) => None,
+    };
+    match found {
+        Some(record) => Json(record).into_response(),
+        None => {
+            let error = Refusal::new(ErrorCode::UnknownMatch, "there is no such episode");
+            failed(StatusCode::NOT_FOUND, error)
+        }
+    }
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Answer {
+    (status, text).into_response()
+}

@@ -1,0 +1,185 @@
+//! How pages say who sits where, and how a match ended. The script of the pages gets the words of the reasons from here.
+
+use std::sync::LazyLock;
+
+use ludex_protocol::record::EndReason;
+use serde_json::{Map, Value};
+
+use super::text;
+
+/// All reasons for which a match ends.
+const REASONS: [EndReason; 10] = [
+    EndReason::Finished,
+    EndReason::Illegal,
+    EndReason::Timeout,
+    EndReason::Disconnect,
+    EndReason::Resign,
+    EndReason::Truncated,
+    EndReason::AgentError,
+    EndReason::NoShow,
+    EndReason::InfraError,
+    EndReason::Aborted,
+];
+
+/// Why a match ended; empty where the rules ended it. `{}` stands for the player who is to blame.
+const fn why(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Finished => "",
+        EndReason::Illegal => "{} made too many illegal moves",
+        EndReason::Timeout => "{} ran out of time",
+        EndReason::Disconnect => "{} stayed away for too long",
+        EndReason::Resign => "{} resigned",
+        EndReason::Truncated => "the match reached its limit of moves",
+        EndReason::AgentError => "the program of {} failed",
+        EndReason::NoShow => "{} did not come",
+        EndReason::InfraError => "the server failed",
+        EndReason::Aborted => "the match was called off",
+    }
+}
+
+/// The words of every reason by its code, as a JSON text for the script. What does not count begins with `!`.
+pub(super) static END_REASON_TEXTS: LazyLock<String> = LazyLock::new(|| {
+    let pair = |reason: &EndReason| {
+        let code = serde_json::to_value(reason).ok()?.as_str()?.to_owned();
+        let mark = if reason.counts() { "" } else { "!" };
+        Some((code, Value::from(format!("{mark}{}", why(*reason)))))
+    };
+    Value::from(REASONS.iter().filter_map(pair).collect::<Map<String, Value>>()).to_string()
+});
+
+/// What a page calls each seat: the name of the player, and in brackets what the game calls the seat. A mere number of a seat is
+/// left out unless two players have the same name.
+pub(super) fn called(names: &[&str], roles: &[String]) -> Vec<String> {
+    let one = |(seat, name): (usize, &&str)| {
+        let shown = text::clean(name, text::NAME);
+        let role = roles.get(seat).cloned().unwrap_or_else(|| format!("seat {seat}"));
+        let alone = names.iter().filter(|other| *other == name).count() == 1;
+        if alone && is_number(&role) { shown } else { format!("{shown} ({role})") }
+    };
+    names.iter().enumerate().map(one).collect()
+}
+
+/// Whether the name of a seat only counts: `p0`, `player_1`, `seat 2`.
+fn is_number(role: &str) -> bool {
+    let digits = role.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let head = &role[..role.len() - digits.len()];
+    matches!(head, "p" | "player_" | "seat ") && digits.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Why a match ended, with the name of who is to blame; empty where the rules ended it. `end` is the end of a match as a program
+/// gets it.
+pub(super) fn reason(end: &Value, called: &[String]) -> String {
+    let Ok(code) = serde_json::from_value::<EndReason>(end["reason"].clone()) else { return String::new() };
+    let who = end["at_fault"].as_u64().and_then(|seat| called.get(usize::try_from(seat).ok()?));
+    why(code).replace("{}", who.map_or("a player", String::as_str))
+}
+
+/// How a match ended, as sentences.
+pub(super) fn verdict(end: &Value, called: &[String]) -> String {
+    let counts = serde_json::from_value::<EndReason>(end["reason"].clone()).is_ok_and(EndReason::counts);
+    let (why, result) = (reason(end, called), result(end, called));
+    let won = end["outcome"].as_array().is_some_and(|all| all.iter().any(|outcome| outcome == "win"));
+    let said = match (why.is_empty(), won || counts) {
+        (true, _) => result,
+        (false, true) => format!("{result}: {why}"),
+        // Names keep their letters.
+        (false, false) => why.strip_prefix("the ").map_or_else(|| why.clone(), |rest| format!("The {rest}")),
+    };
+    if counts { format!("{said}.") } else { format!("{said}. The match does not count.") }
+}
+
+/// Who won, or what each player has.
+fn result(end: &Value, called: &[String]) -> String {
+    let outcome = |seat: usize, word: &str| end["outcome"][seat] == word;
+    let with = |word: &str| -> Vec<&str> {
+        called.iter().enumerate().filter(|(seat, _)| outcome(*seat, word)).map(|(_, name)| name.as_str()).collect()
+    };
+    let (won, lost) = (with("win"), with("loss"));
+    if !won.is_empty() {
+        return format!("{} {}", list(&won), if won.len() == 1 { "wins" } else { "win" });
+    }
+    if !with("draw").is_empty() {
+        return "A draw".to_owned();
+    }
+    if !lost.is_empty() {
+        return format!("{} {}", list(&lost), if lost.len() == 1 { "loses" } else { "lose" });
+    }
+    let returns: &[Value] = end["returns"].as_array().map(Vec::as_slice).unwrap_or_default();
+    match returns {
+        [] => "Over".to_owned(),
+        [one] => points(one),
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => format!("{} each", points(first)),
+        all => {
+            let each: Vec<String> =
+                called.iter().zip(all).map(|(name, value)| format!("{name}: {}", points(value))).collect();
+            each.join(", ")
+        }
+    }
+}
+
+/// A number of points.
+pub(super) fn points(value: &Value) -> String {
+    let value = value.as_f64().unwrap_or_default();
+    format!("{value} {}", if value.abs() == 1.0 { "point" } else { "points" })
+}
+
+/// Names in a row: `a`, `a and b`, `a, b and c`.
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn roles(all: &[&str]) -> Vec<String> {
+        all.iter().map(|role| (*role).to_owned()).collect()
+    }
+
+    #[test]
+    fn players_are_called_by_name_and_by_what_the_game_calls_their_seat() {
+        assert_eq!(called(&["ada", "bob"], &roles(&["black", "white"])), ["ada (black)", "bob (white)"]);
+        assert_eq!(called(&["ada", "bob"], &roles(&["p0", "p1"])), ["ada", "bob"]);
+        assert_eq!(called(&["ada", "bob", "ada"], &roles(&["p0", "p1", "p2"])), ["ada (p0)", "bob", "ada (p2)"]);
+        assert_eq!(called(&["ada", "ada"], &roles(&["player_0"])), ["ada (player_0)", "ada (seat 1)"]);
+    }
+
+    #[test]
+    fn every_reason_has_words() {
+        let schema: Value = serde_json::from_str(include_str!("../../../../docs/protocol.schema.json")).unwrap();
+        let known = schema["$defs"]["Reason"]["oneOf"].as_array().unwrap();
+        let whys: Value = serde_json::from_str(&END_REASON_TEXTS).unwrap();
+        assert_eq!(whys.as_object().unwrap().len(), known.len(), "{whys}");
+        assert_eq!((&whys["finished"], &whys["no_show"]), (&json!(""), &json!("!{} did not come")));
+    }
+
+    #[test]
+    fn an_end_is_told_in_sentences() {
+        let names = called(&["ada", "bob"], &roles(&["x", "o"]));
+        let end = |outcome: [&str; 2], returns: [f64; 2], reason: &str, at_fault: Option<u64>| {
+            verdict(&json!({ "outcome": outcome, "returns": returns, "reason": reason, "at_fault": at_fault }), &names)
+        };
+        let (won, none) = (["win", "loss"], ["none", "none"]);
+        assert_eq!(end(won, [1.0, -1.0], "finished", None), "ada (x) wins.");
+        assert_eq!(end(won, [1.0, -1.0], "timeout", Some(1)), "ada (x) wins: bob (o) ran out of time.");
+        assert_eq!(
+            end(won, [1.0, -1.0], "no_show", Some(1)),
+            "ada (x) wins: bob (o) did not come. The match does not count."
+        );
+        assert_eq!(end(none, [0.0, 0.0], "no_show", Some(0)), "ada (x) did not come. The match does not count.");
+        assert_eq!(end(none, [0.0, 0.0], "infra_error", None), "The server failed. The match does not count.");
+        assert_eq!(
+            end(["draw", "draw"], [0.0, 0.0], "truncated", None),
+            "A draw: the match reached its limit of moves."
+        );
+        assert_eq!(end(["win", "win"], [1.0, 1.0], "finished", None), "ada (x) and bob (o) win.");
+        assert_eq!(end(none, [12.0, 12.0], "finished", None), "12 points each.");
+        assert_eq!(end(none, [1.0, 2.5], "finished", None), "ada (x): 1 point, bob (o): 2.5 points.");
+    }
+}

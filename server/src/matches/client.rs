@@ -1,0 +1,249 @@
+//! The match plane's side of a connection: takes its requests, for the seats and joins of its session.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ludex_play::machine::interface::Input;
+use ludex_protocol::Id;
+use ludex_protocol::error::{ErrorCode, Refusal, close};
+use ludex_protocol::message::{
+    Act, ClientMessage, ListMatches, ResumedJoin, ResumedMatch, ServerMessage, Spectate, SpectatorView,
+};
+use tokio::sync::oneshot;
+
+use super::hub::Hub;
+use crate::mailbox::{Mailbox, MailboxItem};
+use crate::sessions::Session;
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use crate::store::Write;
+
+/// See the module.
+pub struct MatchClient {
+    hub: Arc<Hub>,
+    session: Arc<Session>,
+    /// Whether it may see what is hidden.
+    admin: bool,
+    mailbox: Mailbox,
+    /// The connection's number.
+    generation: u64,
+    /// Matches that it watches.
+    watching: Vec<String>,
+}
+
+impl MatchClient {
+    /// The player of the connection `generation`, which holds the session.
+    pub(crate) fn new(
+        hub: Arc<Hub>,
+        session: Arc<Session>,
+        admin: bool,
+        mailbox: Mailbox,
+        generation: u64,
+    ) -> MatchClient {
+        MatchClient { hub, session, admin, mailbox, generation, watching: Vec::new() }
+    }
+
+    /// What the client has not `seen` goes to its mailbox, match by match; a resync where it names nothing.
+    pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>) {
+        self.session.catch_up(seen, false);
+    }
+
+    /// The client is here: joins that waited for it may have matches again.
+    pub(crate) fn online(&self) {
+        if self.hub.has_joins(&self.session.id) {
+            self.hub.lobby.lock().presence(&self.session.id, true);
+            self.hub.seat();
+        }
+    }
+
+    /// For `welcome`: seats and where they stand.
+    pub(crate) async fn seats(&self) -> Vec<ResumedMatch> {
+        let mut held = Vec::new();
+        for (handle, seat) in self.session.seats() {
+            let (tx, rx) = oneshot::channel();
+            handle.send(MatchCommand::Held(seat, tx));
+            held.extend(rx.await);
+        }
+        held
+    }
+
+    /// For `welcome`: joins with what is left of them.
+    pub(crate) fn joins(&self) -> Vec<ResumedJoin> {
+        self.hub.joins_of(&self.session.id)
+    }
+
+    /// Whether the session has a seat or waits for one: such a connection may be silent.
+    pub(crate) fn at_stake(&self) -> bool {
+        self.session.running() > 0 || self.hub.has_joins(&self.session.id)
+    }
+
+    /// Takes the seats and joins that other sessions of this agent name (and owner) hold; each comes with a resync. A
+    /// live holder is closed as superseded.
+    pub(crate) async fn reclaim(&self) {
+        let session = &self.session;
+        for other in self.hub.sessions.by_agent(session.name(), session.about.owner.as_deref()) {
+            if other.id == session.id {
+                continue;
+            }
+            self.hub.recall_for(&other.id).await;
+            let seats = other.give_seats(session, |_| true);
+            if seats.is_empty() && !self.hub.has_joins(&other.id) {
+                continue;
+            }
+            self.hub.move_joins(&other.id, session);
+            // Kept before this session says that it has them: after a crash nobody has them twice.
+            let moved = Write::Reclaimed { from: other.id.clone(), to: session.id.clone(), seats };
+            if let Err(error) = self.hub.store.write_behind(vec![moved]).await {
+                tracing::error!(session = %session.id, %error, "reclaimed seats could not be kept");
+            }
+            if let Some(mailbox) = other.mailbox() {
+                let _ = mailbox.post(MailboxItem::Close(close::SUPERSEDED));
+            }
+        }
+        session.catch_up(&BTreeMap::new(), true);
+    }
+
+    /// The connection is lost; seats are held, clocks run on.
+    pub(crate) fn detach(&self) {
+        if self.session.disconnect(self.generation) {
+            self.hub.lobby.lock().presence(&self.session.id, false);
+            self.watching.iter().for_each(|id| self.unwatch(id));
+        }
+    }
+
+    /// A match is told what its seat has seen.
+    pub(crate) fn ack(&self, ack: &ludex_protocol::message::Ack) {
+        if let Some((handle, seat)) = self.session.seat(&ack.match_id) {
+            handle.send(MatchCommand::Ack { seat, seq: ack.seq });
+        }
+    }
+
+    /// Takes a request of the match plane, which was read from the socket `at` this time. Its answer comes through the
+    /// mailbox.
+    pub(crate) async fn handle(&mut self, at: u64, re: Id, message: ClientMessage) {
+        match message {
+            ClientMessage::Join(join) => Box::pin(self.hub.join(&self.session, re, *join)).await,
+            ClientMessage::Leave(leave) => {
+                if Box::pin(self.hub.leave(&self.session, &leave.join)).await {
+                    self.reply(re, ServerMessage::Ok(Default::default()));
+                } else {
+                    self.reply(
+                        re,
+                        Refusal::new(ErrorCode::UnknownJoin, "this session has no such join").got(leave.join),
+                    );
+                }
+            }
+            ClientMessage::Act(act) => self.act(at, re, act),
+            ClientMessage::Resign(resign) => match self.session.seat(&resign.match_id) {
+                Some((handle, seat)) => self.tell(re, &handle, MatchCommand::Heard(at, Input::Resign { seat, re })),
+                None => self.reply(re, self.no_seat(&resign.match_id)),
+            },
+            ClientMessage::Suites(_) => self.reply(re, self.hub.suites()),
+            ClientMessage::Enrol(enrol) => {
+                // Planning a run takes a while, in which the client may move elsewhere.
+                let (hub, session) = (self.hub.clone(), self.session.clone());
+                tokio::spawn(async move { hub.enrol(&session, re, *enrol).await });
+            }
+            ClientMessage::Organise(organise) => {
+                let (hub, mailbox) = (self.hub.clone(), self.mailbox.clone());
+                tokio::spawn(async move {
+                    match hub.organise(&organise).await {
+                        Ok(organised) => mailbox.reply(re, ServerMessage::Organised(organised)),
+                        Err(refusal) => mailbox.reply(re, *refusal),
+                    }
+                });
+            }
+            ClientMessage::Withdraw(withdraw) => {
+                match Box::pin(self.hub.withdraw(&self.session, &withdraw.run)).await {
+                    Ok(()) => self.reply(re, ServerMessage::Ok(Default::default())),
+                    Err(refusal) => self.reply(re, *refusal),
+                }
+            }
+            ClientMessage::ListMatches(list) => self.list(re, &list).await,
+            ClientMessage::Spectate(watch) => self.spectate(re, watch),
+            ClientMessage::Unspectate(un) => {
+                self.watching.retain(|id| *id != un.match_id);
+                self.unwatch(&un.match_id);
+                self.reply(re, ServerMessage::Ok(Default::default()));
+            }
+            _ => self.reply(re, Refusal::new(ErrorCode::Internal, "this is not a request of the match plane")),
+        }
+    }
+
+    fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
+        self.mailbox.reply(re, message);
+    }
+
+    /// Hands a request to a match, which answers it.
+    fn tell(&self, re: Id, handle: &MatchHandle, cmd: MatchCommand) {
+        if !handle.send(cmd) {
+            self.reply(re, Refusal::new(ErrorCode::MatchOver, "the match is over"));
+        }
+    }
+
+    fn no_seat(&self, id: &str) -> Refusal {
+        match self.hub.handle(id) {
+            Some(_) => Refusal::new(ErrorCode::NotYourSeat, "this session has no seat in that match").got(id),
+            None => Refusal::new(ErrorCode::UnknownMatch, "there is no such match").got(id),
+        }
+    }
+
+    fn act(&self, at: u64, re: Id, act: Box<Act>) {
+        match self.session.seat(&act.match_id) {
+            Some((handle, seat)) => self.tell(re, &handle, MatchCommand::Heard(at, Input::Act { seat, re, act })),
+            None => self.reply(re, self.no_seat(&act.match_id)),
+        }
+    }
+
+    async fn list(&self, re: Id, list: &ListMatches) {
+        match self.hub.matches(list).await {
+            Ok(matches) => self.reply(re, ServerMessage::Matches(matches)),
+            Err(error) => {
+                tracing::error!(%error, "matches could not be listed");
+                self.reply(re, Refusal::new(ErrorCode::Internal, "the matches could not be listed; try again later"));
+            }
+        }
+    }
+
+    fn spectate(&mut self, re: Id, watch: Spectate) {
+        let Some(handle) = self.hub.handle(&watch.match_id) else {
+            return self.reply(re, Refusal::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
+        };
+        let full = watch.view == SpectatorView::Full;
+        let session = &self.session;
+        let seated = handle.seated(&session.id)
+            || self.hub.plays_in(&watch.match_id, session.name(), session.about.owner.as_deref());
+        if full && !handle.is_released() && (seated || !self.admin) {
+            let why = if seated {
+                "an agent seated in a match cannot see what is hidden in it"
+            } else {
+                "view = full needs the scope admin until every match of the seed is over"
+            };
+            return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).path("view"));
+        }
+        if self.hub.runs.holds(&watch.match_id) && (seated || !self.admin) {
+            let why = "others have the same deals before them: this match is shown when its season is over";
+            return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).got(watch.match_id));
+        }
+        self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
+        let most = self.hub.config.limits.matches as usize;
+        if self.watching.len() >= most {
+            let e = Refusal::new(ErrorCode::Limit, "this session watches as many matches as it may");
+            return self.reply(re, e.allowed(most));
+        }
+        self.watching.push(watch.match_id);
+        let cmd = MatchCommand::Spectate {
+            session: self.session.id.clone(),
+            mailbox: self.mailbox.clone(),
+            re,
+            full,
+            views: watch.views.unwrap_or_default(),
+        };
+        self.tell(re, &handle, cmd);
+    }
+
+    fn unwatch(&self, id: &str) {
+        if let Some(handle) = self.hub.handle(id) {
+            handle.send(MatchCommand::Unspectate { session: self.session.id.clone() });
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What may be read of matches: lists, and single episodes.
+
+use ludex_play::machine::MatchMachine;
+use ludex_protocol::message::{ListMatches, MatchEntry, MatchFrame, Matches, SeatInfo};
+use ludex_protocol::record::Header;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::Hub;
+use super::restore::rows_of;
+use crate::sessions::match_handle::{MatchCommand, MatchHandle};
+use crate::store::{MatchFilter, MatchLine, StoreError, StoredMatch};
+
+/// The most matches in one list.
+const LIST_LIMIT: u32 = 500;
+
+/// What the end of a match keeps to itself until its release.
+const HIDDEN: [&str; 5] = ["digest", "seed", "salt", "run", "pair"];
+
+impl Hub {
+    /// The list of matches that a client asked for: those that run, or those that ended.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn matches(&self, which: &ListMatches) -> Result<Matches, StoreError> {
+        if which.live {
+            return Ok(self.running_matches(which));
+        }
+        let filter = MatchFilter { game: which.game.clone(), live: Some(false), ..MatchFilter::default() };
+        let lines = self.store.matches(&filter, which.limit.min(LIST_LIMIT)).await?;
+        // The wire counts from the start of the server.
+        let began = ludex_play::time::epoch_ms() - i64::try_from(self.now()).unwrap_or(i64::MAX);
+        let entry = |line: &MatchLine| {
+            let seats = serde_json::from_str::<Header>(&line.header).map(|header| header.seats).unwrap_or_default();
+            MatchEntry {
+                match_id: line.id.clone(),
+                game: line.string.clone(),
+                seats: seats.into_iter().map(|s| SeatInfo { name: s.name, version: s.version, kind: s.kind }).collect(),
+                rated: line.rated,
+                started_ms: u64::try_from(line.started_ms - began).unwrap_or(0),
+            }
+        };
+        Ok(Matches { matches: lines.iter().map(entry).collect() })
+    }
+
+    /// A page of the matches of the store, newest first: `{matches, next}`. `next` is the
+    /// [`before`](MatchFilter::before) of the page after it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn page_of_matches(&self, filter: &MatchFilter, limit: u32) -> Result<Value, StoreError> {
+        let limit = limit.min(LIST_LIMIT);
+        let lines = self.store.matches(filter, limit).await?;
+        let mut page = json!({ "matches": lines.iter().map(shown).collect::<Vec<_>>() });
+        if let Some(last) = lines.last().filter(|_| lines.len() == limit as usize) {
+            page["next"] = last.seq.into();
+        }
+        Ok(page)
+    }
+
+    fn running_matches(&self, which: &ListMatches) -> Matches {
+        let limit = which.limit.min(LIST_LIMIT) as usize;
+        let of_game = |m: &MatchEntry, g: &str| m.game == g || m.game.split('(').next() == Some(g);
+        let wanted = |h: &&MatchHandle| h.live() && which.game.as_deref().is_none_or(|g| of_game(h.entry(), g));
+        let mut all: Vec<MatchEntry> = self.live.lock().values().filter(wanted).map(|h| h.entry().clone()).collect();
+        all.sort_by(|a, b| b.started_ms.cmp(&a.started_ms).then_with(|| a.match_id.cmp(&b.match_id)));
+        all.truncate(limit);
+        Matches { matches: all }
+    }
+
+    /// Whether an agent of this name and owner has a seat in a match.
+    pub(in crate::matches) fn plays_in(&self, id: &str, agent: &str, owner: Option<&str>) -> bool {
+        self.sessions.by_agent(agent, owner).iter().any(|session| session.seat(id).is_some())
+    }
+
+    /// What everybody may see of an episode: the record when it is released, else its head and the public events.
+    pub async fn episode(&self, id: &str) -> Option<Value> {
+        let handle = self.handle(id);
+        let kept = self.stored_match(id).await?;
+        if kept.released
+            && let Some(end) = &kept.end
+        {
+            return serde_json::from_str(&end.record).ok();
+        }
+        let told = match handle {
+            Some(handle) => {
+                let (tx, rx) = oneshot::channel();
+                handle.send(MatchCommand::Public(tx));
+                rx.await.ok()
+            }
+            None => None,
+        };
+        // Without a task, or if that ended just now, the store tells.
+        let frames = told.or_else(|| self.retold(&kept))?;
+        let mut page: serde_json::Map<String, Value> = serde_json::from_str(&kept.row.header).ok()?;
+        page.insert("events".into(), json!(frames));
+        if let Some(end) = &kept.end
+            && let Ok(Value::Object(footer)) = serde_json::from_str::<Value>(&end.footer)
+        {
+            page.extend(footer.into_iter().filter(|(key, _)| !HIDDEN.contains(&key.as_str())));
+        }
+        Some(Value::Object(page))
+    }
+
+    /// The public events of a match that has no task any more.
+    fn retold(&self, kept: &StoredMatch) -> Option<Vec<MatchFrame>> {
+        let (setup, _) = self.setup_of(kept, 0).ok()?;
+        let (machine, _) = MatchMachine::restore(setup, rows_of(kept).ok()?, 0).ok()?;
+        Some(machine.public_events())
+    }
+}
+
+/// A match as everybody may see it.
+fn shown(line: &MatchLine) -> Value {
+    let part =
+        |text: Option<&String>| text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();
+    let (header, footer) = (part(Some(&line.header)), part(line.footer.as_ref()));
+    let mut entry = json!({
+        "match": line.id, "game": line.string, "seats": header["seats"], "rated": line.rated, "live": line.ended.is_none(),
+        "started_ms": line.started_ms, "record": format!("/episodes/{}", line.id),
+    });
+    if let Some((ended_ms, reason)) = &line.ended {
+        (entry["ended_ms"], entry["reason"]) = ((*ended_ms).into(), reason.as_str().into());
+        (entry["returns"], entry["outcome"]) = (footer["returns"].clone(), footer["outcome"].clone());
+        if footer["at_fault"].is_u64() {
+            entry["at_fault"] = footer["at_fault"].clone();
+        }
+    }
+    if let Some(run) = line.run.as_ref().filter(|_| line.released) {
+        entry["run"] = run.as_str().into();
+    }
+    entry
+}

@@ -1,0 +1,110 @@
+//! Matches that runs want played.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use ludex_play::machine::interface::MatchSetup;
+
+use crate::matches::hub::AgentOptions;
+use crate::opponents::Opponent;
+use crate::store::StoredMatch;
+
+/// A match that a run wants played.
+pub(crate) struct PendingMatch {
+    /// Its terms. The seats are filled in when it begins.
+    pub(crate) setup: MatchSetup,
+    /// Who sits where.
+    pub(crate) seats: Vec<PlannedSeat>,
+    /// What the store has of it, if it was interrupted.
+    pub(crate) kept: Option<Arc<StoredMatch>>,
+}
+
+/// Who sits on a planned seat.
+pub(crate) enum PlannedSeat {
+    /// The client that holds this ticket.
+    Ticket(String),
+    /// An agent of the server's.
+    Agent(Opponent, AgentOptions),
+}
+
+impl PendingMatch {
+    /// Its tickets, each with the number of seats that it stands for.
+    pub(super) fn tickets(&self) -> BTreeMap<&str, u32> {
+        let mut tickets = BTreeMap::new();
+        for seat in &self.seats {
+            if let PlannedSeat::Ticket(ticket) = seat {
+                *tickets.entry(ticket.as_str()).or_default() += 1;
+            }
+        }
+        tickets
+    }
+}
+
+/// The matches of all runs that have not begun.
+#[derive(Default)]
+pub(super) struct PendingMatches {
+    matches: BTreeMap<u64, PendingMatch>,
+    by_ticket: HashMap<String, BTreeSet<u64>>,
+    /// Matches without tickets.
+    free: BTreeSet<u64>,
+    next: u64,
+}
+
+impl PendingMatches {
+    pub(super) fn add(&mut self, planned: PendingMatch) {
+        self.next += 1;
+        self.put_back(self.next, planned);
+    }
+
+    /// A match that was [taken](Self::take) and did not begin.
+    pub(super) fn put_back(&mut self, n: u64, planned: PendingMatch) {
+        let tickets = planned.tickets();
+        if tickets.is_empty() {
+            self.free.insert(n);
+        }
+        for ticket in tickets.into_keys() {
+            self.by_ticket.entry(ticket.to_owned()).or_default().insert(n);
+        }
+        self.matches.insert(n, planned);
+    }
+
+    /// The first match that waits for this ticket (without one: that needs no ticket) and for which `make` gives a
+    /// result, with that result.
+    pub(super) fn first<T>(&self, ticket: Option<&str>, make: impl Fn(&PendingMatch) -> Option<T>) -> Option<(u64, T)> {
+        let of = match ticket {
+            Some(ticket) => self.by_ticket.get(ticket)?,
+            None => &self.free,
+        };
+        of.iter().find_map(|n| Some((*n, make(self.matches.get(n)?)?)))
+    }
+
+    /// The match begins.
+    pub(super) fn take(&mut self, n: u64) -> Option<PendingMatch> {
+        let planned = self.matches.remove(&n)?;
+        self.free.remove(&n);
+        for ticket in planned.tickets().into_keys() {
+            if let Some(of) = self.by_ticket.get_mut(ticket) {
+                of.remove(&n);
+                if of.is_empty() {
+                    self.by_ticket.remove(ticket);
+                }
+            }
+        }
+        Some(planned)
+    }
+
+    /// Forgets a match; false if it was not planned.
+    pub(super) fn drop_match(&mut self, id: &str) -> bool {
+        let found = self.matches.iter().find(|(_, m)| m.setup.header.episode == id).map(|(n, _)| *n);
+        found.and_then(|n| self.take(n)).is_some()
+    }
+
+    /// Forgets the matches of a run.
+    pub(super) fn drop_run(&mut self, run: &str) {
+        let of_run = |m: &PendingMatch| m.setup.run.as_deref() == Some(run);
+        let gone: Vec<u64> = self.matches.iter().filter(|(_, m)| of_run(m)).map(|(n, _)| *n).collect();
+        for n in gone {
+            self.take(n);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Those who watch one match. What they hear is made once for all who hear the same, and goes out in few writes.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ludex_play::machine::{MatchMachine, Watcher};
+use ludex_protocol::message::{MatchFrame, MatchView};
+
+use crate::frame::{Broadcast, EventBatch};
+use crate::mailbox::{Mailbox, Undelivered};
+
+/// With up to this many watchers every event is sent at once.
+const FEW: usize = 10;
+/// Each further one lets the events of a quick match wait this long for each other. A write takes about a hundredth of it, so a crowd
+/// of up to a thousand takes about a hundredth of a core.
+const EACH: Duration = Duration::from_millis(1);
+/// No event waits longer. After a silence of this length an event goes out at once.
+const WAIT: Duration = Duration::from_secs(1);
+/// No more events wait.
+const WAITING: usize = 256;
+/// How often it is tried to tell watchers who fell behind where the match stands.
+const BEHIND: Duration = Duration::from_millis(100);
+
+/// Who watches a match, and what waits for them.
+#[derive(Default)]
+pub(super) struct Spectators {
+    spectators: Vec<Spectator>,
+    audiences: Vec<Audience>,
+    /// When events went out last.
+    sent: Option<Instant>,
+}
+
+/// Somebody who watches.
+pub(super) struct Spectator {
+    pub session: String,
+    pub mailbox: Mailbox,
+    pub to: Watcher,
+    /// What each event carries.
+    pub views: Vec<MatchView>,
+    /// Missed events: a resync is due.
+    pub behind: bool,
+}
+
+impl Spectator {
+    /// Whether it is still there to hear `events`. Where there is no room for them it falls behind: a box without any room ends the
+    /// connection, so it gets no more events well before.
+    fn hears(&mut self, events: &EventBatch) -> bool {
+        let told = if self.mailbox.roomy() { self.mailbox.broadcast(events.clone()) } else { Err(Undelivered::Full) };
+        self.behind = told.is_err();
+        told != Err(Undelivered::Closed)
+    }
+}
+
+/// Those who hear the same, and what they have not heard yet.
+struct Audience {
+    to: Watcher,
+    views: Vec<MatchView>,
+    waiting: Vec<Arc<Broadcast>>,
+}
+
+impl Audience {
+    fn holds(&self, spectator: &Spectator) -> bool {
+        self.to == spectator.to && self.views == spectator.views
+    }
+}
+
+impl Spectators {
+    /// Somebody watches from now on, and has heard what happened so far.
+    pub fn enter(&mut self, spectator: Spectator) {
+        self.send();
+        if !self.audiences.iter().any(|audience| audience.holds(&spectator)) {
+            let (to, views) = (spectator.to, spectator.views.clone());
+            self.audiences.push(Audience { to, views, waiting: Vec::new() });
+        }
+        self.spectators.push(spectator);
+    }
+
+    /// A session stops watching.
+    pub fn leave(&mut self, session: &str) {
+        self.spectators.retain(|s| s.session != session);
+        self.empty_out();
+    }
+
+    /// Tells a frame to those who may see as much as `to`. It is made once for each set of views that they asked for.
+    pub fn tell(&mut self, machine: &MatchMachine, to: Watcher, frame: MatchFrame) {
+        for audience in self.audiences.iter_mut().filter(|audience| audience.to == to) {
+            let mut frame = frame.clone();
+            if let (MatchFrame::Event(event), false) = (&mut frame, audience.views.is_empty()) {
+                event.view = Some(machine.spectator_view(to, &audience.views));
+            }
+            let event = Broadcast::new(frame.into());
+            // Of events that go out together only the last one has a picture: all of them would be megabytes.
+            if let (true, Some(before)) = (event.pictured(), audience.waiting.last_mut().and_then(Arc::get_mut)) {
+                before.leave_out_picture();
+            }
+            audience.waiting.push(Arc::new(event));
+        }
+        self.send_if_due();
+    }
+
+    /// In what time there is something to do, if there is.
+    pub fn wake(&self) -> Option<Duration> {
+        let due = self.due().map(|at| at.saturating_duration_since(Instant::now()));
+        due.into_iter().chain(self.any_behind().then_some(BEHIND)).min()
+    }
+
+    /// Sends what has waited long enough.
+    pub fn send_if_due(&mut self) {
+        let full = self.audiences.iter().any(|audience| audience.waiting.len() >= WAITING);
+        if full || self.due().is_some_and(|at| at <= Instant::now()) {
+            self.send();
+        }
+    }
+
+    /// Sends everything that waits.
+    pub fn send(&mut self) {
+        for audience in self.audiences.iter_mut().filter(|audience| !audience.waiting.is_empty()) {
+            self.sent = Some(Instant::now());
+            let events: EventBatch = audience.waiting.drain(..).collect();
+            self.spectators.retain_mut(|s| s.behind || !audience.holds(s) || s.hears(&events));
+        }
+    }
+
+    /// Tells those who fell behind, and read again, where the match stands.
+    pub fn catch_up(&mut self, machine: &MatchMachine) {
+        if !self.any_behind() {
+            return;
+        }
+        self.send();
+        for audience in &self.audiences {
+            let made: OnceCell<EventBatch> = OnceCell::new();
+            let resync = || made.get_or_init(|| Arc::new([Arc::new(Broadcast::new(machine.resync(audience.to)))]));
+            let due = |s: &Spectator| s.behind && audience.holds(s) && s.mailbox.roomy();
+            self.spectators.retain_mut(|s| !due(s) || s.hears(resync()));
+        }
+        self.empty_out();
+    }
+
+    /// Whether somebody has missed events.
+    pub fn any_behind(&self) -> bool {
+        self.spectators.iter().any(|s| s.behind)
+    }
+
+    /// When what waits is to be sent.
+    fn due(&self) -> Option<Instant> {
+        let waits = self.audiences.iter().any(|audience| !audience.waiting.is_empty());
+        waits.then(|| self.sent.map_or_else(Instant::now, |sent| sent + pause(self.spectators.len())))
+    }
+
+    /// Forgets audiences in which nobody is left.
+    fn empty_out(&mut self) {
+        let Spectators { audiences, spectators, .. } = self;
+        audiences.retain(|audience| spectators.iter().any(|s| audience.holds(s)));
+    }
+}
+
+/// The time between two writes to this number of watchers.
+fn pause(watchers: usize) -> Duration {
+    let further = u32::try_from(watchers.saturating_sub(FEW)).unwrap_or(u32::MAX);
+    EACH.saturating_mul(further).min(WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_protocol::message::{Queued, ServerMessage};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::mailbox::MailboxItem;
+
+    fn event(n: u64) -> Arc<Broadcast> {
+        let queued = Queued { join: n.to_string(), waiting: 1, eta_ms: None };
+        Arc::new(Broadcast::new(ServerMessage::Queued(queued)))
+    }
+
+    fn enter(crowd: &mut Spectators, name: &str, views: Vec<MatchView>) -> mpsc::Receiver<MailboxItem> {
+        let (sender, heard) = mpsc::channel(8);
+        let session = name.to_owned();
+        crowd.enter(Spectator { session, mailbox: Mailbox::new(sender), to: Watcher::Public, views, behind: false });
+        heard
+    }
+
+    /// The numbers of events in what came.
+    fn all(heard: &mut mpsc::Receiver<MailboxItem>) -> Vec<Vec<String>> {
+        let mut out = Vec::new();
+        while let Ok(MailboxItem::Broadcast(events)) = heard.try_recv() {
+            let text = |event: &Arc<Broadcast>| event.frame(ludex_protocol::Encoding::Json).unwrap();
+            out.push(events.iter().map(|event| text(event).message.into_text().unwrap().to_string()).collect());
+        }
+        let number = |text: String| text.split("\"join\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        out.into_iter().map(|events: Vec<String>| events.into_iter().map(number).collect()).collect()
+    }
+
+    #[test]
+    fn the_more_watch_the_longer_events_wait_for_each_other() {
+        assert_eq!([0, 1, FEW].map(pause), [Duration::ZERO; 3]);
+        assert_eq!(pause(FEW + 100), Duration::from_millis(100));
+        assert_eq!([10_000, usize::MAX].map(pause), [WAIT; 2]);
+    }
+
+    #[test]
+    fn what_waited_goes_out_at_once_and_only_to_those_who_were_there() {
+        let mut crowd = Spectators::default();
+        let mut first = enter(&mut crowd, "first", Vec::new());
+        let mut other = enter(&mut crowd, "other", vec![MatchView::Picture]);
+        crowd.audiences[0].waiting.extend([event(1), event(2)]);
+        crowd.audiences[1].waiting.push(event(3));
+        let mut late = enter(&mut crowd, "late", Vec::new());
+        assert_eq!([&mut first, &mut other, &mut late].map(all), [vec![vec!["1", "2"]], vec![vec!["3"]], vec![]]);
+        crowd.leave("other");
+        assert_eq!(crowd.audiences.len(), 1);
+        crowd.audiences[0].waiting.push(event(4));
+        crowd.send();
+        crowd.send();
+        assert_eq!([&mut first, &mut late].map(all), [vec![vec!["4"]], vec![vec!["4"]]]);
+        drop(late);
+        crowd.audiences[0].waiting.push(event(5));
+        crowd.send();
+        assert_eq!(crowd.spectators.len(), 1, "who is gone is forgotten");
+    }
+
+    #[test]
+    fn who_has_no_room_falls_behind() {
+        let mut crowd = Spectators::default();
+        let mut heard = enter(&mut crowd, "slow", Vec::new());
+        for n in 0..8 {
+            crowd.audiences[0].waiting.push(event(n));
+            crowd.send();
+        }
+        assert!(crowd.any_behind());
+        assert_eq!(all(&mut heard).len(), 4, "half of the box stays free");
+        assert_eq!(crowd.wake(), Some(BEHIND));
+    }
+}

@@ -1,0 +1,151 @@
+//! What the web pages tell of runs.
+
+use std::collections::BTreeMap;
+
+use ludex_play::runs::bundle::{PAGE, REPORT};
+use ludex_play::runs::folder::path_of;
+use ludex_protocol::spec::Params;
+use ludex_referee::suite::is_word;
+use serde_json::{Value, json};
+
+use super::enrolment::Enrolment;
+use super::host::Host;
+use crate::matches::Hub;
+use crate::seasons::Season;
+
+impl Hub {
+    /// The seasons of suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`, `open` or `over`.
+    pub(crate) fn seasons(&self) -> Vec<Value> {
+        let all = self.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
+        let told = |(suite, season): (&str, &Season)| {
+            let state = self.state_of(suite, season);
+            let (begin, name) = (Some(season.begin).filter(|begin| *begin > 0), &season.name);
+            json!({ "suite": suite, "season": name, "begin_ms": begin, "end_ms": season.end, "state": state })
+        };
+        all.map(told).collect()
+    }
+
+    /// The runs that are not over, by name.
+    pub(crate) fn open_runs(&self) -> Vec<Value> {
+        let hosts = self.runs.hosts.lock();
+        hosts.values().map(|host| about(&host.enrolment(), Some(host))).collect()
+    }
+
+    /// Runs that are over, by name, at most `limit` after the name `after`; and what the page after them is asked with. With a
+    /// season of a suite, only its runs.
+    pub(crate) async fn runs_over(
+        &self,
+        after: &str,
+        season: Option<[&str; 2]>,
+        limit: usize,
+    ) -> (Vec<Value>, Option<String>) {
+        let (data, after) = (self.config.data.clone(), after.to_owned());
+        let season = season.map(|words| words.map(str::to_owned));
+        let read = move || {
+            let season = season.as_ref().map(|words| words.each_ref().map(String::as_str));
+            Enrolment::over_after(&data, &after, season, limit)
+        };
+        let read = self.compute.wait(read).await.unwrap_or_default();
+        let next = read.last().filter(|_| read.len() == limit).map(|kept| kept.run().to_owned());
+        (read.iter().map(|kept| about(kept, None)).collect(), next)
+    }
+
+    /// A run, over or not; `None` if there is none of this name.
+    pub async fn run(&self, run: &str) -> Option<Value> {
+        if let Some(host) = self.runs.host(run) {
+            let kept = host.enrolment();
+            let mut page = about(&kept, Some(&host));
+            if kept.cup.is_some()
+                && let Ok(contest) = Host::contest(self, &kept).await
+            {
+                let path = path_of(&self.config.data, run);
+                page["standings"] = self.compute.wait(move || contest.table(&path)).await.ok().flatten().into();
+            }
+            return Some(page);
+        }
+        Some(about(&self.run_over(run).await?, None))
+    }
+
+    /// Whether an agent of this owner is in a run that is not over.
+    pub(crate) fn has_entrant_of(&self, run: &str, owner: &str) -> bool {
+        let entrants = self.runs.host(run).map(|host| host.enrolment().entrants).unwrap_or_default();
+        entrants.iter().any(|e| e.owner.as_deref() == Some(owner))
+    }
+
+    /// What the games of a run call their seats, by game id. A run that has not begun has the games of its suite, or of the one
+    /// part that is wanted.
+    pub(crate) fn seats_of(&self, run: &str, suite: &str, only: &str) -> BTreeMap<String, Vec<String>> {
+        let games = match (self.runs.host(run), self.config.suites.get(suite)) {
+            (Some(host), _) => self.games_of(&host.enrolment()).unwrap_or_default(),
+            (None, Some(offer)) => {
+                let parts = offer.entry.parts.iter().filter(|part| only.is_empty() || part.part == only);
+                parts.filter_map(|part| self.config.catalogue.load(&part.game, &Params::new()).ok()).collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        let mut seats = BTreeMap::<String, Vec<String>>::new();
+        for game in games {
+            let spec = game.spec();
+            let known = seats.entry(spec.game.clone()).or_default();
+            // A game for more players has the names of the game for fewer, and more.
+            if known.len() < spec.seats.len() {
+                known.clone_from(&spec.seats);
+            }
+        }
+        seats
+    }
+
+    /// A file of the report of a run that is over, with its type.
+    pub(crate) async fn run_file(&self, run: &str, file: &str) -> Option<(&'static str, Vec<u8>)> {
+        let kind = match file {
+            PAGE => "text/html; charset=utf-8",
+            REPORT => "application/json",
+            _ => return None,
+        };
+        self.run_over(run).await?;
+        let path = path_of(&self.config.data, run).join(file);
+        let read = self.compute.wait(move || std::fs::read(path)).await;
+        Some((kind, read.ok()?.ok()?))
+    }
+
+    async fn run_over(&self, run: &str) -> Option<Enrolment> {
+        if !is_word(run) {
+            return None;
+        }
+        let (data, run) = (self.config.data.clone(), run.to_owned());
+        let read = self.compute.wait(move || Enrolment::read(&data, &run)).await;
+        read.ok()?.ok()?.filter(|kept| kept.over.is_some())
+    }
+}
+
+fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
+    let agents: Vec<&str> = kept.entrants.iter().map(|e| e.agent.as_str()).collect();
+    let mut page = json!({
+        "run": kept.run(), "suite": kept.request.suite, "scale": kept.request.scale, "only": kept.request.only,
+        "agents": agents, "candidates": kept.request.candidates,
+    });
+    if !kept.request.roles.is_empty() {
+        page["roles"] = json!(kept.request.roles);
+    }
+    if let Some(season) = &kept.season {
+        page["season"] = json!(season);
+    }
+    if let Some(host) = host {
+        let (due, done, eta_ms) = host.standing();
+        page["state"] = "open".into();
+        (page["due"], page["done"], page["eta_ms"]) = (due.into(), done.into(), json!(eta_ms));
+    }
+    if let Some(cup) = &kept.cup {
+        (page["game"], page["format"], page["left_out"]) = (json!(cup.game), json!(cup.format), json!(cup.left_out));
+        page["entrants"] = cup.agents.iter().map(|(name, _)| name.as_str()).collect();
+    }
+    if let Some(over) = &kept.over {
+        page["state"] = json!(over.reason);
+        (page["verdict"], page["ratings"]) = (over.verdict.clone(), over.ratings.clone());
+        // The report of a run is written when its season is over.
+        if !kept.is_held() {
+            page["report"] = over.report.as_str().into();
+        }
+    }
+    page
+}

@@ -1,0 +1,102 @@
+//! What all connections of a server share.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use ludex_protocol::Limits;
+
+use crate::catalogue::Catalogue;
+use crate::compute::Compute;
+use crate::config::Config;
+use crate::connection_limits::ConnectionLimits;
+use crate::gym;
+use crate::limits::Rates;
+use crate::matches::{Hub, HubConfig};
+use crate::metrics::Metrics;
+use crate::peer::Peer;
+use crate::ratings::RatingsCache;
+use crate::standing_ladders;
+use crate::store::Store;
+
+/// One server.
+pub(crate) struct ServerState {
+    pub config: Config,
+    pub catalogue: Arc<Catalogue>,
+    pub limits: Arc<Limits>,
+    pub rates: Rates,
+    pub doors: Arc<ConnectionLimits>,
+    pub gym: gym::Context,
+    pub hub: Arc<Hub>,
+    pub store: Store,
+    pub metrics: Arc<Metrics>,
+    pub ratings: RatingsCache,
+}
+
+impl ServerState {
+    pub async fn new(config: Config, store: Store, metrics: Metrics) -> anyhow::Result<Self> {
+        let limits = Arc::new(config.limits.clone());
+        let compute = Compute::new(config.workers)?;
+        let opponents = Arc::new(config.opponents.clone());
+        let catalogue = Arc::new(Catalogue::new(config.games.clone()));
+        for (k, of) in config.seasons.iter().enumerate() {
+            let suite = &of.suite;
+            anyhow::ensure!(
+                config.suites.get(suite).is_some(),
+                "the season of {suite}: the server offers no such suite"
+            );
+            let twice = config.seasons[..k].iter().any(|other| other.suite == *suite);
+            anyhow::ensure!(!twice, "the seasons of {suite} are given twice");
+        }
+        let hub = HubConfig {
+            limits: config.limits.clone(),
+            catalogue: catalogue.clone(),
+            opponents: config.opponents.clone(),
+            pairs: config.pairs,
+            humans: config.humans,
+            data: config.data.clone(),
+            suites: config.suites.clone(),
+            run_time: config.run_time,
+            seasons: config.seasons.clone(),
+            ladders: standing_ladders::open(&config.ladders, &catalogue, &config.opponents, &config.data)?,
+        };
+        let metrics = Arc::new(metrics);
+        let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone()).await?;
+        Ok(ServerState {
+            rates: Rates::new(limits.requests_per_s),
+            doors: ConnectionLimits::new(&limits),
+            gym: gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
+            catalogue,
+            hub,
+            metrics,
+            ratings: RatingsCache::new(config.games.clone(), config.humans)?,
+            limits,
+            store,
+            config,
+        })
+    }
+
+    /// Milliseconds of the server's monotonic clock.
+    pub fn now_ms(&self) -> u64 {
+        self.hub.now()
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub fn epoch_ms(&self) -> i64 {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
+    }
+
+    /// Whether requests of this peer are counted.
+    pub fn is_limited(&self, peer: &Peer) -> bool {
+        self.limits.requests_per_s > 0 && (!peer.ip.is_loopback() || self.config.limit_loopback)
+    }
+
+    /// Whether nothing new is taken.
+    pub fn is_draining(&self) -> bool {
+        self.hub.draining()
+    }
+
+    /// Nothing new is taken from now on.
+    pub fn drain(&self) {
+        self.hub.drain();
+    }
+}

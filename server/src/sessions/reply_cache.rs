@@ -1,0 +1,263 @@
+//! What was answered already: a request that comes again is not carried out again.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::BuildHasher as _;
+
+use ludex_protocol::{ClientMessage, Encoding, Id};
+
+use crate::frame::WireFrame;
+
+/// Bytes of a message that are not written anew for a digest.
+const BIG: usize = 64 << 10;
+
+/// What was asked under an `id`: enough to tell another request from the same one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestFingerprint {
+    pub kind: &'static str,
+    encoding: Encoding,
+    digest: u64,
+}
+
+impl RequestFingerprint {
+    /// The digest is taken over the message written anew, because a client that repeats a request may order its fields
+    /// in another way. A big message is taken as it is, which costs less.
+    pub fn new(encoding: Encoding, message: &ClientMessage, frame: &[u8]) -> Self {
+        let hash = |bytes: &[u8]| foldhash::fast::FixedState::default().hash_one(bytes);
+        let anew = if frame.len() > BIG { None } else { encoding.encode_client(None, message).ok() };
+        RequestFingerprint { kind: message.kind(), encoding, digest: hash(anew.as_deref().unwrap_or(frame)) }
+    }
+
+    /// Whether this is the other request again. In another encoding the same request has other bytes.
+    fn is(&self, other: &RequestFingerprint) -> bool {
+        self.kind == other.kind && (self.encoding != other.encoding || self.digest == other.digest)
+    }
+}
+
+/// What to do with a request's `id`.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    /// Carry it out.
+    New,
+    /// It was: here is its reply.
+    Answered(WireFrame),
+    /// It is being carried out; its reply will come.
+    InFlight,
+    /// The `id` was used for another request.
+    Other,
+    /// The `id` is below others, and nothing is known of it any more.
+    Old,
+}
+
+/// The memory of a session's requests.
+#[derive(Debug)]
+pub(crate) struct Replies {
+    highest: Option<Id>,
+    keep: usize,
+    kept: VecDeque<Kept>,
+    /// The last two replies of each handle: batches are big.
+    envs: HashMap<u32, VecDeque<Kept>>,
+    /// Requests without a reply yet.
+    flying: HashMap<Id, Flight>,
+    /// Requests that came, were not carried out, and may come again.
+    again: BTreeSet<Id>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    id: Id,
+    asked: RequestFingerprint,
+    frame: WireFrame,
+}
+
+#[derive(Debug)]
+struct Flight {
+    asked: RequestFingerprint,
+    /// Whether the match plane answers, to a mailbox that dies with the connection.
+    mailbox: bool,
+}
+
+/// Replies kept of one handle.
+const PER_ENV: usize = 2;
+
+impl Replies {
+    /// Keeps `keep` replies beside those of handles.
+    pub fn new(keep: usize) -> Self {
+        Replies {
+            highest: None,
+            keep,
+            kept: VecDeque::new(),
+            envs: HashMap::new(),
+            flying: HashMap::new(),
+            again: BTreeSet::new(),
+        }
+    }
+
+    /// How many requests wait for their reply.
+    pub fn unanswered(&self) -> usize {
+        self.flying.len()
+    }
+
+    /// Whether the `id` is above all others so far.
+    #[inline]
+    pub fn is_new(&self, id: Id) -> bool {
+        self.highest.is_none_or(|highest| id > highest)
+    }
+
+    /// Decides about a request.
+    #[inline]
+    pub fn admit(&mut self, id: Id, asked: RequestFingerprint) -> Admission {
+        if self.is_new(id) {
+            self.highest = Some(id);
+            return Admission::New;
+        }
+        self.known(id, asked)
+    }
+
+    #[cold]
+    fn known(&mut self, id: Id, asked: RequestFingerprint) -> Admission {
+        if self.again.remove(&id) {
+            return Admission::New;
+        }
+        if let Some(flight) = self.flying.get(&id) {
+            return if asked.is(&flight.asked) { Admission::InFlight } else { Admission::Other };
+        }
+        match self.kept.iter().chain(self.envs.values().flatten()).find(|kept| kept.id == id) {
+            Some(kept) if asked.is(&kept.asked) => Admission::Answered(kept.frame.clone()),
+            Some(_) => Admission::Other,
+            None => Admission::Old,
+        }
+    }
+
+    /// The request was refused without being looked at: it may come again under its `id`.
+    pub fn postpone(&mut self, id: Id) {
+        if self.is_new(id) {
+            self.again.insert(id);
+            while self.again.len() > self.keep {
+                self.again.pop_first();
+            }
+        }
+    }
+
+    /// The reply will come later; `mailbox`: from the match plane.
+    pub fn mark_in_flight(&mut self, id: Id, asked: RequestFingerprint, mailbox: bool) {
+        self.flying.insert(id, Flight { asked, mailbox });
+    }
+
+    /// Keeps the reply of a request. `asked` is the request, unless it was flying.
+    pub fn answer(&mut self, id: Id, asked: Option<RequestFingerprint>, env: Option<u32>, frame: WireFrame) {
+        let flown = if self.flying.is_empty() { None } else { self.flying.remove(&id) };
+        let Some(asked) = asked.or(flown.map(|flight| flight.asked)) else { return };
+        let kept = Kept { id, asked, frame };
+        let (list, most) = match env {
+            Some(env) => (self.envs.entry(env).or_default(), PER_ENV),
+            None => (&mut self.kept, self.keep),
+        };
+        if list.len() >= most {
+            list.pop_front();
+        }
+        list.push_back(kept);
+    }
+
+    /// Forgets the replies of handles that were closed.
+    pub fn only_envs(&mut self, open: impl Fn(u32) -> bool) {
+        if self.envs.keys().any(|&env| !open(env)) {
+            self.envs.retain(|&env, _| open(env));
+        }
+    }
+
+    /// The connection is lost: what the match plane has not answered may come again (its requests are safe to repeat).
+    pub fn disconnect(&mut self) {
+        let lost: Vec<Id> = self.flying.iter().filter(|(_, flight)| flight.mailbox).map(|(&id, _)| id).collect();
+        for id in lost {
+            self.flying.remove(&id);
+            self.again.insert(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PING: &str = r#""ping""#;
+    const OPEN: &str = r#""open","game":"nim""#;
+    const STEP: &str = r#""step","env":1,"actions":[0]"#;
+    const ACT: &str = r#""act","match":"m_1","turn":0,"action":1"#;
+
+    fn frame(text: &str) -> WireFrame {
+        WireFrame::new(Encoding::Json, text.as_bytes().to_vec())
+    }
+
+    fn asked(request: &str) -> RequestFingerprint {
+        let text = format!(r#"{{"id":1,"type":{request}}}"#);
+        let (_, message) = Encoding::Json.decode_client(text.as_bytes(), 16).unwrap();
+        RequestFingerprint::new(Encoding::Json, &message, text.as_bytes())
+    }
+
+    #[test]
+    fn another_request_of_the_same_type_never_gets_the_reply() {
+        const ZERO: &str = r#""step","env":1,"actions":[0]"#;
+        const SIX: &str = r#""step","env":1,"actions":[6]"#;
+        let mut replies = Replies::new(3);
+        assert!(matches!(replies.admit(1, asked(ZERO)), Admission::New));
+        replies.mark_in_flight(1, asked(ZERO), false);
+        assert!(matches!(replies.admit(1, asked(SIX)), Admission::Other), "while it runs");
+        assert!(matches!(replies.admit(1, asked(ZERO)), Admission::InFlight));
+        replies.answer(1, None, Some(1), frame("1"));
+        assert!(matches!(replies.admit(1, asked(SIX)), Admission::Other), "when it is answered");
+        assert!(matches!(replies.admit(1, asked(ZERO)), Admission::Answered(_)));
+        let reordered = asked(r#""step","actions":[0],"env":1"#);
+        assert!(matches!(replies.admit(1, reordered), Admission::Answered(_)), "the order of fields does not matter");
+    }
+
+    #[test]
+    fn what_was_answered_is_answered_again_and_not_done_again() {
+        let mut replies = Replies::new(3);
+        for id in 1..=5 {
+            assert!(matches!(replies.admit(id, asked(PING)), Admission::New));
+            replies.answer(id, Some(asked(PING)), None, frame(&id.to_string()));
+        }
+        for id in 3..=5 {
+            let Admission::Answered(kept) = replies.admit(id, asked(PING)) else { panic!("{id}") };
+            assert_eq!(kept.message, frame(&id.to_string()).message);
+        }
+        assert!(matches!(replies.admit(4, asked(OPEN)), Admission::Other), "another request");
+        assert!(matches!(replies.admit(2, asked(PING)), Admission::Old), "too old");
+        assert!(matches!(replies.admit(-7, asked(PING)), Admission::Old), "never seen");
+    }
+
+    #[test]
+    fn a_handle_keeps_two() {
+        let mut replies = Replies::new(8);
+        for id in 1..=3 {
+            assert!(matches!(replies.admit(id, asked(STEP)), Admission::New));
+            replies.answer(id, Some(asked(STEP)), Some(1), frame(&id.to_string()));
+        }
+        assert!(matches!(replies.admit(1, asked(STEP)), Admission::Old));
+        assert!(matches!(replies.admit(2, asked(STEP)), Admission::Answered(_)));
+        replies.only_envs(|env| env != 1);
+        assert!(matches!(replies.admit(3, asked(STEP)), Admission::Old));
+    }
+
+    #[test]
+    fn what_was_not_done_may_come_again() {
+        let mut replies = Replies::new(8);
+        replies.postpone(1);
+        assert!(matches!(replies.admit(2, asked(ACT)), Admission::New));
+        replies.mark_in_flight(2, asked(ACT), true);
+        assert!(matches!(replies.admit(1, asked(ACT)), Admission::New));
+        assert!(matches!(replies.admit(2, asked(ACT)), Admission::InFlight));
+        assert_eq!(replies.unanswered(), 1);
+        replies.disconnect();
+        assert_eq!(replies.unanswered(), 0);
+        assert!(matches!(replies.admit(2, asked(ACT)), Admission::New));
+    }
+
+    #[test]
+    fn a_kept_reply_changes_its_encoding() {
+        let json = frame(r#"{"type":"pong","re":4,"now_ms":9}"#);
+        let packed = json.speaking(Encoding::MsgPack, 16);
+        assert_eq!(packed.encoding, Encoding::MsgPack);
+        assert_eq!(packed.speaking(Encoding::Json, 16).message, json.message);
+    }
+}

@@ -1,0 +1,108 @@
+//! What an operator says of a ladder.
+
+use ludex_referee::standing_ladder::{LadderSettings, Pacing};
+use serde::Deserialize;
+
+use crate::seasons::{Season, in_order};
+
+/// A standing ladder, as the operator wants it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LadderTerms {
+    /// The game, with its parameters if they are not the usual ones.
+    pub game: String,
+    /// The name of the ladder, by default the id of the game.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Time for a move, in milliseconds.
+    #[serde(default = "move_ms")]
+    pub move_ms: u64,
+    /// The levels of the game's own ladder that are anchors. Absent: all that have a rating.
+    #[serde(default)]
+    pub anchors: Option<Vec<u32>>,
+    /// How it rates.
+    #[serde(default)]
+    pub rating: LadderSettings,
+    /// How it pairs.
+    #[serde(default)]
+    pub pairing: Pacing,
+    /// Its seasons in order. Without one there is a season `open` that does not end.
+    #[serde(default, rename = "season")]
+    pub seasons: Vec<Season>,
+}
+
+fn move_ms() -> u64 {
+    10_000
+}
+
+impl LadderTerms {
+    /// The ladder of a game, with all that is usual.
+    pub fn of(game: &str) -> Self {
+        LadderTerms {
+            game: game.to_owned(),
+            name: None,
+            move_ms: move_ms(),
+            anchors: None,
+            rating: LadderSettings::default(),
+            pairing: Pacing::default(),
+            seasons: Vec::new(),
+        }
+    }
+
+    /// Reads terms that are written as TOML.
+    ///
+    /// # Errors
+    /// A text that is not of this form, or contradicts itself.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let terms: Self = toml::from_str(text)?;
+        terms.check()?;
+        Ok(terms)
+    }
+
+    /// # Errors
+    /// What contradicts itself.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        anyhow::ensure!(self.move_ms > 0, "move_ms must be above 0");
+        let fault = self.rating.fault().or_else(|| self.pairing.fault());
+        anyhow::ensure!(fault.is_none(), "{}", fault.unwrap_or_default());
+        in_order(&self.seasons)
+    }
+
+    /// Its seasons.
+    pub(super) fn all_seasons(&self) -> Vec<Season> {
+        match self.seasons.as_slice() {
+            [] => vec![Season { name: "open".to_owned(), begin: 0, end: None }],
+            seasons => seasons.to_vec(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_read_and_what_contradicts_itself_is_refused() {
+        let text = "game = \"connect_four\"\nmove_ms = 500\nanchors = [0, 2]\n[rating]\nprovisional = 90\n[pairing]\nnear = 50\n\
+                    [[season]]\nname = \"one\"\nbegin = \"1970-01-01T00:00:01Z\"\nend = \"1970-01-01T00:00:02Z\"\n\
+                    [[season]]\nname = \"two\"\nbegin = \"1970-01-01T00:00:02Z\"";
+        let terms = LadderTerms::parse(text).unwrap();
+        assert_eq!((terms.move_ms, terms.rating.provisional, terms.pairing.near), (500, 90.0, 50.0));
+        assert_eq!((terms.rating.start_deviation, terms.anchors.as_deref()), (350.0, Some(&[0, 2][..])));
+        let ends = terms.seasons.iter().map(|s| (s.begin, s.end)).collect::<Vec<_>>();
+        assert_eq!(ends, [(1_000, Some(2_000)), (2_000, None)]);
+        for (wrong, why) in [
+            (text.replace("00:00:02Z\"\n", "00:00:00Z\"\n"), "ends before it begins"),
+            (text.replace("\"two\"", "\"one\""), "two seasons are called one"),
+            (text.replace("\"two\"", "\"Two!\""), "small letters"),
+            (text.replace("near = 50", "near = -1"), "[pairing]"),
+            (text.replace("provisional", "provisionl"), "unknown field"),
+            (text.replace("move_ms = 500", "move_ms = 0"), "move_ms"),
+            (format!("{text}\n[[season]]\nname = \"three\""), "two has no end"),
+        ] {
+            let error = format!("{:#}", LadderTerms::parse(&wrong).unwrap_err());
+            assert!(error.contains(why), "{error}");
+        }
+        assert_eq!(LadderTerms::of("nim").all_seasons()[0].name, "open");
+    }
+}

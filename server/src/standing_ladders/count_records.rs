@@ -1,0 +1,38 @@
+//! Records become ratings: each is verified before it counts, and the matches of a pair count as one.
+
+use jiff::Timestamp;
+use ludex_referee::read::Source;
+use ludex_referee::{GameResult, Verifier};
+
+use super::season_file::{CountedRecords, PAGE};
+use crate::store::RecordRow;
+
+/// Counts a page of records in the order of release. The last pair of a full page waits for the next page: it may be cut in two.
+pub(super) fn take(counted: &mut CountedRecords, verifier: &Verifier, page: &[RecordRow]) {
+    let verified = |row: &RecordRow| {
+        let source = Source { file: "store".to_owned(), line: 0 };
+        let result = verifier.verify_line(&row.record, source).map(ludex_referee::VerifiedRecord::into_result);
+        result
+            .map_err(|why| tracing::error!(match_id = row.id, why = why.message, "a record of a ladder is not true"))
+            .ok()
+    };
+    let results: Vec<Option<GameResult>> = page.iter().map(verified).collect();
+    let pair = |k: usize| results[k].as_ref().and_then(|result| result.pair.as_ref());
+    let mut from = 0;
+    while from < page.len() {
+        let same = |k: &usize| pair(from).is_some() && pair(*k) == pair(from);
+        let to = from + 1 + (from + 1..page.len()).take_while(same).count();
+        let cut = page.len() == PAGE as usize && to == page.len() && from > 0 && pair(from).is_some();
+        if cut {
+            return;
+        }
+        let games: Vec<&GameResult> = results[from..to].iter().flatten().collect();
+        counted.refused += (to - from - games.len()) as u64;
+        let ended = games.iter().filter_map(|game| game.ended.as_deref()?.parse::<Timestamp>().ok());
+        if let Some(at) = ended.max() {
+            counted.table.take(&games, at.as_millisecond());
+        }
+        counted.last = page[to - 1].seq;
+        from = to;
+    }
+}
