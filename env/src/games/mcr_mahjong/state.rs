@@ -83,7 +83,7 @@ pub struct Done {
     /// The seat that supplied the winning tile.
     pub(super) from: u8,
     pub(super) tile: Tile,
-    /// The winner's standing tiles with the winning one, followed by its melds.
+    /// The winner's standing tiles with the winning one.
     pub(super) hand: Counts,
     pub(super) melds: ArrayVec<Meld, 4>,
     pub(super) fans: Vec<(Fan, u8)>,
