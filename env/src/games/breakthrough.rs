@@ -376,7 +376,7 @@ impl Game for Breakthrough {
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
-        // If the last move won, the other seat is to move.
+        // A win belongs to the side that moved last.
         board::returns(s.won.then(|| usize::from(s.seat & 1 ^ 1)), out);
     }
 

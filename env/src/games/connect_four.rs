@@ -321,7 +321,7 @@ impl Game for ConnectFour {
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
-        // If the last move won, the other seat is to move.
+        // A win belongs to the side that moved last.
         board::returns(s.won.then(|| usize::from(s.ply & 1 ^ 1)), out);
     }
 

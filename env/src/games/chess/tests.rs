@@ -338,7 +338,7 @@ fn arrays_are_egocentric() {
     let mut mine = vec![0; 21 * 64];
     game.tensor(&s, Viewer::Seat(0), &mut mine);
     let plane = |i: usize| &mine[i * 64..(i + 1) * 64];
-    // Black's pawns on its second rank, its knights on b and g, White's king and pawn from the other side.
+    // Black's pawns on its second rank, its knights on b8 and f6, White's king and pawn from the other side.
     assert_eq!(plane(0), [[0; 8], [1; 8], [0; 8], [0; 8], [0; 8], [0; 8], [0; 8], [0; 8]].concat());
     assert_eq!((plane(1)[1], plane(1)[2 * 8 + 5]), (1, 1));
     assert_eq!((plane(11)[6 * 8 + 4], plane(6)[4 * 8 + 4]), (1, 1));
