@@ -110,10 +110,10 @@ const NOBODY: u8 = 255;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Held {
     card: u8,
-    /// Bit set of the possible colors, followed by the possible ranks.
+    /// Bit set of the possible colors.
     colors: u8,
     ranks: u8,
-    /// The color named by a hint, from 1, followed by the rank; 0 for none.
+    /// The color named by a hint, from 1; 0 for none.
     color: u8,
     rank: u8,
 }
@@ -171,7 +171,7 @@ const NOT_DONE: Done = Done { action: 0, touched: 0, card: NO_CARD, fits: false,
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     hands: [Hand; MOST_PLAYERS],
-    /// Cards in the deck, by kind, followed by their total.
+    /// Number of cards in the deck, by kind.
     left: [u8; MOST_KINDS],
     deck: u8,
     /// Number of cards on each firework.

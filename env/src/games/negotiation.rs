@@ -88,7 +88,7 @@ pub struct State {
     values: [[u8; MOST_ITEMS]; 2],
     /// Number of draws so far: the limit, the pool by item, the values of seat 0, those of seat 1.
     drawn: u8,
-    /// Proposals by id, followed by utterances from 0.
+    /// Proposals by their id.
     proposals: [u16; MOST_STEPS],
     proposed: u8,
     words: [u16; MOST_STEPS],
