@@ -14,29 +14,29 @@ mod picture;
 #[cfg(test)]
 mod tests;
 
-/// The rules. Cells are bits, `row * 7 + column` from the top left.
+/// The game under given parameters. Cells are bits, `row * 7 + column` from the top left.
 pub struct Ataxx {
     params: Params,
 }
 
-/// How a game ends.
+/// Parameters of the end of a game.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Plies after which the pieces are counted, 1 to 10,000.
+    /// Maximum number of plies, 1 to 10,000; the pieces are counted after the last one.
     #[schemars(range(min = 1, max = 10_000))]
     pub max_plies: u32,
-    /// What a move means that repeats an earlier step of the game.
+    /// Result of a move that repeats an earlier position.
     pub repetition: Repetition,
 }
 
-/// What a move means that repeats an earlier step of the game.
+/// Result of a move that repeats an earlier position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repetition {
-    /// Nothing.
+    /// Repetition has no effect.
     Allowed,
-    /// The mover loses.
+    /// The mover loses the game.
     Loses,
 }
 
@@ -46,7 +46,7 @@ impl Default for Params {
     }
 }
 
-/// Why a game is over.
+/// Reason for the end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     NoMove,
@@ -70,12 +70,12 @@ pub struct State {
     pieces: [u64; 2],
     plies: u16,
     end: Option<End>,
-    /// Where repetition counts: the boards after the last clone (or at the start) and after every jump since, each before
-    /// its flips. A clone adds a piece, so no older board comes back.
+    /// Boards after the last clone (or at the start) and after every jump since, each before its flips; empty if
+    /// repetition is allowed. A clone adds a piece, so no older board can recur.
     steps: Vec<[u64; 2]>,
 }
 
-// By hand for `clone_from`, which re-uses the list: search copies states a million times.
+// `clone_from` is implemented to reuse the list: search copies states very often.
 impl Clone for State {
     fn clone(&self) -> Self {
         State { steps: self.steps.clone(), ..*self }
@@ -87,7 +87,7 @@ impl Clone for State {
     }
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Seven rows of `.`, `x` and `o`, the top row (7) first.
@@ -97,14 +97,14 @@ pub struct View {
     pub to_move: Option<String>,
     /// Moves so far.
     pub plies: u32,
-    /// Where repetition counts: the boards after the last clone (or at the start) and after every jump since, before their
-    /// flips, as rows from the top with `/` between.
+    /// Boards after the last clone (or at the start) and after every jump since, before their flips, as rows from the
+    /// top separated by `/`; empty if repetition is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
-    /// Why the game is over: `no_move`, `plies` or `repetition`; absent while it goes on.
+    /// Reason for the end: `no_move`, `plies` or `repetition`; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Cells of `x` and of `o` in the end, where they are counted.
+    /// Cells of `x` and of `o` at the end, if they are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<[u32; 2]>,
 }
@@ -112,7 +112,7 @@ pub struct View {
 const NAMES: [&str; 2] = ["x", "o"];
 const MARKS: [char; 2] = ['x', 'o'];
 const CELLS: usize = 49;
-/// Jumps on the board; their ids follow those of the clones.
+/// Number of jumps on the board; their ids follow those of the clones.
 const JUMPS: usize = 480;
 const ACTIONS: u32 = (CELLS + JUMPS) as u32;
 const FULL: u64 = (1 << CELLS) - 1;
@@ -120,18 +120,18 @@ const START: [u64; 2] = [1 | 1 << 48, 1 << 6 | 1 << 42];
 /// The left and the right column.
 const LEFT: u64 = 0x0000_0408_1020_4081;
 const RIGHT: u64 = LEFT << 6;
-/// How many moves in front keep their order in search.
+/// Number of moves that are ordered in search.
 const FRONT: usize = 6;
-/// From here on the end by plies is part of the hash.
+/// Maximum number of remaining plies that is part of the hash.
 const NEAR_END: u32 = 20;
 
-/// Greater distance of two cells along rows or columns.
+/// Returns the greater of the distances along rows and columns.
 const fn distance(a: usize, b: usize) -> usize {
     let (rows, columns) = ((a / 7).abs_diff(b / 7), (a % 7).abs_diff(b % 7));
     if rows > columns { rows } else { columns }
 }
 
-/// The cells at distance `d` of every cell.
+/// Returns the cells at distance `d` of every cell.
 const fn ring(d: usize) -> [u64; CELLS] {
     let mut rings = [0; CELLS];
     let mut i = 0;
@@ -147,7 +147,7 @@ const fn ring(d: usize) -> [u64; CELLS] {
 const BESIDE: [u64; CELLS] = ring(1);
 const AFAR: [u64; CELLS] = ring(2);
 
-/// From and to of every jump, and the id of the jump between two cells (0 where there is none).
+/// Source and target of every jump, and the id of the jump between two cells (0 for none).
 const TABLES: ([[u8; 2]; JUMPS], [[u16; CELLS]; CELLS]) = {
     let mut jumps = [[0; 2]; JUMPS];
     let mut ids = [[0; CELLS]; CELLS];
@@ -166,14 +166,14 @@ const TABLES: ([[u8; 2]; JUMPS], [[u16; CELLS]; CELLS]) = {
 static JUMP: [[u8; 2]; JUMPS] = TABLES.0;
 static JUMP_ID: [[u16; CELLS]; CELLS] = TABLES.1;
 
-/// The cells of `set` and all beside them, and maybe bits beyond the board.
+/// Returns the cells of `set` and their neighbors; may include bits beyond the board.
 #[inline]
 const fn widen(set: u64) -> u64 {
     let row = set | (set & !RIGHT) << 1 | (set & !LEFT) >> 1;
     row | row << 7 | row >> 7
 }
 
-/// The cells of a set, ascending.
+/// Iterates over the cells of a set, ascending.
 #[inline]
 fn cells(set: u64) -> impl Iterator<Item = usize> {
     let mut left = set;
@@ -184,7 +184,7 @@ fn cells(set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where the move `a` begins, unless it is a clone, and where it ends.
+/// Returns the source of move `a` (`None` for a clone) and its target.
 #[inline]
 fn ends_of(a: Action) -> (Option<usize>, usize) {
     match a as usize {
@@ -196,7 +196,7 @@ fn ends_of(a: Action) -> (Option<usize>, usize) {
     }
 }
 
-/// `a7` for cell 0, `g1` for cell 48.
+/// Returns the name of a cell: `a7` for cell 0, `g1` for cell 48.
 fn name(cell: usize) -> String {
     let letter = char::from(LETTERS.as_bytes()[cell % 7]);
     format!("{letter}{}", 7 - cell / 7)
@@ -218,13 +218,13 @@ impl State {
         FULL & !(self.pieces[0] | self.pieces[1])
     }
 
-    /// The cells that `seat` may clone to.
+    /// Returns the cells that `seat` may clone to.
     #[inline]
     fn clones(&self, seat: Seat) -> u64 {
         widen(self.pieces[seat]) & self.empty()
     }
 
-    /// The jumps of `seat`: where from, and the set of cells to go to.
+    /// Iterates over the jumps of `seat`: the source, and the set of targets.
     #[inline]
     fn jumps(&self, seat: Seat) -> impl Iterator<Item = (usize, u64)> {
         let empty = self.empty();
@@ -236,7 +236,7 @@ impl State {
         widen(widen(self.pieces[seat]) & FULL) & self.empty() != 0
     }
 
-    /// By how much the best move of `seat` changes the lead.
+    /// Returns the change of the lead by the best move of `seat`.
     fn best_gain(&self, seat: Seat) -> u32 {
         let clones = self.clones(seat);
         let jumps = widen(widen(self.pieces[seat]) & FULL) & self.empty() & !clones;
@@ -245,7 +245,7 @@ impl State {
         clone.max(most(jumps).map_or(0, |turned| 2 * turned))
     }
 
-    /// Pieces, and where only one side can move, the empty cells for that side.
+    /// Returns the piece counts; if only one side can move, it also gets the empty cells.
     fn score(&self) -> [u32; 2] {
         let rest = self.empty().count_ones();
         let can = [self.can_move(0), self.can_move(1)];
@@ -257,12 +257,12 @@ impl State {
     }
 }
 
-/// A board drawn row by row from the top.
+/// Formats a board row by row from the top.
 fn rows(pieces: [u64; 2]) -> [String; 7] {
     std::array::from_fn(|r| board::row((0..7).map(|c| board::owner(pieces, r * 7 + c)), MARKS))
 }
 
-/// The board of rows drawn from the top.
+/// Parses a board of rows from the top.
 fn read_rows<'a>(lines: impl Iterator<Item = &'a str>) -> [u64; 2] {
     let mut pieces = [0; 2];
     for (row, line) in lines.take(7).enumerate() {
@@ -276,7 +276,7 @@ impl Ataxx {
         self.params.repetition == Repetition::Loses
     }
 
-    /// Who is to move or has won, and how many pieces there are.
+    /// Describes the side to move or the winner, and the piece counts.
     fn standing(&self, view: &View) -> String {
         let pieces = read_rows(view.board.iter().map(String::as_str)).map(u64::count_ones);
         let state = match (&view.to_move, view.end.as_deref(), view.score) {
@@ -290,7 +290,7 @@ impl Ataxx {
         format!("{state}; move {} of {}; x has {}, o has {}\n", view.plies, self.params.max_plies, pieces[0], pieces[1])
     }
 
-    /// Whether the game is over for another reason than repetition.
+    /// Returns the reason for the end of the game, repetition aside.
     #[inline]
     fn judge(&self, s: &State) -> Option<End> {
         if !s.can_move(0) || !s.can_move(1) {
@@ -373,8 +373,8 @@ impl Game for Ataxx {
         if !self.acts(s, seat) {
             return;
         }
-        // Gathered first: a sink that grows asks for room at every single action. There are fewer: of two
-        // cells at the distance of a jump, at most one is a piece and the other empty, which makes 240 jumps.
+        // Collected first, as a growing sink would reallocate per action. At most 240 jumps exist: of two cells at the
+        // distance of a jump, at most one is a piece and the other empty.
         let (mut ids, mut n) = ([0; 512], 0);
         let mut gather = |a: Action| {
             ids[n & 511] = a;
@@ -489,7 +489,7 @@ impl Game for Ataxx {
         format!("{board}\n{}", self.standing(view))
     }
 
-    /// Where steps count, says of a move that it loses by repetition.
+    /// Marks moves that lose by repetition, if repetition counts.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         if !self.counts_steps() {
             return String::new();
@@ -507,7 +507,7 @@ impl Game for Ataxx {
         picture::picture(self, view)
     }
 
-    /// A clone is its cell alone, a jump both of its cells.
+    /// A clone is a click on its cell, a jump a click on both cells.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         let (from, to) = ends_of(a);
         Some(Gesture::of(from.into_iter().chain([to]).map(name)))
@@ -518,8 +518,8 @@ impl Game for Ataxx {
         from.map(name).unwrap_or_default() + &name(to)
     }
 
-    /// Knows `b6` and `a7b6` for a clone (from any own piece beside it), `a7c5` for a jump, both with anything between and
-    /// around that is neither letter nor digit, and the bare id.
+    /// Accepts `b6` and `a7b6` for a clone (from any adjacent own piece), `a7c5` for a jump, both with any separators
+    /// other than letters and digits, and the bare id.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let word: String = text.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
         let a = match word.len() {
@@ -559,7 +559,7 @@ impl Game for Ataxx {
         turn.fill(u8::from(self.acts(s, me)));
     }
 
-    /// Twice the lead in pieces, and what the best move of the side to move adds to it, as half of that is lost again.
+    /// Doubles the lead in pieces and adds the best gain of the side to move, since half of it is lost again.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let me = seat & 1;
         let [mine, theirs] = [me, 1 - me].map(|p| f64::from((s.pieces[p] & FULL).count_ones()));
@@ -569,7 +569,7 @@ impl Game for Ataxx {
         Some((2.0 * (mine - theirs) + gain) / 120.0)
     }
 
-    /// What turns most pieces first; jumps that turn none only where there is nothing else.
+    /// Orders moves by the number of flipped pieces; jumps that flip none are last resorts.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         if !self.acts(s, seat) {
             return 0;
@@ -584,7 +584,7 @@ impl Game for Ataxx {
         }
         out[from..].sort_by_cached_key(|&a| {
             let (left, to) = ends_of(a);
-            // A jump leaves a hole beside its own kind.
+            // A jump leaves a gap next to its own pieces.
             let cost = left.map_or(0, |left| 2 + (s.pieces[seat] & BESIDE[left]).count_ones());
             let own = (s.pieces[seat] & BESIDE[to]).count_ones();
             cost as i32 - 4 * turns(to) as i32 - own as i32
@@ -592,7 +592,8 @@ impl Game for Ataxx {
         (out.len() - from).min(FRONT)
     }
 
-    /// Pieces, side to move, and the plies that are left once they are 20 or fewer. Left out: which steps would repeat.
+    /// Covers pieces, side to move, and the remaining plies once they are 20 or fewer; ignores which boards would
+    /// repeat.
     fn hash(&self, s: &State) -> Option<u64> {
         let left = self.params.max_plies.saturating_sub(s.plies.into()).min(NEAR_END);
         let rest = u64::from(left) << 1 | s.mover() as u64;

@@ -23,65 +23,65 @@ use crate::picture::Picture;
 use crate::quote::quoted;
 use crate::tensor::stretches;
 
-/// The rules, and all that can be shared out under them.
+/// The game under given parameters, with all instances.
 pub struct Bargaining {
     params: Params,
-    /// Weight of [`END`] out of 2^53 after an offer; 0 for no such draw.
+    /// Weight of [`END`] out of 2^53 after an offer; 0 if chance never ends the game.
     end: u64,
     pools: Vec<Pool>,
-    /// Offers by id: how many of each item the proposer keeps.
+    /// Offers by id: the number of each item that the proposer keeps.
     offers: Vec<Three>,
-    /// The position in which seats begin to move, where the instance is given.
+    /// The first position in which a seat moves, if the parameters set the instance.
     given: Option<State>,
 }
 
-/// Terms, and how players may speak.
+/// Parameters of the negotiation and its notation.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// After so many offers without agreement nobody gets anything, 1 to 40; the last one cannot be answered.
+    /// Maximum number of offers, 1 to 40; without agreement both seats get 0. The last offer cannot be accepted.
     #[schemars(range(min = 1, max = 40))]
     pub max_turns: u32,
-    /// What returns are multiplied by for every offer after the first, above 0 to 1.
+    /// Factor on returns for every offer after the first, above 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub discount: f64,
-    /// The chance that an offer, from the second on, ends the game without agreement, 0 to below 1.
+    /// Probability that an offer, from the second on, ends the game without agreement; 0 to below 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub prob_end: f64,
-    /// What a return is.
+    /// Definition of a seat's return.
     pub reward: Reward,
-    /// What the items are called.
+    /// Names of the items.
     pub items: Items,
-    /// Whether words may go with a move.
+    /// If true, text may accompany a move.
     pub talk: bool,
-    /// What is shared out, instead of a draw: the pool, seat 0's values, seat 1's values, as `1 1 3;3 7 0;1 6 1`.
+    /// A fixed instance instead of a drawn one: the pool, seat 0's values, seat 1's values, as `1 1 3;3 7 0;1 6 1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// Accepted for OpenSpiel's sake, and empty: instances are drawn.
+    /// OpenSpiel's parameter; must be empty, as instances are drawn.
     #[serde(skip_serializing)]
     pub instances_file: String,
-    /// Accepted for OpenSpiel's sake, without effect: instances are drawn from all that there are.
+    /// OpenSpiel's parameter, without effect: instances are drawn from all possible ones.
     #[serde(skip_serializing)]
     pub max_num_instances: u32,
 }
 
-/// What a return is.
+/// Definition of a seat's return.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reward {
-    /// The value of one's own share.
+    /// The value of the seat's own share.
     Own,
-    /// That, less the value of the other's share to the other.
+    /// The value of the seat's own share minus the value of the other seat's share to the other seat.
     Difference,
 }
 
-/// What the items are called.
+/// Names of the items.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Items {
-    /// Book, Hat, Basketball: OpenSpiel's.
+    /// OpenSpiel's names: Book, Hat, Basketball.
     BookHatBasketball,
-    /// Hat, Ball, Apple: LLMArena's.
+    /// LLMArena's names: Hat, Ball, Apple.
     HatBallApple,
 }
 
@@ -101,60 +101,60 @@ impl Default for Params {
     }
 }
 
-/// A number for each item.
+/// A number for each of the three items.
 type Three = [u8; 3];
 
-/// A pool, and what it may be worth.
+/// A pool with its possible values.
 struct Pool {
     counts: Three,
-    /// Lists of values under which the pool is worth 10, and with how many lists of the other seat each goes.
+    /// Value lists that make the pool worth 10, each with the number of compatible lists of the other seat.
     values: Vec<(Three, u64)>,
 }
 
 const MOST_TURNS: usize = 40;
-/// Items in a pool, at most.
+/// Maximum number of items in a pool.
 const MOST_ITEMS: u8 = 7;
-/// What a pool is worth to each player.
+/// Value of the whole pool to each seat.
 const WORTH: u32 = 10;
-/// Accepting the last offer; ids below are offers.
+/// Accepts the last offer; lower ids are offers.
 const AGREE: Action = 120;
-/// Chance continues the game.
+/// Chance outcome: the game continues.
 const CONTINUE: Action = 1_000;
-/// Chance ends the game.
+/// Chance outcome: the game ends.
 const END: Action = 1_001;
 /// Sum of the weights of [`CONTINUE`] and [`END`].
 const WHOLE: u64 = 1 << 53;
 
-/// What is next.
+/// The current phase of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The pool is drawn.
+    /// Chance draws the pool.
     Pool,
-    /// The values of seat 0 are drawn.
+    /// Chance draws the values of seat 0.
     First,
-    /// The values of seat 1 are drawn.
+    /// Chance draws the values of seat 1.
     Second,
     /// A seat makes an offer or agrees.
     Offer,
-    /// Chance decides whether the game goes on.
+    /// Chance ends or continues the game.
     Chance,
-    /// Nothing: there is an agreement.
+    /// The game ended with an agreement.
     Agreed,
-    /// Nothing: there is none.
+    /// The game ended without an agreement.
     Failed,
 }
 
-/// One position.
+/// A position of the negotiation.
 #[derive(Debug, PartialEq)]
 pub struct State {
     pool: Three,
     values: [Three; 2],
-    /// Offers by id.
+    /// The offers so far, by id.
     offers: [u8; MOST_TURNS],
     made: u8,
     phase: Phase,
-    /// What was said, in order.
+    /// Texts sent with moves, in order.
     words: Vec<Words>,
 }
 
@@ -170,35 +170,35 @@ impl Clone for State {
     }
 }
 
-/// Words that went with a move.
+/// Text that accompanied a move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Words {
-    /// The move, from 0.
+    /// Index of the move, from 0.
     pub turn: u8,
-    /// The words.
+    /// The text of the message.
     pub text: String,
 }
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// How many of each item there are, once drawn.
+    /// Number of each item in the pool, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Three>,
-    /// What one of each item is worth to the observer, once drawn.
+    /// Value of one of each item to the observer, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Three>,
-    /// Offers in order, from seat 0's on, in turn: how many of each item the proposer keeps.
+    /// Offers in order, alternating from seat 0: the number of each item that the proposer keeps.
     pub offers: Vec<Three>,
-    /// What is next.
+    /// The current phase of the game.
     pub phase: Phase,
-    /// The seat to move; absent at chance and at the end.
+    /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// What was said with moves, in order; seat 0 makes the moves with even numbers.
+    /// Texts sent with moves, in order; seat 0 makes the moves with even numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<Words>,
     /// Both seats' values, at the end.
@@ -210,19 +210,19 @@ fn dot(counts: &Three, values: &Three) -> u32 {
     counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
 }
 
-/// All lists of three numbers up to `most`, the first fastest.
+/// Iterates over all lists of three numbers up to `most`, the first number fastest.
 fn threes(most: u8) -> impl Iterator<Item = Three> {
     let each = move || 0..=most;
     each().flat_map(move |c| each().flat_map(move |b| each().map(move |a| [a, b, c])))
 }
 
-/// Whether two lists of values go together: every item is worth something to somebody, and one to both.
+/// Returns true if two value lists are compatible: each item has value for a seat, and one item for both.
 fn compatible(a: &Three, b: &Three) -> bool {
     let mut pairs = a.iter().zip(b);
     pairs.clone().all(|(&a, &b)| a > 0 || b > 0) && pairs.any(|(&a, &b)| a > 0 && b > 0)
 }
 
-/// All instances: 5 to 7 items with one of each at least, worth 10 to either player.
+/// Returns all instances: 5 to 7 items, at least one of each, worth 10 to either seat.
 fn pools() -> Vec<Pool> {
     let counts = threes(MOST_ITEMS).filter(|n| n.iter().all(|&n| n > 0) && (5..=7).contains(&n.iter().sum::<u8>()));
     let pool = |counts: Three| {
@@ -267,7 +267,7 @@ impl Bargaining {
         good.then(|| State { pool, values, phase: Phase::Offer, ..self.start() })
     }
 
-    /// Plays an offer or an agreement of the seat to move, with words or without.
+    /// Plays an offer or an agreement of the seat to move, with optional text.
     fn act(&self, s: &mut State, a: Action, say: Option<&str>) {
         if let Some(text) = say {
             s.words.push(Words { turn: s.made, text: text.to_owned() });
@@ -294,7 +294,7 @@ impl Bargaining {
         }
     }
 
-    /// Numbers with the items' names: `Book: 1, Hat: 0, Basketball: 2`.
+    /// Formats numbers with the items' names: `Book: 1, Hat: 0, Basketball: 2`.
     fn list(&self, numbers: &Three) -> String {
         let named = self.names().into_iter().zip(numbers).map(|(name, n)| format!("{name}: {n}"));
         named.collect::<Vec<_>>().join(", ")
@@ -304,7 +304,7 @@ impl Bargaining {
         if a >= AGREE { "Agree".to_owned() } else { format!("Offer: {}", self.list(&self.offer(a))) }
     }
 
-    /// The parts of an array that shows these offers.
+    /// Returns the parts of an array that contains these offers.
     fn parts(&self, shown: &[String]) -> TensorSpec {
         let numbers = 3 * (u32::from(MOST_ITEMS) + 1);
         let mut parts =
@@ -313,12 +313,12 @@ impl Bargaining {
         stretches(&parts, 1.0)
     }
 
-    /// Names of the offers of the perfect-recall array.
+    /// Returns the names of the offers in the perfect-recall array.
     fn all_offers(&self) -> Vec<String> {
         (1..=self.params.max_turns).map(|k| format!("offer_{k}")).collect()
     }
 
-    /// OpenSpiel's arrays: with the last offer, or with all of them; zero while chance is to move.
+    /// Writes OpenSpiel's arrays, with the last offer or with all of them; zero at chance nodes.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, all: bool, out: &mut [T]) {
         out.fill(T::from(0));
         if self.to_move(s) == ToMove::Chance {
@@ -332,7 +332,7 @@ impl Bargaining {
         let made = usize::from(s.made);
         cells(0, usize::from(s.phase == Phase::Agreed), 1);
         cells(made, made + 1, self.params.max_turns as usize + 1);
-        // A number n is n + 1 ones.
+        // A number n is encoded as n + 1 ones.
         let items = usize::from(MOST_ITEMS) + 1;
         s.pool.iter().for_each(|&n| cells(0, usize::from(n) + 1, items));
         for i in 0..3 {
@@ -534,7 +534,7 @@ impl Game for Bargaining {
         }
     }
 
-    /// All pairs of values that chance could have drawn for the pool are equally likely.
+    /// Samples uniformly from all pairs of values that chance could have drawn for the pool.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         if self.given.is_none() {
@@ -542,7 +542,8 @@ impl Game for Bargaining {
             let known = |p: u8| view.shown.map(|v| v[usize::from(p)]).or(view.values.filter(|_| view.seat == Some(p)));
             let mut known = [known(0), known(1)];
             let all = self.pool_of(&s).map(|p| &p.values[..]).unwrap_or_default();
-            // Seat 0's values by the number of partners, or those that go with seat 1's; then a partner.
+            // Draws seat 0's values by their number of compatible lists, or those compatible with seat 1's; then the
+            // other list.
             for p in 0..2 {
                 let mut outcomes = Outcomes::new();
                 for (a, (v, partners)) in (0..).zip(all) {
@@ -572,7 +573,7 @@ impl Game for Bargaining {
         if let (Some(p), Some(values)) = (view.seat, view.values) {
             lines.push(format!("You are p{p}. Your values: {}", self.list(&values)));
         }
-        // In one line and in quotes: what a player says must not look like a line of the position.
+        // On one line and in quotes: a seat's text must not look like a line of the position.
         let said = |turn: usize| view.words.iter().find(|w| usize::from(w.turn) == turn).map(|w| quoted(&w.text));
         for (k, kept) in view.offers.iter().enumerate() {
             lines.extend(said(k).map(|text| format!("p{} says: {text}", k % 2)));
@@ -597,7 +598,7 @@ impl Game for Bargaining {
         picture::picture(self, view)
     }
 
-    /// What the one who agrees gets.
+    /// Returns the accepting seat's share.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let own = view.seat.map(usize::from) == Some(seat) && a == AGREE;
         let (Some(pool), Some(values), Some(kept)) = (view.pool, view.values, view.offers.last().filter(|_| own))
@@ -617,7 +618,8 @@ impl Game for Bargaining {
         self.move_text(a)
     }
 
-    /// Also numbers before the names (`1 hats 2 balls 0 apples`), numbers alone in order, `deal`, and the bare id.
+    /// Also accepts numbers before the names (`1 hats 2 balls 0 apples`), bare numbers in order, `deal`, and the bare
+    /// id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.short(text).filter(|a| legal.contains(a))
     }
@@ -629,7 +631,7 @@ impl Game for Bargaining {
         format!("{} is more than the pool, {}", self.list(&self.offer(a)), self.list(&s.pool))
     }
 
-    /// Values are seen by the seat whose they are.
+    /// Values are visible to their own seat only.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let hidden = |p: usize| {
             let text = format!("the values of p{p} are drawn");

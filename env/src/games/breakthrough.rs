@@ -14,7 +14,7 @@ use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, spread_bits};
 
-/// The rules on a board of given size.
+/// The game on a board of given size.
 ///
 /// Squares are bits, `row * columns + column` with row 0 on top, so the men of a side are a plane of the observation.
 pub struct Breakthrough {
@@ -23,30 +23,30 @@ pub struct Breakthrough {
     columns: u32,
     /// All squares.
     board: u128,
-    /// Where each side's men begin.
+    /// Starting squares of each side's men.
     home: [u128; 2],
-    /// The row in which each side wins.
+    /// Goal row of each side.
     goal: [u128; 2],
-    /// The rows before those.
+    /// The row before the goal row of each side.
     brink: [u128; 2],
-    /// By direction (left, straight, right): the squares from which a step does not leave the board sideways.
+    /// By direction (left, straight, right): the squares from which a step stays on the board sideways.
     inside: [u128; 3],
-    /// By seat and direction: what a step adds to the square's number.
+    /// By seat and direction: the change of the square index in a step.
     step: [[i32; 3]; 2],
-    /// By seat: what men in a row are worth in the evaluation.
+    /// By seat: the value of men in each row in the evaluation.
     worth: [Vec<(u128, i64)>; 2],
-    /// More than any side's men can be worth.
+    /// An upper bound on the value of a side's men.
     bound: f64,
 }
 
-/// Size of the board.
+/// Parameters of the board size.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Rows, 2 to 64; with fewer than 6, each side has one row of men. `rows * columns` is at most 128.
     #[schemars(range(min = 2, max = 64))]
     pub rows: u32,
-    /// Columns, 2 to 26.
+    /// Number of columns, 2 to 26.
     #[schemars(range(min = 2, max = 26))]
     pub columns: u32,
 }
@@ -57,24 +57,24 @@ impl Default for Params {
     }
 }
 
-/// One position.
+/// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     men: [u128; 2],
-    /// The seat to move; when the game is over, the seat that would be next.
+    /// The seat to move; at the end, the seat that would be next.
     seat: u8,
-    /// Whether the last move won.
+    /// True if the last move won.
     won: bool,
 }
 
 impl State {
-    /// Whose man stands on a square.
+    /// Returns the owner of the man on a square.
     fn owner(&self, square: usize) -> Option<Seat> {
         (0..2).find(|&seat| self.men[seat] >> square & 1 == 1)
     }
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Rows of `.`, `b` and `w`, the top row first.
@@ -86,17 +86,17 @@ pub struct View {
 
 const NAMES: [&str; 2] = ["b", "w"];
 const MARKS: [char; 2] = ['b', 'w'];
-/// The most squares that fit.
+/// Maximum number of squares.
 const SQUARES: u32 = 128;
-/// With at least this many rows, each side has two rows of men.
+/// Minimum number of rows for two rows of men per side.
 const ROWS_FOR_TWO: u32 = 6;
-/// Ids per square: six directions, with and without taking.
+/// Ids per square: six directions, with and without capture.
 const PER_SQUARE: u32 = 12;
 /// Ids per square and seat.
 const PER_SEAT: usize = 6;
 const STRAIGHT: usize = 1;
 
-/// The number of the bit of `b` that has `n` set bits below it.
+/// Returns the index of the set bit of `b` with `n` set bits below it.
 #[inline]
 fn nth(b: u128, n: u32) -> u32 {
     let low = (b as u64).count_ones();
@@ -107,11 +107,11 @@ fn nth(b: u128, n: u32) -> u32 {
     base + half.trailing_zeros()
 }
 
-/// What an id says.
+/// A decoded action id.
 #[derive(Clone, Copy)]
 struct Move {
     from: u32,
-    /// Whose direction it is.
+    /// The seat that owns the direction.
     seat: Seat,
     /// 0 left, 1 straight, 2 right.
     way: usize,
@@ -132,18 +132,18 @@ impl Move {
 }
 
 impl Breakthrough {
-    /// The squares from which `seat` can move, by direction and capture as in the ids.
+    /// Returns the squares from which `seat` can move, by direction and capture in the order of ids.
     #[inline]
     fn moves(&self, s: &State, seat: Seat) -> [u128; PER_SEAT] {
         let (mine, theirs) = (s.men[seat], s.men[1 - seat]);
         let free = self.board & !(mine | theirs);
-        // Where a step leads, seen from where it begins. What runs over an end of the board comes from a row in which
-        // the game is won already, or falls on bits outside the board.
+        // Maps targets back to the squares from which a step starts. Bits that wrap around an end of the board come
+        // from a row in which the game is won already, or fall outside the board.
         let back = |b: u128, way: usize| b.rotate_right((self.step[seat][way] & 127) as u32) & mine & self.inside[way];
         [back(free, 0), back(theirs, 0), back(free, STRAIGHT), 0, back(free, 2), back(theirs, 2)]
     }
 
-    /// The square that a move leads to, or no bit where it leaves the board.
+    /// Returns the target of a move as a bit; 0 if it leaves the board.
     #[inline]
     fn target(&self, m: Move) -> u128 {
         let to = m.from as i32 + self.step[m.seat][m.way];
@@ -154,18 +154,18 @@ impl Breakthrough {
         }
     }
 
-    /// The square that a move leaves, whether a man stands there or not.
+    /// Returns the source of a move as a bit, even if no man is there.
     #[inline]
     fn origin(&self, m: Move) -> u128 {
         1u128.checked_shl(m.from).unwrap_or(0) & self.board
     }
 
-    /// Whether one side has come through or lost all of its men.
+    /// Returns true if a side has reached its goal or lost all men.
     fn decided(&self, men: &[u128; 2]) -> bool {
         (0..2).any(|p| men[p] == 0 || men[p] & self.goal[p] != 0)
     }
 
-    /// The squares that men of `seat` could take on.
+    /// Returns the squares on which men of `seat` could capture.
     fn attacked(&self, s: &State, seat: Seat) -> u128 {
         let ahead = |way: usize| {
             let men = s.men[seat] & self.inside[way];
@@ -174,21 +174,20 @@ impl Breakthrough {
         (ahead(0) | ahead(2)) & self.board
     }
 
-    /// Whether a move takes or wins.
+    /// Returns true if a move captures or wins.
     fn tactical(&self, a: Action) -> bool {
         let m = Move::of(a);
         m.takes || self.target(m) & self.goal[m.seat] != 0
     }
 
-    /// The best guesses first: winning steps, captures, and in both the move that ends nearest to the goal, or that takes
-    /// what has come farthest.
+    /// Sorts moves: winning steps, captures, then others; within each group by progress of the moved or captured man.
     fn sort(&self, seat: Seat, moves: &mut [Action]) {
         moves.sort_by_cached_key(|&a| {
             let m = Move::of(a);
             let row = self.target(m).trailing_zeros() / self.columns;
             let come = if seat == 0 { row } else { self.rows.saturating_sub(row + 1) };
             let wins = self.target(m) & self.goal[seat] != 0;
-            // Who takes deep in its own half takes a man that has come far.
+            // A capture deep in the own half removes a far advanced man.
             let order = if m.takes { come } else { self.rows.saturating_sub(come) };
             (!wins, !m.takes, order)
         });
@@ -202,7 +201,7 @@ impl Breakthrough {
         format!("{}{}", char::from(LETTERS.as_bytes()[(at % self.columns) as usize]), self.rows - at / self.columns)
     }
 
-    /// The square at the beginning of `text`, and what follows it.
+    /// Parses the square at the start of `text`, and returns the rest.
     fn square<'t>(&self, text: &'t str) -> Option<(u32, &'t str)> {
         let (_, digits) = text.split_at_checked(1)?;
         let end = 1 + digits.bytes().take_while(u8::is_ascii_digit).count();
@@ -210,7 +209,7 @@ impl Breakthrough {
         Some(((self.rows - 1 - row) * self.columns + column, &text[end..]))
     }
 
-    /// Two squares with or without a sign between them: `a7b6`, `a7-b6`, `a7xb6*`.
+    /// Parses two squares with an optional separator: `a7b6`, `a7-b6`, `a7xb6*`.
     fn squares(&self, text: &str) -> Option<(u32, u32)> {
         let text = text.trim_end_matches('*');
         let (from, rest) = self.square(text)?;
@@ -219,7 +218,7 @@ impl Breakthrough {
         end.is_empty().then_some((from, to))
     }
 
-    /// OpenSpiel's drawing.
+    /// Returns OpenSpiel's text drawing.
     fn drawn(&self, view: &View) -> String {
         let width = if self.rows > 9 { 2 } else { 1 };
         let lines = (1..=self.rows).rev().zip(&view.board);
@@ -265,7 +264,7 @@ impl Game for Breakthrough {
         let board = (0..rows).fold(0, |b, r| b | row(r));
         let deep = if rows < ROWS_FOR_TWO { 1 } else { 2 };
         let home = [0..deep, rows - deep..rows].map(|rows| rows.fold(0, |b, r| b | row(r)));
-        // A man counts as many points as there are rows, and the square of the rows that it has behind it.
+        // A man is worth the number of rows, plus the square of the number of rows behind it.
         let points = |behind: u32| i64::from(rows + behind * behind);
         let worth = [
             (0..rows).map(|r| (row(r), points(r))).collect(),
@@ -293,7 +292,7 @@ impl Game for Breakthrough {
 
     fn facts(&self) -> Facts {
         let size = [self.rows, self.columns];
-        // OpenSpiel's bound: all men of two rows walk up to the last row but one, and one more step wins.
+        // OpenSpiel's bound: all men of two rows advance to the last row but one, and one more step wins.
         let max_length = 2 * (2 * self.rows - 3) * self.columns + 1;
         Facts {
             tensor: Some(("board", planes(&["mine", "theirs", "i_am_black", "my_move"], &size))),
@@ -316,8 +315,8 @@ impl Game for Breakthrough {
             return;
         }
         let [to_left, takes_left, straight, _, to_right, takes_right] = self.moves(s, seat);
-        // A man has at most three moves, as it either takes in a direction or goes there. All three are written and only
-        // those that there are counted: whether there are is as good as random, and a branch would be guessed wrongly.
+        // A man has at most three moves, as each direction is either a capture or a plain step. All three are written
+        // unconditionally and only legal ones are counted: a branch would be mispredicted half of the time.
         let mut ids = [0; 256];
         for half in [0, 64] {
             let word = |squares: u128| (squares >> half) as u64;
@@ -377,7 +376,7 @@ impl Game for Breakthrough {
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
-        // The last mover won, if anybody did.
+        // A win belongs to the side that moved last.
         board::returns(s.won.then(|| usize::from(s.seat & 1 ^ 1)), out);
     }
 
@@ -402,7 +401,7 @@ impl Game for Breakthrough {
         self.drawn(view)
     }
 
-    /// Seat 0 sees the board from above, where its men begin.
+    /// Seat 0 sees the board from above, from the side of its own men.
     fn drawing(&self, view: &View, from: Viewer) -> String {
         let (mut rows, mut names) = (view.board.clone(), board::numbers(1, self.rows));
         let mut columns = board::letters(&LETTERS[..self.columns as usize]);
@@ -431,7 +430,7 @@ impl Game for Breakthrough {
         format!("{}{}{star}", self.name(self.origin(m)), self.name(self.target(m)))
     }
 
-    /// Reads the two squares; whether anything is taken there, the board knows. Also knows the bare id.
+    /// Parses two squares, with or without a capture sign, or the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim().to_ascii_lowercase();
         if let Ok(id) = text.parse() {
@@ -489,9 +488,9 @@ impl Game for Breakthrough {
         board::planes(out, &[Some(0), Some(1), None], |square| s.owner(square));
     }
 
-    /// A man one step from its goal wins for who is to move, and for who is not unless it can be taken. Else the worth of
-    /// the men of `seat` less that of the others, scaled: as many points as the board has rows and the square of the rows
-    /// that a man has come, doubled, and a row's worth for each man that a fellow covers.
+    /// A man one step from its goal wins for the side to move, and for the other side unless it can be captured.
+    /// Otherwise the scaled difference of the sides' men: each counts as the number of rows plus twice the square of
+    /// its advance, and one row more if another man covers it.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let seat = seat & 1;
         if s.won {
@@ -514,7 +513,8 @@ impl Game for Breakthrough {
         Some(if mover == seat { value } else { -value })
     }
 
-    /// Winning steps and captures first, of men far advanced before others; then the men that have come farthest.
+    /// Orders winning steps and captures first, of far advanced men before others; then the men that have advanced
+    /// farthest.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         let from = out.len();
         self.legal(s, seat, out);
@@ -522,7 +522,7 @@ impl Game for Breakthrough {
         out[from..].iter().take_while(|&&a| self.tactical(a)).count()
     }
 
-    /// Captures, and the winning step; where the other side is about to win, what can be done about it.
+    /// Lists captures and the winning step, or the defenses if the other side threatens to win.
     fn quiescence_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
         let mut all = Vec::new();
         self.legal(s, seat, &mut all);

@@ -33,32 +33,32 @@ pub use view::View;
 
 use moves::Scan;
 
-/// The rules from one start position.
+/// The game from a given start position.
 pub struct Chess {
     params: Params,
     start: State,
-    /// FEN of the start.
+    /// FEN of the start position.
     fen: String,
 }
 
-/// The start and the automatic draws.
+/// Parameters of the start position and the automatic draws.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Start position as FEN; the usual one when absent.
+    /// Start position as FEN; the standard one by default.
     pub fen: Option<String>,
-    /// Draw after so many plies without a capture or a pawn move; 0 = never (then `max_plies` is needed).
+    /// Draw after this many plies without a capture or a pawn move; 0 = never (then `max_plies` is needed).
     #[schemars(range(min = 0, max = 1000))]
     pub draw_after: u32,
-    /// Draw when a position stands on the board for this time; 0 = never.
+    /// Draw when a position occurs for this time; 0 = never.
     #[schemars(range(min = 0, max = 1000))]
     pub repetition: u32,
     /// Draw when neither side could mate by any moves.
     pub insufficient_material: bool,
-    /// Draw after so many plies in all; 0 = no limit.
+    /// Draw after this many plies in total; 0 = no limit.
     #[schemars(range(min = 0, max = 20_000))]
     pub max_plies: u32,
-    /// OpenSpiel's parameter; only `false` is played here.
+    /// OpenSpiel's parameter; only `false` is supported.
     pub chess960: bool,
 }
 
@@ -68,15 +68,16 @@ impl Default for Params {
     }
 }
 
-/// OpenSpiel's bound on the plies of a game, which holds for the 75-move rule.
+/// OpenSpiel's bound on the plies of a game, valid for the 75-move rule.
 const LONGEST: u32 = 17_695;
-/// At most this often is a capture or a pawn move made: 96 pawn moves, 30 captures, 8 of them by pawns that pass.
+/// Maximum number of captures and pawn moves in a game: 96 pawn moves and 30 captures, minus the 8 captures by pawns
+/// that count as both.
 const ZEROING: u32 = 118;
-/// From here on a limit is part of the hash.
+/// Maximum distance from a limit that is part of the hash.
 const NEAR: u32 = 20;
 
 impl Chess {
-    /// Plies that can still be played before a limit, where it is near.
+    /// Returns the remaining plies before a limit, if it is near.
     fn near_limit(&self, s: &State) -> u32 {
         let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
         let counter = left(self.params.draw_after, s.pos.halfmoves());
@@ -87,7 +88,7 @@ impl Chess {
         if who == Viewer::Seat(0) { Color::Black } else { Color::White }
     }
 
-    /// The position of a view, for notation; a view from elsewhere may hold any text.
+    /// Returns the position of a view for notation; `None` for a view with an invalid FEN.
     fn position(view: &View) -> Option<Board> {
         notation::position(&view.fen).ok()
     }
@@ -250,9 +251,9 @@ impl Game for Chess {
         format!("FEN: {}", view::text(view, Self::seen_by(from)))
     }
 
-    /// Says of a move that it ends the game by repetition.
+    /// Marks moves that end the game by repetition.
     fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
-        // A position comes back after four plies without a capture or a pawn move at the earliest.
+        // A position recurs after four plies without a capture or a pawn move at the earliest.
         if self.params.repetition == 0 || view.quiet < 3 {
             return String::new();
         }
@@ -266,12 +267,12 @@ impl Game for Chess {
         picture::picture(view, Self::seen_by(from) == Color::Black)
     }
 
-    /// Castling is the way of the king. All promotions of a pawn on one square have one gesture.
+    /// Returns the king's squares for castling. All promotions of a pawn on one square share a gesture.
     fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
         picture::gesture(if seat == 0 { Color::Black } else { Color::White }, a)
     }
 
-    /// SAN for the side to move; UCI where the id is not legal or the seat is not to move.
+    /// Returns SAN for the side to move; UCI if the id is not legal or the seat is not to move.
     fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {
         let color = if seat == 0 { Color::Black } else { Color::White };
         match Self::position(view) {
@@ -280,7 +281,7 @@ impl Game for Chess {
         }
     }
 
-    /// Knows SAN (strict or loose, castling with letters or zeros), UCI and the bare id.
+    /// Accepts SAN (strict or loose, castling with letters or zeros), UCI and the bare id.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         notation::parse(&Self::position(view)?, legal, text)
     }
@@ -289,7 +290,7 @@ impl Game for Chess {
         why::why_not(&s.pos, a)
     }
 
-    /// Knows squares and castling; SAN names nothing where no legal move fits it.
+    /// Explains texts with squares and castling; other SAN that matches no legal move has no explanation.
     fn why_not_text(&self, s: &State, _seat: Seat, text: &str) -> String {
         let wanted = text.trim().replace(['-', 'x'], "").replace('0', "O");
         let same = |a: &Action| notation::uci(s.pos.turn(), *a).replace('-', "").eq_ignore_ascii_case(&wanted);
@@ -324,9 +325,8 @@ impl Game for Chess {
         order::noisy(s, out)
     }
 
-    /// Pieces, side to move, castling rights, en passant, how often the position has stood on the board, and the plies
-    /// left to a limit once they are 20 or fewer. Left out: which other positions may repeat, and counters that are
-    /// far from their limits.
+    /// Covers pieces, side to move, castling rights, en passant, the repetition count, and the plies left to a limit
+    /// once they are 20 or fewer; ignores other positions that may repeat, and distant limits.
     fn in_notation(&self, _end: &State, record: &Record) -> Result<String, String> {
         notation::written(self.params.fen.as_deref(), record)
     }

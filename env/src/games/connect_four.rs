@@ -13,26 +13,27 @@ use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits, spread};
 
-/// The rules on a board of given size.
+/// The game on a board of given size.
 pub struct ConnectFour {
     params: Params,
     shape: Shape,
     usual: bool,
-    /// Every line that wins, for the evaluation.
+    /// Every winning line, for the evaluation.
     lines: Vec<u64>,
 }
 
 /// The board as bits.
 ///
-/// Cells are bits, `row * (columns + 1) + column` with row 0 at the bottom: the spare column keeps lines from running
-/// over the edge, and a win is found by shifting the mover's bits along each direction.
+/// Cells are bits, `row * (columns + 1) + column` with row 0 at the bottom. The spare column keeps lines from wrapping
+/// around
+/// the edge; wins are found by shifting the mover's bits along each direction.
 #[derive(Clone, Copy, PartialEq)]
 struct Shape {
     rows: u32,
     columns: u32,
-    /// How many in a line win.
+    /// Length of a winning line.
     line: u32,
-    /// Bits from one row to the next.
+    /// Number of bits from one row to the next.
     stride: u32,
     /// All cells of the board.
     board: u64,
@@ -42,20 +43,20 @@ struct Shape {
     file: u64,
 }
 
-/// Size of the board and of the line.
+/// Parameters of the board and the winning line.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Rows, 1 to 16; `rows * (columns + 1)` is at most 64.
+    /// Number of rows, 1 to 16; `rows * (columns + 1)` is at most 64.
     #[schemars(range(min = 1, max = 16))]
     pub rows: u32,
-    /// Columns, 1 to 15.
+    /// Number of columns, 1 to 15.
     #[schemars(range(min = 1, max = 15))]
     pub columns: u32,
-    /// How many in a line win, 2 to 16.
+    /// Length of a winning line, 2 to 16.
     #[schemars(range(min = 2, max = 16))]
     pub x_in_row: u32,
-    /// Whether the layout `openspiel` puts the observer's plane first.
+    /// If true, the layout `openspiel` puts the observer's plane first.
     pub egocentric_obs_tensor: bool,
 }
 
@@ -65,7 +66,7 @@ impl Default for Params {
     }
 }
 
-/// One position.
+/// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     stones: [u64; 2],
@@ -73,7 +74,7 @@ pub struct State {
     won: bool,
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Rows of `.`, `x` and `o`, the top row first.
@@ -93,7 +94,7 @@ impl State {
 }
 
 impl Shape {
-    /// The board that nearly everybody plays on.
+    /// The standard board.
     const USUAL: Shape = Shape::new(6, 7, 4);
 
     const fn new(rows: u32, columns: u32, line: u32) -> Shape {
@@ -111,20 +112,20 @@ impl Shape {
         1 << (row * self.stride + column)
     }
 
-    /// The lowest empty cell of every column of stones `all`: one above the top stone, or the bottom.
+    /// Returns the lowest empty cell of every column of stones `all`.
     fn free(&self, all: u64) -> u64 {
         (all << self.stride | self.bottom) & !all & self.board
     }
 
-    /// The columns with an empty cell, as bits 0..columns.
+    /// Returns the columns with an empty cell, as bits 0..columns.
     fn open(&self, all: u64) -> u64 {
         !(all >> ((self.rows - 1) * self.stride)) & self.bottom
     }
 
-    /// Whether `b` holds a line.
+    /// Returns true if `b` contains a line.
     fn wins(&self, b: u64) -> bool {
         let ends = [1, self.stride, self.stride + 1, self.stride - 1].map(|d| {
-            // `run` holds the ends of stretches of `have` stones; two of them one after another make longer ones.
+            // `run` holds the ends of runs of `have` stones; two consecutive runs form a longer one.
             let (mut run, mut have) = (b, 1);
             while have < self.line {
                 let more = have.min(self.line - have);
@@ -138,8 +139,8 @@ impl Shape {
 }
 
 impl ConnectFour {
-    /// The shape of the board. With `USUAL` it is a constant, and so are all shifts and bounds of what is written with it:
-    /// half of the instructions of a step.
+    /// Returns the shape of the board. With `USUAL` it is a constant, so the compiler folds all shifts and bounds,
+    /// which halves the instructions of a step.
     #[inline]
     fn shape<const USUAL: bool>(&self) -> Shape {
         if USUAL { Shape::USUAL } else { self.shape }
@@ -149,7 +150,7 @@ impl ConnectFour {
     fn drop_stone<const USUAL: bool>(&self, s: &mut State, column: u32) {
         let (shape, all) = (self.shape::<USUAL>(), s.all());
         let side = &mut s.stones[usize::from(s.ply & 1)];
-        // Of a column's cells, `free` holds at most one.
+        // `free` has at most one bit per column.
         *side |= shape.free(all) & shape.file.wrapping_shl(column);
         s.won = shape.wins(*side);
         s.ply = s.ply.saturating_add(1);
@@ -171,7 +172,7 @@ impl ConnectFour {
             for row in 0..rows {
                 let (cells, at) = (stones >> (row as u32 * shape.stride), (k * rows + row) * columns);
                 if columns <= 8 && at + 8 <= out.len() {
-                    // A whole word at once; what it writes too much, the next row writes over.
+                    // Writes a whole word; the next row overwrites the excess.
                     out[at..at + 8].copy_from_slice(&spread(cells));
                 } else {
                     put_bits(&mut out[at..at + columns], cells);
@@ -184,7 +185,7 @@ impl ConnectFour {
         board::owner(s.stones, (row * self.shape.stride + column) as usize)
     }
 
-    /// Every line of the board.
+    /// Returns every line of the board.
     fn all_lines(shape: &Shape) -> Vec<u64> {
         let n = shape.line as i32;
         let on = |r: i32, c: i32| (0..shape.rows as i32).contains(&r) && (0..shape.columns as i32).contains(&c);
@@ -200,8 +201,8 @@ impl ConnectFour {
         lines
     }
 
-    /// Over the lines that only one side can still fill: the squares of its stones there, ours minus theirs,
-    /// scaled into (-1, 1).
+    /// Returns the sum over lines still open to one side of the squares of its stone counts, ours minus theirs, scaled
+    /// into (-1, 1).
     fn open_lines(&self, s: &State, seat: Seat) -> f64 {
         let (mine, theirs) = (s.stones[seat], s.stones[1 - seat]);
         let worth = |b: u64| i64::from(b.count_ones().pow(2));
@@ -320,7 +321,7 @@ impl Game for ConnectFour {
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
-        // The last mover won, if anybody did.
+        // A win belongs to the side that moved last.
         board::returns(s.won.then(|| usize::from(s.ply & 1 ^ 1)), out);
     }
 
@@ -352,7 +353,7 @@ impl Game for ConnectFour {
         picture::picture(self, view)
     }
 
-    /// A column is one cell, named by its number.
+    /// A column is one clickable cell, named by its number.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         Some(Gesture::of([a.to_string()]))
     }
@@ -365,7 +366,7 @@ impl Game for ConnectFour {
         format!("{}{a}", NAMES[seat & 1])
     }
 
-    /// Also knows the bare column number, from 0.
+    /// Also accepts the bare column number, from 0.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let named = |&a: &Action| self.action_text(view, seat, a).eq_ignore_ascii_case(text);
@@ -399,7 +400,8 @@ impl Game for ConnectFour {
     }
 
     fn hash(&self, s: &State) -> Option<u64> {
-        // Stones of one side plus all stones with a floor tell the position; mixed so that low bits serve as an index.
+        // The stones of one side plus all stones with a floor identify the position; mixed so that low bits serve as an
+        // index.
         Some(
             (s.stones[0].rotate_left(29) ^ (s.all() + self.shape.bottom).wrapping_mul(0x9e37_79b9_7f4a_7c15))
                 .wrapping_mul(0xd6e8_feb8_6659_fd93),

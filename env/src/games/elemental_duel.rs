@@ -16,35 +16,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan_game::{Feedback, PlanGame, Revise, Roles, RoundFormat};
 
-/// The game.
+/// The battle of two teams of elemental characters.
 pub type ElementalDuel = PlanGame<ElementalDuelEngine>;
 
-/// Skills, simulator and ids under given terms.
+/// Skills, simulator and ids under given settings.
 pub struct ElementalDuelEngine {
     terms: Terms,
 }
 
-/// Who acts.
+/// Selection of the acting characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// All characters.
+    /// All characters act in turn.
     #[default]
     Team,
-    /// The first living character of each side.
+    /// The first living character of each side acts.
     Gauntlet,
 }
 
-/// What a battle depends on beside the teams.
+/// Settings of a battle apart from the teams.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// Who acts.
+    /// Selection of the acting characters.
     pub mode: Mode,
     /// Health of each character, by side.
     pub hp: [u32; 2],
 }
 
-/// Rounds, revisions, budgets, health.
+/// Parameters of rounds, revisions, budgets and health.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -53,20 +53,20 @@ pub struct Params {
     /// Rounds of a match, 1 to 50.
     #[schemars(range(min = 1, max = 50))]
     pub rounds: u32,
-    /// Who revises after a round: the seats in turn, or both.
+    /// Seats that revise after a round: one in turn, or both.
     pub revise: Revise,
     /// The seat that revises after odd rounds, with revise=alternate.
     #[schemars(range(min = 0, max = 1))]
     pub first: u32,
-    /// Whether the sides swap after each round; only with format=match and revise=both.
+    /// If set to swap, the sides swap after each round; needs format=match and revise=both.
     pub roles: Roles,
-    /// What the budgets are multiplied by, 0.5 to 4.
+    /// Factor on the budgets, 0.5 to 4.
     #[schemars(range(min = 0.5, max = 4.0))]
     pub budget_scale: f64,
-    /// Initial documents that a seat may send while they are over budget, 1 to 9.
+    /// Maximum number of initial documents of a seat that may exceed the budget, 1 to 9.
     #[schemars(range(min = 1, max = 9))]
     pub tries: u32,
-    /// Whether a summary of each battle is shown (verbose).
+    /// Feedback on each battle; verbose includes a summary.
     pub feedback: Feedback,
     /// Health of each invader, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
@@ -74,7 +74,7 @@ pub struct Params {
     /// Health of each defender, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub hp_defender: u32,
-    /// Whether all characters act (team), or the first living one of each side (gauntlet).
+    /// Acting characters: all (team), or the first living one of each side (gauntlet).
     pub mode: Mode,
 }
 

@@ -33,13 +33,13 @@ use state::{DEALT, MOST_BID, MOST_MOVES, NONE, SEATS, seat_after};
 pub use state::{Phase, State};
 pub use view::{FaceUp, Put, View};
 
-/// OpenSpiel's game, which has no parameters.
+/// Converts the parameters of OpenSpiel's game, which has none.
 fn dou_dizhu(mut params: Raw) -> Result<Raw, ParamError> {
     params.entry("rules").or_insert_with(|| "dou_dizhu".into());
     Ok(params)
 }
 
-/// Whose rules.
+/// Variant of the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rules {
@@ -52,15 +52,15 @@ pub enum Rules {
     DouDizhu,
 }
 
-/// The rules.
+/// Parameters of the game.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Whose rules: how the landlord is found, what may be put on the table, and what a win is worth.
+    /// Variant of the rules: choice of the landlord, legal combinations, and value of a win.
     pub rules: Rules,
 }
 
-/// The rules with their combinations.
+/// The game with its combinations.
 pub struct FightTheLandlord {
     params: Params,
     plays: &'static Plays,
@@ -75,12 +75,12 @@ impl FightTheLandlord {
         if self.rules() == Rules::DouDizhu { &LONG } else { &SHORT }
     }
 
-    /// Whether a card of the deal lies face up, as in OpenSpiel.
+    /// Returns true if a card of the deal is face up, as in OpenSpiel.
     fn auction(&self) -> bool {
         self.rules() == Rules::DouDizhu
     }
 
-    /// The name of an action.
+    /// Returns the name of an action.
     fn name(&self, a: Action) -> String {
         let Some(play) = self.plays.get(a) else {
             return if a == 0 { "Pass".to_owned() } else { format!("Bid {a}") };
@@ -95,7 +95,7 @@ impl FightTheLandlord {
         cards::ranks_text(play.counts, self.names())
     }
 
-    /// What people see of an action of `seat`: of a play also the cards.
+    /// Describes an action of `seat`; plays include the cards.
     fn told(&self, s: &State, seat: Seat, a: Action) -> String {
         match self.plays.get(a) {
             Some(play) if s.phase == Phase::Play => {
@@ -106,7 +106,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// What `hand` lacks of the cards that are wanted.
+    /// Returns the cards that `hand` lacks of `wanted`.
     fn lacks(&self, hand: Cards, wanted: cards::Counts) -> Option<String> {
         let held = counts(hand);
         let rank = (0..RANKS).find(|&r| count(held, r) < count(wanted, r))?;
@@ -117,7 +117,7 @@ impl FightTheLandlord {
         })
     }
 
-    /// Why `a` may not be put on the table, if the cards are held.
+    /// Explains why `a` may not be played even with its cards in hand.
     fn why_unfit(&self, s: &State, hand: Cards, a: Action) -> Option<String> {
         let play = self.plays.get(a)?;
         let what = |a: Action, play: &combinations::Combination| {
@@ -206,7 +206,7 @@ impl Game for FightTheLandlord {
             rewards: RewardModel::Terminal,
             // Points: the rocket, four bombs and two single cards make 58. Stakes: bid 3, doubled at most 13 times.
             returns: if points { [0.0, 2.0 + 58.0 / 100.0] } else { [-49_152.0, 49_152.0] },
-            // At most 52 plays with two passes between them, and three bids; OpenSpiel says 171.
+            // At most 52 plays with two passes between them, and three bids; OpenSpiel's bound is 171.
             max_length: if self.auction() { MOST_MOVES as u32 } else { 157 },
             actions: self.plays.ids(),
             max_chance: if self.auction() { u32::from(DEALT) + 54 } else { 54 },
@@ -342,7 +342,7 @@ impl Game for FightTheLandlord {
         picture::picture(self, view)
     }
 
-    /// The ranks of the cards, lowest first: a cell for each card, named by its rank.
+    /// A cell per card, named by its rank, lowest first.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         self.plays.get(a).map(|play| picture::gesture(play.counts))
     }
@@ -351,7 +351,7 @@ impl Game for FightTheLandlord {
         self.name(a)
     }
 
-    /// Ranks in any order, Botzone's list of card numbers, `bid 2` or `2` in the auction, `pass`.
+    /// Accepts ranks in any order, Botzone's list of card numbers, `bid 2` or `2` in the auction, and `pass`.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let named = |a: Action| self.name(a).eq_ignore_ascii_case(text.trim());
         if let Some(a) = legal.iter().copied().find(|&a| named(a)) {
@@ -399,7 +399,7 @@ impl Game for FightTheLandlord {
         }
     }
 
-    /// A card is seen by the seat that gets it, and by everybody if it lies face up; bids and plays by all.
+    /// A dealt card is visible to its owner, a face-up card to all; bids and plays are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let whose = seat_after(0, before.dealt);
         let open = self.auction() && (before.face_up == NONE || before.face_up == before.dealt);
@@ -416,7 +416,7 @@ impl Game for FightTheLandlord {
         }
     }
 
-    /// The landlord's three cards, when it is clear who that is.
+    /// Returns the landlord's three cards once the landlord is known.
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         if !now.opened() {
             return Vec::new();
@@ -450,8 +450,8 @@ impl Game for FightTheLandlord {
         self.write(s, who, out);
     }
 
-    /// OpenSpiel's blocks of ranks are five wide, also for the jokers, though the next block begins two cells after the
-    /// small joker's first: so the big joker's cells lie in the block that follows.
+    /// OpenSpiel's blocks of ranks are five wide, also for the jokers, but the next block starts two cells after the
+    /// small joker's first cell: the big joker's cells are in the following block.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         out.fill(0.0);
         if s.phase == Phase::Deal {

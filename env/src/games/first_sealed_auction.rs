@@ -18,28 +18,28 @@ use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, ones, stretches};
 
-/// The rules for a table and a currency.
+/// The game for a number of seats and a currency.
 pub struct FirstSealedAuction {
     params: Params,
-    /// Seats.
+    /// Number of seats.
     n: usize,
     /// The highest value, in the smallest coin.
     steps: u16,
 }
 
-/// The table, the values, and what may be bid.
+/// Parameters of seats, values and bids.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Bidders, 2 to 10.
+    /// Number of bidders, 2 to 10.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
     /// The highest value, 1 to 1000; with cents 1 to 10.
     #[schemars(range(min = 1, max = 1000))]
     pub max_value: u32,
-    /// Whether values and bids are in cents instead of whole amounts.
+    /// If true, values and bids are in cents instead of whole amounts.
     pub cents: bool,
-    /// Whether a bid may be as high as one's value instead of staying below it.
+    /// If true, a bid may equal the bidder's value; otherwise it must be lower.
     pub up_to_value: bool,
 }
 
@@ -53,81 +53,81 @@ const MOST: usize = 10;
 const MOST_STEPS: u32 = 1000;
 const CENTS: u32 = 100;
 
-/// One position; amounts are in the smallest coin.
+/// A position of the auction; amounts are in the smallest coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     values: [u16; MOST],
     bids: [u16; MOST],
-    /// How many seats know their value.
+    /// Number of seats with a drawn value.
     dealt: u8,
-    /// How many seats have bid.
+    /// Number of seats that have bid.
     made: u8,
     winner: Option<u8>,
 }
 
-/// What one seat, or the public, knows; amounts are in the smallest coin.
+/// The information of one seat, or of the public; amounts are in the smallest coin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// What the item is worth to the observer, once known.
+    /// Value of the item to the observer, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<u16>,
-    /// What the observer has bid.
+    /// The observer's bid, once made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bid: Option<u16>,
-    /// How many seats know their value.
+    /// Number of seats with a drawn value.
     pub dealt: u8,
-    /// How many seats have bid, seat 0 first.
+    /// Number of seats that have bid, seat 0 first.
     pub made: u8,
-    /// The seat to move; absent while values are drawn, before the winner is known, and at the end.
+    /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
     /// All bids by seat, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bids: Vec<u16>,
-    /// The winner and what the item is worth to it, at the end.
+    /// The winner and its value of the item, at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Winner>,
 }
 
-/// Who gets the item.
+/// The winner of the auction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Winner {
-    /// The seat.
+    /// The seat that gets the item.
     pub seat: u8,
-    /// What the item is worth to it.
+    /// Value of the item to the winner.
     pub value: u16,
 }
 
 impl FirstSealedAuction {
-    /// How many bids, from 0 on, are open to whom the item is worth `value`.
+    /// Returns the number of legal bids, from 0 on, at this value.
     fn open(&self, value: u16) -> usize {
         usize::from(value) + usize::from(self.params.up_to_value)
     }
 
-    /// The least value with which `bid` may be made.
+    /// Returns the lowest value at which `bid` is legal.
     fn least(&self, bid: u16) -> u16 {
         if self.params.up_to_value { bid.max(1) } else { bid.saturating_add(1) }
     }
 
-    /// How many ids of bids there are.
+    /// Returns the number of bid ids.
     fn actions(&self) -> usize {
         self.open(self.steps)
     }
 
-    /// Coins that make one unit of return.
+    /// Returns the number of coins per unit of return.
     fn unit(&self) -> u32 {
         if self.params.cents { CENTS } else { 1 }
     }
 
-    /// An amount as people write it.
+    /// Formats an amount.
     fn money(&self, coins: u32) -> String {
         if self.params.cents { format!("{}.{:02}", coins / CENTS, coins % CENTS) } else { coins.to_string() }
     }
 
-    /// The coins of an amount that people wrote; what is less than the smallest coin is dropped.
+    /// Parses an amount into coins; fractions of the smallest coin are dropped.
     fn coins(&self, text: &str) -> Option<u32> {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
@@ -147,14 +147,14 @@ impl FirstSealedAuction {
         who.seat().filter(|&p| p < usize::from(s.made)).and_then(|p| s.bids.get(p).copied())
     }
 
-    /// A value of at least `least`, each equally likely.
+    /// Draws a value of at least `least`, uniformly.
     fn draw(&self, least: u16, rng: &mut Stream) -> u16 {
         let least = least.clamp(1, self.steps);
         least + rng.below(usize::from(self.steps - least) + 1) as u16
     }
 }
 
-/// The cell of a value, which is 1 or more.
+/// Returns the cell of a value, which is 1 or more.
 fn cell(value: Option<u16>) -> Option<usize> {
     value.and_then(|v| usize::from(v).checked_sub(1))
 }
@@ -283,7 +283,7 @@ impl Game for FirstSealedAuction {
         }
     }
 
-    /// Values first; at the end one of those who bid most, even where there is one only.
+    /// Draws values first; at the end one of the highest bidders, even if there is only one.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if usize::from(s.dealt) < self.n {
             out.uniform(1..u32::from(self.steps) + 1);
@@ -322,7 +322,7 @@ impl Game for FirstSealedAuction {
         }
     }
 
-    /// Every value with which the known bids could be made is equally likely, and then every bid that the value allows.
+    /// Samples uniformly from the values consistent with the known bids, then from the bids legal at that value.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let n = self.n as u8;
@@ -378,11 +378,11 @@ impl Game for FirstSealedAuction {
         format!("Player {seat} bid: {}", self.money(a))
     }
 
-    /// Knows an amount, with or without `$` and words before it; in cents `3.5` is 3.50, and `3` is 3.00.
+    /// Accepts an amount, with or without `$` and words before it; in cents `3.5` is 3.50, and `3` is 3.00.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let amount = text.trim().rsplit([':', '$', ' ']).next().unwrap_or_default();
         let coins = self.coins(amount)?;
-        // Legal bids begin at 0 and have no gaps.
+        // Legal bids start at 0 without gaps.
         ((coins as usize) < legal.len()).then_some(coins)
     }
 
@@ -392,7 +392,7 @@ impl Game for FirstSealedAuction {
         format!("a bid of {} is {rule} your value of {value}", self.money(a))
     }
 
-    /// Values and bids are seen by their seats alone; who wins is seen by all.
+    /// Values and bids are private; the winner is public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (own, hidden, seat) = match by {
             Mover::Seat(p) => (format!("p{p} bids {}", self.money(a)), format!("p{p} bids"), p),
@@ -406,7 +406,7 @@ impl Game for FirstSealedAuction {
         EventView { action: sees.then_some(a), text: Some(if sees { own } else { hidden }) }
     }
 
-    /// All bids, and the winner's value, which its return tells anyway.
+    /// Returns all bids, and the winner's value, which its return implies anyway.
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         let Some(winner) = now.winner else { return Vec::new() };
         let money = |coins: u16| self.money(coins.into());
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bid_stays_below_the_value() {
+    fn bid_stays_below_value() {
         let mut s = played("", &[5, 8], &[]);
         assert_eq!(s.play(0, 5).unwrap_err().message, "a bid of 5 is not below your value of 5");
         s.play(0, 4).unwrap();
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_bid_wins_and_pays() {
+    fn highest_bid_wins_and_pays() {
         let mut s = played("players=3", &[5, 8, 9], &[2, 6, 5]);
         let mut outcomes = Outcomes::new();
         s.chance(&mut outcomes);
@@ -477,14 +477,14 @@ mod tests {
     }
 
     #[test]
-    fn ties_are_drawn() {
+    fn ties_are_drawn_by_chance() {
         let mut outcomes = Outcomes::new();
         played("players=3", &[5, 8, 9], &[4, 2, 4]).chance(&mut outcomes);
         assert_eq!(outcomes.items(), [(0, 1), (2, 1)]);
     }
 
     #[test]
-    fn bids_are_sealed_until_the_end() {
+    fn bids_are_sealed_until_end() {
         let mut s = played("", &[5, 8], &[4, 7]);
         assert!(s.view(Viewer::Seat(1)).value().get("bids").is_none());
         s.play_chance(1).unwrap();
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_in_many_notations() {
+    fn amount_notations_are_equivalent() {
         let read = |params: &str, values: &[u32], text: &str| {
             let s = played(params, values, &[]);
             s.view(Viewer::Seat(0)).parse(0, &s.legal_list(0), text)
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn invalid_parameters_are_named() {
         for params in ["players=11", "max_value=0", "max_value=1001", "max_value=11,cents=true"] {
             let error = crate::load(&format!("first_sealed_auction({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

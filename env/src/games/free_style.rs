@@ -46,41 +46,41 @@ use rules::Rules;
 use speech::Message;
 pub use view::{Phase, View};
 
-/// Two players agree on rules, and then play by them.
+/// The negotiation of a rule document and the play under it, for two seats.
 pub struct FreeStyle {
     params: Params,
-    /// The rules, where there is no negotiation.
+    /// The rules of games without a negotiation.
     fixed: Option<Arc<Rules>>,
 }
 
-/// How rules are found.
+/// Parameters of the negotiation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The rules that are played, without negotiation: `F0`, `F1`, `F2`, or an FSR document.
+    /// Rules to play without a negotiation: `F0`, `F1`, `F2`, or an FSR document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Value>,
-    /// How many messages the negotiation has at most, 2 to 16.
+    /// Maximum number of negotiation messages, 2 to 16.
     #[schemars(range(min = 2, max = 16))]
     pub messages: u32,
-    /// The rules that are played when there is no agreement.
+    /// Rules to play if the negotiation ends without agreement.
     pub fallback: Fallback,
-    /// The seat that writes the first message.
+    /// The seat that writes the first message, 0 or 1.
     #[schemars(range(min = 0, max = 1))]
     pub first: u8,
 }
 
-/// The rules that are played when there is no agreement.
+/// Rules to play if the negotiation ends without agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Fallback {
-    /// Chance draws one of the three.
+    /// One of the three built-in sets, drawn by chance.
     #[serde(rename = "drawn")]
     Drawn,
-    /// Four in line.
+    /// Four in a line wins (`line4`).
     F0,
-    /// Neighbours change sides.
+    /// Neighbors change sides (`turncoats`).
     F1,
-    /// Hidden numbers.
+    /// Hidden numbers, compared row by row.
     F2,
 }
 
@@ -90,24 +90,24 @@ impl Default for Params {
     }
 }
 
-/// One position.
+/// A position of the negotiation or of play.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// What was said.
+    /// The messages so far, oldest first.
     talk: Vec<Arc<Message>>,
-    /// The rules that are played, where they were negotiated or drawn.
+    /// The rules that were negotiated or drawn; `None` before that, and if the parameters set them.
     rules: Option<Arc<Rules>>,
-    /// Who wrote them.
+    /// The seat that wrote `rules`.
     author: u8,
     agreed: bool,
-    /// The position of play, once it is known who moves first.
+    /// The position of play; `None` until the first mover is known.
     play: Option<BoardState>,
 }
 
-/// The names of the fallback sets.
+/// Names of the built-in rule sets.
 const NAMES: [&str; 3] = ["F0", "F1", "F2"];
 
-/// The text of a message that an id says.
+/// Returns the text of the message with id `a`.
 fn message_text(a: Action) -> String {
     match a {
         0..ACCEPT => format!("propose {}", NAMES[a as usize]),
@@ -121,27 +121,27 @@ impl FreeStyle {
         s.rules.as_ref().or(self.fixed.as_ref())
     }
 
-    /// The rules and the position of play.
+    /// Returns the rules and the position of play, or `None` before play.
     fn course<'a>(&'a self, s: &'a State) -> Option<(&'a Rules, &'a BoardState)> {
         Some((self.rules(s)?, s.play.as_ref()?))
     }
 
-    /// The seat that writes the next message.
+    /// Returns the seat that writes the next message.
     fn speaker(&self, s: &State) -> Seat {
         (usize::from(self.params.first) + s.talk.len()) % 2
     }
 
-    /// Whether the next message is the last one.
+    /// Returns true if the next message is the last one.
     fn last(&self, s: &State) -> bool {
         s.talk.len() + 1 >= self.params.messages as usize
     }
 
-    /// The latest proposal of a seat.
+    /// Returns the latest proposal of `seat`.
     fn open<'a>(&self, s: &'a State, seat: Seat) -> Option<&'a Arc<Rules>> {
         s.talk.iter().rev().filter(|m| m.seat == seat).find_map(|m| m.rules.as_ref())
     }
 
-    /// Adds a message, and begins play if it was the last one or an acceptance.
+    /// Appends a message, and starts play if it is an acceptance or the last one.
     fn say(&self, s: &mut State, message: Message) {
         let (seat, accepts) = (message.seat, message.act == speech::MessageAct::Accept);
         s.talk.push(Arc::new(message));
@@ -161,7 +161,7 @@ impl FreeStyle {
         }
     }
 
-    /// Play by these rules, unless chance decides first who moves first.
+    /// Sets the rules and starts play, unless chance must first draw the first mover.
     fn begin(&self, s: &mut State, rules: Arc<Rules>) {
         s.play = rules.first(s.author.into()).map(|first| BoardState::start(&rules, first));
         s.rules = Some(rules);
@@ -338,7 +338,7 @@ impl Game for FreeStyle {
             return self.say(s, message);
         };
         match &mut s.play {
-            // A game of joint plies has no single ones.
+            // Simultaneous rules never apply single plies.
             Some(play) if !rules.together() => play.step(rules, a),
             Some(_) => {}
             play => *play = Some(BoardState::start(rules, a as usize & 1)),
@@ -389,7 +389,7 @@ impl Game for FreeStyle {
         picture::picture(view, from == Viewer::Seat(1))
     }
 
-    /// A placement is its cell, a move both of its cells. Messages, and the pass, are buttons.
+    /// A placement is a click on its cell, a move a click on both cells. Messages and passes are buttons.
     fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         match ids::ply(a) {
             _ if view.phase != Phase::Play || a <= REJECT => None,
@@ -406,7 +406,7 @@ impl Game for FreeStyle {
         }
     }
 
-    /// Also `counter F1`, spaces, and any case.
+    /// Also accepts `counter F1`, extra spaces, and any case.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let word = text.trim().to_ascii_lowercase();
         let found = match view.phase {
@@ -460,7 +460,7 @@ impl Game for FreeStyle {
         }
     }
 
-    /// The numbers that met, and at the end everything that was hidden.
+    /// Returns the compared numbers, and at the end all hidden information.
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         let Some((rules, play)) = self.course(now) else { return Vec::new() };
         let mut out = Vec::new();

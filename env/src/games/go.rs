@@ -26,46 +26,46 @@ use position::{Grid, Position};
 pub use view::View;
 use view::{NAMES, sgf};
 
-/// The rules on a board whose points fit into `W` words.
+/// The game on a board whose points fit into `W` words.
 pub struct Go<const W: usize> {
     params: Params,
     grid: Grid<W>,
     start: State<W>,
-    /// The colour that moves first.
+    /// The color that moves first.
     first: usize,
-    /// Plies after which the board is counted.
+    /// Maximum number of plies; the board is counted after the last one.
     longest: usize,
 }
 
-/// Size, handicap, and how a game ends.
+/// Parameters of size, handicap and the end of a game.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Lines of the board, 2 to 19.
+    /// Number of lines of the board, 2 to 19.
     #[schemars(range(min = 2, max = 19))]
     pub board_size: u32,
-    /// Points that White gets; with a whole number there are draws.
+    /// Points that White gets; integers allow draws.
     #[schemars(range(min = -400, max = 400))]
     pub komi: f64,
-    /// Black stones set up before White begins, on 19x19: 2 to 9. 0 and 1: none, and Black begins.
+    /// Black stones set up before White starts, on 19x19: 2 to 9. 0 and 1: none, and Black starts.
     #[schemars(range(min = 0, max = 9))]
     pub handicap: u32,
-    /// Plies after which the board is counted; 2 * board_size * board_size when absent.
+    /// Maximum number of plies, after which the board is counted; 2 * board_size * board_size by default.
     #[schemars(range(min = 2, max = 100_000))]
     pub max_game_length: Option<u32>,
-    /// What a move means that brings back an earlier position.
+    /// Result of a move that repeats an earlier position.
     pub superko: Superko,
 }
 
-/// What a move means that brings back an earlier position.
+/// Result of a move that repeats an earlier position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Superko {
     /// The game is a draw.
     Draw,
-    /// It is not legal.
+    /// The move is not legal.
     Forbidden,
-    /// The mover loses: Botzone's rule, which counts passes and positions with colours exchanged too.
+    /// The mover loses: Botzone's rule, which also counts passes and positions with colors exchanged.
     Loses,
 }
 
@@ -75,7 +75,7 @@ impl Default for Params {
     }
 }
 
-/// Why a game is over.
+/// Reason for the end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Passes,
@@ -102,13 +102,13 @@ pub struct State<const W: usize> {
     record: Vec<u64>,
 }
 
-/// Bits of an entry of the record that hold the move: ids go to 361.
+/// Bits of a record entry that hold the move: ids go up to 361.
 const MOVE: u64 = 0x1ff;
 
-/// From here on the end by length is part of the hash.
+/// Maximum number of remaining plies that is part of the hash.
 const NEAR: usize = 20;
 
-// By hand for `clone_from`, which re-uses the record: search copies states a million times.
+// `clone_from` is implemented to reuse the record: search copies states very often.
 impl<const W: usize> Clone for State<W> {
     fn clone(&self) -> Self {
         State { record: self.record.clone(), ..*self }
@@ -120,7 +120,7 @@ impl<const W: usize> Clone for State<W> {
     }
 }
 
-/// OpenSpiel's handicap points, in order; the last of five, seven or nine is the centre.
+/// OpenSpiel's handicap points, in order; the last of five, seven or nine is the center.
 const HANDICAP: [&str; 9] = ["d4", "q16", "d16", "q4", "d10", "q10", "k4", "k16", "k10"];
 
 fn handicap_points(handicap: usize) -> Vec<usize> {
@@ -136,7 +136,7 @@ impl<const W: usize> Go<W> {
         self.grid.size
     }
 
-    /// The id of a pass, which is also the number of points.
+    /// Returns the id of a pass, which is also the number of points.
     fn pass(&self) -> usize {
         self.size() * self.size()
     }
@@ -150,20 +150,20 @@ impl<const W: usize> Go<W> {
         s.record.last().is_some_and(|entry| entry & MOVE == self.pass() as u64)
     }
 
-    /// Whether the position of `key` has been on the board.
+    /// Returns true if the position of `key` has occurred.
     fn has_been(&self, s: &State<W>, key: u64) -> bool {
         let same = |entry: u64| (entry ^ key) & !MOVE == 0;
         same(self.start.board.key) || s.record.iter().any(|&entry| same(entry))
     }
 
-    /// Whether a legal stone on `point` is forbidden as a repetition.
+    /// Returns true if an otherwise legal stone on `point` is forbidden as a repetition.
     fn forbids(&self, s: &State<W>, color: usize, point: usize) -> bool {
         self.params.superko == Superko::Forbidden
             && s.board.captured[color].has(point)
             && self.has_been(s, s.board.key_after(&self.grid, color, point))
     }
 
-    /// The points on which the side to move may play.
+    /// Returns the points on which the side to move may play.
     #[inline]
     fn open(&self, s: &State<W>) -> Bits<W> {
         let color = self.mover(s);
@@ -180,12 +180,12 @@ impl<const W: usize> Go<W> {
         self.to_move(s) == ToMove::Seat(seat)
     }
 
-    /// Black's area less White's, komi and handicap.
+    /// Returns Black's area minus White's, komi and handicap.
     fn lead(&self, s: &State<W>) -> f64 {
         f64::from(s.board.area(&self.grid)) - self.given()
     }
 
-    /// What White has from the start.
+    /// Returns White's points at the start.
     fn given(&self) -> f64 {
         let stones = if self.params.handicap >= 2 { self.params.handicap } else { 0 };
         self.params.komi + f64::from(stones)
@@ -335,7 +335,7 @@ impl<const W: usize> Game for Go<W> {
         s.end = if passes && self.passed(s) {
             Some(End::Passes)
         } else if match superko {
-            // A stone brings an earlier board back only where one of its colour was captured.
+            // A stone can repeat an earlier board only on a point where a stone of its color was captured.
             Superko::Draw => !passes && s.board.captured[color].has(point) && self.has_been(s, key),
             Superko::Loses => s.record.iter().any(|entry| (entry ^ key) & !MOVE == 0),
             Superko::Forbidden => false,
@@ -369,7 +369,7 @@ impl<const W: usize> Game for Go<W> {
         }
     }
 
-    /// Plays the moves of the view again, as far as they are legal.
+    /// Replays the moves of the view up to the first illegal one.
     fn sample_world(&self, view: &View, _rng: &mut Stream) -> State<W> {
         let mut s = self.start();
         for name in &view.moves {
@@ -398,7 +398,7 @@ impl<const W: usize> Game for Go<W> {
         ((a as usize) < self.pass()).then(|| Gesture::of([view::point_name(self.size(), a)]))
     }
 
-    /// Says of a move that it ends the game by repetition.
+    /// Marks moves that end the game by repetition.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let word = match self.params.superko {
             Superko::Forbidden => return String::new(),
@@ -417,7 +417,7 @@ impl<const W: usize> Game for Go<W> {
         view::action_text(self.size(), seat, a)
     }
 
-    /// Knows `d4` and `pass`, alone or after the colour, and the bare id.
+    /// Accepts `d4` and `pass`, alone or after the color, and the bare id.
     fn parse(&self, _view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         view::parse(self.size(), seat, text).filter(|a| legal.contains(a))
     }
@@ -452,15 +452,15 @@ impl<const W: usize> Game for Go<W> {
         turn.fill(if self.mover(s) == 1 { 1.0 } else { 0.0 });
     }
 
-    /// Area by the nearest stones, less komi and handicap: lead / (lead + points).
+    /// Estimates area by the nearest stones, minus komi and handicap: lead / (lead + points).
     fn evaluate(&self, s: &State<W>, seat: Seat) -> Option<f64> {
         let lead = f64::from(s.board.influence(&self.grid, self.mover(s))) - self.given();
         let black = lead / (lead.abs() + self.pass() as f64);
         Some(if seat == 0 { black } else { -black })
     }
 
-    /// Stones, ko, side to move, whether the last move was a pass, and the plies that are left once they are 20 or fewer.
-    /// Left out: which other positions would be repetitions.
+    /// Covers stones, ko, side to move, a pass as the last move, and the remaining plies once they are 20 or fewer;
+    /// ignores which other positions would be repetitions.
     fn in_notation(&self, end: &State<W>, record: &Record) -> Result<String, String> {
         let counted = matches!(end.end, Some(End::Passes | End::Length));
         let lead = counted.then(|| self.lead(end));

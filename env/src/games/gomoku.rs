@@ -26,7 +26,7 @@ use crate::tensor::{planes, spread_bits};
 use lines::Lines;
 use points::Points;
 
-/// OpenSpiel's `mnk(m=S,n=S,k=K)`.
+/// Converts the parameters of OpenSpiel's `mnk(m=S,n=S,k=K)`.
 fn mnk(mut raw: Raw) -> Result<Raw, ParamError> {
     let mut number = |name: &str, usual: u32, most: u32| {
         let got = raw.remove(name).filter(|v| !v.is_null()).unwrap_or_else(|| usual.into());
@@ -43,35 +43,35 @@ fn mnk(mut raw: Raw) -> Result<Raw, ParamError> {
     Ok(raw)
 }
 
-/// The rules on a board of given size.
+/// The game on a board of given size.
 pub struct Gomoku {
     params: Params,
     board: Points,
     cells: usize,
     lines: Lines,
-    /// By point: those that search takes for near.
+    /// By point: the points that search considers near.
     around: Vec<Points>,
 }
 
-/// The board, and what wins.
+/// Parameters of the board and the winning line.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Rows and columns, 1 to 19.
+    /// Number of rows and columns, 1 to 19.
     #[schemars(range(min = 1, max = 19))]
     pub size: u32,
-    /// How many in a line win, 1 to `size`.
+    /// Length of a winning line, 1 to `size`.
     #[schemars(range(min = 1, max = 19))]
     pub connect: u32,
-    /// What a longer line is: `wins`, or `nothing`, as if it were not there.
+    /// Effect of a longer line: `wins`, or `nothing`, which ignores it.
     #[schemars(with = "String", extend("enum" = ["wins", "nothing"]))]
     pub overline: Overline,
-    /// OpenSpiel's parameter; only 2 is played here.
+    /// OpenSpiel's parameter; only 2 is supported.
     #[schemars(range(min = 2, max = 2))]
     pub dims: u32,
-    /// OpenSpiel's parameter; only `false` is played here.
+    /// OpenSpiel's parameter; only `false` is supported.
     pub wrap: bool,
-    /// OpenSpiel's parameter; only `false` is played here.
+    /// OpenSpiel's parameter; only `false` is supported.
     pub anti: bool,
 }
 
@@ -81,26 +81,26 @@ impl Default for Params {
     }
 }
 
-/// What a line that is longer than it need be is.
+/// Effect of a line longer than necessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overline {
-    /// It wins too.
+    /// The longer line wins too.
     Wins,
-    /// As if it were not there.
+    /// The longer line is ignored.
     Nothing,
 }
 
-/// One position. A point is the bit `row * size + column`, row 0 on top.
+/// A position of the game. A point is the bit `row * size + column`, row 0 on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     stones: [Points; 2],
     ply: u16,
-    /// Whether the last move won.
+    /// True if the last move won.
     won: bool,
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Rows of `.`, `b` and `w`, the top row first.
@@ -110,12 +110,13 @@ pub struct View {
     pub to_move: Option<String>,
 }
 
-/// The largest board.
+/// Maximum number of rows and columns.
 const MOST: u32 = 19;
 const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['b', 'w'];
 
-/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see `sgf::game`).
+/// Returns a game in the Smart Game Format: moves with their seats, ids as in records, and `properties` (see
+/// `sgf::game`).
 fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, Some([a % params.size, a / params.size]));
     format::game(4, params.size, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
@@ -127,7 +128,7 @@ impl Gomoku {
         self.board & !(s.stones[0] | s.stones[1])
     }
 
-    /// The id of the point that people call `text`, such as `h8`.
+    /// Returns the id of a point by its name, such as `h8`.
     fn point(&self, text: &str) -> Option<Action> {
         let size = self.params.size;
         let [column, row] = board::square(text, &LETTERS[..size as usize], size)?;
@@ -242,7 +243,7 @@ impl Game for Gomoku {
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
-        // The last mover won, if anybody did.
+        // A win belongs to the side that moved last.
         board::returns(s.won.then(|| usize::from(s.ply & 1 ^ 1)), out);
     }
 
@@ -289,7 +290,7 @@ impl Game for Gomoku {
         format!("{},{}", a / self.params.size, a % self.params.size)
     }
 
-    /// Also knows `h8` (column letter, row from the bottom) and the bare id.
+    /// Accepts `h8` (column letter, row from the bottom) and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let a = match text.split_once(',') {
@@ -322,8 +323,8 @@ impl Game for Gomoku {
         turn.fill(if s.ply & 1 == 0 { 1.0 } else { 0.0 });
     }
 
-    /// Threats first, then the lines that one side alone can still fill, each stone in a line making it worth eight times
-    /// as much; at the end the returns.
+    /// Considers threats first, then the lines still open to one side, each stone in a line multiplying its value by
+    /// eight; at the end the returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         Some(match self.to_move(s) {
             ToMove::Seat(mover) if mover == seat & 1 => self.guess(s),
@@ -336,12 +337,12 @@ impl Game for Gomoku {
         })
     }
 
-    /// Points near stones; where a line is about to be filled, those that fill or close it.
+    /// Orders points near stones; if a line is about to be completed, only points that complete or block it.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         if self.to_move(s) == ToMove::Seat(seat) { self.candidates(s, out) } else { 0 }
     }
 
-    /// Threats and what answers them.
+    /// Lists threats and the replies to them.
     fn quiescence_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
         self.to_move(s) != ToMove::Seat(seat) || self.forcing(s, out)
     }

@@ -22,58 +22,58 @@ use crate::picture::{Gesture, Picture};
 
 pub use view::{Card, View};
 
-/// The rules at one table.
+/// The game for a number of seats and a deck.
 pub struct Hanabi {
     params: Params,
-    /// Seats.
+    /// Number of seats.
     n: usize,
-    /// Cards of a full hand.
+    /// Number of cards in a full hand.
     hand: usize,
     colors: usize,
     ranks: usize,
 }
 
-/// The table, the deck, and what is seen of it.
+/// Parameters of seats, deck and visibility.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Seats, 2 to 5.
+    /// Number of seats, 2 to 5.
     #[schemars(range(min = 2, max = 5))]
     pub players: u32,
-    /// Colours, 1 to 5: red, yellow, green, white, blue.
+    /// Number of colors, 1 to 5: red, yellow, green, white, blue.
     #[schemars(range(min = 1, max = 5))]
     pub colors: u32,
-    /// Ranks, 1 to 5: of each colour three cards of rank 1, one of the highest, two of the others.
+    /// Number of ranks, 1 to 5; each color has three cards of rank 1, one of the highest, two of the others.
     #[schemars(range(min = 1, max = 5))]
     pub ranks: u32,
-    /// Cards in a hand, 1 to 8; absent: 5 for two or three players, else 4.
+    /// Cards in a hand, 1 to 8; by default 5 for two or three players, else 4.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 8))]
     pub hand_size: Option<u32>,
-    /// Information tokens, 0 to 50: as many at the start, and never more.
+    /// Information tokens at the start and at most, 0 to 50.
     #[schemars(range(min = 0, max = 50))]
     pub max_information_tokens: u32,
-    /// Lives, 1 to 10.
+    /// Number of lives, 1 to 10.
     #[schemars(range(min = 1, max = 10))]
     pub max_life_tokens: u32,
-    /// Whether chance names who begins; else seat 0 does.
+    /// If true, chance draws the seat that starts; otherwise seat 0 starts.
     pub random_start_player: bool,
-    /// What is seen besides the others' cards.
+    /// Information visible in addition to the other hands.
     pub observation_type: Sight,
-    /// Accepted for OpenSpiel's sake, without effect: seeds belong to episodes.
+    /// OpenSpiel's parameter, without effect: seeds belong to episodes.
     #[serde(skip_serializing)]
     pub seed: Option<i64>,
 }
 
-/// What is seen besides the others' cards.
+/// Information visible in addition to the other hands.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sight {
-    /// Text and arrays leave out what hints have told about each card.
+    /// Text and arrays omit the knowledge from hints about each card.
     Minimal,
-    /// What hints have told about each card.
+    /// Text and arrays include the knowledge from hints about each card.
     CardKnowledge,
-    /// Everybody sees all cards, also their own: nothing is hidden.
+    /// All seats see all cards, including their own: nothing is hidden.
     Seer,
 }
 
@@ -97,24 +97,24 @@ const MOST_PLAYERS: usize = 5;
 const MOST_COLORS: usize = 5;
 const MOST_KINDS: usize = 25;
 const MOST_HAND: usize = 8;
-/// No episode is longer: 50 tokens, at most 48 draws with a token each, and a last round of 5 are 151 moves.
+/// Maximum number of moves: 50 tokens, at most 48 draws with a token each, and a last round of 5 make 151.
 const MOST_MOVES: usize = 160;
-/// The colours' letters, and their names.
+/// Letters of the colors.
 const LETTERS: &str = "RYGWB";
 const NAMES: [&str; MOST_COLORS] = ["red", "yellow", "green", "white", "blue"];
-/// No card, or one that is not known.
+/// Marker for no card, or an unknown one.
 const NO_CARD: u8 = 255;
-/// Nobody yet.
+/// Marker for a seat that is not yet drawn.
 const NOBODY: u8 = 255;
 
-/// A card in a hand, and what hints have told about it. A card is `color * ranks + rank`, both from 0.
+/// A card in a hand with the knowledge from hints. A card is `color * ranks + rank`, both from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Held {
     card: u8,
-    /// Colours that it may have, as bits, and ranks.
+    /// Bit set of the possible colors.
     colors: u8,
     ranks: u8,
-    /// The colour that a hint named, from 1, and the rank; 0 while none has.
+    /// The color named by a hint, from 1; 0 for none.
     color: u8,
     rank: u8,
 }
@@ -146,42 +146,42 @@ impl Hand {
         let card = self.cards().get(slot)?.card;
         self.cards.copy_within(slot + 1.., slot);
         self.size -= 1;
-        // Beyond the hand there is nothing, so that equal hands are equal.
+        // Unused slots are reset, so that equal hands compare equal.
         self.cards[usize::from(self.size)] = Held::default();
         Some(card)
     }
 }
 
-/// A move, and what everybody saw of it.
+/// A move with its public effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Done {
     action: u8,
-    /// Slots that a hint pointed at, as bits.
+    /// Bit set of the slots that a hint pointed at.
     touched: u8,
     /// The card that was played or discarded.
     card: u8,
-    /// Whether a card that was played fits.
+    /// True if a played card fits a firework.
     fits: bool,
-    /// Whether it brought a token back.
+    /// True if the move restored a token.
     token: bool,
 }
 
 const NOT_DONE: Done = Done { action: 0, touched: 0, card: NO_CARD, fits: false, token: false };
 
-/// One position, with its moves: the view has perfect recall.
+/// A position with its moves: the view has perfect recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     hands: [Hand; MOST_PLAYERS],
-    /// Cards in the deck, by kind, and in all.
+    /// Number of cards in the deck, by kind.
     left: [u8; MOST_KINDS],
     deck: u8,
-    /// Cards on each firework.
+    /// Number of cards on each firework.
     fireworks: [u8; MOST_COLORS],
     information: u8,
     lives: u8,
-    /// Turns that are left once the deck is empty.
+    /// Remaining turns after the deck is empty.
     turns_left: u8,
-    /// Who begins.
+    /// The seat that starts.
     first: u8,
     log: [Done; MOST_MOVES],
     length: u8,
@@ -197,7 +197,7 @@ impl State {
     }
 }
 
-/// What an action id means; hints name the seat by its distance clockwise.
+/// A decoded action; hints name the seat by its distance clockwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Move {
     Discard(usize),
@@ -211,7 +211,7 @@ impl Hanabi {
         self.colors * self.ranks
     }
 
-    /// How many cards of a rank (from 0) each colour has.
+    /// Returns the number of cards of a rank (from 0) in each color.
     fn copies(&self, rank: usize) -> u8 {
         match rank {
             0 => 3,
@@ -220,7 +220,7 @@ impl Hanabi {
         }
     }
 
-    /// Cards of the whole deck.
+    /// Returns the number of cards in the whole deck.
     fn cards(&self) -> usize {
         self.colors * (0..self.ranks).map(|r| usize::from(self.copies(r))).sum::<usize>()
     }
@@ -237,7 +237,7 @@ impl Hanabi {
         self.params.max_information_tokens as u8
     }
 
-    /// Whether `who` sees the cards of `owner`.
+    /// Returns true if `who` sees the cards of `owner`.
     fn sees(&self, who: Viewer, owner: usize) -> bool {
         self.seer() || matches!(who, Viewer::Seat(p) if p != owner)
     }
@@ -264,7 +264,7 @@ impl Hanabi {
         (0..self.actions() as Action).find(|&a| self.reading(a) == Some(m))
     }
 
-    /// Slots of `hand` that a hint points at, as bits.
+    /// Returns the slots of `hand` that a hint points at, as bits.
     fn touched(&self, hand: &Hand, m: Move) -> u8 {
         let hit = |held: &Held| match m {
             Move::Color(_, c) => usize::from(held.card) / self.ranks == c,
@@ -278,13 +278,13 @@ impl Hanabi {
         s.lives == 0 || s.turns_left == 0 || usize::from(s.score()) >= self.kinds()
     }
 
-    /// The seat that draws next, if one is short of a card and there is one.
+    /// Returns the seat that draws next, if one lacks a card and cards are left.
     fn draws(&self, s: &State) -> Option<usize> {
         let short = |p: &usize| usize::from(s.hands[*p].size) < self.hand;
         (0..self.n).find(short).filter(|_| s.deck > 0)
     }
 
-    /// The seat whose turn it is, or would be if no card had to be dealt.
+    /// Returns the seat to move, ignoring pending draws.
     fn next(&self, s: &State) -> usize {
         (usize::from(s.first) + usize::from(s.length)) % self.n
     }
@@ -350,7 +350,7 @@ impl Hanabi {
         }
     }
 
-    /// Puts a token back, if one is missing.
+    /// Restores a token, if one is missing.
     fn regain(&self, s: &mut State) -> bool {
         let missing = s.information < self.tokens();
         s.information += u8::from(missing);
@@ -372,7 +372,7 @@ impl Hanabi {
         }
     }
 
-    /// A move with what came of it.
+    /// Describes a move with its effects.
     fn done_text(&self, done: &Done) -> String {
         let text = self.move_text(done.action.into());
         match self.reading(done.action.into()) {
@@ -388,7 +388,7 @@ impl Hanabi {
         }
     }
 
-    /// The hint that words like `player +1 color R`, `p1 red` or, between two, `rank 3` mean.
+    /// Parses a hint such as `player +1 color R`, `p1 red` or, with two seats, `rank 3`.
     fn hint(&self, seat: Seat, words: &[&str]) -> Option<Move> {
         let words = words.strip_prefix(&["player"]).unwrap_or(words);
         let distance = |word: &str| match word.strip_prefix('+') {
@@ -415,12 +415,12 @@ impl Hanabi {
     }
 }
 
-/// Slots of a set of bits.
+/// Iterates over the slots of a bit set.
 fn slots(bits: u8) -> impl Iterator<Item = usize> {
     (0..MOST_HAND).filter(move |i| bits >> i & 1 == 1)
 }
 
-/// What a hint tells about every card of a hand: those that it points at, and those that it does not.
+/// Updates the knowledge about every card of a hand by a hint, positive or negative.
 fn tell(hand: &mut Hand, m: Move, touched: u8) {
     for (i, held) in hand.cards_mut().iter_mut().enumerate() {
         let hit = touched >> i & 1 == 1;
@@ -573,7 +573,7 @@ impl Game for Hanabi {
         if s.first == NOBODY { format!("p{a} begins") } else { format!("(Deal {})", self.card_text(a as u8)) }
     }
 
-    /// Nothing once the last life is lost.
+    /// Returns 0 for all seats once the last life is lost.
     fn returns(&self, s: &State, out: &mut [f64]) {
         out.fill(if s.lives == 0 { 0.0 } else { f64::from(s.score()) });
     }
@@ -594,7 +594,7 @@ impl Game for Hanabi {
         picture::picture(self, view)
     }
 
-    /// A card, then the place where it goes; or a seat, then the colour or the rank that it is told.
+    /// A card, then its target; or a seat, then the color or rank of the hint.
     fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
         let other = |to: usize| format!("p{}", (seat + to) % self.n);
         let [first, then] = match self.reading(a)? {
@@ -610,7 +610,8 @@ impl Game for Hanabi {
         self.move_text(a)
     }
 
-    /// Also without brackets, with `tell` or `hint` for `reveal`, seats as `p1`, colours as words, and the bare id.
+    /// Also accepts texts without brackets, `tell` or `hint` for `reveal`, seats as `p1`, colors as words, and the bare
+    /// id.
     fn parse(&self, _view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.to_ascii_lowercase();
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '+').filter(|w| !w.is_empty());
@@ -640,7 +641,7 @@ impl Game for Hanabi {
         format!("{text} is not legal: {why}")
     }
 
-    /// A card is seen by all but the seat that draws it, until it leaves the hand.
+    /// A card is visible to all but the seat that draws it, until it leaves the hand.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let (shown, text) = match (by, self.draws(before)) {
             (Mover::Seat(_), _) => {
@@ -670,7 +671,7 @@ impl Game for Hanabi {
         self.encode_as_theirs(s, seat, out);
     }
 
-    /// Not a card into the dark: a discard, else a hint.
+    /// Discards if possible, else hints; never plays an unknown card.
     fn default_action(&self, s: &State, seat: Seat) -> Action {
         let play = |a: &Action| matches!(self.reading(*a), Some(Move::Play(_)));
         let tame = (0..self.actions() as Action).find(|a| !play(a) && self.is_legal(s, seat, *a));

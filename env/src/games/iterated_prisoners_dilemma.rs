@@ -18,7 +18,7 @@ use crate::game::{
 use crate::params::{self, ParamError};
 use crate::picture::{Gesture, Picture};
 
-/// OpenSpiel's `repeated_game(stage_game=matrix_pd(),num_repetitions=N,recall=K)`.
+/// Converts the parameters of OpenSpiel's `repeated_game(stage_game=matrix_pd(),num_repetitions=N,recall=K)`.
 fn repeated(mut raw: Raw) -> Result<Raw, ParamError> {
     let stage = raw.remove("stage_game").unwrap_or_default();
     if !matches!(stage.as_str(), Some("matrix_pd()" | "matrix_pd")) {
@@ -30,34 +30,34 @@ fn repeated(mut raw: Raw) -> Result<Raw, ParamError> {
     Ok(raw)
 }
 
-/// The rules: payoffs, and how the number of rounds is found.
+/// The game with its payoffs and its number of rounds.
 pub struct IteratedPrisonersDilemma {
     params: Params,
-    /// Bound on the rounds.
+    /// Maximum number of rounds.
     horizon: u32,
     /// Weight of [`STOP`] out of 2^53 after every round; `None` for a fixed horizon.
     stop: Option<u64>,
 }
 
-/// Payoffs, and how the number of rounds is found.
+/// Parameters of the payoffs and the number of rounds.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The chance that a round is the last, 0 to 1; without effect when `num_repetitions` is set.
+    /// Probability that a round is the last, 0 to 1; ignored if `num_repetitions` is set.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub termination_probability: f64,
-    /// At most so many rounds, 1 to 9999; without effect when `num_repetitions` is set.
+    /// Maximum number of rounds, 1 to 9999; ignored if `num_repetitions` is set.
     #[schemars(range(min = 1, max = 9999))]
     pub max_game_length: u32,
-    /// Exactly so many rounds, 1 to 9999, known to all; absent: chance decides after every round.
+    /// Exact number of rounds, 1 to 9999, known to all; by default chance decides after every round.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 9999))]
     pub num_repetitions: Option<u32>,
-    /// How many of the last rounds the observation array shows, 1 to 9999.
+    /// Number of recent rounds in the observation array, 1 to 9999.
     #[schemars(range(min = 1, max = 9999))]
     pub recall: u32,
-    /// Payoffs per round, `[T, S, R, P]`: temptation (I defect, you cooperate), sucker (I cooperate, you defect), reward
-    /// (both cooperate), punishment (both defect), with T > R > P > S.
+    /// Payoffs per round, `[T, S, R, P]`: temptation (I defect, you cooperate), sucker (I cooperate, you defect),
+    /// reward (both cooperate), punishment (both defect), with T > R > P > S.
     #[serde(deserialize_with = "four")]
     #[schemars(with = "[f64; 4]")]
     pub payoffs: [f64; 4],
@@ -83,41 +83,41 @@ fn four<'de, D: Deserializer<'de>>(d: D) -> Result<[f64; 4], D::Error> {
 }
 
 const MOST_ROUNDS: u32 = 9_999;
-/// Chance lets the episode continue.
+/// Chance outcome: the episode continues.
 const CONTINUE: Action = 0;
-/// Chance ends the episode.
+/// Chance outcome: the episode ends.
 const STOP: Action = 1;
-/// Sum of the weights of chance: with 2^53 every probability that is a multiple of 2^-53 is exact.
+/// Sum of the chance weights: with 2^53, every probability that is a multiple of 2^-53 is exact.
 const WHOLE: u64 = 1 << 53;
-/// Rounds per word of the history.
+/// Number of rounds per word of the history.
 const PER_WORD: u32 = 32;
 
-/// One position: two bits per round, and how often each pair of moves occurred.
+/// A position: two bits per round, and the counts of each pair of moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Round r is bits 2r and 2r + 1 (from the lowest, 32 rounds per word): bit 0 seat 0 defected, bit 1 seat 1 did.
-    /// Episodes of up to 96 rounds stay off the heap.
+    /// Round r is bits 2r and 2r + 1 (from the lowest, 32 rounds per word): bit 0 is set if seat 0 defected, bit 1 if
+    /// seat 1 did. Episodes of up to 96 rounds need no heap.
     history: SmallVec<[u64; 3]>,
     rounds: u32,
-    /// How often each pair of bits occurred: returns are made of these, so that they do not depend on the order.
+    /// Counts of each pair of bits; returns are computed from these, so they do not depend on the order.
     counts: [u32; 4],
     phase: Phase,
 }
 
-/// What is next.
+/// The current phase of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Both seats choose.
+    /// Both seats choose a move.
     Move,
-    /// Chance decides whether there is another round.
+    /// Chance ends or continues the game.
     Chance,
-    /// Nothing.
+    /// The game has ended.
     Over,
 }
 
 impl State {
-    /// The two moves of a round as bits.
+    /// Returns the two moves of a round as bits.
     fn round(&self, r: u32) -> u64 {
         let word = self.history.get((r / PER_WORD) as usize).copied().unwrap_or(0);
         word >> (2 * (r % PER_WORD)) & 3
@@ -139,7 +139,7 @@ impl State {
     }
 }
 
-/// What everybody sees: all moves so far.
+/// The public information: all moves so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -147,17 +147,17 @@ pub struct View {
     pub seat: Option<u8>,
     /// The moves of seat 0 and of seat 1, round by round: `C` cooperate, `D` defect.
     pub moves: [String; 2],
-    /// Sums of payoffs so far, by seat.
+    /// Total payoffs so far, by seat.
     pub score: [f64; 2],
-    /// What is next.
+    /// The current phase of the game.
     pub phase: Phase,
 }
 
 impl IteratedPrisonersDilemma {
-    /// What follows a round.
+    /// Returns the phase after a round.
     fn after_round(&self, rounds: u32) -> Phase {
         match self.stop {
-            // OpenSpiel asks chance after the last round too; either answer ends the episode then.
+            // OpenSpiel has a chance node after the last round too; either outcome then ends the episode.
             Some(_) => Phase::Chance,
             None if rounds >= self.horizon => Phase::Over,
             None => Phase::Move,
@@ -323,7 +323,7 @@ impl Game for IteratedPrisonersDilemma {
         let [t, sucker, r, p] = self.params.payoffs;
         let [both, first, second, none] = s.counts.map(f64::from);
         let shared = both * r + none * p;
-        // `first`: seat 0 alone defected.
+        // `first`: only seat 0 defected.
         out.copy_from_slice(&[shared + first * t + second * sucker, shared + second * t + first * sucker]);
     }
 
@@ -370,7 +370,7 @@ impl Game for IteratedPrisonersDilemma {
         Some(Gesture::of([if a & 1 == 0 { "cooperate" } else { "defect" }]))
     }
 
-    /// In capitals where chance ends the game, else not: so do OpenSpiel's two forms of it.
+    /// In capitals if chance ends the game, otherwise not, as in OpenSpiel's two variants.
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         match (self.stop.is_some(), a & 1) {
             (true, 0) => "COOPERATE",
@@ -381,7 +381,7 @@ impl Game for IteratedPrisonersDilemma {
         .to_owned()
     }
 
-    /// Also knows `C` and `D`, the story's `silent` and `testify`, and the bare id.
+    /// Also accepts `C` and `D`, `silent` and `testify`, and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "cooperate" | "c" | "silent" | "0" => 0,
@@ -427,7 +427,7 @@ mod tests {
             s.play_together(&[Some(r % 2), Some(r % 3 / 2)]).unwrap();
         }
         assert_eq!(s.turn(), ToMove::Over);
-        // Six rounds hold both, first, second, first, both, none; 9,999 = 6 * 1,666 + 3.
+        // Six rounds contain both, first, second, first, both, none; 9,999 = 6 * 1,666 + 3.
         let (both, first, second, none) = (3_333.0, 3_333.0, 1_667.0, 1_666.0);
         let want = both * 0.2 + none * 0.1 + first * 0.3 - second * 0.1;
         assert!((s.returns()[0] - want).abs() < 1e-9, "{} {want}", s.returns()[0]);
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names() {
+    fn move_notations_are_equivalent() {
         let g = game("repeated_game(stage_game=matrix_pd(),num_repetitions=10,recall=3)");
         assert_eq!((g.spec().max_length, g.spec().max_chance, g.spec().max_return), (10, 0, 100.0));
         assert_eq!(
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn invalid_parameters_are_named() {
         let name = |params: &str| {
             let error = crate::load(&format!("iterated_prisoners_dilemma({params})")).err().unwrap();
             error.name.unwrap()
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_set_the_payoffs() {
+    fn presets_set_payoffs() {
         let range = |preset: &str| {
             let g = game(&format!("iterated_prisoners_dilemma(preset={preset},num_repetitions=2)"));
             (g.spec().min_return, g.spec().max_return)

@@ -16,18 +16,18 @@ use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches, wrap};
 
-/// The rules for a table of given size.
+/// The game for a number of seats.
 pub struct KuhnPoker {
     params: Params,
-    /// Seats; there is one card more.
+    /// Number of seats; the deck has one more card.
     n: usize,
 }
 
-/// Size of the table.
+/// Parameters of the game.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Seats, 2 to 10; the deck has one card more.
+    /// Number of seats, 2 to 10; the deck has one more card.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
 }
@@ -40,18 +40,18 @@ impl Default for Params {
 
 const MOST: usize = 10;
 
-/// One position: cards in deal order, then passes and bets as bits.
+/// A position: cards in deal order, then passes and bets as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     cards: [u8; MOST],
     dealt: u8,
-    /// Passes and bets so far.
+    /// Number of passes and bets so far.
     length: u8,
-    /// Bit i: move i was a bet.
+    /// Bit i is set if move i was a bet.
     bets: u32,
 }
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -60,7 +60,7 @@ pub struct View {
     /// The observer's card, once dealt; the highest wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<u8>,
-    /// How many seats hold a card.
+    /// Number of dealt cards.
     pub dealt: u8,
     /// Moves in order, from seat 0 on: `p` a pass, `b` a bet.
     pub bets: String,
@@ -69,10 +69,10 @@ pub struct View {
     /// The seat to move; absent during the deal and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The cards laid open at a showdown, by seat; null for seats that folded.
+    /// The cards revealed at a showdown, by seat; null for seats that folded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Option<u8>>,
-    /// Who takes the pot, at the end.
+    /// The seat that takes the pot, at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
 }
@@ -90,7 +90,8 @@ impl State {
 }
 
 impl KuhnPoker {
-    /// Moves that the episode will have, as known so far: everybody speaks once, and once more up to the first bettor.
+    /// Returns the number of moves of the episode as known so far: one per seat, and another one per seat up to the
+    /// first bettor.
     fn due(&self, s: &State) -> usize {
         self.n + s.first_bet().unwrap_or(0)
     }
@@ -99,12 +100,12 @@ impl KuhnPoker {
         usize::from(s.length) >= self.due(s)
     }
 
-    /// What `seat` has put into the pot: the ante, and a bet in the first or the second lap.
+    /// Returns the chips that `seat` has put into the pot: the ante, and a bet in the first or the second lap.
     fn chips(&self, s: &State, seat: usize) -> u8 {
         1 + s.bet(seat) + s.bet(self.n + seat)
     }
 
-    /// Whether `seat` can still win at the end: everybody if nobody bet, else those who did.
+    /// Returns true if `seat` can still win at the end: all seats without a bet, else those that bet.
     fn stays(&self, s: &State, seat: usize) -> bool {
         s.bets == 0 || self.chips(s, seat) > 1
     }
@@ -113,7 +114,7 @@ impl KuhnPoker {
         (0..self.n).filter(|&p| self.stays(s, p)).max_by_key(|&p| s.cards[p]).unwrap_or(0)
     }
 
-    /// Whether cards are laid open: the end with more than one seat in.
+    /// Returns true at a showdown: the end with more than one seat in.
     fn showdown(&self, s: &State) -> bool {
         self.over(s) && (0..self.n).filter(|&p| self.stays(s, p)).count() > 1
     }
@@ -255,7 +256,7 @@ impl Game for KuhnPoker {
         }
     }
 
-    /// Every deal of the unknown cards is equally likely, whatever was bet.
+    /// Samples uniformly from all deals of the unknown cards; bets are ignored.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.dealt = view.dealt.min(self.n as u8);
@@ -313,7 +314,7 @@ impl Game for KuhnPoker {
         MOVES[(a & 1) as usize].to_owned()
     }
 
-    /// Also knows `p` and `b`, the words of poker (check and fold pass, call bets), and the bare id.
+    /// Also accepts `p` and `b`, terms of poker (check and fold pass, call bets), and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "pass" | "p" | "check" | "fold" | "0" => 0,
@@ -323,7 +324,7 @@ impl Game for KuhnPoker {
         legal.contains(&a).then_some(a)
     }
 
-    /// A card is seen by the seat that gets it, and by nobody else.
+    /// A card is visible to its own seat only.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
         match by {
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fold_shows_nothing() {
+    fn fold_reveals_no_cards() {
         let (game, s) = played(2, &[0, 2], "bp");
         assert_eq!(game.to_move(&s), ToMove::Over);
         assert!(game.reveals(&s, Viewer::Public).is_empty());
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_showdown_shows_those_who_stayed() {
+    fn showdown_reveals_remaining_hands() {
         let (game, s) = played(3, &[0, 1, 3], "bpb");
         assert_eq!(game.view(&s, Viewer::Public).shown, [Some(0), None, Some(3)]);
         assert_eq!(game.reveals(&s, Viewer::Public).len(), 2);
@@ -411,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn worlds_deal_the_unknown_cards_evenly() {
+    fn sampled_cards_are_uniform() {
         let (game, s) = played(2, &[1, 0], "b");
         let view = game.view(&s, Viewer::Seat(0));
         let mut rng = Stream::from_text("kuhn worlds");
@@ -420,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_views_do_no_harm() {
+    fn forged_views_never_panic() {
         let (game, s) = played(2, &[1, 0], "b");
         let mut view = game.view(&s, Viewer::Seat(0));
         (view.card, view.dealt, view.seat) = (Some(200), 99, Some(77));

@@ -14,25 +14,25 @@ use crate::params::ParamError;
 use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches, wrap};
 
-/// The rules for a table of given size.
+/// The game for a number of seats.
 pub struct LeducPoker {
     params: Params,
-    /// Seats.
+    /// Number of seats.
     n: usize,
 }
 
-/// The table, and what cards and actions are told apart.
+/// Parameters of seats, and of the distinction of cards and actions.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Seats, 2 to 10; the deck has two cards of each of players + 1 ranks.
+    /// Number of seats, 2 to 10; the deck has two cards of each of players + 1 ranks.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
-    /// Whether all actions are always legal: a fold with nothing to pay and a third raise then count as a call.
+    /// If true, all actions are always legal: a fold with nothing to pay and a third raise count as a call.
     pub action_mapping: bool,
-    /// Whether cards are known by their rank alone.
+    /// If true, cards are identified by their rank only.
     pub suit_isomorphism: bool,
-    /// The seat that speaks first in both rounds.
+    /// The seat that acts first in both rounds.
     #[schemars(range(min = 0, max = 9))]
     pub starting_player: u32,
 }
@@ -45,10 +45,10 @@ impl Default for Params {
 
 const MOST: usize = 10;
 const ANTE: u8 = 1;
-/// What a raise adds, by round.
+/// Size of a raise, by round.
 const RAISE_BY: [u8; 2] = [2, 4];
 const RAISES: u8 = 2;
-/// The most that one seat can put into the pot.
+/// Maximum number of chips that one seat can put into the pot.
 const MOST_CHIPS: u8 = ANTE + RAISES * (RAISE_BY[0] + RAISE_BY[1]);
 
 const FOLD: Action = 0;
@@ -57,21 +57,21 @@ const RAISE: Action = 2;
 const MOVES: [&str; 3] = ["Fold", "Call", "Raise"];
 const LETTERS: [char; 3] = ['f', 'c', 'r'];
 
-/// One position.
+/// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     /// Cards by seat.
     cards: [u8; MOST],
     dealt: u8,
-    /// The card on the board; with it the second round begins.
+    /// The card on the board; it starts the second round.
     board: Option<u8>,
-    /// What each seat has put into the pot.
+    /// Chips that each seat has put into the pot.
     chips: [u8; MOST],
-    /// Bit p: seat p has folded.
+    /// Bit set of the folded seats.
     folded: u16,
-    /// Who speaks next.
+    /// The seat that acts next.
     seat: u8,
-    /// How many seats must still speak in this round.
+    /// Number of seats that must still act in this round.
     due: u8,
     raises: u8,
     /// Moves by round, two bits each.
@@ -79,7 +79,7 @@ pub struct State {
     length: [u8; 2],
 }
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
@@ -88,7 +88,7 @@ pub struct View {
     /// The observer's card, once dealt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<u8>,
-    /// How many seats hold a card.
+    /// Number of cards dealt to seats.
     pub dealt: u8,
     /// The card on the board, from the second round on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,13 +99,13 @@ pub struct View {
     pub chips: Vec<u8>,
     /// The seats that have folded, ascending.
     pub folded: Vec<u8>,
-    /// The seat to move; absent while cards are dealt and at the end.
+    /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The cards laid open at a showdown, by seat; null for seats that folded.
+    /// The cards revealed at a showdown, by seat; null for seats that folded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Option<u8>>,
-    /// Who takes the pot at the end, or shares it.
+    /// The seats that take or share the pot, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub winners: Vec<u8>,
 }
@@ -134,7 +134,7 @@ impl State {
 }
 
 impl LeducPoker {
-    /// How many cards are told apart.
+    /// Returns the number of distinct cards.
     fn labels(&self) -> usize {
         if self.params.suit_isomorphism { self.n + 1 } else { 2 * (self.n + 1) }
     }
@@ -143,7 +143,7 @@ impl LeducPoker {
         if self.params.suit_isomorphism { card } else { card / 2 }
     }
 
-    /// Moves that a round has at most: all call, one raises, all but one answer, and once more.
+    /// Returns the maximum number of moves in a round: all call, one raises, the others reply, and once more.
     fn most_moves(&self) -> usize {
         3 * self.n - 2
     }
@@ -161,12 +161,12 @@ impl LeducPoker {
         self.count_in(s) == 1 || (s.due == 0 && s.board.is_some())
     }
 
-    /// The first seat from `from` on that has not folded.
+    /// Returns the first seat from `from` on that has not folded.
     fn next_in(&self, s: &State, from: usize) -> u8 {
         (from..from + self.n).map(|p| wrap(p, self.n)).find(|&p| s.is_in(p)).unwrap_or(0) as u8
     }
 
-    /// What a move amounts to: raises beyond the second and folds with nothing to pay are calls.
+    /// Returns the effect of a move: raises beyond the second and folds with nothing to pay are calls.
     fn effect(&self, s: &State, a: Action) -> Action {
         match a {
             FOLD if s.must_pay() => FOLD,
@@ -200,7 +200,7 @@ impl LeducPoker {
         s.seat = self.next_in(s, self.params.starting_player as usize);
     }
 
-    /// Who takes the pot: a pair with the board first, then the higher rank.
+    /// Returns the seats that take the pot: a pair with the board first, then the higher rank.
     fn winners(&self, s: &State) -> SeatSet {
         let board = s.board.map(|c| self.rank(c));
         let worth = |p: usize| {
@@ -209,13 +209,13 @@ impl LeducPoker {
         };
         let mut best: u16 = 0;
         if let Some(most) = self.seats_in(s).map(worth).max() {
-            // Where all but one folded, cards do not matter, and only one is in.
+            // If all but one seat folded, cards do not matter.
             best = self.seats_in(s).filter(|&p| worth(p) == most).fold(0, |set, p| set | 1 << p);
         }
         SeatSet(best)
     }
 
-    /// Whether cards are laid open: the end with more than one seat in.
+    /// Returns true at a showdown: the end with more than one seat in.
     fn showdown(&self, s: &State) -> bool {
         self.over(s) && self.count_in(s) > 1
     }
@@ -227,12 +227,12 @@ impl LeducPoker {
         }
     }
 
-    /// A card for people.
+    /// Formats a card for people.
     fn name(&self, card: u8) -> String {
         if self.params.suit_isomorphism { format!("{card}") } else { format!("{card} (rank {})", card / 2) }
     }
 
-    /// Player, card and board, one cell of each set; returns what is left of `out`.
+    /// Writes player, card and board, one cell of each set; returns the rest of `out`.
     fn head<'a, T: From<u8> + Clone>(&self, s: &State, who: Viewer, out: &'a mut [T]) -> &'a mut [T] {
         let (seat, rest) = out.split_at_mut(self.n);
         let (card, rest) = rest.split_at_mut(self.labels());
@@ -401,7 +401,7 @@ impl Game for LeducPoker {
         }
     }
 
-    /// Every deal of the unknown cards is equally likely, whatever was bet.
+    /// Samples uniformly from all deals of the unknown cards; bets are ignored.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let known = |p: usize| {
@@ -483,7 +483,7 @@ impl Game for LeducPoker {
         MOVES.get(a as usize).copied().unwrap_or("Call").to_owned()
     }
 
-    /// Also knows `f`, `c` and `r`, `check` and `bet`, and the bare id.
+    /// Also accepts `f`, `c` and `r`, `check` and `bet`, and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "fold" | "f" | "0" => FOLD,
@@ -501,12 +501,12 @@ impl Game for LeducPoker {
         }
     }
 
-    /// Checking where it costs nothing, else folding.
+    /// Checks if that costs nothing, else folds.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if s.must_pay() { FOLD } else { CALL }
     }
 
-    /// A seat's card is seen by that seat alone, everything else by all.
+    /// A seat's card is visible to that seat only, all else is public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let to = usize::from(before.dealt);
         match by {
@@ -568,7 +568,7 @@ impl Game for LeducPoker {
 mod tests {
     use super::*;
 
-    /// Deals, then plays letters; a digit is the card on the board.
+    /// Deals the cards, then plays letters; a digit is the card on the board.
     fn played(params: &str, cards: &[u32], moves: &str) -> Box<dyn crate::DynState> {
         let mut s = crate::load(&format!("leduc_poker({params})")).unwrap().start();
         cards.iter().for_each(|&c| s.play_chance(c).unwrap());
@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fold_shows_nothing() {
+    fn fold_reveals_no_cards() {
         let s = played("", &[0, 2], "rf");
         assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, -1.0]));
         assert!(s.reveals(Viewer::Public).is_empty());
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_beats_a_higher_card() {
+    fn pair_beats_higher_card() {
         let s = played("", &[0, 5], "crc1rrc");
         assert_eq!(s.returns(), [11.0, -11.0]);
         assert_eq!(view(&*s, Viewer::Public)["shown"], json!([0, 5]));
@@ -605,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ranks_share_the_pot() {
+    fn equal_ranks_share_pot() {
         let s = played("players=3", &[0, 1, 2], "crfrc3crc");
         assert_eq!(s.returns(), [0.5, 0.5, -1.0]);
         let v = s.view(Viewer::Seat(2));
@@ -614,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn two_raises_a_round_and_no_fold_for_free() {
+    fn raises_are_capped_and_free_folds_illegal() {
         let mut s = played("", &[0, 2], "rr");
         assert!(s.play(0, RAISE).unwrap_err().message.contains("at most 2 raises"));
         let mut s2 = played("", &[0, 2], "");
@@ -631,7 +631,7 @@ mod tests {
     }
 
     #[test]
-    fn another_seat_may_begin() {
+    fn starting_player_may_be_another_seat() {
         let s = played("players=3,starting_player=2", &[0, 1, 2], "rfc5");
         assert_eq!(s.turn(), ToMove::Seat(2));
         let s = played("players=3,starting_player=2", &[0, 1, 2], "crcf5");
@@ -639,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_alone_are_dealt_by_what_is_left() {
+    fn rank_probabilities_follow_remaining_cards() {
         let s = played("suit_isomorphism=true", &[1], "");
         let mut outcomes = Outcomes::new();
         s.chance(&mut outcomes);
@@ -647,7 +647,7 @@ mod tests {
     }
 
     #[test]
-    fn worlds_deal_the_unknown_card_evenly() {
+    fn sampled_cards_are_uniform() {
         let s = played("suit_isomorphism=true", &[1, 0], "cc1");
         let mut rng = Stream::from_text("leduc worlds");
         let view = s.view(Viewer::Seat(0));
@@ -658,7 +658,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn invalid_parameters_are_named() {
         for params in ["players=1", "players=11", "starting_player=2"] {
             let error = crate::load(&format!("leduc_poker({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

@@ -16,35 +16,35 @@ use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{ones, stretches, wrap};
 
-/// The rules for a number of dice of given size.
+/// The game for a number of seats and dice.
 pub struct LiarsDice {
     params: Params,
-    /// Seats.
+    /// Number of seats.
     n: usize,
-    /// Dice of each seat.
+    /// Number of dice per seat.
     each: usize,
-    /// Sides of a die; the highest face is wild.
+    /// Number of sides of a die; the highest face is wild.
     sides: usize,
 }
 
-/// The table, the dice, and how bids are ordered.
+/// Parameters of seats, dice and bids.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Seats, 2 to 6.
+    /// Number of seats, 2 to 6.
     #[schemars(range(min = 2, max = 6))]
     pub players: u32,
-    /// Dice of each seat, 1 to 5.
+    /// Number of dice per seat, 1 to 5.
     #[schemars(range(min = 1, max = 5))]
     pub numdice: u32,
-    /// Sides of a die, at least 2; times all dice at most 256.
+    /// Number of sides of a die, at least 2; times all dice at most 256.
     #[schemars(range(min = 2, max = 128))]
     pub dice_sides: u32,
-    /// What makes a bid higher.
+    /// Order of the bids.
     pub bidding_rule: BiddingRule,
 }
 
-/// What makes a bid higher.
+/// Order of the bids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BiddingRule {
@@ -65,41 +65,41 @@ const MOST_EACH: usize = 5;
 const MOST_DICE: usize = MOST * MOST_EACH;
 const MOST_BIDS: usize = 256;
 
-/// One position. Every bid is higher than the one before, so the set of bids is their history.
+/// A position of the game. Every bid is higher than the one before, so the set of bids determines their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Faces seat by seat, as they were rolled; each seat's are sorted when all are.
+    /// Faces seat by seat in the order of the rolls; each seat's are sorted after the last roll.
     dice: [u8; MOST_DICE],
     rolled: u8,
-    /// Bit i of the 256: bid i was made.
+    /// Bit set of the bids made.
     bids: [u64; MOST_BIDS / 64],
-    /// Who bids or calls next; who called, at the end.
+    /// The seat that bids or calls next; at the end the seat that called.
     seat: u8,
-    /// Whether the last bid was called.
+    /// True if the last bid was called.
     called: bool,
 }
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// The observer's dice; sorted when all are rolled.
+    /// The observer's dice; sorted after the last roll.
     pub dice: Vec<u8>,
-    /// How many dice are rolled, seat by seat.
+    /// Number of rolled dice, seat by seat.
     pub rolled: u8,
     /// Bids in order, from seat 0 on: quantity and face.
     pub bids: Vec<[u8; 2]>,
-    /// Whether the last bid was called.
+    /// True if the last bid was called.
     pub called: bool,
-    /// The seat to move; absent while dice are rolled and at the end.
+    /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
     /// All dice by seat, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Vec<u8>>,
-    /// Who wins, and who loses, at the end.
+    /// The winner and the loser, at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<[u8; 2]>,
 }
@@ -127,12 +127,12 @@ impl LiarsDice {
         self.n * self.each
     }
 
-    /// How many bids there are; the next id is the call.
+    /// Returns the number of bids; the next id is the call.
     fn bids(&self) -> usize {
         self.total() * self.sides
     }
 
-    /// Quantity and face of a bid.
+    /// Returns quantity and face of a bid.
     fn meaning(&self, id: usize) -> [usize; 2] {
         match self.params.bidding_rule {
             BiddingRule::ResetFace => [id / self.sides + 1, id % self.sides + 1],
@@ -140,7 +140,7 @@ impl LiarsDice {
         }
     }
 
-    /// The bid of a quantity and a face.
+    /// Returns the id of a bid by quantity and face.
     fn id(&self, quantity: usize, face: usize) -> Option<usize> {
         let there = (1..=self.total()).contains(&quantity) && (1..=self.sides).contains(&face);
         there.then(|| match self.params.bidding_rule {
@@ -161,7 +161,7 @@ impl LiarsDice {
         (0..self.bids()).filter(|&id| s.was_bid(id))
     }
 
-    /// The dice that a seat has rolled.
+    /// Returns the dice that a seat has rolled.
     fn dice<'a>(&self, s: &'a State, seat: usize) -> &'a [u8] {
         let first = seat * self.each;
         let end = (first + self.each).min(usize::from(s.rolled));
@@ -172,12 +172,12 @@ impl LiarsDice {
         who.seat().map_or(&[], |p| self.dice(s, p))
     }
 
-    /// The seat before the next one.
+    /// Returns the seat before the next one.
     fn bidder(&self, s: &State) -> usize {
         wrap(usize::from(s.seat) + self.n - 1, self.n)
     }
 
-    /// The actions of the seat to move: higher bids, and the call if there is something to call.
+    /// Returns the actions of the seat to move: higher bids, and the call if a bid exists.
     fn open(&self, s: &State) -> std::ops::Range<usize> {
         match s.last() {
             Some(last) => last + 1..self.bids() + 1,
@@ -189,7 +189,7 @@ impl LiarsDice {
         s.dice[..self.total()].chunks_exact_mut(self.each).for_each(<[u8]>::sort_unstable);
     }
 
-    /// Winner and loser of a called bid.
+    /// Returns winner and loser of a called bid.
     fn result(&self, s: &State) -> Option<[usize; 2]> {
         let [quantity, face] = self.meaning(s.last().filter(|_| s.called)?);
         let fits = |&&die: &&u8| usize::from(die) == face || usize::from(die) == self.sides;
@@ -198,7 +198,7 @@ impl LiarsDice {
         Some(if there >= quantity { [bidder, caller] } else { [caller, bidder] })
     }
 
-    /// Seat, dice, the bids given, and whether the last one was called, in OpenSpiel's order.
+    /// Writes seat, dice, the supplied bids, and the call flag, in OpenSpiel's order.
     fn cells<T: From<u8>>(&self, s: &State, who: Viewer, bids: impl Iterator<Item = usize>, out: &mut [T]) {
         out.iter_mut().for_each(|cell| *cell = T::from(0));
         let dice = self.own(s, who).iter().enumerate();
@@ -358,7 +358,7 @@ impl Game for LiarsDice {
         }
     }
 
-    /// Every roll of the unknown dice is equally likely, whatever was bid.
+    /// Samples uniformly from all rolls of the unknown dice; bids are ignored.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.rolled = view.rolled.min(self.total() as u8);
@@ -411,7 +411,7 @@ impl Game for LiarsDice {
         picture::picture(self, view)
     }
 
-    /// A bid is a cell where there are few enough to draw them all.
+    /// Bids are cells if they are few enough to draw.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         (picture::draws_all_bids(self) && (a as usize) < self.bids())
             .then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
@@ -421,7 +421,7 @@ impl Game for LiarsDice {
         self.name(a as usize)
     }
 
-    /// Also knows `2x5`, `2 5`, `2 dice, 5 value` and the like, `call`, and the bare id.
+    /// Also accepts `2x5`, `2 5`, `2 dice, 5 value` and the like, `call`, and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.to_ascii_lowercase();
         let letters = text.split(|c: char| !c.is_alphabetic()).filter(|w| !w.is_empty());
@@ -445,7 +445,7 @@ impl Game for LiarsDice {
         }
     }
 
-    /// A die is seen by the seat that rolls it, bids and calls by all.
+    /// A die is visible to its own seat, bids and calls are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let roller = usize::from(before.rolled) / self.each;
         match by {
@@ -492,7 +492,7 @@ impl Game for LiarsDice {
         self.cells(s, who, self.made(s), out);
     }
 
-    /// OpenSpiel shows the last bids only, one for each seat; a call is one of them.
+    /// Writes OpenSpiel's array, which has the last bid of each seat only; a call counts as a bid.
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         let shown = self.n - usize::from(s.called);
         self.cells(s, Viewer::Seat(seat), self.made(s).rev().take(shown), out);
@@ -503,7 +503,7 @@ impl Game for LiarsDice {
 mod tests {
     use super::*;
 
-    /// Rolls, then bids and calls by their texts.
+    /// Rolls the dice, then plays bids and calls by their texts.
     fn played(params: &str, dice: &[u32], moves: &str) -> Box<dyn crate::DynState> {
         let mut s = crate::load(&format!("liars_dice({params})")).unwrap().start();
         dice.iter().for_each(|&die| s.play_chance(die - 1).unwrap());
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_face_is_wild() {
+    fn highest_face_is_wild() {
         assert_eq!(played("", &[6, 3], "1-1 Liar").returns(), [1.0, -1.0]);
         assert_eq!(played("", &[1, 1], "1-6 Liar").returns(), [-1.0, 1.0]);
         assert_eq!(played("", &[6, 3], "1-3 2-3 Liar").returns(), [-1.0, 1.0]);
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn bids_rise_and_only_bids_are_called() {
+    fn bids_increase_and_only_bids_are_called() {
         let mut s = played("numdice=2", &[1, 2, 3, 4], "");
         assert!(s.play(0, 24).unwrap_err().message.contains("no bid yet"));
         let mut s = played("numdice=2", &[1, 2, 3, 4], "2-3");
@@ -535,14 +535,14 @@ mod tests {
     }
 
     #[test]
-    fn faces_come_first_under_the_other_rule() {
+    fn face_order_follows_bidding_rule() {
         let s = played("numdice=2,bidding_rule=reset-quantity", &[1, 2, 3, 4], "3-1 1-2");
         assert_eq!(s.legal_list(0)[..3], [5, 6, 7]);
         assert_eq!(s.view(Viewer::Public).action_text(0, 5), "2-2");
     }
 
     #[test]
-    fn dice_are_hidden_until_the_call() {
+    fn dice_are_hidden_until_call() {
         let s = played("numdice=2", &[4, 2, 6, 1], "1-2");
         let view = |s: &dyn crate::DynState, who| s.view(who).value();
         assert_eq!(view(&*s, Viewer::Seat(0))["dice"], json!([2, 4]));
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn other_notations() {
+    fn bid_notations_are_equivalent() {
         let s = played("numdice=5", &[1; 10], "");
         let legal = s.legal_list(0);
         let view = s.view(Viewer::Seat(0));
@@ -565,13 +565,13 @@ mod tests {
     }
 
     #[test]
-    fn with_three_seats_the_two_at_odds_settle_it() {
+    fn third_seat_is_not_part_of_result() {
         assert_eq!(played("players=3", &[1, 2, 3], "1-4 2-2 Liar").returns(), [0.0, -1.0, 1.0]);
         assert_eq!(played("players=3", &[1, 2, 6], "1-4 2-2 Liar").returns(), [0.0, 1.0, -1.0]);
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn invalid_parameters_are_named() {
         for params in ["players=7", "numdice=0", "numdice=6", "dice_sides=1", "dice_sides=129", "bidding_rule=none"] {
             let error = crate::load(&format!("liars_dice({params})")).err().unwrap();
             assert_eq!(error.name.as_deref(), params.split('=').next());

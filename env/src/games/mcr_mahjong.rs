@@ -47,69 +47,70 @@ pub use view::{Discard, HandResult, Kind, MeldView, Offer, Overridden, SeatFlags
 use state::SEATS;
 use tiles::{ALL_KINDS, COPIES, KINDS, Tile};
 
-/// Names of the seats, and of the winds.
+/// Names of the seats and of the winds.
 const WINDS: [&str; SEATS] = ["east", "south", "west", "north"];
 
-/// How tiles lie.
+/// Source of the tiles that seats draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wall {
-    /// Every seat draws from a wall of its own, so that the same tiles come to a seat whatever is played.
+    /// One wall per seat, so that each seat draws the same tiles whatever the others do.
     #[default]
     Duplicate,
-    /// All draw from the front of one wall, and replacements from its back.
+    /// One wall for all seats: draws come from the front, replacements from the back.
     Common,
 }
 
-/// The prevalent wind.
+/// The prevalent wind of a hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Prevalent {
-    /// Chance draws it for every hand.
+    /// A wind drawn by chance for every hand.
     #[default]
     Drawn,
-    /// East.
+    /// The east wind in every hand.
     East,
-    /// South.
+    /// The south wind in every hand.
     South,
-    /// West.
+    /// The west wind in every hand.
     West,
-    /// North.
+    /// The north wind in every hand.
     North,
-    /// East in the first hand, then south, west, north, and again.
+    /// East in the first hand, then south, west, north, and east again.
     Round,
 }
 
-/// What a false HU does.
+/// Treatment of a false HU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Errors {
-    /// It is not legal.
+    /// A false HU is not legal.
     #[default]
     Refuse,
-    /// It is legal wherever HU may be said, and ends the hand: -30 for who said it, 10 for the others.
+    /// HU is legal for every claim and draw; a false one ends the hand with -30 for its seat and 10 for each other
+    /// seat.
     Botzone,
 }
 
-/// The rules.
+/// Parameters of the game.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Whether every seat has a wall of its own, or all draw from one.
+    /// Source of tiles: a wall per seat, or one common wall.
     pub wall: Wall,
-    /// Whether there are eight flowers; only with a common wall.
+    /// If true, eight flowers are included; needs a common wall.
     pub flowers: bool,
-    /// The prevalent wind.
+    /// The prevalent wind of each hand.
     pub prevalent: Prevalent,
-    /// Hands of an episode, 1 to 16; scores are added up.
+    /// Hands per episode, 1 to 16; scores are added up.
     #[schemars(range(min = 1, max = 16))]
     pub hands: u32,
-    /// What a false HU does.
+    /// Treatment of a false HU.
     pub errors: Errors,
-    /// Points without flowers that a hand needs to win, 1 to 88.
+    /// Points without flowers that a winning hand needs, 1 to 88.
     #[schemars(range(min = 1, max = 88))]
     pub minimum: u32,
-    /// Whose reading of the rules, where texts differ.
+    /// Edition of the rules, where texts differ.
     pub edition: Edition,
 }
 
@@ -127,7 +128,7 @@ impl Default for Params {
     }
 }
 
-/// The rules under given parameters.
+/// Mahjong Competition Rules for four seats.
 pub struct McrMahjong {
     params: Params,
 }
@@ -143,12 +144,12 @@ impl McrMahjong {
         self.params.wall == Wall::Common
     }
 
-    /// Kinds of tiles in the walls.
+    /// Returns the number of tile kinds in the walls.
     fn kinds(&self) -> usize {
         if self.params.flowers { ALL_KINDS } else { KINDS }
     }
 
-    /// The prevalent wind of a hand, where chance does not draw it.
+    /// Returns the prevalent wind of a hand, unless chance draws it.
     fn fixed_wind(&self, hand: u8) -> Option<u8> {
         match self.params.prevalent {
             Prevalent::Drawn => None,
@@ -160,7 +161,7 @@ impl McrMahjong {
         }
     }
 
-    /// The seats that act.
+    /// Returns the seats that act.
     fn acting(&self, s: &State) -> SeatSet {
         match s.phase {
             Phase::Turn | Phase::Discard => SeatSet(1 << s.seat),
@@ -173,7 +174,7 @@ impl McrMahjong {
         (0..).zip(&s.hands[seat]).filter(|(_, n)| **n > 0).for_each(|(t, _): (Action, _)| out.put(ids::PLAY + t));
     }
 
-    /// Legal moves of the seat that has drawn.
+    /// Lists the legal moves of the seat that has drawn.
     fn own_moves(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         self.discards_to(s, seat, out);
         if self.may_kong(s, seat as u8) {
@@ -190,7 +191,7 @@ impl McrMahjong {
         }
     }
 
-    /// Legal answers to a discard.
+    /// Lists the legal replies to a discard.
     fn answers(&self, s: &State, seat: Seat, out: &mut impl ActionSink) {
         out.put(ids::PASS);
         let held = s.hands[seat].get(usize::from(s.tile)).copied().unwrap_or(0);
@@ -348,7 +349,7 @@ impl Game for McrMahjong {
         }
     }
 
-    /// Tile after tile of the walls by the copies that are left, then the wind.
+    /// Draws the walls tile by tile, each with the weight of its remaining copies, then the wind.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if s.phase != Phase::Deal {
             return;
@@ -386,7 +387,7 @@ impl Game for McrMahjong {
         self.words(view)
     }
 
-    /// Without the list of moves, which hosts give apart from the position.
+    /// Omits the list of moves, which hosts send separately.
     fn drawing(&self, view: &View, _from: Viewer) -> String {
         let words = self.words(view);
         words.rsplit_once("\nLegal moves: ").map_or(words.as_str(), |(position, _)| position).to_owned()
@@ -396,7 +397,7 @@ impl Game for McrMahjong {
         picture::picture(view)
     }
 
-    /// A discard is the tile in the hand. All that is claimed or declared is a button.
+    /// A discard is a click on the tile in the hand. Claims and declarations are buttons.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         match ids::reading(a) {
             ids::Doing::Play(tile) => Some(Gesture::of([tiles::name(tile)])),
@@ -412,7 +413,8 @@ impl Game for McrMahjong {
         self.write(s, who, out);
     }
 
-    /// Botzone's words, also with tiles as `5W`, `east` or `red`; `GANG` alone where there is one tile for it.
+    /// Accepts Botzone's notation, also with tiles such as `5W`, `east` or `red`, and a bare `GANG` if only one kong is
+    /// legal.
     fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.read_action(view, legal, text).ok()
     }
@@ -459,7 +461,7 @@ impl Game for McrMahjong {
         })
     }
 
-    /// A pass; after a draw the drawn tile; after a claim the highest discard.
+    /// Passes if possible; otherwise discards the drawn tile, or after a claim the highest legal discard.
     fn default_action(&self, s: &State, seat: Seat) -> Action {
         match s.phase {
             Phase::Turn => ids::PLAY + Action::from(s.tile),

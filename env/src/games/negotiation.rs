@@ -20,39 +20,39 @@ use crate::params::{ParamError, rows};
 use crate::picture::Picture;
 use crate::tensor::stretches;
 
-/// The rules for one kind of pool.
+/// The game for one type of pool.
 pub struct Negotiation {
     params: Params,
     items: usize,
-    /// How many utterances there are; 0 without them.
+    /// Number of utterances; 0 if they are disabled.
     utterances: u32,
-    /// The position in which seats begin to move, where the instance is given.
+    /// The first position in which a seat moves, if the parameters set the instance.
     given: Option<State>,
 }
 
-/// What is shared out, and what can be said.
+/// Parameters of items and utterances.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Accepted for OpenSpiel's sake; there are always proposals.
+    /// OpenSpiel's parameter, without effect: proposals are always enabled.
     #[serde(skip_serializing)]
     pub enable_proposals: bool,
-    /// Whether every proposal is followed by an utterance of the same player.
+    /// If true, every proposal is followed by an utterance of the same player.
     pub enable_utterances: bool,
-    /// Kinds of items, 1 to 5.
+    /// Number of item kinds, 1 to 5.
     #[schemars(range(min = 1, max = 5))]
     pub num_items: u32,
-    /// Symbols that utterances are made of, 1 to 100.
+    /// Number of symbols for utterances, 1 to 100.
     #[schemars(range(min = 1, max = 100))]
     pub num_symbols: u32,
-    /// Symbols in an utterance, 1 to 8; there may be 10,000 utterances at most.
+    /// Number of symbols in an utterance, 1 to 8; at most 10,000 utterances are possible.
     #[schemars(range(min = 1, max = 8))]
     pub utterance_dim: u32,
-    /// What is shared out, instead of a draw: the pool, seat 0's values, seat 1's values, the most proposals that there
-    /// may be, as `2 3 4;7 1 7;7 6 1;6`.
+    /// A fixed instance instead of a drawn one: the pool, seat 0's values, seat 1's values, maximum number of
+    /// proposals, as `2 3 4;7 1 7;7 6 1;6`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// Accepted for OpenSpiel's sake, without effect: seeds belong to episodes.
+    /// OpenSpiel's parameter, without effect: seeds belong to episodes.
     #[serde(skip_serializing)]
     pub rng_seed: Option<i64>,
 }
@@ -72,24 +72,24 @@ impl Default for Params {
 }
 
 const MOST_ITEMS: usize = 5;
-/// The most of one item in the pool, and one more: the base in which proposals are written.
+/// Maximum quantity of one item in the pool plus one: the base of encoded proposals.
 const MOST_EACH: u8 = 5;
 const BASE: u32 = 6;
 const MOST_VALUE: u8 = 10;
-/// Least and greatest number of proposals.
+/// Minimum and maximum limit on proposals.
 const LIMITS: [u8; 2] = [4, 10];
 const MOST_STEPS: usize = 10;
 
-/// One position.
+/// A position of the negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The most proposals that there may be.
+    /// Maximum number of proposals.
     limit: u8,
     pool: [u8; MOST_ITEMS],
     values: [[u8; MOST_ITEMS]; 2],
-    /// Draws so far: the limit, the pool by item, the values of seat 0, those of seat 1.
+    /// Number of draws so far: the limit, the pool by item, the values of seat 0, those of seat 1.
     drawn: u8,
-    /// Proposals by id, utterances from 0.
+    /// Proposals by their id.
     proposals: [u16; MOST_STEPS],
     proposed: u8,
     words: [u16; MOST_STEPS],
@@ -97,26 +97,26 @@ pub struct State {
     agreed: bool,
 }
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// The most proposals that there may be, once drawn.
+    /// Maximum number of proposals, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u8>,
-    /// How many of each item there are, as far as they are drawn.
+    /// Number of each item in the pool, as far as drawn.
     pub pool: Vec<u8>,
-    /// What one of each item is worth to the observer, as far as it is drawn.
+    /// Value of one of each item to the observer, as far as drawn.
     pub values: Vec<u8>,
-    /// Draws of chance so far.
+    /// Number of chance draws so far.
     pub drawn: u8,
-    /// Proposals in order, from seat 0's on, in turn: how many of each item the proposer keeps.
+    /// Proposals in order, alternating from seat 0: the number of each item that the proposer keeps.
     pub proposals: Vec<Vec<u8>>,
     /// Utterances in the same order.
     pub utterances: Vec<Vec<u8>>,
-    /// Whether the last proposal was agreed to.
+    /// True if the last proposal was accepted.
     pub agreed: bool,
     /// The seat to move; absent during the draw and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +126,7 @@ pub struct View {
     pub shown: Option<[Vec<u8>; 2]>,
 }
 
-/// A draw of chance.
+/// A chance draw.
 enum Drawn {
     Limit,
     Pool(usize),
@@ -134,7 +134,7 @@ enum Drawn {
 }
 
 impl Negotiation {
-    /// Draws before the first proposal.
+    /// Returns the number of draws before the first proposal.
     fn draws(&self) -> usize {
         1 + 3 * self.items
     }
@@ -151,7 +151,7 @@ impl Negotiation {
         BASE.pow(self.items as u32)
     }
 
-    /// Numbers of `count` digits in `base`, the first digit first.
+    /// Returns a number as `count` digits in `base`, the most significant first.
     fn digits(mut number: u32, base: u32, count: usize) -> Vec<u8> {
         let mut out = vec![0; count];
         for digit in out.iter_mut().rev() {
@@ -169,13 +169,13 @@ impl Negotiation {
         Self::digits(utterance, self.params.num_symbols, self.params.utterance_dim as usize)
     }
 
-    /// The number that digits make, if each is below `base`.
+    /// Returns the number of these digits, if each is below `base`.
     fn number(digits: &[u8], base: u32, count: usize) -> Option<u32> {
         let good = digits.len() == count && digits.iter().all(|&d| u32::from(d) < base);
         good.then(|| digits.iter().fold(0, |n, &d| n * base + u32::from(d)))
     }
 
-    /// Whether an utterance is due.
+    /// Returns true if an utterance is due.
     fn utters(&self, s: &State) -> bool {
         self.utterances > 0 && s.proposed > s.uttered
     }
@@ -199,7 +199,7 @@ impl Negotiation {
         format!("[{}]", list.join(", "))
     }
 
-    /// As many values of a seat as are drawn.
+    /// Returns the values of a seat drawn so far.
     fn values_of(&self, s: &State, seat: usize) -> Vec<u8> {
         let before = 1 + self.items * (1 + seat);
         s.values[seat][..usize::from(s.drawn).saturating_sub(before).min(self.items)].to_vec()
@@ -223,7 +223,7 @@ impl Negotiation {
         list.len() == self.items && list.iter().all(|&n| n <= most)
     }
 
-    /// The parts of the array; OpenSpiel's are the same.
+    /// Returns the parts of the array; OpenSpiel's are the same.
     fn parts(&self) -> TensorSpec {
         let (items, dim) = (self.params.num_items, self.params.utterance_dim * self.params.num_symbols);
         let spoken = if self.utterances > 0 { dim } else { 0 };
@@ -240,7 +240,7 @@ impl Negotiation {
         stretches(&parts, 1.0)
     }
 
-    /// The array of `who`, in which the seat to move is counted from `from` on; all zero before seats move.
+    /// Writes the array of `who`, with the seat to move counted from `from` on; all zero before seats move.
     fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, from: usize, out: &mut [T]) {
         out.fill(T::from(0));
         let turn = self.to_move(s);
@@ -429,7 +429,7 @@ impl Game for Negotiation {
                 }
             }
             Drawn::Pool(_) => out.uniform(0..BASE),
-            // Every list of values but that of zeros is equally likely: a zero after zeros has one continuation less.
+            // All value lists except all zeros are equally likely: a zero after zeros has one continuation less.
             Drawn::Value(seat, item) => {
                 let each = 11u64.pow((self.items - 1 - item) as u32);
                 let zeros = s.values[seat][..item].iter().all(|&v| v == 0);
@@ -479,7 +479,7 @@ impl Game for Negotiation {
         }
     }
 
-    /// Draws the values that are not known as chance drew them.
+    /// Samples the unknown values from the distribution of chance.
     fn sample_world(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         let mut outcomes = Outcomes::new();
@@ -510,7 +510,7 @@ impl Game for Negotiation {
             s.uttered += 1;
         }
         s.agreed = view.agreed;
-        // As many as a game can have, whatever the view says.
+        // At most as many as a game can have, even in a forged view.
         s.uttered = s.uttered.min(s.proposed);
         s.proposed = if self.utterances > 0 { s.proposed.min(s.uttered + 1) } else { s.proposed };
         s
@@ -553,7 +553,7 @@ impl Game for Negotiation {
         picture::picture(view)
     }
 
-    /// What the one who agrees gets.
+    /// Returns the accepting seat's share.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let Some(kept) =
             view.proposals.last().filter(|_| a == self.agree() && view.seat.map(usize::from) == Some(seat))
@@ -573,7 +573,7 @@ impl Game for Negotiation {
         }
     }
 
-    /// Also in GTBench's angle brackets, `Agree`, bare numbers in order, and the bare id.
+    /// Also accepts GTBench's angle brackets, `Agree`, bare numbers in order, and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim().trim_matches(|c| "<>,".contains(c)).trim().to_ascii_lowercase();
         if let Ok(id) = text.parse() {
@@ -607,7 +607,7 @@ impl Game for Negotiation {
         }
     }
 
-    /// A value is seen by the seat whose it is.
+    /// Values are visible to their own seat only.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let text = match (by, self.draw(before.drawn.into())) {
             (Mover::Chance, Drawn::Value(seat, item)) if who != Viewer::Seat(seat) => {
@@ -656,7 +656,7 @@ impl Game for Negotiation {
         self.encode(s, Viewer::Seat(seat), 0, out);
     }
 
-    /// For errors: keep nothing, say the first.
+    /// Keeps nothing, or utters the first utterance.
     fn default_action(&self, s: &State, _seat: Seat) -> Action {
         if self.utters(s) { self.agree() + 1 } else { 0 }
     }

@@ -14,19 +14,19 @@ use crate::params::{ParamError, list};
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
-/// The rules with given piles.
+/// The game with given piles.
 pub struct Nim {
     params: Params,
     start: State,
     /// Number of piles.
     n: usize,
-    /// The largest pile of the start.
+    /// Size of the largest initial pile.
     largest: usize,
-    /// Pile (from 0) and number taken, by id; the last id takes nothing.
+    /// Pile (from 0) and number of taken objects, by id; the last id takes nothing.
     moves: Vec<(u8, u8)>,
 }
 
-/// The piles, and who loses.
+/// Parameters of the piles and the winner.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -34,7 +34,7 @@ pub struct Params {
     #[serde(deserialize_with = "list")]
     #[schemars(length(min = 1, max = 16), inner(range(min = 0, max = 255)))]
     pub pile_sizes: Vec<u32>,
-    /// Whether the player who takes the last object loses (true) or wins (false).
+    /// If true, the player who takes the last object loses; otherwise that player wins.
     pub is_misere: bool,
 }
 
@@ -46,18 +46,18 @@ impl Default for Params {
 
 const MOST_PILES: usize = 16;
 
-/// One position.
+/// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Objects by pile; piles that the game does not have are empty.
+    /// Objects by pile; unused piles are empty.
     piles: [u8; MOST_PILES],
-    /// Objects in all.
+    /// Total number of objects.
     left: u16,
-    /// Who is to move, or would be if anything were left.
+    /// The seat to move; at the end, the seat that would be next.
     seat: u8,
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Objects in each pile.
@@ -71,12 +71,12 @@ pub struct View {
 }
 
 impl Nim {
-    /// The winner of a finished game, by who would be to move: the other took the last object.
+    /// Returns the winner of a finished game, given the next seat: the other one took the last object.
     fn winner(&self, seat: u8) -> u8 {
         if self.params.is_misere { seat & 1 } else { 1 - (seat & 1) }
     }
 
-    /// Who is to move, or would be.
+    /// Returns the seat to move; at the end, the seat that would be next.
     fn next(&self, view: &View) -> u8 {
         // `winner` is its own inverse.
         view.to_move.or(view.winner.map(|p| self.winner(p))).unwrap_or(0) & 1
@@ -101,14 +101,14 @@ impl Nim {
         }
     }
 
-    /// The spec of a flat array: `head`, then the piles.
+    /// Returns the spec of a flat array: `head`, then the piles.
     fn array(&self, head: &[(&str, u32)]) -> TensorSpec {
         let names: Vec<String> = (1..=self.n).map(|p| format!("pile_{p}")).collect();
         let piles = names.iter().map(|name| (name.as_str(), self.largest as u32 + 1));
         stretches(&head.iter().copied().chain(piles).collect::<Vec<_>>(), 1.0)
     }
 
-    /// Pile (from 1) and number taken of what people write.
+    /// Parses pile (from 1) and number of taken objects.
     fn numbers(words: &[&str]) -> Option<(usize, usize)> {
         let (pile, take) = match words {
             ["pile", pile, "take", take] | [pile, take] => (pile, take),
@@ -247,7 +247,7 @@ impl Game for Nim {
     }
 
     fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
-        // A view from elsewhere may hold more than there is room for.
+        // A forged view may exceed the limits.
         let piles = view.piles.iter().take(self.n).map(|&size| size.min(self.largest as u8));
         self.state(piles, self.next(view))
     }
@@ -261,7 +261,7 @@ impl Game for Nim {
         picture::picture(self, view)
     }
 
-    /// The lowest object that is taken: everything above it goes too.
+    /// The lowest object that is taken; all above it are taken too.
     fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         let (pile, take) = (a as usize % self.n, a as usize / self.n + 1);
         let left = usize::from(*view.piles.get(pile)?).checked_sub(take)?;
@@ -278,7 +278,7 @@ impl Game for Nim {
         format!("pile:{pile}, take:{take};")
     }
 
-    /// Also knows `2 3` (pile, take), `take 3 from pile 2`, and the bare id.
+    /// Also accepts `2 3` (pile, take), `take 3 from pile 2`, and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.to_ascii_lowercase();
         let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
@@ -338,7 +338,7 @@ mod tests {
         Nim::new(Params { pile_sizes: sizes.to_vec(), is_misere }).unwrap()
     }
 
-    /// What the seat to move gets when both play well.
+    /// Returns the value for the seat to move under perfect play.
     fn value(g: &Nim, s: &State) -> f64 {
         let mut legal = Vec::new();
         g.legal(s, usize::from(s.seat), &mut legal);
@@ -355,10 +355,10 @@ mod tests {
         after.fold(-1.0, f64::max)
     }
 
-    /// Bouton's theorem: who is to move wins if the piles do not xor to zero; in misère play, once no pile holds more
+    /// Bouton's theorem: the side to move wins if the piles do not xor to zero; in misère play, once no pile has more
     /// than one object, if the number of such piles is even.
     #[test]
-    fn perfect_play_is_boutons() {
+    fn perfect_play_matches_bouton() {
         for (sizes, is_misere) in (0..4u32.pow(3)).flat_map(|k| [(k, true), (k, false)]) {
             let sizes = [sizes % 4, sizes / 4 % 4, sizes / 16];
             if sizes == [0; 3] {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_the_last_object_loses_or_wins() {
+    fn last_object_decides_winner() {
         for (is_misere, wanted) in [(true, [-1.0, 1.0]), (false, [1.0, -1.0])] {
             let g = game(&[2], is_misere);
             let mut s = g.start();
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_id_is_never_used() {
+    fn last_id_is_never_legal() {
         let g = game(&[1, 3, 5, 7], true);
         assert_eq!(g.facts().actions, 29);
         let mut s = g.start();
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn people_write_moves_in_many_ways() {
+    fn move_notations_are_equivalent() {
         let g = game(&[1, 3, 5, 7], true);
         let s = g.start();
         let mut legal = Vec::new();
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn piles_are_read_as_a_list_or_text() {
+    fn piles_are_parsed_as_list_or_text() {
         let string = |text: &str| crate::load(text).map(|g| g.spec().string.clone());
         let wanted = "nim(pile_sizes=[2,0,9],is_misere=true)";
         for text in ["nim(pile_sizes=2;0;9)", "nim(pile_sizes=[2,0,9])", "nim(pile_sizes=2 0 9,is_misere=True)"] {

@@ -13,32 +13,32 @@ use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
-/// The rules for a table and a die of given size.
+/// The game for a number of seats and a die.
 pub struct Pig {
     params: Params,
-    /// Seats.
+    /// Number of seats.
     n: usize,
-    /// Points that win.
+    /// Number of points that wins.
     goal: u16,
 }
 
-/// The table, the die, and how far one plays.
+/// Parameters of seats, die and goal.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Seats, 2 to 10.
+    /// Number of seats, 2 to 10.
     #[schemars(range(min = 2, max = 10))]
     pub players: u32,
-    /// Points that win, 1 to 1000.
+    /// Number of points that wins, 1 to 1000.
     #[schemars(range(min = 1, max = 1000))]
     pub winscore: u32,
-    /// Sides of the die, 2 to 100.
+    /// Number of sides of the die, 2 to 100.
     #[schemars(range(min = 2, max = 100))]
     pub diceoutcomes: u32,
-    /// Rolls and stops after which the game is drawn, 1 to 1000000.
+    /// Maximum number of rolls and stops, 1 to 1000000; the game is then drawn.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub horizon: u32,
-    /// Whether every roll but a one counts a single point, whatever it shows.
+    /// If true, every roll except a one counts a single point.
     pub piglet: bool,
 }
 
@@ -52,32 +52,32 @@ const MOST: usize = 10;
 const ROLL: Action = 0;
 const STOP: Action = 1;
 
-/// One position.
+/// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     scores: [u16; MOST],
-    /// Points of the running turn, not banked yet.
+    /// Points of the current turn that are not banked yet.
     total: u16,
-    /// Whose turn it is.
+    /// The seat whose turn it is.
     seat: u8,
-    /// Whether the die is in the air.
+    /// True if a roll is pending.
     rolling: bool,
-    /// Rolls and stops so far.
+    /// Number of rolls and stops so far.
     moves: u32,
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Banked points, by seat.
     pub scores: Vec<u16>,
-    /// Points of the running turn, not banked yet.
+    /// Points of the current turn that are not banked yet.
     pub turn_total: u16,
-    /// The seat whose turn it is, or would be if the game were not over.
+    /// The seat whose turn it is; at the end, the seat that would be next.
     pub turn: u8,
-    /// Whether the die is in the air.
+    /// True if a roll is pending.
     pub rolling: bool,
-    /// Rolls and stops so far.
+    /// Number of rolls and stops so far.
     pub moves: u32,
     /// The seat that won, at the end; absent in a draw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,17 +89,18 @@ impl Pig {
         s.scores[..self.n].iter().position(|&score| score >= self.goal)
     }
 
-    /// Whether the turn's points are enough to win: then they must be banked.
+    /// Returns true if the turn's points reach the goal and must be banked.
     fn must_stop(&self, s: &State) -> bool {
         s.scores[usize::from(s.seat)].saturating_add(s.total) >= self.goal
     }
 
-    /// How near `seat` is to the goal: the inverse square of the points that it misses, this turn's included. Points at
-    /// risk count in full, so that who looks one roll ahead rolls as long as the die gives more than it takes.
+    /// Returns the nearness of `seat` to the goal: the inverse square of its missing points, the current turn included.
+    /// Points at risk count in full, so that a player that looks one roll ahead rolls while the expected gain is
+    /// positive.
     fn nearness(&self, s: &State, seat: usize) -> f64 {
         let total = if usize::from(s.seat) == seat { s.total } else { 0 };
         let missing = self.goal.saturating_sub(s.scores[seat].saturating_add(total));
-        // Who misses nothing has still to bank it.
+        // A seat at the goal must still bank its points.
         let missing = if missing == 0 { 0.5 } else { f64::from(missing) };
         1.0 / (missing * missing)
     }
@@ -109,8 +110,8 @@ impl Pig {
         s.seat = if usize::from(s.seat) + 1 >= self.n { 0 } else { s.seat + 1 };
     }
 
-    /// Writes the turn total and the scores, `first`'s before the others', as rows of one cell each; what is beyond the
-    /// goal stands at the goal.
+    /// Writes the turn total and the scores, `first`'s before the others', as rows of one cell each; values beyond the
+    /// goal are set at the goal.
     fn rows<T: From<u8>>(&self, s: &State, first: usize, out: &mut [T]) {
         let scores = (0..self.n).map(|k| s.scores[(first + k) % self.n]);
         let rows = out.chunks_exact_mut(usize::from(self.goal) + 1);
@@ -288,7 +289,7 @@ impl Game for Pig {
         s
     }
 
-    /// OpenSpiel's two lines, then what one plays for or how it ended.
+    /// Returns OpenSpiel's two lines, then the goal or the result.
     fn text(&self, view: &View) -> String {
         let scores: Vec<String> = view.scores.iter().map(u16::to_string).collect();
         let rolling = if view.rolling { " (rolling)" } else { "" };
@@ -305,7 +306,7 @@ impl Game for Pig {
         picture::picture(self, view)
     }
 
-    /// The die, or the bank.
+    /// The die rolls, the bank stops.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         Some(Gesture::of([if a == ROLL { "roll" } else { "stop" }]))
     }
@@ -314,7 +315,7 @@ impl Game for Pig {
         if a == ROLL { "roll" } else { "stop" }.to_owned()
     }
 
-    /// Also knows `hold` and `bank`, first letters, and the bare id.
+    /// Also accepts `hold` and `bank`, first letters, and the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let a = match text.trim().to_ascii_lowercase().as_str() {
             "roll" | "r" | "0" => ROLL,
@@ -329,12 +330,12 @@ impl Game for Pig {
         format!("{score} banked and {total} of this turn are enough to win with {}: stop to bank them", self.goal)
     }
 
-    /// Banking what there is.
+    /// Banks the points of the turn.
     fn default_action(&self, _s: &State, _seat: Seat) -> Action {
         STOP
     }
 
-    /// As if the chances to win were as the seats' nearness to the goal.
+    /// Treats the probability to win as proportional to the seats' nearness to the goal.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let seat = seat % self.n;
         if self.to_move(s) == ToMove::Over {
@@ -373,7 +374,7 @@ mod tests {
         crate::load(text).unwrap()
     }
 
-    /// Plays moves and rolls in order: `r` and `s`, or what the die shows.
+    /// Plays moves and rolls in order: `r` and `s`, or the face of the die.
     fn played(text: &str, moves: &str) -> Box<dyn crate::DynState> {
         let mut s = game(text).start();
         for c in moves.chars() {
@@ -391,14 +392,14 @@ mod tests {
     }
 
     #[test]
-    fn a_one_loses_the_turn() {
+    fn rolling_one_loses_turn_total() {
         let s = played("pig", "r6r5sr3r1r2s");
         assert_eq!(scores(&*s), serde_json::json!([13, 0]));
         assert_eq!(s.turn(), ToMove::Seat(1));
     }
 
     #[test]
-    fn enough_points_must_be_banked() {
+    fn winning_points_must_be_banked() {
         let mut s = played("pig(preset=gtbench)", "r6r6r6r2");
         let refused = s.play(0, ROLL).unwrap_err();
         assert!(refused.message.contains("20 of this turn"), "{refused}");
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn the_horizon_draws_but_for_a_last_bank() {
+    fn horizon_draws_unless_last_bank_wins() {
         assert_eq!(played("pig(winscore=5,horizon=3)", "r4r4").turn(), ToMove::Seat(0));
         let s = played("pig(winscore=5,horizon=3)", "r2r2r");
         assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![0.0, 0.0]));
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piglet_counts_rolls() {
+    fn piglet_counts_rolls() {
         let s = played("pig(piglet=true)", "r2r2s");
         assert_eq!(scores(&*s), serde_json::json!([2, 0]));
         let mut outcomes = Outcomes::new();
@@ -426,13 +427,13 @@ mod tests {
     }
 
     #[test]
-    fn three_seats_share_the_loss() {
+    fn three_seats_share_loss() {
         let s = played("pig(players=3,winscore=5)", "r1r5s");
         assert_eq!(s.returns(), [-0.5, 1.0, -0.5]);
     }
 
     #[test]
-    fn the_nearer_to_the_goal_the_better_the_guess() {
+    fn nearer_seat_is_evaluated_higher() {
         let s = played("pig", "");
         assert_eq!([0, 1].map(|seat| s.evaluate(seat)), [Some(0.0); 2]);
         let s = played("pig", "r6r5");
@@ -449,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_named() {
+    fn invalid_parameters_are_named() {
         for name in ["players=11", "winscore=0", "winscore=1001", "diceoutcomes=1", "horizon=0", "preset=hog"] {
             let error = crate::load(&format!("pig({name})")).err().unwrap();
             assert_eq!(error.name.as_deref(), name.split('=').next());

@@ -22,36 +22,36 @@ use crate::tensor::{planes, spread_bits};
 
 use lines::{flips, moves};
 
-/// The rules.
+/// The game under given parameters.
 pub struct Reversi {
     params: Params,
 }
 
-/// What happens to who cannot move.
+/// Parameters of the pass.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Whether a player who cannot move is passed over without being asked.
+    /// If true, a player without a legal move is skipped; otherwise that player must pass.
     pub auto_pass: bool,
 }
 
-/// One position. A square is the bit `row * 8 + column`, row 0 on top.
+/// A position of the game. A square is the bit `row * 8 + column`, row 0 on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     discs: [u64; 2],
-    /// Where the seat to move may place a disc; empty if it must pass, or at the end.
+    /// Legal squares of the seat to move; empty if it must pass, or at the end.
     moves: u64,
     /// The seat to move; 0 at the end.
     mover: u8,
     over: bool,
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Eight rows of `.`, `x` (black) and `o` (white), row 1 first.
     pub board: [String; 8],
-    /// How many discs black and white have.
+    /// Number of discs of black and of white.
     pub discs: [u32; 2],
     /// `black` or `white`; absent when the game is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,13 +65,13 @@ const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['x', 'o'];
 /// White on d4 and e5, black on e4 and d5.
 const START: [u64; 2] = [1 << 28 | 1 << 35, 1 << 27 | 1 << 36];
-/// How many moves in front keep their order in search.
+/// Number of moves that are ordered in search.
 const FRONT: usize = 4;
-/// OpenSpiel's bound on the moves of a game, passes among them.
+/// OpenSpiel's bound on the moves of a game, including passes.
 const LONGEST: u32 = 128;
 
 impl Reversi {
-    /// The position with these discs after a move: `next` is to move, if it can.
+    /// Returns the position with these discs after a move; `next` is to move, if it can.
     #[inline]
     fn settle(&self, discs: [u64; 2], next: usize) -> State {
         let can = |seat: usize| moves(discs[seat], discs[1 - seat]);
@@ -89,8 +89,8 @@ impl Reversi {
     }
 }
 
-/// A game in the Smart Game Format, from the usual position: who played what, ids as in records, under `properties` (see
-/// `sgf::game`).
+/// Returns a game in the Smart Game Format, from the standard position: moves with their seats, ids as in records, and
+/// `properties` (see `sgf::game`).
 fn sgf(moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, (a < PASS).then_some([a % 8, a / 8]));
     format::game(2, 8, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
@@ -188,7 +188,7 @@ impl Game for Reversi {
         for _ in 0..rng.below(left.count_ones() as usize) {
             left &= left - 1;
         }
-        // 64, the pass, if there is none.
+        // 64, the pass, without a legal square.
         left.trailing_zeros()
     }
 
@@ -256,7 +256,7 @@ impl Game for Reversi {
         if a < PASS { square_text(a) } else { "pass".to_owned() }
     }
 
-    /// Also knows the bare id.
+    /// Also accepts the bare id.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim().to_ascii_lowercase();
         let a = match *text.as_bytes() {
@@ -291,7 +291,8 @@ impl Game for Reversi {
         board::planes(out, &[None, Some(me), Some(1 - me)], |square| board::owner(s.discs, square));
     }
 
-    /// The lead in corners, safe edges, freedom to move and few open discs, scaled into (-1, 1); at the end the returns.
+    /// Evaluates the lead in corners, stable edges, mobility and few open discs, scaled into (-1, 1); at the end the
+    /// returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let me = seat & 1;
         if s.over {
@@ -302,7 +303,7 @@ impl Game for Reversi {
         Some(evaluation::lead(s.discs[me], s.discs[1 - me]))
     }
 
-    /// Corners first, then what leaves the other side few moves.
+    /// Orders corners first, then moves that leave the other side few replies.
     fn search_moves(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
         let from = out.len();
         self.legal(s, seat, out);

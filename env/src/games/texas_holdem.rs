@@ -29,21 +29,21 @@ pub use table::{Abstraction, Betting, Params, Score};
 use table::{PokerTable, SEATS};
 pub use view::{HandView, MoveView, View};
 
-/// The rules for one table: its stakes, its bets, and how many hands are played.
+/// The game for one poker table: stakes, bets, and number of hands.
 pub struct TexasHoldem {
     params: Params,
     table: PokerTable,
 }
 
-/// From how many ids on legal actions travel as ranges.
+/// Minimum number of ids for which legal actions are sent as ranges.
 const MANY: u32 = 512;
 
-/// One position of a match: the hand that is played, and the hands before.
+/// A position of a match: the current hand and the earlier ones.
 #[derive(Debug)]
 pub struct State {
     now: Deal,
     past: Vec<Deal>,
-    /// The seat of position 0 in the first hand, once it is known.
+    /// The seat of position 0 in the first hand; `None` until it is known.
     first: Option<u8>,
     /// Chips won in finished hands, by seat.
     total: [f64; SEATS],
@@ -67,7 +67,7 @@ impl State {
         State { now: Deal::new(t), past: Vec::new(), first, total: [0.0; SEATS] }
     }
 
-    /// The seat of position 0 in hand `k`, from 0.
+    /// Returns the seat of position 0 in hand `k`, from 0.
     fn shift(&self, t: &PokerTable, k: usize) -> Option<Seat> {
         self.first.map(|first| (usize::from(first) + k) % t.n)
     }
@@ -82,7 +82,7 @@ impl TexasHoldem {
         if self.to_move(s) == ToMove::Seat(seat) { s.now.options(&self.table) } else { Options::default() }
     }
 
-    /// Books a hand that is finished, and begins the next one.
+    /// Adds up a finished hand, and starts the next one.
     fn settle(&self, s: &mut State) {
         let t = &self.table;
         if s.now.next(t) != Next::Over {
@@ -96,7 +96,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Chips over all hands, as what is paid.
+    /// Converts chips over all hands to the configured score.
     fn paid(&self, chips: f64) -> f64 {
         match self.table.score {
             Score::Chips => chips,
@@ -239,7 +239,7 @@ impl Game for TexasHoldem {
         o.nth(rng.below(o.count())).unwrap_or(CALL)
     }
 
-    /// Fold, or check where that is free and folding is not possible.
+    /// Folds, or checks if folding is not legal.
     fn default_action(&self, s: &State, seat: Seat) -> Action {
         if self.is_legal(s, seat, FOLD) { FOLD } else { CALL }
     }
@@ -304,7 +304,7 @@ impl Game for TexasHoldem {
         self.chips_of(view, a)
     }
 
-    /// Also knows words of poker and sizes in many forms; see the page.
+    /// Also accepts terms of poker and sizes in many forms; see the manual.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.id(legal, text).filter(|a| legal.binary_search(a).is_ok())
     }
@@ -322,7 +322,7 @@ impl Game for TexasHoldem {
         self.refusal(&s.now, a)
     }
 
-    /// Hole cards are seen by the seat that gets them; the board and the moves by everybody.
+    /// Hole cards are visible to their own seat; the board and the moves are public.
     fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let t = &self.table;
         let open = |text: String| EventView { action: Some(a), text: Some(text) };
@@ -345,7 +345,7 @@ impl Game for TexasHoldem {
 
     fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
         let t = &self.table;
-        // A hand that was just finished is the last of the past, unless it was the last of all.
+        // A hand that has just finished is the last earlier hand, unless it was the last of the match.
         let fresh = now.now.chips.dealt == 0 && !now.past.is_empty();
         let (d, k) =
             if fresh { (&now.past[now.past.len() - 1], now.past.len() - 1) } else { (&now.now, now.past.len()) };

@@ -12,12 +12,12 @@ use crate::params::ParamError;
 use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits};
 
-/// The rules.
+/// The game on a board of three rows and columns.
 pub struct TicTacToe {
     params: Params,
 }
 
-/// No parameters.
+/// Parameters; the game has none.
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
@@ -27,11 +27,11 @@ pub struct Params {}
 pub struct State {
     stones: [u16; 2],
     ply: u8,
-    /// Whether the last move made a line.
+    /// True if the last move made a line.
     won: bool,
 }
 
-/// What everybody sees.
+/// The public information about a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Three rows of `.`, `x` and `o`, the top row first.
@@ -45,7 +45,7 @@ const FULL: u16 = 0o777;
 const NAMES: [&str; 2] = ["x", "o"];
 const MARKS: [char; 2] = ['x', 'o'];
 
-/// Whether three of `stones` stand in a line: rows, columns, diagonals.
+/// Returns true if `stones` contains a line: a row, a column or a diagonal.
 const fn has_line(stones: u16) -> bool {
     let mut i = 0;
     while i < LINES.len() {
@@ -59,7 +59,7 @@ const fn has_line(stones: u16) -> bool {
 
 const LINES: [u16; 8] = [0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
 
-/// One bit per set of stones: 512 answers looked up instead of eight comparisons.
+/// One bit per set of stones: a lookup among 512 results instead of eight comparisons.
 const WON: [bool; 512] = {
     let mut table = [false; 512];
     let mut i = 0;
@@ -158,7 +158,7 @@ impl Game for TicTacToe {
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
-        // The last mover won, if anybody did.
+        // A win belongs to the side that moved last.
         board::returns(s.won.then(|| 1 - s.mover()), out);
     }
 
@@ -197,7 +197,7 @@ impl Game for TicTacToe {
         format!("{}({},{})", NAMES[seat & 1], a / 3, a % 3)
     }
 
-    /// Also knows `a1` (column letter, row from the bottom) and the bare id.
+    /// Also accepts `a1` (column letter, row from the bottom) and the bare id.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         let a = match (board::square(text, &board::LETTERS[..3], 3), text.as_bytes()) {

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan_game::{Feedback, PlanGame, Revise, Roles, RoundFormat};
 
-/// The game.
+/// The tower defense battle of two plans.
 pub type TowerDefense = PlanGame<TowerDefenseEngine>;
 
-/// Milliseconds of a tick.
+/// Duration of a tick in milliseconds.
 pub const TICK: i32 = 50;
 
 /// Units, simulator and ids under given rules.
@@ -27,18 +27,18 @@ pub struct TowerDefenseEngine {
     rules: Rules,
 }
 
-/// Which rules are played.
+/// Edition of the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rules {
-    /// Those of the paper.
+    /// Rules of the published paper.
     #[default]
     Paper,
-    /// Those of its public repository, where the page lists a difference.
+    /// Rules of its public repository, where the manual lists a difference.
     Repo,
 }
 
-/// Rounds, revisions, budgets, rules.
+/// Parameters of rounds, revisions, budgets and rules.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -47,22 +47,22 @@ pub struct Params {
     /// Rounds of a match, 1 to 50.
     #[schemars(range(min = 1, max = 50))]
     pub rounds: u32,
-    /// Who revises after a round: the seats in turn, or both.
+    /// Seats that revise after a round: one in turn, or both.
     pub revise: Revise,
     /// The seat that revises after odd rounds, with revise=alternate.
     #[schemars(range(min = 0, max = 1))]
     pub first: u32,
-    /// Whether the sides swap after each round; only with format=match and revise=both.
+    /// If set to swap, the sides swap after each round; needs format=match and revise=both.
     pub roles: Roles,
-    /// What the budgets are multiplied by, 0.5 to 4.
+    /// Factor on the budgets, 0.5 to 4.
     #[schemars(range(min = 0.5, max = 4.0))]
     pub budget_scale: f64,
-    /// Initial documents that a seat may send while they are over budget, 1 to 9.
+    /// Maximum number of initial documents of a seat that may exceed the budget, 1 to 9.
     #[schemars(range(min = 1, max = 9))]
     pub tries: u32,
-    /// Whether a summary of each battle is shown (verbose).
+    /// Feedback on each battle; verbose includes a summary.
     pub feedback: Feedback,
-    /// The paper's rules, or those of its public repository.
+    /// Edition of the rules: the paper's, or that of its public repository.
     pub rules: Rules,
 }
 

@@ -31,60 +31,60 @@ use crate::tensor::stretches;
 pub use view::{Clue, GuessedWord, Out, RevealView, View, Vote};
 use words::{Lexicon, lexicon};
 
-/// Find the player whose word is another one.
+/// A word game in which the players with a different word must be found.
 pub struct Undercover {
     params: Params,
-    /// The words where they are given: the undercovers', the others'.
+    /// The fixed words of the undercovers and of the others, if the parameters set them.
     given: Option<[String; 2]>,
-    /// How many are left when the undercovers have won.
+    /// Number of remaining players at which the undercovers win.
     survive: usize,
 }
 
-/// Who plays, and how much is told.
+/// Parameters of players, roles and visibility.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Players, 3 to 10.
+    /// Number of players, 3 to 10.
     #[schemars(range(min = 3, max = 10))]
     pub players: u32,
-    /// How many of them are undercovers, 1 to 3, fewer than half.
+    /// Number of undercovers, 1 to 3; must be less than half of the players.
     #[schemars(range(min = 1, max = 3))]
     pub undercovers: u32,
-    /// Which seats they have.
+    /// Seats of the undercovers.
     pub undercover: Seats,
-    /// Whether chance decides which word of the pair is the undercovers'; else it is the first one.
+    /// If true, chance draws the undercovers' word of the pair; otherwise it is the first one.
     pub swap: bool,
     /// The undercovers win when this many players are left; 0 is 3, with 3 or 4 players 2.
     pub survive: u32,
-    /// What text and array show.
+    /// Part of the history in text and array.
     pub memory: Memory,
-    /// Whether a vote may name the others' words.
+    /// If true, a vote may guess the others' words.
     pub guesses: bool,
-    /// The most characters of a clue, 20 to 1000.
+    /// Maximum number of characters of a clue, 20 to 1000.
     #[schemars(range(min = 20, max = 1000))]
     pub clue_chars: u32,
-    /// The undercovers' word and the others', instead of a draw: `sun;moon`.
+    /// Fixed words of the undercovers and the others instead of a draw: `sun;moon`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
 }
 
-/// Which seats the undercovers have.
+/// Seats of the undercovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Seats {
-    /// Chance decides.
+    /// Seats drawn by chance.
     Drawn,
-    /// The last ones.
+    /// The seats with the highest numbers.
     Last,
 }
 
-/// What text and array show.
+/// Part of the history in text and array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Memory {
-    /// Everything that was said.
+    /// All clues and votes so far.
     All,
-    /// The running round.
+    /// The current round only.
     Round,
 }
 
@@ -104,43 +104,43 @@ impl Default for Params {
     }
 }
 
-/// The most players.
+/// Maximum number of players.
 const MOST: usize = 10;
-/// The most rounds: ten players, and two that are left.
+/// Maximum number of rounds: from ten players to two.
 const ROUNDS: usize = 8;
-/// The most clues of a game.
+/// Maximum number of clues in a game.
 const CLUES: usize = 52;
-/// Says nothing.
+/// Gives an empty clue.
 const BLANK: Action = 0;
-/// How many stock clues there are: ids 1 to 64.
+/// Number of stock clues: ids 1 to 64.
 pub const STOCK_CLUES: usize = 64;
 /// The vote for seat 0.
 const VOTE: Action = 1 + STOCK_CLUES as Action;
 const ACTIONS: u32 = VOTE + MOST as u32;
-/// No seat, no pair; and a clue that is not of the list.
+/// Marker for no seat, no pair, or a clue that is not a stock clue.
 const NONE: u8 = u8::MAX;
 
-/// What is next.
+/// The current phase of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The pair is drawn.
+    /// Chance draws the pair of words.
     Pair,
-    /// Which word is the undercovers'.
+    /// Chance draws the undercovers' word of the pair.
     Swap,
-    /// An undercover is drawn.
+    /// Chance draws an undercover.
     Role,
     /// A player gives a clue.
     Clue,
-    /// All vote.
+    /// All players vote simultaneously.
     Vote,
-    /// Chance decides who of those with most votes is out.
+    /// Chance draws the player to eliminate among those with most votes.
     Tie,
-    /// Nothing.
+    /// The game has ended.
     Over,
 }
 
-/// Words that a voter named.
+/// A voter's guesses of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Guess {
     round: u8,
@@ -148,26 +148,26 @@ struct Guess {
     words: Vec<(u8, String)>,
 }
 
-/// One position.
+/// A position of the game.
 #[derive(Clone, Debug)]
 pub struct State {
     phase: Phase,
     pair: u16,
     swap: bool,
-    /// The undercovers that are drawn, as a set.
+    /// Bit set of the undercovers drawn so far.
     undercover: u16,
     alive: u16,
     round: u8,
-    /// How many have given a clue in this round.
+    /// Number of clues in this round.
     spoken: u8,
-    /// Seat and number of each clue, [`NONE`] for another text.
+    /// Seat and number of each clue, [`NONE`] for free text.
     clues: ArrayVec<(u8, u8), CLUES>,
-    /// The other texts, with their place in `clues`.
+    /// Free texts with their index in `clues`.
     texts: Vec<(u8, Arc<str>)>,
     /// Votes by round and seat.
     votes: [[u8; MOST]; ROUNDS],
     guesses: Vec<Arc<Guess>>,
-    /// Who is out, in order; one a round.
+    /// Eliminated seats in order, one per round.
     out: ArrayVec<u8, MOST>,
 }
 
@@ -178,7 +178,7 @@ impl Undercover {
         self.params.players as usize
     }
 
-    /// The words of a position: the undercovers', the others'.
+    /// Returns the words of a position: the undercovers', the others'.
     fn words_of<'a>(&'a self, s: &State) -> [&'a str; 2] {
         self.words_at(s.pair, s.swap)
     }
@@ -191,17 +191,17 @@ impl Undercover {
         if swap { [b, a] } else { [a, b] }
     }
 
-    /// The word of a seat.
+    /// Returns the word of a seat.
     fn word<'a>(&'a self, s: &State, seat: Seat) -> &'a str {
         self.words_of(s)[usize::from(!SeatSet(s.undercover).has(seat))]
     }
 
-    /// Whether words and roles are drawn.
+    /// Returns true if words and roles are drawn.
     fn dealt(s: &State) -> bool {
         !matches!(s.phase, Phase::Pair | Phase::Swap | Phase::Role)
     }
 
-    /// Passes over draws that are not made.
+    /// Skips draws that the parameters make unnecessary.
     fn settle(&self, s: &mut State) {
         let last = self.params.undercover == Seats::Last;
         loop {
@@ -219,18 +219,18 @@ impl Undercover {
         }
     }
 
-    /// The seat that gives the next clue.
+    /// Returns the seat that gives the next clue.
     fn speaker(s: &State) -> Seat {
         SeatSet(s.alive).iter().nth(s.spoken.into()).unwrap_or(0)
     }
 
-    /// The clues of the running round: seat, number, place in the list.
+    /// Iterates over the clues of the current round: seat, number, index in the list.
     fn running(s: &State) -> impl Iterator<Item = (u8, u8, usize)> {
         let from = s.clues.len().saturating_sub(s.spoken.into());
         s.clues.iter().enumerate().skip(from).map(|(k, &(seat, id))| (seat, id, k))
     }
 
-    /// The text of a clue of the list of all.
+    /// Returns the text of a clue by its index.
     fn text_of(s: &State, at: usize) -> &str {
         match s.clues.get(at).map(|c| c.1) {
             Some(0) => "",
@@ -240,7 +240,7 @@ impl Undercover {
         }
     }
 
-    /// Whether a stock clue may be said: nobody has in this round, and it does not hold the speaker's word.
+    /// Returns true if a stock clue may be given: it is unused in this round and does not contain the speaker's word.
     fn may_say(&self, s: &State, id: u8) -> bool {
         let said = Self::running(s).any(|(_, other, at)| match other {
             NONE => {
@@ -249,7 +249,7 @@ impl Undercover {
             }
             _ => other == id,
         });
-        // No stock clue holds a word of the list.
+        // No stock clue contains a word of the list.
         !said
             && (self.given.is_none()
                 || !words::holds(lexicon().clues[usize::from(id) - 1].text, self.word(s, Self::speaker(s))))
@@ -268,7 +268,7 @@ impl Undercover {
         }
     }
 
-    /// The seats with most votes.
+    /// Returns the seats with most votes.
     fn most(s: &State) -> u16 {
         let votes = &s.votes[usize::from(s.round).min(ROUNDS - 1)];
         let mut count = [0; MOST];
@@ -298,7 +298,7 @@ impl Undercover {
         s.phase = if over { Phase::Over } else { Phase::Clue };
     }
 
-    /// The side that has won: 1 the undercovers.
+    /// Returns the side that has won: 1 for the undercovers.
     fn won(s: &State) -> Option<u16> {
         (s.phase == Phase::Over).then(|| u16::from(s.alive & s.undercover != 0))
     }
@@ -553,7 +553,7 @@ impl Game for Undercover {
         self.words(view)
     }
 
-    /// Without the rules, which the manual tells in full.
+    /// Omits the rules, which the manual describes in full.
     fn drawing(&self, view: &View, _from: Viewer) -> String {
         self.words(view).replacen(&format!("{}\n", self.rules()), "", 1)
     }
@@ -562,7 +562,7 @@ impl Game for Undercover {
         picture::picture(self, view)
     }
 
-    /// A vote is the seat that it is for. Clues are buttons.
+    /// A vote is a click on a seat. Clues are buttons.
     fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
         a.checked_sub(VOTE).map(|target| Gesture::of([format!("p{target}")]))
     }
@@ -614,7 +614,7 @@ impl Game for Undercover {
             let text = said.get("clue").and_then(Value::as_str).unwrap_or_default();
             return EventView { action: None, text: Some(format!("player_{seat}: {text}")) };
         }
-        // Only the voter knows that words were guessed.
+        // Guesses are visible to the voter only.
         let (target, words) = speech::ballot(said);
         let vote = Self::vote_text(target as usize);
         if who == Viewer::Seat(seat) {
@@ -624,7 +624,7 @@ impl Game for Undercover {
         EventView { action: Some(VOTE + target), text: Some(vote) }
     }
 
-    /// A seat's own word when the game begins, the role of a player who is out, everything at the end.
+    /// Returns a seat's own word at the start, the role of an eliminated player, and all hidden information at the end.
     fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
         let mut out = Vec::new();
         if now.phase == Phase::Clue
@@ -711,24 +711,24 @@ impl Game for Undercover {
     }
 }
 
-/// The id of the stock clue with this text.
+/// Returns the id of the stock clue with this text.
 pub fn stock_clue(text: &str) -> Option<Action> {
     lexicon().clues.iter().position(|c| c.text == text).map(|k| k as Action + 1)
 }
 
-/// What a word of the list is, by the first pair that holds it: `fruit`, `tool`, ..
+/// Returns the category of a word by the first pair that contains it: `fruit`, `tool`, ..
 pub fn category(word: &str) -> Option<&'static str> {
     let lexicon = lexicon();
     let pair = lexicon.pairs.iter().position(|pair| pair.contains(&word))?;
     lexicon.categories.get(pair).copied()
 }
 
-/// All words of the list, sorted.
+/// Returns all words of the list, sorted.
 pub fn all_words() -> &'static [&'static str] {
     &lexicon().words
 }
 
-/// The place in the sorted list of a word.
+/// Returns the index of a word in the sorted list.
 fn place(lexicon: &Lexicon, word: &str) -> Option<usize> {
     lexicon.words.binary_search(&word).ok()
 }

@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{Ataxx, MARKS, NAMES, View, name};
 use crate::board;

@@ -1,4 +1,4 @@
-//! Move counts by two generators, and positions of every rare rule.
+//! Move counts by two generators, and positions for every rare rule.
 
 use super::*;
 use crate::dyn_state::DynState;
@@ -6,7 +6,7 @@ use crate::game::ParsedMove;
 use crate::registry::load;
 use ludex_protocol::Move;
 
-/// A board as a list, without a bit or a table: 0 empty, 1 `x`, 2 `o`.
+/// A board as a plain list, without bits or tables: 0 empty, 1 `x`, 2 `o`.
 #[derive(Clone, Copy)]
 struct Plain {
     cells: [[u8; 7]; 7],
@@ -20,7 +20,7 @@ impl Plain {
         Plain { cells, mover: 1 }
     }
 
-    /// Every move as from and to, clones once per target.
+    /// Returns every move as source and target, clones once per target.
     fn moves(&self) -> Vec<[usize; 4]> {
         let mut out = Vec::new();
         let mut cloned = [[false; 7]; 7];
@@ -86,9 +86,10 @@ fn perft(game: &Ataxx, s: &State, depth: u32) -> u64 {
     legal.into_iter().map(play).sum()
 }
 
-/// The first four counts are published for clones counted once per target; for the fifth two generators agree.
+/// Checks the number of move sequences: the first four counts are published (clones once per target), the fifth comes
+/// from two generators.
 #[test]
-fn histories_by_depth() {
+fn move_counts_match_reference() {
     let game = ataxx();
     for (depth, published) in (1..).zip([16, 256, 6460, 155_888]) {
         assert_eq!(perft(&game, &game.start(), depth), published);
@@ -98,14 +99,14 @@ fn histories_by_depth() {
 }
 
 #[test]
-fn games_agree_with_a_plain_board() {
+fn games_match_plain_board() {
     let game = load("ataxx").unwrap();
     let mut rng = Stream::from_text("ataxx against a plain board");
     for _ in 0..40 {
         let (mut s, mut plain) = (game.start(), Plain::start());
         while let ToMove::Seat(seat) = s.turn() {
             let mut moves = plain.moves();
-            // A clone stands for all clones to its cell; jumps by from, then to.
+            // A clone represents all clones to its cell; jumps are sorted by source, then target.
             let clone = |m: &[usize; 4]| m[0].abs_diff(m[2]) < 2 && m[1].abs_diff(m[3]) < 2;
             moves.sort_by_key(
                 |m| if clone(m) { (0, 0, m[2] * 7 + m[3]) } else { (1, m[0] * 7 + m[1], m[2] * 7 + m[3]) },
@@ -123,7 +124,7 @@ fn games_agree_with_a_plain_board() {
             let cells = plain.cells.map(|row| row.map(|c| ['.', 'x', 'o'][usize::from(c)]).iter().collect::<String>());
             assert_eq!(s.view(Viewer::Public).value()["board"], serde_json::json!(cells));
         }
-        // If only one side can move, the empty cells are its own.
+        // If only one side can move, it owns the empty cells.
         let count = |c: u8| plain.cells.iter().flatten().filter(|&&x| x == c).count() as i32;
         let can = |mover: u8| i32::from(!Plain { mover, ..plain }.moves().is_empty());
         let lead = count(1) - count(2) + count(0) * (can(1) - can(2));
@@ -131,7 +132,7 @@ fn games_agree_with_a_plain_board() {
     }
 }
 
-/// A position from seven rows.
+/// Creates a position from seven rows.
 fn position(board: [&str; 7], plies: u32, preset: &str) -> Box<dyn DynState> {
     let game = load(&format!("ataxx({preset})")).unwrap();
     let view = serde_json::json!({ "board": board, "plies": plies });
@@ -151,22 +152,22 @@ fn end(s: &dyn DynState) -> (String, Vec<f64>) {
 }
 
 #[test]
-fn empty_cells_go_to_who_can_move() {
-    // The last piece of o is flipped: x has all.
+fn side_that_can_move_gets_empty_cells() {
+    // The last piece of o is flipped: x owns the board.
     let mut s = position(["x.o....", ".......", ".......", ".......", ".......", ".......", "......."], 0, "");
     play(&mut *s, "b7");
     assert_eq!(
         (end(&*s), s.view(Viewer::Public).value()["score"].clone()),
         (("no_move".into(), vec![1.0, -1.0]), serde_json::json!([49, 0]))
     );
-    // x shuts o in: it has fewer pieces, but the empty cells are its own.
+    // x encloses o: it has fewer pieces, but it owns the empty cells.
     let rows = ["ooooooo", "ooooooo", "ooooooo", "xxxxxxx", "xxxxxx.", ".......", "......."];
     let mut s = position(rows, 0, "");
     assert_eq!(s.turn(), ToMove::Seat(0), "o could still jump to g3");
     play(&mut *s, "g3");
     assert_eq!(end(&*s), ("no_move".into(), vec![1.0, -1.0]));
     assert_eq!(s.view(Viewer::Public).value()["score"], serde_json::json!([28, 21]));
-    // So it is when the mover has shut in itself.
+    // The same holds if the mover has enclosed itself.
     let rows = ["xxxxxx.", "xxxxxxx", "ooooooo", "ooooooo", "ooooooo", ".......", "......."];
     let mut s = position(rows, 0, "");
     play(&mut *s, "g7");
@@ -175,7 +176,7 @@ fn empty_cells_go_to_who_can_move() {
 }
 
 #[test]
-fn a_full_board_is_counted() {
+fn full_board_is_counted() {
     let rows = ["xxxxxxx", "xxxxxxx", "xxxxxxx", "ooooooo", "ooooooo", "ooooooo", "oooo.xx"];
     let mut s = position(rows, 1, "");
     play(&mut *s, "e1");
@@ -185,7 +186,7 @@ fn a_full_board_is_counted() {
 }
 
 #[test]
-fn the_last_ply_is_counted() {
+fn pieces_are_counted_after_last_ply() {
     let mut s = load("ataxx(max_plies=2)").unwrap().start();
     play(&mut *s, "b6 g6");
     assert_eq!(end(&*s), ("plies".into(), vec![0.0, 0.0]), "3 : 3 is a draw");
@@ -196,8 +197,8 @@ fn the_last_ply_is_counted() {
 }
 
 #[test]
-fn a_repeated_step_loses_where_it_counts() {
-    // Both jump out and back: the fifth move is the first again.
+fn repetition_loses_if_configured() {
+    // Both jump out and back: the fifth move repeats the first position.
     let there_and_back = "a7c7 g7e7 c7a7 e7g7 a7c7";
     let mut s = load("ataxx").unwrap().start();
     play(&mut *s, there_and_back);
@@ -206,7 +207,7 @@ fn a_repeated_step_loses_where_it_counts() {
     play(&mut *s, there_and_back);
     assert_eq!(end(&*s), ("repetition".into(), vec![-1.0, 1.0]));
     assert!(s.view(Viewer::Public).text().contains("x repeated a step"));
-    // Another jump from there is a new step, and after a clone everything is.
+    // Another jump from there makes a new position, and so does every move after a clone.
     let mut s = load("ataxx(preset=botzone)").unwrap().start();
     play(&mut *s, "a7c7 g7e7 c7a7 e7g7 a7a5 g7e7");
     assert_eq!(s.turn(), ToMove::Seat(0));
@@ -215,7 +216,7 @@ fn a_repeated_step_loses_where_it_counts() {
     assert_eq!(s.view(Viewer::Public).value()["steps"].as_array().unwrap().len(), 1);
 }
 
-/// The boards of steps are those before their flips.
+/// Recorded boards are those before their flips.
 #[test]
 fn steps_are_boards_before_flips() {
     let rows = ["x.....o", ".......", ".......", "...o...", ".......", ".......", "o.....x"];
@@ -229,7 +230,7 @@ fn steps_are_boards_before_flips() {
 }
 
 #[test]
-fn moves_have_several_names() {
+fn move_notations_are_equivalent() {
     let game = load("ataxx").unwrap();
     let s = game.start();
     for text in ["b6", "a7b6", "A7-B6", "(A,7) -> (B,6)", " a7 b6 ", "8"] {
@@ -249,7 +250,7 @@ fn moves_have_several_names() {
 }
 
 #[test]
-fn parameters_are_checked() {
+fn invalid_parameters_are_refused() {
     for (text, name) in [
         ("ataxx(max_plies=0)", "max_plies"),
         ("ataxx(max_plies=10001)", "max_plies"),
@@ -262,7 +263,7 @@ fn parameters_are_checked() {
 }
 
 #[test]
-fn a_move_that_repeats_a_step_says_so() {
+fn repeating_move_is_marked() {
     for (game, word) in [("ataxx", ""), ("ataxx(preset=botzone)", "repeats an earlier step and loses at once")] {
         let mut s = load(game).unwrap().start();
         play(&mut *s, "a7c7 g7e7 c7a7 e7g7");
@@ -273,7 +274,7 @@ fn a_move_that_repeats_a_step_says_so() {
 }
 
 #[test]
-fn people_see_the_names_of_rows_and_columns() {
+fn picture_names_rows_and_columns() {
     let drawn = load("ataxx").unwrap().start().view(Viewer::Public).drawing(Viewer::Public);
     assert!(drawn.starts_with("  a b c d e f g\n7 x . . . . . o\n6 "), "{drawn}");
 }

@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{Bargaining, Phase, View};
 use crate::game::Game as _;

@@ -1,4 +1,4 @@
-//! Moves as people write them: in short, as documents, and in words.
+//! Notations of moves: short text, documents, and sentences.
 
 use ludex_protocol::error::Issue;
 use serde_json::{Map, Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use super::{AGREE, Bargaining, State, Three};
 use crate::game::{Action, Game, ParsedMove, Seat};
 
-/// The most characters of what is said with a move.
+/// Maximum number of characters of the text of a move.
 const MOST_WORDS: usize = 1_000;
 const NUMBERS: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-/// JSON Schema of a document.
+/// Returns the JSON Schema of a document.
 pub(super) fn schema() -> Value {
     json!({
         "description": "An offer (how many of each item you keep) or a deal, and words for the other player.",
@@ -40,13 +40,13 @@ fn number(word: &str) -> Option<u8> {
 }
 
 impl Bargaining {
-    /// The item that a word names, in singular or plural.
+    /// Returns the item with this name, singular or plural.
     fn item(&self, word: &str) -> Option<usize> {
         let singular = word.strip_suffix('s').unwrap_or(word);
         self.names().iter().position(|name| name.eq_ignore_ascii_case(singular))
     }
 
-    /// A move and nothing else.
+    /// Parses text that consists of a move only.
     pub(super) fn short(&self, text: &str) -> Option<Action> {
         let mut words = words(text);
         words.retain(|w| w != "offer" && w != "and");
@@ -67,7 +67,7 @@ impl Bargaining {
         }
     }
 
-    /// The move in free words: in short, or a number before each item's name, or the word deal.
+    /// Parses a move in free text: the short notation, a number before each item's name, or the word deal.
     fn free(&self, text: &str) -> Option<Action> {
         if let Some(a) = self.short(text) {
             return Some(a);
@@ -86,7 +86,7 @@ impl Bargaining {
         words.iter().any(|w| w == "deal" || w == "agree").then_some(AGREE)
     }
 
-    /// A document that fits the schema as a move and words, if there are any.
+    /// Converts a document that matches the schema to a move and optional text.
     pub(super) fn document(&self, said: &Value) -> Result<(Action, Option<String>), Vec<Issue>> {
         let a = match said.get("offer") {
             None => AGREE,
@@ -101,8 +101,8 @@ impl Bargaining {
         Ok((a, (!say.is_empty()).then(|| say.to_owned())))
     }
 
-    /// Words with a move after the speaker's name, `... player_0: 1 hats 2 balls 0 apples`; without the name all of the
-    /// text is the move, and nothing is said.
+    /// Splits a sentence with a move after the speaker's name, `... player_0: 1 hats 2 balls 0 apples`, into move and
+    /// text. Without the name, the whole sentence is the move.
     fn sentence(&self, seat: Seat, text: &str) -> Option<(Action, Option<String>)> {
         let lower = text.to_ascii_lowercase();
         let name = [format!("player_{seat}:"), format!("p{seat}:")];

@@ -21,13 +21,13 @@ fn play(s: &mut dyn DynState, text: &str) {
 }
 
 #[test]
-fn offers_count_the_first_item_fastest() {
+fn offer_ids_count_first_item_fastest() {
     let g = Bargaining::new(Params::default()).unwrap();
     assert_eq!((g.offers.len(), g.offer(1), g.offer(8), g.offer(65)), (120, [1, 0, 0], [0, 1, 0], [1, 0, 2]));
 }
 
 #[test]
-fn instances_are_fair() {
+fn instances_are_compatible() {
     let pools = pools();
     assert_eq!(pools.len(), 6 + 10 + 15);
     for pool in &pools {
@@ -40,7 +40,7 @@ fn instances_are_fair() {
 }
 
 #[test]
-fn an_agreement_pays_both() {
+fn agreement_pays_both_seats() {
     let mut s = given("");
     play(&mut *s, "Offer: Book: 1, Hat: 0, Basketball: 2");
     play(&mut *s, "Agree");
@@ -53,7 +53,7 @@ fn an_agreement_pays_both() {
 }
 
 #[test]
-fn the_last_offer_cannot_be_answered() {
+fn last_offer_cannot_be_accepted() {
     let mut s = given(",max_turns=2");
     play(&mut *s, "0 0 0");
     play(&mut *s, "0 0 0");
@@ -61,7 +61,7 @@ fn the_last_offer_cannot_be_answered() {
 }
 
 #[test]
-fn chance_ends_the_game_from_the_second_offer_on() {
+fn chance_may_end_game_from_second_offer() {
     let mut s = given(",prob_end=0.25");
     play(&mut *s, "0 0 0");
     assert_eq!(s.turn(), ToMove::Seat(1));
@@ -74,7 +74,7 @@ fn chance_ends_the_game_from_the_second_offer_on() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn refusals_state_reason() {
     let mut s = given("");
     let why = |s: &mut dyn DynState, a| s.play(0, a).err().unwrap().message;
     assert_eq!(why(&mut *s, AGREE), "there is no offer yet to agree to");
@@ -87,12 +87,12 @@ fn refusals_say_why() {
 }
 
 #[test]
-fn words_go_with_moves() {
+fn text_accompanies_moves() {
     let mut s = given(",preset=llmarena");
     play(&mut *s, "I like hats. player_0: one hats 1 balls and 2 apples");
     assert_eq!(s.view(Viewer::Public).value()["words"], json!([{ "turn": 0, "text": "I like hats." }]));
     assert_eq!(s.view(Viewer::Public).value()["offers"], json!([[1, 1, 2]]));
-    // A name that is not the speaker's is no more than words; without words it is an action.
+    // Another seat's name is ordinary text; without text the move is an action.
     assert_eq!(s.parse_move(1, &Move::Text("0 hats 0 balls 3 apples".into())), Ok(ParsedMove::Action(64 + 21)));
     let said = json!({ "offer": [0, 1, 3], "say": " Or so? " });
     let canonical = json!({ "offer": [0, 1, 3], "say": "Or so?" });
@@ -107,7 +107,7 @@ fn words_go_with_moves() {
 }
 
 #[test]
-fn documents_are_checked() {
+fn invalid_documents_are_refused() {
     let s = given(",preset=llmarena");
     let path = |said: Value| s.parse_move(0, &Move::Document(said)).err().unwrap().issues[0].path.clone();
     assert_eq!(path(json!({ "offer": [1, 1], "say": "x" })), "/offer");
@@ -126,7 +126,7 @@ fn documents_are_checked() {
 }
 
 #[test]
-fn worlds_draw_what_chance_could_have_drawn() {
+fn sampled_states_match_possible_draws() {
     let g = Bargaining::new(Params::default()).unwrap();
     let mut s = g.start();
     let pool = g.pools.iter().position(|p| p.counts == [1, 1, 5]).unwrap();
@@ -147,7 +147,7 @@ fn worlds_draw_what_chance_could_have_drawn() {
 }
 
 #[test]
-fn parameters_are_checked() {
+fn invalid_parameters_are_refused() {
     let name = |params: &str| load(&format!("bargaining({params})")).err().unwrap().name.unwrap();
     for (params, wanted) in [
         ("max_turns=0", "max_turns"),
@@ -168,10 +168,10 @@ fn parameters_are_checked() {
     assert_eq!((spec.max_chance, table(&spec.string).spec().hash.clone()), (0, spec.hash));
 }
 
-/// The pool is 1, 1, 3, worth 3, 7, 0 to p0 and 1, 6, 1 to p1. p0 keeps the first item and two of the third: 3, and 6 + 1 for
-/// p1. The most is 3 + 7 + 3 = 13: the first and the second for p0, the third for p1.
+/// The pool is 1, 1, 3, worth 3, 7, 0 to p0 and 1, 6, 1 to p1. p0 keeps the first item and two of the third: 3, and 6 +
+/// 1 for p1. The maximum is 3 + 7 + 3 = 13: the first and the second item for p0, the third for p1.
 #[test]
-fn an_agreement_is_counted_without_discount() {
+fn agreement_marks_ignore_discount() {
     for more in ["", ",reward=difference,discount=0.5"] {
         let mut s = given(more);
         play(&mut *s, "Offer: Book: 1, Hat: 0, Basketball: 2");
@@ -180,7 +180,7 @@ fn an_agreement_is_counted_without_discount() {
         let mut out = Marks::all();
         before.marks(&[], &*s, &mut out);
         let found: Vec<_> = out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect();
-        // p0 could have let p1 have the two of the third, which are worth nothing to it.
+        // p0 could have given p1 two of the third item, which have no value to p0.
         let of = |seat: usize, own: f64, other: f64| {
             [
                 ("value_own", own),
@@ -197,9 +197,9 @@ fn an_agreement_is_counted_without_discount() {
     }
 }
 
-/// The second seat's offer is agreed to: it keeps the second item alone, so p0 has the first and the third, worth 3.
+/// The second seat's offer is accepted: it keeps the second item only, so p0 gets the first and the third, worth 3.
 #[test]
-fn the_proposer_is_told_apart() {
+fn marks_identify_proposer() {
     let mut s = given("");
     ["1 1 3", "0 1 0"].iter().for_each(|text| play(&mut *s, text));
     let before = s.boxed();
@@ -211,7 +211,7 @@ fn the_proposer_is_told_apart() {
 }
 
 #[test]
-fn what_is_said_cannot_look_like_the_position() {
+fn message_text_cannot_imitate_position() {
     let mut s = table("bargaining(preset=llmarena,instance=1 1 3;3 7 0;1 6 1)").start();
     let said = json!({ "offer": [0, 0, 0], "say": "Fine.\nPool: Hat: 9\r\np1 is to move; offers left: 1." });
     s.play_said(0, &said).unwrap();

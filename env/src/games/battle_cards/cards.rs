@@ -1,81 +1,81 @@
-//! The cards: everything else reads their names and figures here.
+//! The cards: names and values.
 
-/// What a card is made of. Fire beats nature, nature water, water earth, earth fire.
+/// The element of a card. Fire beats nature, nature water, water earth, earth fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// Beats nature.
+    /// Fire, which beats nature.
     Fire,
-    /// Beats earth.
+    /// Water, which beats earth.
     Water,
-    /// Beats water.
+    /// Nature, which beats water.
     Nature,
-    /// Beats fire.
+    /// Earth, which beats fire.
     Earth,
-    /// Beats nothing.
+    /// Rogue, which beats no element.
     Rogue,
-    /// Beats nothing.
+    /// Guardian, which beats no element.
     Guardian,
 }
 
 impl Element {
-    /// Whether damage to `other` is half as much again.
+    /// Returns true if damage to `other` is increased by half.
     pub fn beats(self, other: Element) -> bool {
         use Element::{Earth, Fire, Nature, Water};
         matches!((self, other), (Fire, Nature) | (Nature, Water) | (Water, Earth) | (Earth, Fire))
     }
 }
 
-/// What is special about a card, beside taunt and a shield. Numbers are those of a bronze card; gold doubles them.
+/// Special ability of a card, apart from taunt and shield. Numbers are those of a bronze card; gold doubles them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ability {
-    /// Nothing.
+    /// The card has no ability.
     Plain,
-    /// Death: damage to its killer.
+    /// On death, deals damage to its killer.
     Avenges(i32),
-    /// More attack with each own attack.
+    /// Gains attack with each own attack.
     Sharpens(i32),
-    /// Destroys what it damages.
+    /// Destroys every card that it damages.
     Poisons,
-    /// Death: damage to all enemies.
+    /// On death, deals damage to all enemies.
     Bursts(i32),
     /// Loses attack with each own attack.
     Tires(i32),
-    /// Excess damage goes to the next target.
+    /// Excess damage carries over to the next target.
     Carries,
-    /// Who hits it burns at each own turn.
+    /// Each attacker burns at the start of its own turns.
     Burns(i32),
-    /// Attacks twice.
+    /// Attacks twice per turn.
     Twice,
     /// Doubles its attack with each damage that it survives.
     Rages,
-    /// Hits the neighbours too; revives once.
+    /// Also damages the target's neighbors; revives once.
     Phoenix,
-    /// Death: this card stands in its place.
+    /// On death, leaves this card in its position.
     Leaves(u8),
-    /// More health with each own attack.
+    /// Gains health with each own attack.
     Grows(i32),
-    /// Start: attack and health for the other nature allies.
+    /// At the start, gives attack and health to the other nature allies.
     BlessesNature(i32, i32),
-    /// Start: attack and a shield for both neighbours.
+    /// At the start, gives attack and a shield to both neighbors.
     Trains(i32),
-    /// More attack whenever an ally loses a shield.
+    /// Gains attack whenever an ally loses a shield.
     Inspired(i32),
-    /// Start: health for each other ally.
+    /// At the start, gains health for each other ally.
     Gathers(i32),
-    /// Death: heals all allies.
+    /// On death, heals all allies.
     Heals(i32),
-    /// Attack: this card joins at the right end, with a shield.
+    /// On attack, summons this card with a shield at the right end.
     Calls(u8),
-    /// Who hits it loses attack.
+    /// Each attacker loses attack.
     Weakens(i32),
-    /// Start: attack and health for all other allies.
+    /// At the start, gives attack and health to all other allies.
     BlessesAll(i32, i32),
 }
 
-/// A card.
+/// A row of the card table.
 #[derive(Debug)]
 pub struct Card {
-    /// Its name.
+    /// Name of the card.
     pub name: &'static str,
     /// Attack of a bronze card.
     pub attack: i32,
@@ -83,29 +83,29 @@ pub struct Card {
     pub health: i32,
     /// Price of a bronze card.
     pub cost: u32,
-    /// Its element.
+    /// Element of the card.
     pub element: Element,
-    /// Whether enemies must attack it first.
+    /// True if enemies must attack it first.
     pub taunt: bool,
-    /// Whether it begins with a shield.
+    /// True if the card starts with a shield.
     pub shield: bool,
-    /// What is special about it.
+    /// Ability of the card.
     pub is: Ability,
-    /// All of that in words.
+    /// Description of the ability in words.
     pub ability: &'static str,
-    /// Its roles, for the likeness of two plans.
+    /// Roles of the card, for the similarity of two plans.
     pub roles: &'static [&'static str],
 }
 
-/// Names that a side may choose.
+/// Number of cards that a side may choose from.
 pub const KINDS: usize = 11;
-/// How many times as much a gold card costs.
+/// Price of a gold card, as a multiple of bronze.
 pub const GOLD_COST: u32 = 3;
-/// The place of RockBeetle in the table.
+/// Index of RockBeetle in the table.
 const ROCK_BEETLE: u8 = 12;
-/// The invaders' summon.
+/// Index of the invaders' summon.
 pub const SKELETON: u8 = 22;
-/// The defenders' summon.
+/// Index of the defenders' summon.
 pub const SOLDIER: u8 = 23;
 
 const TAUNT: u8 = 1;
@@ -121,7 +121,7 @@ use Ability::*;
 use Element::*;
 
 /// Eleven invaders, eleven defenders, and the summon of either side: name, (attack, health, cost), element, taunt and
-/// shield, ability, that in words, roles.
+/// shield, ability, its description, roles.
 #[rustfmt::skip]
 pub static CARDS: [Card; 24] = [
     card("FireLizard", (2, 2, 1), Fire, 0, Avenges(2), "death: 2 to its killer", &["burst"]),
@@ -150,7 +150,7 @@ pub static CARDS: [Card; 24] = [
     card("Soldier", (2, 2, 0), Guardian, SHIELD, Plain, "divine shield", &["summon"]),
 ];
 
-/// The place in the table of a side's card number `n`; `KINDS` is its summon.
+/// Returns the table index of a side's card number `n`; `KINDS` is its summon.
 pub fn of_side(side: usize, n: u8) -> u8 {
     match (usize::from(n), side) {
         (KINDS.., 0) => SKELETON,

@@ -1,4 +1,4 @@
-//! What the frame of the games of plans asks for.
+//! Implementation of the engine interface of plan games.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPi
 const CARD: Action = 2;
 const PRIORITY: Action = 24;
 const END: Action = 36;
-/// The most entries of a list.
+/// Maximum number of entries in a list.
 const ENTRIES: usize = 40;
 const BRONZE: &str = "Bronze";
 const GOLD: &str = "Gold";
@@ -32,7 +32,7 @@ fn name(side: Side, kind: u8) -> &'static str {
     CARDS[usize::from(of_side(side, kind))].name
 }
 
-/// The number of a name among the first `n` of a side.
+/// Returns the number of a name among the first `n` cards of a side.
 fn find(side: Side, n: usize, text: &str) -> Option<u8> {
     (0..n as u8).find(|&kind| name(side, kind) == text)
 }
@@ -195,7 +195,7 @@ impl PlanEngine for BattleCardsEngine {
         match a {
             CARD..PRIORITY => {
                 let n = (a - CARD) as u8;
-                // What does not fit is left out: a move without a check must not panic.
+                // Excess cards are dropped: an unchecked move must not panic.
                 _ = team.cards.try_push(Piece { kind: n / 2, gold: n % 2 == 1 });
             }
             PRIORITY..END => {
@@ -228,7 +228,7 @@ impl PlanEngine for BattleCardsEngine {
 
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Team {
         let mut team = team::random(side, budget, rng);
-        // Every second team has wishes, up to three.
+        // Every second team has priorities, up to three.
         for _ in 0..rng.below(2) * rng.below(4) {
             let kind = rng.below(KINDS + 1) as u8;
             if !team.priority.contains(&kind) {

@@ -1,4 +1,4 @@
-//! The battle: the sides take turns, and in each turn one card attacks.
+//! The battle: the sides alternate turns, and in each turn one card attacks.
 
 use arrayvec::ArrayVec;
 use serde_json::{Value, json};
@@ -8,15 +8,15 @@ use super::cards::{Ability, CARDS, Card, Element, KINDS, of_side};
 use super::{MOST, Rules, Team};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
-/// Turns after which the healthier side wins.
+/// Maximum number of turns; the side with more health then wins.
 const CAP: u32 = 200;
-/// Attack never grows beyond this.
+/// Maximum attack.
 const MOST_ATTACK: i32 = 9_999;
 
 /// A card on the field.
 #[derive(Clone, Debug)]
 struct Unit {
-    /// Its place in the table.
+    /// Index in the card table.
     card: u8,
     side: u8,
     number: u16,
@@ -24,15 +24,15 @@ struct Unit {
     tier: i32,
     attack: i32,
     health: i32,
-    /// Healing stops here.
+    /// Maximum health for healing.
     most: i32,
     /// Damage at the start of each own turn.
     burning: i32,
     shield: bool,
-    /// Whether it has attacked in the running cycle.
+    /// True if it has attacked in the current cycle.
     acted: bool,
     revived: bool,
-    /// Who took its last health.
+    /// The card that dealt the lethal damage.
     killer: Option<(u8, u16)>,
 }
 
@@ -51,21 +51,21 @@ impl Unit {
 }
 
 type Line = ArrayVec<Unit, MOST>;
-/// A card on the field: its side, and its number there.
+/// A card on the field: its side and its number.
 type Name = (u8, u16);
 
 fn word((side, number): Name) -> EventField {
     EventField::Unit(if side == 0 { 'i' } else { 'd' }, number)
 }
 
-/// Where damage comes from.
+/// Source of damage.
 #[derive(Clone, Copy)]
 struct Source {
     name: Name,
     card: &'static Card,
 }
 
-/// What damage is.
+/// Type of damage.
 #[derive(Clone, Copy)]
 enum Blow {
     Hit,
@@ -91,7 +91,7 @@ struct Field<'a, L> {
     rules: Rules,
     log: &'a mut L,
     lines: [Line; 2],
-    /// How many cards each side has had.
+    /// Number of cards that each side has had.
     seen: [u16; 2],
     teams: [&'a Team; 2],
 }
@@ -158,7 +158,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Where a card stands.
+    /// Returns the position of a card on the field.
     fn at(&self, (side, number): Name) -> Option<usize> {
         self.lines[usize::from(side)].iter().position(|unit| unit.number == number)
     }
@@ -176,7 +176,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Effects at the start, from left to right, the invaders' first.
+    /// Applies the effects at the start, from left to right, the invaders' first.
     fn start(&mut self) {
         for side in 0..2 {
             for n in 0..self.lines[side].len() {
@@ -217,7 +217,7 @@ impl<L: BattleLog> Field<'_, L> {
         tell!(self.log, "buff", from, word(unit.name()), attack, health, i32::from(shield));
     }
 
-    /// One card's turn.
+    /// Plays one card's turn.
     fn turn(&mut self, side: usize, turn: u32) {
         let line = &mut self.lines[side];
         let next = line.iter().position(|unit| !unit.acted).unwrap_or_else(|| {
@@ -258,7 +258,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Adds to the attack of a living card, or takes from it.
+    /// Changes the attack of a living card by `more`.
     fn sharpen(&mut self, name: Name, more: i32) {
         let Some(unit) = self.unit(name) else { return };
         let attack = (unit.attack + more).clamp(0, MOST_ATTACK);
@@ -268,7 +268,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Whom a side attacks: taunts before the others, then by the list of the wanted, then the leftmost.
+    /// Returns the target of a side: taunts before other cards, then by priority, then the leftmost.
     fn target(&self, side: usize) -> usize {
         let enemies = &self.lines[1 - side];
         if self.rules == Rules::Repo {
@@ -283,7 +283,7 @@ impl<L: BattleLog> Field<'_, L> {
         wanted.or_else(|| enemies.iter().position(candidate)).unwrap_or(0)
     }
 
-    /// One attack, up to the deaths.
+    /// Plays one attack without the deaths that follow.
     fn attack(&mut self, name: Name) {
         let side = usize::from(name.0);
         let at = self.target(side);
@@ -330,7 +330,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// One instance of damage. Returns how much of it went beyond the last health.
+    /// Applies one instance of damage and returns the excess beyond the remaining health.
     fn damage(&mut self, blow: Blow, from: Option<Source>, to: Name, amount: i32) -> i32 {
         let elements = self.rules == Rules::Paper && !matches!(blow, Blow::Excess | Blow::Burn);
         let Some(unit) = self.unit(to).filter(|unit| unit.lives()) else { return 0 };
@@ -363,7 +363,7 @@ impl<L: BattleLog> Field<'_, L> {
         beyond
     }
 
-    /// A shield of `lost` is gone: its allies take note.
+    /// Notifies the allies of a card that lost its shield.
     fn inspire(&mut self, lost: Name) {
         for n in 0..self.lines[usize::from(lost.0)].len() {
             let unit = &self.lines[usize::from(lost.0)][n];
@@ -377,7 +377,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// The dead leave, those of `first` before the others, until nobody is dead.
+    /// Removes dead cards, those of `first` before the others, until none is left.
     fn bury(&mut self, first: usize) {
         loop {
             let mut found = false;
@@ -396,7 +396,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Removes a card if it is dead, with all that its death does.
+    /// Removes a card if it is dead, and applies its death effects.
     fn die(&mut self, name: Name) -> bool {
         let side = usize::from(name.0);
         let Some(at) = self.at(name).filter(|&at| !self.lines[side][at].lives()) else { return false };

@@ -1,4 +1,4 @@
-//! Teams: what they are, what they cost, and random ones.
+//! Teams: contents, cost, and random generation.
 
 use arrayvec::ArrayVec;
 
@@ -6,34 +6,34 @@ use super::cards::{CARDS, GOLD_COST, KINDS, of_side};
 use crate::draw::Stream;
 use crate::game::Seat;
 
-/// Cards of a side, at most.
+/// Maximum number of cards of a side.
 pub const MOST: usize = 7;
 
 /// A card of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Its place among the eleven of its side.
+    /// Index among the eleven cards of its side.
     pub kind: u8,
-    /// Whether it is gold.
+    /// True for a gold card.
     pub gold: bool,
 }
 
-/// A team, and whom it attacks first.
+/// A team and its target priorities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Team {
     /// The cards from left to right.
     pub cards: ArrayVec<Piece, MOST>,
-    /// The other side's cards by number, the most wanted first; [`KINDS`] is its summon.
+    /// The other side's cards by number, the most preferred target first; [`KINDS`] is its summon.
     pub priority: ArrayVec<u8, { KINDS + 1 }>,
 }
 
-/// What a card costs.
+/// Returns the price of a card.
 pub fn cost(side: Seat, piece: Piece) -> u32 {
     CARDS[usize::from(of_side(side, piece.kind))].cost * if piece.gold { GOLD_COST } else { 1 }
 }
 
-/// A random team without priorities: names equally likely, 15 of 100 gold, until one does not fit the budget or there are
-/// seven. Teams that leave more than 3/20 of the budget are drawn again, as long as they cost less than 17.
+/// Draws a random team without priorities: names uniformly, 15 of 100 gold, until a card exceeds the budget or there
+/// are seven. A team that leaves more than 3/20 of the budget is drawn again if it costs less than 17.
 pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     let least = 17.min(budget * 17 / 20);
     loop {
@@ -45,12 +45,12 @@ pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     }
 }
 
-/// What a team costs.
+/// Returns the price of a team.
 pub fn total(side: Seat, team: &Team) -> u32 {
     team.cards.iter().map(|&piece| cost(side, piece)).sum()
 }
 
-/// Adds random cards until one does not fit the budget or there are seven.
+/// Adds random cards until one exceeds the budget or there are seven.
 fn fill(side: Seat, budget: u32, team: &mut Team, rng: &mut Stream) {
     let mut spent = total(side, team);
     while !team.cards.is_full() {
@@ -63,7 +63,7 @@ fn fill(side: Seat, budget: u32, team: &mut Team, rng: &mut Stream) {
     }
 }
 
-/// A team with two cards exchanged, with another priority, or with one or two cards replaced by random ones.
+/// Returns the team with two cards exchanged, with another priority, or with one or two cards replaced at random.
 pub fn vary(side: Seat, budget: u32, team: &Team, rng: &mut Stream) -> Team {
     let mut new = team.clone();
     let place = |team: &Team, rng: &mut Stream| rng.below(team.cards.len().max(1));

@@ -1,4 +1,4 @@
-//! Battles computed by hand from the rulings.
+//! Battles computed by hand from the rules.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::draw::Stream;
 use crate::plan_game::{BattleEnd, FullLog, events};
 
-/// A team: names with `*` behind gold ones, and after a bar the names that it attacks first.
+/// Parses a team: names, `*` after gold ones, and after a bar the names in order of priority.
 fn team(side: usize, text: &str) -> Team {
     let (cards, priority) = text.split_once('|').unwrap_or((text, ""));
     let find = |side: usize, name: &str| {
@@ -25,7 +25,7 @@ fn fight_under(rules: Rules, invaders: &str, defenders: &str) -> (BattleEnd, Ful
     let mut log = FullLog::default();
     let teams = [team(0, invaders), team(1, defenders)];
     let ended = simulate([&teams[0], &teams[1]], rules, &mut log);
-    // The log changes nothing.
+    // The log does not affect the result.
     assert_eq!(simulate([&teams[0], &teams[1]], rules, &mut ()), ended);
     (ended, log)
 }
@@ -34,7 +34,7 @@ fn fight(invaders: &str, defenders: &str) -> FullLog {
     fight_under(Rules::Paper, invaders, defenders).1
 }
 
-/// The battle has these events, from the first on.
+/// Asserts the first events of a battle.
 #[track_caller]
 fn begins(invaders: &str, defenders: &str, expected: &str) {
     let log = fight(invaders, defenders).events();
@@ -43,7 +43,7 @@ fn begins(invaders: &str, defenders: &str, expected: &str) {
     }
 }
 
-/// The battle has exactly these events.
+/// Asserts all events of a battle.
 #[track_caller]
 fn is(invaders: &str, defenders: &str, expected: &str) {
     begins(invaders, defenders, expected);
@@ -52,7 +52,7 @@ fn is(invaders: &str, defenders: &str, expected: &str) {
 
 /// Growth, taunt, element.
 #[test]
-fn bc1() {
+fn growth_taunt_and_element_apply() {
     is(
         "FireLizard WaterElemental",
         "Sapling RockBeetle",
@@ -65,7 +65,7 @@ fn bc1() {
 
 /// Shield, excess, death damage.
 #[test]
-fn bc2() {
+fn shield_excess_and_death_damage_apply() {
     is(
         "BanditLeader MoltenHound",
         "EliteSoldier StoneWarrior VineProtector",
@@ -78,7 +78,7 @@ fn bc2() {
 
 /// Two attacks, priority, revival, summon.
 #[test]
-fn bc3() {
+fn double_attack_priority_revival_and_summon_apply() {
     is(
         "TideGuardian Phoenix | Paladin",
         "King Paladin",
@@ -91,9 +91,9 @@ fn bc3() {
     );
 }
 
-/// Fire beats nature: 2 is 3, at the hit and after death. The lizard is of the attacker's side and leaves first.
+/// Fire beats nature: 2 becomes 3, on the hit and after death. The lizard is on the attacker's side and leaves first.
 #[test]
-fn fire_lizard() {
+fn fire_lizard_avenges_its_death() {
     is(
         "FireLizard",
         "AncientTreant",
@@ -102,9 +102,9 @@ fn fire_lizard() {
     );
 }
 
-/// Gold is 4/4 and grows by 2; water beats earth: 6 is 9.
+/// Gold is 4/4 and grows by 2; water beats earth: 6 becomes 9.
 #[test]
-fn water_elemental() {
+fn water_elemental_grows_with_attacks() {
     is(
         "WaterElemental*",
         "BlackRock",
@@ -113,9 +113,9 @@ fn water_elemental() {
     );
 }
 
-/// Poison kills in both directions, but not through a shield. A giant that died does not weaken.
+/// Poison kills in both directions, but not through a shield. A dead giant does not weaken its attacker.
 #[test]
-fn poison_frog() {
+fn poison_kills_unless_shielded() {
     is(
         "PoisonFrog",
         "MountainGiant",
@@ -136,9 +136,9 @@ fn poison_frog() {
     );
 }
 
-/// Gold is 6/2, its death 2 to all; each paladin is inspired by the other's lost shield.
+/// Gold is 6/2 and deals 2 to all on death; each paladin is inspired by the other's lost shield.
 #[test]
-fn molten_hound_and_paladin() {
+fn molten_hound_bursts_and_paladins_are_inspired() {
     is(
         "MoltenHound*",
         "Paladin Paladin",
@@ -148,9 +148,9 @@ fn molten_hound_and_paladin() {
     );
 }
 
-/// 7 becomes 3 after its own attack only. The dead king calls nobody.
+/// 7 becomes 3 after its own attack only. The dead king summons no card.
 #[test]
-fn battle_frenzy() {
+fn battle_frenzy_tires_after_own_attack() {
     is(
         "BattleFrenzy",
         "King",
@@ -160,9 +160,9 @@ fn battle_frenzy() {
     );
 }
 
-/// Gold is 14/8 and loses 8: 14, 6, 0. Without attack it still takes its turns and is answered.
+/// Gold is 14/8 and loses 8: 14, 6, 0. Without attack it still takes its turns and suffers counterattacks.
 #[test]
-fn attack_of_0() {
+fn card_without_attack_keeps_its_turns() {
     is(
         "BattleFrenzy*",
         "RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle",
@@ -177,9 +177,10 @@ fn attack_of_0() {
     );
 }
 
-/// Excess goes to the right, or to the left of the last one; taunt is attacked first. The seer makes the sapling 3/4.
+/// Excess damage goes to the right, or to the left of the last card; taunt is attacked first. The seer makes the
+/// sapling 3/4.
 #[test]
-fn bandit_leader() {
+fn bandit_leader_carries_excess_damage() {
     is(
         "BanditLeader BanditLeader",
         "Sapling ForestSeer",
@@ -194,9 +195,10 @@ fn bandit_leader() {
     );
 }
 
-/// Its answer of 1 stays 1 against nature (3/2 rounded down). The sapling burns before its second attack and dies.
+/// Its counterattack of 1 stays 1 against nature (3/2 rounded down). The sapling burns before its second attack and
+/// dies.
 #[test]
-fn lava_golem() {
+fn lava_golem_burns_attackers() {
     is(
         "FireLizard LavaGolem",
         "Sapling Sapling",
@@ -207,9 +209,9 @@ fn lava_golem() {
     );
 }
 
-/// Doubled after each damage survived; it answers with the attack that it had when it was chosen.
+/// Attack doubles after each damage survived; it counterattacks with the attack that it had when chosen.
 #[test]
-fn tide_lord() {
+fn tide_lord_doubles_attack_after_damage() {
     is(
         "TideLord",
         "King",
@@ -219,9 +221,9 @@ fn tide_lord() {
     );
 }
 
-/// One skeleton in its place; in the repository seven.
+/// One skeleton in its position; in the repository seven.
 #[test]
-fn shadow_overlord_and_skeleton() {
+fn shadow_overlord_leaves_skeleton() {
     is(
         "ShadowOverlord",
         "AncientTreant",
@@ -233,21 +235,21 @@ fn shadow_overlord_and_skeleton() {
     assert_eq!(summary, json!({ "attacks": 1, "survivors": vec![("Skeleton", 3, 1); 7] }));
 }
 
-/// Both seers, each for all other nature: gold gives +2/+4. The beetle is of earth.
+/// Both seers, each for all other nature cards: gold gives +2/+4. The beetle is of earth.
 #[test]
-fn forest_seer_and_sapling() {
+fn forest_seers_strengthen_nature_allies() {
     begins(
         "FireLizard",
         "ForestSeer Sapling RockBeetle ForestSeer*",
         r#"["buff","d0","d1",1,2,0] ["buff","d0","d3",1,2,0] ["buff","d3","d0",2,4,0] ["buff","d3","d1",2,4,0]"#,
     );
-    // 2/2 and +1/+2, +2/+4 is 5/8; gold grows by 2.
+    // 2/2 with +1/+2 and +2/+4 is 5/8; gold grows by 2.
     begins("FireLizard", "Sapling* RockBeetle", r#"["turn",0,"d0"] ["health_is","d0",6]"#);
 }
 
 /// Gold is 4/10, and the beetle that it leaves 2/10.
 #[test]
-fn stone_warrior_and_rock_beetle() {
+fn stone_warrior_leaves_rock_beetle() {
     is(
         "BanditLeader BattleFrenzy",
         "StoneWarrior*",
@@ -259,9 +261,9 @@ fn stone_warrior_and_rock_beetle() {
     assert_eq!(summary, json!({ "attacks": 2, "survivors": [["RockBeetle", 2, 10]] }));
 }
 
-/// Both neighbours, gold with 2. Two other allies are +6 for the rock, +12 for a gold one. Gold treant: +6/+6 for all.
+/// Both neighbors, gold with 2. Two other allies give the rock +6, a gold one +12. Gold treant: +6/+6 for all.
 #[test]
-fn elite_soldier_black_rock_and_ancient_treant() {
+fn start_effects_strengthen_allies() {
     begins("FireLizard", "Sapling EliteSoldier* King", r#"["buff","d1","d0",2,0,1] ["buff","d1","d2",2,0,1]"#);
     begins("FireLizard", "BlackRock Sapling BlackRock*", r#"["buff","d0","d0",0,6,0] ["buff","d2","d2",0,12,0]"#);
     begins("FireLizard FireLizard", "BlackRock", r#"["turn",0,"i0"]"#);
@@ -270,14 +272,14 @@ fn elite_soldier_black_rock_and_ancient_treant() {
 
 /// 5 on nature is 7. The protector heals the king by 2, up to 10 at most.
 #[test]
-fn vine_protector_and_phoenix() {
+fn vine_protector_heals_and_phoenix_revives() {
     begins(
         "Phoenix FireLizard",
         "King VineProtector",
         r#"["turn",0,"i0"] ["attack","i0","d0"] ["hit","i0","d0",5,5] ["hit","i0","d1",7,-3] ["answer","d0","i0",3,2]
         ["dead","d1"] ["heal","d1","d0",2,7] ["turn",1,"d0"]"#,
     );
-    // The dead hound takes 1 from the king: of 2 that the protector heals, 1 is left to heal.
+    // The dead hound deals 1 to the king: of the protector's 2 points, only 1 is needed.
     begins(
         "MoltenHound BanditLeader | VineProtector",
         "King VineProtector",
@@ -289,16 +291,16 @@ fn vine_protector_and_phoenix() {
     assert_eq!(log.iter().filter(|e| e[0] == "revive").collect::<Vec<_>>(), [&json!(["revive", "i0", 10])]);
 }
 
-/// Seven stand already: nobody joins.
+/// The field has seven cards: no summon joins.
 #[test]
-fn king() {
+fn king_summons_soldier_if_field_has_room() {
     begins(
         "TideLord",
         "King RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle RockBeetle",
         r#"["turn",0,"d0"] ["attack","d0","i0"] ["hit","d0","i0",3,6] ["attack_is","i0",8] ["answer","i0","d0",4,6]
         ["turn",1,"i0"] ["attack","i0","d1"]"#,
     );
-    // A gold king calls a gold soldier, 4/4 with a shield.
+    // A gold king summons a gold soldier, 4/4 with a shield.
     begins(
         "TideLord TideLord",
         "King* Sapling Sapling",
@@ -307,16 +309,16 @@ fn king() {
     );
 }
 
-/// Water on earth: 4 is 6. Doubled by the answer to 8, then 4 less for a gold giant.
+/// Water on earth: 4 becomes 6. Doubled to 8 by the counterattack, then 4 less for a gold giant.
 #[test]
-fn mountain_giant() {
+fn mountain_giant_weakens_attackers() {
     begins(
         "TideLord",
         "MountainGiant*",
         r#"["turn",0,"i0"] ["attack","i0","d0"] ["hit","i0","d0",6,12] ["answer","d0","i0",8,1] ["attack_is","i0",8]
         ["attack_is","i0",4] ["turn",1,"d0"]"#,
     );
-    // Also for an attacker that died: 7 - 2.
+    // Also for a dead attacker: 7 - 2.
     is(
         "BattleFrenzy",
         "MountainGiant",
@@ -325,9 +327,9 @@ fn mountain_giant() {
     );
 }
 
-/// The first name that is there; the leftmost of that name; taunt before all names. The repository knows neither.
+/// The first listed name on the field; the leftmost of that name; taunt before all names. The repository has neither.
 #[test]
-fn targets() {
+fn targets_follow_taunt_and_priority() {
     let attacked = |rules, invaders: &str, defenders: &str| {
         let log = fight_under(rules, invaders, defenders).1.events();
         log.into_iter().find(|event| event[0] == "attack" && event[1] == "i0").unwrap()[2].clone()
@@ -340,26 +342,26 @@ fn targets() {
     assert_eq!(attacked(repo, "TideLord TideLord TideLord", "King Sapling RockBeetle"), "d0");
 }
 
-/// No bonus in the repository: fire on nature stays 2.
+/// The repository has no element bonus: fire on nature stays 2.
 #[test]
-fn repo_knows_no_elements() {
+fn repo_rules_ignore_elements() {
     let log = fight_under(Rules::Repo, "FireLizard", "AncientTreant").1.events();
     assert_eq!(log[2], json!(["hit", "i0", "d0", 2, 2]));
 }
 
-/// The ring of four elements, and nothing else.
+/// The cycle of four elements is complete.
 #[test]
-fn elements() {
+fn elements_form_cycle() {
     use cards::Element::{self, *};
     let all: [Element; 6] = [Fire, Water, Nature, Earth, Rogue, Guardian];
     let pairs: Vec<_> = all.iter().flat_map(|a| all.iter().filter(|b| a.beats(**b)).map(move |b| (*a, *b))).collect();
     assert_eq!(pairs, [(Fire, Nature), (Water, Earth), (Nature, Water), (Earth, Fire)]);
 }
 
-/// Of 20,000 pairs of random teams as the measurements draw them, invaders win 36.3 % (one point either way), in 8.4
-/// attacks, and none reaches the cap. More pairs with `LUDEX_TEST_SCALE`.
+/// Of 20,000 pairs of random teams as the measurements draw them, invaders win 36.3 % (within one point), in 8.4
+/// attacks on average, and no battle reaches the cap. More pairs with `LUDEX_TEST_SCALE`.
 #[test]
-fn random_teams() {
+fn random_teams_match_measured_rates() {
     let mut rng = Stream::from_text("battle_cards");
     let n = crate::check::scaled(20_000).max(20_000);
     let (mut won, mut turns, mut capped) = (0, 0, 0);
@@ -378,7 +380,7 @@ fn random_teams() {
 }
 
 #[test]
-fn what_is_only_summoned_is_told_so() {
+fn choosing_summon_is_refused_with_reason() {
     let game = crate::load("battle_cards").unwrap();
     for (seat, name) in [(0, "Skeleton"), (1, "Soldier")] {
         let text = game.start().view(crate::Viewer::Seat(seat)).text();

@@ -1,11 +1,11 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{Breakthrough, MARKS, View};
 use crate::board::{self, LETTERS};
 use crate::game::Game as _;
 use crate::picture::{Board, Picture, square_name};
 
-/// Seat 0's men begin at the top, so it sees the board turned.
+/// Draws the board; seat 0's men start at the top, so it sees the board turned.
 pub(super) fn picture(game: &Breakthrough, view: &View, turned: bool) -> Picture {
     let [columns, rows] = [game.columns as usize, game.rows as usize];
     let grid = Board::new(columns, rows, turned);

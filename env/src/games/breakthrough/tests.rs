@@ -31,14 +31,14 @@ fn result(game: &Breakthrough, s: &State) -> (ToMove, [f64; 2]) {
 }
 
 #[test]
-fn five_rows_have_one_row_of_men_each_and_six_have_two() {
+fn men_fill_one_row_below_six_rows_and_two_above() {
     for (rows, men) in [(5, 4), (6, 8)] {
         assert_eq!(game(rows, 4).start().men.map(u128::count_ones), [men; 2], "{rows} rows");
     }
 }
 
 #[test]
-fn men_take_on_diagonals_only_and_need_not() {
+fn captures_are_diagonal_and_optional() {
     let g = game(4, 4);
     let s = board(&g, &["....", ".b..", "www.", "...."], "b");
     assert_eq!(texts(&g, &s, 0), ["b3a2*", "b3c2*"], "straight ahead is blocked");
@@ -49,7 +49,7 @@ fn men_take_on_diagonals_only_and_need_not() {
 }
 
 #[test]
-fn nothing_steps_over_the_edge() {
+fn moves_stay_on_board() {
     let g = game(4, 3);
     let s = board(&g, &["...", "b.b", "...", "w.w"], "b");
     assert_eq!(texts(&g, &s, 0), ["a3a2", "a3b2", "c3b2", "c3c2"]);
@@ -58,7 +58,7 @@ fn nothing_steps_over_the_edge() {
 }
 
 #[test]
-fn the_farthest_row_wins() {
+fn reaching_goal_row_wins() {
     let g = game(4, 2);
     let mut s = board(&g, &["..", ".w", "b.", ".."], "w");
     play(&g, &mut s, "b3b4");
@@ -69,7 +69,7 @@ fn the_farthest_row_wins() {
 }
 
 #[test]
-fn taking_the_last_man_wins() {
+fn capturing_last_man_wins() {
     let g = game(6, 3);
     let mut s = board(&g, &["...", ".b.", "..w", "...", "b..", "..."], "w");
     assert_eq!(g.to_move(&s), ToMove::Seat(1));
@@ -82,7 +82,7 @@ fn taking_the_last_man_wins() {
 }
 
 #[test]
-fn people_write_moves_in_many_ways() {
+fn move_notations_are_equivalent() {
     let g = game(4, 4);
     let s = board(&g, &["....", ".b..", "..w.", "...."], "b");
     let mut legal = Vec::new();
@@ -99,7 +99,7 @@ fn people_write_moves_in_many_ways() {
 }
 
 #[test]
-fn column_x_is_a_column() {
+fn column_x_is_not_a_capture_sign() {
     let g = game(4, 26);
     let row = |at: usize, mark: char| (0..26).map(|c| if c == at { mark } else { '.' }).collect::<String>();
     let s = board(&g, &[&row(26, '.'), &row(22, 'b'), &row(23, 'w'), &row(26, '.')], "b");
@@ -112,7 +112,7 @@ fn column_x_is_a_column() {
 }
 
 #[test]
-fn refusals_name_the_reason() {
+fn refusals_state_reason() {
     let g = game(4, 4);
     let s = board(&g, &["....", "bb..", "bww.", "...."], "b");
     let at = |row: u32, column: u32, direction: u32, capture: u32| ((row * 4 + column) * 6 + direction) * 2 + capture;
@@ -134,7 +134,7 @@ fn refusals_name_the_reason() {
 }
 
 #[test]
-fn sizes_have_limits() {
+fn invalid_sizes_are_refused() {
     for (rows, columns, name) in
         [(1, 8, "rows"), (65, 2, "rows"), (8, 1, "columns"), (8, 27, "columns"), (12, 11, "rows")]
     {
@@ -143,7 +143,7 @@ fn sizes_have_limits() {
     }
 }
 
-/// Legal moves by the rules as they are told, square by square.
+/// Returns the legal moves by the rules as written, square by square.
 fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
     let view = g.view(s, Viewer::Public);
     let mark = |r: i32, c: i32| view.board.get(usize::try_from(r).ok()?)?.chars().nth(usize::try_from(c).ok()?);
@@ -164,7 +164,7 @@ fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
 }
 
 #[test]
-fn every_size_moves_by_the_rules() {
+fn every_size_matches_plain_rules() {
     let mut rng = Stream::from_text("breakthrough sizes");
     for (rows, columns) in [(2, 2), (2, 26), (5, 5), (8, 8), (16, 8), (8, 16), (11, 11), (64, 2), (4, 26), (9, 14)] {
         let g = game(rows, columns);
@@ -187,7 +187,7 @@ fn every_size_moves_by_the_rules() {
 }
 
 #[test]
-fn random_actions_are_even() {
+fn random_actions_are_uniform() {
     let g = game(8, 3);
     let (s, mut rng) = (g.start(), Stream::from_text("breakthrough evenly"));
     let mut counts = std::collections::BTreeMap::new();
@@ -197,7 +197,7 @@ fn random_actions_are_even() {
 }
 
 #[test]
-fn seat_0_sees_the_board_from_above() {
+fn seat_zero_sees_board_from_above() {
     let g = game(4, 3);
     let view = g.view(&board(&g, &["...", "b..", "..w", "www"], "b"), Viewer::Public);
     assert_eq!(g.text(&view), "4...\n3b..\n2..w\n1www\n abc\n");

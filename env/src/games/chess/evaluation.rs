@@ -1,7 +1,8 @@
-//! A guess at how a position stands: material, squares, mobility, pawns, and what is aimed at the king.
+//! Static evaluation: material, squares, mobility, pawns, and king attack.
 //!
-//! Every term has a value for the middle game and one for the endgame, in hundredths of a pawn; the pieces on the board
-//! say how much each counts. Squares are valued by rules of thumb, not by tables: how near the centre, how far forward.
+//! Every term has a value for the middle game and one for the endgame, in hundredths of a pawn, interpolated by the
+//! pieces
+//! on the board. Square values follow simple rules: distance from the center and progress.
 
 use std::ops::{AddAssign, Neg};
 
@@ -9,33 +10,33 @@ use shakmaty::{Bitboard, Board, Color, Position, Role, Square, attacks};
 
 use super::state::State;
 
-/// Of a pawn, knight, bishop, rook, queen and king.
+/// Values of pawn, knight, bishop, rook, queen and king.
 const VALUE: [Score; 6] =
     [Score(90, 110), Score(330, 300), Score(345, 315), Score(480, 530), Score(980, 960), Score(0, 0)];
 
-/// What a square is worth to a role; `rank` and `file` from 0, the own side first.
+/// Returns the value of a square for a role; `rank` and `file` from 0, the own side first.
 const fn place(role: usize, rank: i32, file: i32) -> Score {
     // 0 in the four squares of the middle, 3 on the edge.
     let (across, along) = (from_middle(file), from_middle(rank));
     let centre = if across > along { across } else { along };
     match role {
-        // A pawn of the middle files takes space; in the endgame every step counts.
+        // Pawns of the middle files gain space; in the endgame every step counts.
         0 => Score(if across == 0 { 8 * (rank - 1) } else { 3 * (rank - 1) - 4 * across }, 6 * (rank - 1)),
         1 => Score(22 - 14 * centre + 2 * rank, 12 - 10 * centre),
         2 => Score(10 - 7 * centre + rank, 6 - 4 * centre),
         3 => Score(if rank == 6 { 18 } else { 6 - 4 * across }, if rank == 6 { 20 } else { 0 }),
         4 => Score(-2 * rank, 12 - 7 * centre),
-        // The king hides in a corner of its own side, and comes forth when the pieces are gone.
+        // The king hides in a corner of its own side, and advances in the endgame.
         _ => Score(across * 10 - 22 * rank, 40 - 16 * centre + 2 * rank),
     }
 }
 
-/// How far from the two middle ranks or files.
+/// Returns the distance from the two middle ranks or files.
 const fn from_middle(line: i32) -> i32 {
     if line < 4 { 3 - line } else { line - 4 }
 }
 
-/// Material and [`place`], by role and square as White sees it.
+/// Material plus [`place`], by role and square from White's side.
 const WORTH: [[Score; 64]; 6] = {
     let mut all = [[Score(0, 0); 64]; 6];
     let (mut role, mut square) = (0, 0);
@@ -50,21 +51,21 @@ const WORTH: [[Score; 64]; 6] = {
     all
 };
 
-/// What each role counts towards a full middle game, which is 24.
+/// Weight of each role in the game phase; a full middle game has 24.
 const WEIGHT: [i32; 6] = [0, 1, 1, 2, 4, 0];
-/// For each square that a knight, bishop, rook or queen can go to, beyond an ordinary number of them.
+/// Baseline, and bonus for each square beyond it that a knight, bishop, rook or queen can reach.
 const MOBILITY: [(i32, Score); 4] = [(4, Score(4, 4)), (6, Score(4, 4)), (7, Score(2, 4)), (13, Score(1, 2))];
-/// For each square around the enemy's king that such a piece attacks.
+/// Bonus for each square around the enemy king that a knight, bishop, rook or queen attacks.
 const AIMED: [i32; 4] = [6, 5, 8, 10];
 const BISHOPS: Score = Score(25, 45);
 const OPEN_FILE: Score = Score(22, 8);
 const HALF_OPEN_FILE: Score = Score(10, 6);
 const DOUBLED: Score = Score(-8, -18);
 const ISOLATED: Score = Score(-12, -10);
-/// By the rank of the passed pawn from its own side.
+/// Bonus by the rank of a passed pawn from its own side.
 const PASSED: [Score; 8] =
     [Score(0, 0), Score(0, 8), Score(0, 12), Score(5, 25), Score(15, 45), Score(30, 75), Score(45, 110), Score(0, 0)];
-/// For the side to move.
+/// Bonus of the side to move.
 const TEMPO: Score = Score(12, 6);
 
 /// A value in the middle game and in the endgame.
@@ -90,7 +91,7 @@ impl Neg for Score {
     }
 }
 
-/// Hundredths of a pawn by which White stands better.
+/// Returns White's advantage in hundredths of a pawn.
 pub(super) fn centipawns(s: &State) -> i32 {
     let board = s.pos.board();
     let (mut sum, mut middle) = (Score::default(), 0);
@@ -106,7 +107,7 @@ pub(super) fn centipawns(s: &State) -> i32 {
     (sum.0 * middle + sum.1 * (24 - middle)) / 24
 }
 
-/// Material, squares, mobility and attack of one colour; adds to `middle` what its pieces count.
+/// Returns material, squares, mobility and attack of one color; adds the phase weights of its pieces to `middle`.
 fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
     let (own, occupied) = (board.by_color(color), board.occupied());
     let flip = color.fold_wb(0, 56);
@@ -146,12 +147,12 @@ fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
     if (board.bishops() & own).more_than_one() {
         sum += BISHOPS;
     }
-    // One piece alone gives no mate; each further one makes all of them more dangerous.
+    // A single attacker cannot mate; each further one makes all of them more dangerous.
     sum += Score(aimed * (attackers.min(4) - 1).max(0) / 3, 0);
     sum
 }
 
-/// The structure of one colour's pawns.
+/// Returns the pawn structure score of one color.
 fn pawns(board: &Board, color: Color) -> Score {
     let own = board.pawns() & board.by_color(color);
     let enemy = board.pawns() & board.by_color(!color);
@@ -172,7 +173,7 @@ fn pawns(board: &Board, color: Color) -> Score {
     sum
 }
 
-/// All squares on ranks beyond that of `square`, as `color` goes.
+/// Returns all squares on ranks beyond that of `square` from the side of `color`.
 fn ahead(color: Color, square: Square) -> Bitboard {
     let rank = square.rank().to_u32();
     Bitboard(match color {
@@ -182,12 +183,12 @@ fn ahead(color: Color, square: Square) -> Bitboard {
     })
 }
 
-/// The files beside those of a set.
+/// Returns the files adjacent to those of a set.
 fn beside(files: Bitboard) -> Bitboard {
     Bitboard((files.0 & !FILE_H) << 1 | (files.0 & !FILE_A) >> 1)
 }
 
-/// What pawns of `color` attack.
+/// Returns the squares attacked by pawns of `color`.
 fn strikes(color: Color, pawns: Bitboard) -> Bitboard {
     beside(Bitboard(color.fold_wb(pawns.0 << 8, pawns.0 >> 8)))
 }
@@ -195,7 +196,7 @@ fn strikes(color: Color, pawns: Bitboard) -> Bitboard {
 const FILE_A: u64 = 0x0101_0101_0101_0101;
 const FILE_H: u64 = FILE_A << 7;
 
-/// A guess at White's return in (-1, 1): a pawn is 0.17, a queen 0.64.
+/// Returns an estimate of White's return in (-1, 1): a pawn is 0.17, a queen 0.64.
 pub(super) fn guess(s: &State) -> f64 {
     let x = f64::from(centipawns(s));
     x / (x.abs() + 500.0)
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_treated_alike() {
+    fn evaluation_is_symmetric_in_color() {
         for (fen, mirrored) in [
             (
                 "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3",
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_point_the_right_way() {
+    fn terms_have_expected_signs() {
         let better = |good: &str, bad: &str| assert!(of(good) > of(bad), "{good} against {bad}");
         // A queen more; a passed pawn nearer to its goal; a rook on an open file; pawns that are not doubled.
         better("3qk3/8/8/8/8/8/8/3QK2Q w - - 0 1", "3qk3/8/8/8/8/8/8/3QK3 w - - 0 1");
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_squares() {
+    fn square_sets_match_expected_sets() {
         assert_eq!(ahead(Color::White, Square::E7), Bitboard::from_rank(shakmaty::Rank::Eighth));
         assert_eq!(ahead(Color::White, Square::A8), Bitboard::EMPTY);
         assert_eq!(ahead(Color::Black, Square::C2), Bitboard::from_rank(shakmaty::Rank::First));

@@ -1,34 +1,36 @@
-//! OpenSpiel's 4674 action ids, and the moves that they mean.
+//! OpenSpiel's 4674 action ids and their moves.
 //!
 //! An id is `(file * 8 + rank) * 73 + k`, where the rank is counted from the mover's side and files are not mirrored.
-//! `k` is 0 to 8 for underpromotions (rook, bishop, knight; each straight, right, left), then 56 queen-like moves (vertical,
-//! horizontal, diagonal, anti-diagonal; each -7 to -1 and 1 to 7), then 8 knight moves. Promotion to a queen is the plain
-//! move. Castling has the last two ids. Everything is looked up in tables made at compile time.
+//! `k` is 0 to 8 for underpromotions (rook, bishop, knight; each straight, right, left), then 56 queen-like moves
+//! (vertical,
+//! horizontal, diagonal, anti-diagonal; each -7 to -1 and 1 to 7), then 8 knight moves. Promotion to a queen is the
+//! plain
+//! move. Castling has the last two ids. All lookups use tables built at compile time.
 
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Role, Square, attacks};
 
 use crate::game::Action;
 
-/// Number of ids.
+/// Number of action ids.
 pub const ACTIONS: u32 = 4674;
-/// Castling to the queen's side.
+/// Castling on the queen's side.
 pub const LONG: Action = 4672;
-/// Castling to the king's side.
+/// Castling on the king's side.
 pub const SHORT: Action = 4673;
 
 /// Ids per square of origin.
 pub(super) const PER_SQUARE: u32 = 73;
-/// The first id after a square's underpromotions.
+/// First id after a square's underpromotions.
 pub(super) const PLAIN: u32 = 9;
 
 const KNIGHT: [(i32, i32); 8] = [(-2, -1), (-2, 1), (-1, -2), (-1, 2), (2, -1), (2, 1), (1, -2), (1, 2)];
 const NO_SLOT: u8 = 255;
 const NO_MOVE: u16 = u16::MAX;
 
-/// By squares in the mover's view: which plain move leads from one to the other, 0 to 63.
+/// Plain move (0 to 63) by source and target square in the mover's view.
 pub(super) static SLOT: [[u8; 64]; 64] = slots();
 
-/// By id in the mover's view: origin, target << 6, underpromotion << 12 (1 rook, 2 bishop, 3 knight).
+/// By id in the mover's view: source, target << 6, underpromotion << 12 (1 rook, 2 bishop, 3 knight).
 static MEANING: [u16; LONG as usize] = meanings();
 
 const fn slots() -> [[u8; 64]; 64] {
@@ -43,7 +45,7 @@ const fn slots() -> [[u8; 64]; 64] {
     table
 }
 
-/// The plain move by files to the right and ranks ahead.
+/// Returns the plain move by files to the right and ranks ahead.
 const fn slot(x: i32, y: i32) -> u8 {
     let line = match (x, y) {
         (0, 0) => return NO_SLOT,
@@ -94,15 +96,15 @@ const fn meanings() -> [u16; LONG as usize] {
     table
 }
 
-/// The same table for the compiler, which may not read a `static` there.
+/// [`SLOT`] for use at compile time, where a `static` cannot be read.
 const SLOT_CONST: [[u8; 64]; 64] = slots();
 
-/// The first id of a square in the mover's view.
+/// Returns the first id of a square in the mover's view.
 const fn base(from: usize) -> u32 {
     (from % 8 * 8 + from / 8) as u32 * PER_SQUARE
 }
 
-/// Origin, target and underpromotion of an id below [`LONG`]; `None` for ids that leave the board.
+/// Returns source, target and underpromotion of an id below [`LONG`]; `None` for ids that leave the board.
 pub(super) fn squares(turn: Color, a: Action) -> Option<(Square, Square, Option<Role>)> {
     let code = u32::from(*MEANING.get(a as usize)?);
     if code == u32::from(NO_MOVE) {
@@ -113,7 +115,7 @@ pub(super) fn squares(turn: Color, a: Action) -> Option<(Square, Square, Option<
     Some((Square::new(code & 63 ^ flip), Square::new(code >> 6 & 63 ^ flip), under))
 }
 
-/// The id of a legal move of `turn`.
+/// Returns the id of a legal move of `turn`.
 pub(super) fn id(turn: Color, m: Move) -> Action {
     if let Some(side) = m.castling_side() {
         return if side == CastlingSide::KingSide { SHORT } else { LONG };
@@ -134,10 +136,9 @@ pub(super) fn id(turn: Color, m: Move) -> Action {
     base(from as usize) + under + direction
 }
 
-/// The move that `a` is in `pos`, ready to be played without a panic; `None` for what no piece of the mover could do
-/// on any board, for a move onto one's own piece or a king, and for castling without the right or the room.
-///
-/// Whether the move is legal is another matter.
+/// Decodes `a` in `pos` to a move that can be played without a panic; legality is not checked. Returns `None` for moves
+/// that no piece of the mover could make on any board, for a move onto an own piece or a king, and for castling without
+/// the right or the room.
 pub(super) fn read(pos: &Chess, a: Action) -> Option<Move> {
     let (turn, board) = (pos.turn(), pos.board());
     if a >= LONG {
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_id_means_what_it_encodes() {
+    fn each_id_encodes_its_move() {
         for turn in Color::ALL {
             let mut known = 0;
             for a in 0..LONG {

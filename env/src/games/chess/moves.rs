@@ -1,7 +1,9 @@
-//! Legal moves piece by piece, in the order of the ids, straight from bitboards.
+//! Legal moves piece by piece, in the order of ids, straight from bitboards.
 //!
-//! One pass over the mover's pieces gives each one's set of legal targets. Pieces come in the order of their ids (by files,
-//! then by ranks from the mover's side), so a list needs no sorting, a count no list, and "is there any" stops early.
+//! One pass over the mover's pieces yields the legal targets of each. Pieces come in the order of their ids (by files,
+//! then
+//! by ranks from the mover's side), so listing needs no sorting, counting no list, and a check for any move stops
+//! early.
 
 use std::ops::ControlFlow;
 
@@ -12,25 +14,25 @@ use super::ids::{LONG, PER_SQUARE, PLAIN, SHORT, SLOT, squares};
 use crate::draw::Stream;
 use crate::game::{Action, ActionSink, Nth};
 
-/// What has to be known about a position before any piece is looked at.
+/// Properties of a position that are shared by all pieces' moves.
 pub(super) struct Scan<'a> {
     pos: &'a Chess,
     king: Square,
     /// Enemy pieces that give check.
     pub(super) checkers: Bitboard,
-    /// Pieces of either side that alone stand between the king and an enemy slider.
+    /// Pieces of either side that alone block an enemy slider from the king.
     pinned: Bitboard,
-    /// Where pieces other than the king may go: not onto their own, and in check only where it ends the check.
+    /// Squares that pieces other than the king may move to: not own pieces, and in check only those that end the check.
     target: Bitboard,
 }
 
-/// One piece that can move.
+/// The moves of one piece.
 struct Moves {
-    /// The origin, `file * 8 + rank` in the mover's view.
+    /// The source, `file * 8 + rank` in the mover's view.
     at: u32,
     /// The targets, in the mover's view.
     to: Bitboard,
-    /// A pawn on its seventh rank: every target is four moves.
+    /// True for a pawn on its seventh rank, for which every target is four moves.
     promotes: bool,
 }
 
@@ -43,7 +45,7 @@ impl Moves {
         &SLOT[(self.at >> 3 | (self.at & 7) << 3) as usize]
     }
 
-    /// All ids, ascending.
+    /// Writes all ids in ascending order.
     fn put(&self, out: &mut impl ActionSink) {
         let base = self.at * PER_SQUARE;
         if self.promotes {
@@ -65,7 +67,7 @@ impl Moves {
 }
 
 impl<'a> Scan<'a> {
-    /// `None` without a king of the mover (no position of a game lacks one).
+    /// Analyzes a position; returns `None` if the mover has no king, which cannot occur in a game.
     pub(super) fn new(pos: &'a Chess) -> Option<Self> {
         let (turn, board) = (pos.turn(), pos.board());
         let king = board.king_of(turn)?;
@@ -134,7 +136,8 @@ impl<'a> Scan<'a> {
         let strikes = attacks::pawn_attacks(turn, from);
         to |= strikes & board.by_color(!turn);
         to = self.along_pin(from, to & self.target);
-        // Two pawns leave their squares at once, which pins and checks do not foresee: the board after it is looked at.
+        // En passant removes two pawns from their lines at once, which pins and checks do not cover: the resulting
+        // board is examined.
         if let Some(ep) = self.pos.maybe_ep_square().filter(|&ep| strikes.contains(ep)) {
             let taken = Bitboard::from_square(Square::from_coords(ep.file(), from.rank()));
             let after = (board.occupied() ^ Bitboard::from_square(from)) & !taken | Bitboard::from_square(ep);
@@ -145,7 +148,7 @@ impl<'a> Scan<'a> {
         to
     }
 
-    /// Whether the king may castle to this side.
+    /// Returns true if the king may castle to this side.
     pub(super) fn castles(&self, side: CastlingSide) -> bool {
         let (turn, board, castles) = (self.pos.turn(), self.pos.board(), self.pos.castles());
         let path = castles.path(turn, side);
@@ -156,7 +159,7 @@ impl<'a> Scan<'a> {
         attacks::between(self.king, to).with(to).into_iter().all(|square| !self.attacked(square, board.occupied()))
     }
 
-    /// Every piece that can move, in the order of the ids; castling is apart.
+    /// Calls `f` for every piece that can move, in the order of ids; castling is excluded.
     fn each(&self, mut f: impl FnMut(Moves) -> ControlFlow<()>) -> ControlFlow<()> {
         let (turn, board) = (self.pos.turn(), self.pos.board());
         let view = |b: Bitboard| if turn == Color::White { b } else { b.flip_vertical() };
@@ -174,12 +177,12 @@ impl<'a> Scan<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Whether there is a legal move. (Where castling is legal, the rook can move too.)
+    /// Returns true if a legal move exists. (If castling is legal, the rook can move too.)
     pub(super) fn any(&self) -> bool {
         self.each(|_| ControlFlow::Break(())).is_break()
     }
 
-    /// Whether an id is legal: only the one piece is looked at.
+    /// Returns true if an id is legal; examines its own piece only.
     pub(super) fn is_legal(&self, a: Action) -> bool {
         match a {
             LONG => self.castles(CastlingSide::QueenSide),
@@ -195,7 +198,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// All legal ids, ascending.
+    /// Lists all legal ids in ascending order.
     pub(super) fn legal(&self, out: &mut impl ActionSink) {
         let _ = self.each(|moves| {
             moves.put(out);
@@ -209,7 +212,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A uniformly random legal id: the one that `below` picks from the ascending list, without the list.
+    /// Returns a uniformly random legal id, equal to indexing the ascending list with `below`.
     pub(super) fn random(&self, rng: &mut Stream) -> Action {
         let mut pieces = ArrayVec::<Moves, 16>::new();
         let mut total = 0;

@@ -15,15 +15,15 @@ use crate::game::Action;
 use crate::notation::{date, player};
 use crate::recording::moves;
 
-/// The FEN as OpenSpiel writes it: an en passant square stands there where the capture is legal.
+/// Returns the FEN in OpenSpiel's form: the en passant square is given only if the capture is legal.
 pub(super) fn fen(pos: &Chess) -> String {
     Fen::from_position(pos, EnPassantMode::Legal).to_string()
 }
 
-/// The position of a FEN; counters may be missing.
+/// Parses a FEN; counters may be missing.
 ///
 /// # Errors
-/// What is wrong with it, in one sentence.
+/// A sentence about the first problem.
 pub(super) fn position(fen: &str) -> Result<Chess, String> {
     let fen: Fen = fen.trim().parse().map_err(|e| format!("{fen:?} is not a FEN: {e}"))?;
     fen.into_position(CastlingMode::Standard).map_err(|e| format!("no legal position: {}", flaws(e.kinds())))
@@ -45,12 +45,12 @@ fn flaws(kinds: PositionErrorKinds) -> String {
     found.join(", ")
 }
 
-/// The legal move of an id.
+/// Returns the legal move of an id.
 pub(super) fn legal_move(pos: &Chess, a: Action) -> Option<Move> {
     ids::read(pos, a).filter(|_| Scan::new(pos).is_some_and(|scan| scan.is_legal(a)))
 }
 
-/// The SAN of an id with `+` or `#`; UCI where the id is not legal.
+/// Returns the SAN of an id with `+` or `#`; UCI if the id is not legal.
 pub(super) fn san(pos: &Chess, a: Action) -> String {
     match legal_move(pos, a) {
         Some(m) => SanPlus::from_move(pos.clone(), m).to_string(),
@@ -58,7 +58,7 @@ pub(super) fn san(pos: &Chess, a: Action) -> String {
     }
 }
 
-/// The UCI form of an id for the side `turn`, legal or not; plain moves to the last rank carry no letter.
+/// Returns the UCI form of an id for the side `turn`, legal or not; plain moves to the last rank have no letter.
 pub(super) fn uci(turn: Color, a: Action) -> String {
     if a >= ids::LONG {
         return if a == ids::LONG { "O-O-O" } else { "O-O" }.into();
@@ -69,22 +69,22 @@ pub(super) fn uci(turn: Color, a: Action) -> String {
     }
 }
 
-/// The legal id of a move in UCI.
+/// Parses a legal move in UCI.
 pub(super) fn from_uci(pos: &Chess, text: &str) -> Option<Action> {
     let m = UciMove::from_ascii(text.as_bytes()).ok()?.to_move(pos).ok()?;
     Some(ids::id(pos.turn(), m))
 }
 
-/// The id of squares in UCI that no legal move has: a move of the game all the same, though not of this position.
+/// Parses squares in UCI that match no legal move, to an id that exists but is illegal here.
 fn from_squares(pos: &Chess, text: &str) -> Option<Action> {
     let UciMove::Normal { from, to, promotion } = UciMove::from_ascii(text.as_bytes()).ok()? else { return None };
     let under = promotion.filter(|role| *role != Role::Queen);
     let found = (0..ids::LONG).find(|&a| ids::squares(pos.turn(), a) == Some((from, to, under)));
-    // A pawn that reaches the last row without a promotion names none.
+    // A pawn move to the last rank without a promotion letter has no id.
     found.filter(|&a| ids::read(pos, a).is_none_or(|m| !pos.is_legal(m)))
 }
 
-/// The legal id that a person's text names: the id itself, UCI, SAN, or SAN written loosely.
+/// Parses a legal move in free form: the id itself, UCI, SAN, or loose SAN.
 pub(super) fn parse(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     let text = text.trim().trim_end_matches(['!', '?', '.']);
     let found = text
@@ -102,7 +102,8 @@ fn from_san(pos: &Chess, text: &str) -> Option<Action> {
     Some(ids::id(pos.turn(), san.to_move(pos).ok()?))
 }
 
-/// Without regard to `x`, `-`, `=`, `+`, `#`, zeros for castling and finally case, if one legal move alone fits.
+/// Parses SAN without regard to `x`, `-`, `=`, `+`, `#`, zeros for castling and finally case, if exactly one legal move
+/// matches.
 fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     let bare = |t: &str| t.replace('0', "O").replace(['x', '-', '=', '+', '#', ':'], "");
     let wanted = bare(text.trim_end_matches("e.p").trim_end());
@@ -121,7 +122,7 @@ fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     one(&|form| form == wanted).or_else(|| one(&|form| form.eq_ignore_ascii_case(&wanted)))
 }
 
-/// A record in Portable Game Notation, from the position `start`. White is seat 1.
+/// Returns a record in Portable Game Notation, from the position `start`. White is seat 1.
 ///
 /// # Errors
 /// As [`pgn`].
@@ -156,14 +157,15 @@ pub(super) fn written(start: Option<&str>, record: &Record) -> Result<String, St
     pgn(start, &moves, result, &tags)
 }
 
-/// A game in Portable Game Notation.
+/// Returns a game in Portable Game Notation.
 ///
-/// `start` is the FEN of the first position (`None`: the usual one), `moves` the ids played, `result` one of `1-0`,
-/// `0-1`, `1/2-1/2`, `*`. `tags` come first, in the order given; the seven that PGN requires are filled with `?` where
-/// they are missing, `Result`, `SetUp` and `FEN` are written here.
+/// `start` is the FEN of the first position (`None`: the standard one), `moves` are the played ids, `result` is one of
+/// `1-0`,
+/// `0-1`, `1/2-1/2`, `*`. `tags` come first, in the given order; missing required tags of PGN are filled with `?`;
+/// `Result`, `SetUp` and `FEN` are added here.
 ///
 /// # Errors
-/// A start that is not a valid position, or the first move that is not legal.
+/// A start that is not a valid position, or the first illegal move.
 pub(super) fn pgn(
     start: Option<&str>,
     moves: &[Action],

@@ -1,4 +1,4 @@
-//! Which moves search looks at first, and which it follows beyond its horizon.
+//! Move ordering and quiescence moves for search.
 
 use shakmaty::{Position, Role};
 use smallvec::SmallVec;
@@ -8,13 +8,13 @@ use super::moves::Scan;
 use super::state::State;
 use crate::game::Action;
 
-/// Of a pawn, knight, bishop, rook, queen, and of a king that takes: roughly.
+/// Approximate values of a pawn, knight, bishop, rook and queen, and of a capturing king.
 const VALUE: [i32; 6] = [1, 3, 3, 5, 9, 10];
 
-/// Moves with what they win at once.
+/// Moves with their immediate gains.
 type Gains = SmallVec<[(i32, Action); 32]>;
 
-/// All legal moves, those that win something in front, and how many those are.
+/// Lists all legal moves with gainful ones in front, and returns the number of those.
 pub(super) fn promising(s: &State, out: &mut Vec<Action>) -> usize {
     let from = out.len();
     let Some(scan) = Scan::new(&s.pos) else { return 0 };
@@ -25,7 +25,7 @@ pub(super) fn promising(s: &State, out: &mut Vec<Action>) -> usize {
     gains.len()
 }
 
-/// In check every answer; else what wins something. Whether the mover may do neither.
+/// Lists all moves in check, otherwise the gainful ones. Returns true if the mover may decline them all.
 pub(super) fn noisy(s: &State, out: &mut Vec<Action>) -> bool {
     let from = out.len();
     let Some(scan) = Scan::new(&s.pos) else { return true };
@@ -39,8 +39,8 @@ pub(super) fn noisy(s: &State, out: &mut Vec<Action>) -> bool {
     true
 }
 
-/// Captures and promotions to queens among `legal`, the most valuable victim first, taken by the least valuable piece.
-/// Left out: captures of less than the piece that takes, where it can be taken back.
+/// Returns captures and queen promotions among `legal`, the most valuable victim first, then the least valuable
+/// attacker. Excludes captures of a less valuable piece that can be recaptured.
 fn gains(s: &State, legal: &[Action]) -> Gains {
     let (turn, board) = (s.pos.turn(), s.pos.board());
     let mut gains = Gains::new();
@@ -50,7 +50,7 @@ fn gains(s: &State, legal: &[Action]) -> Gains {
         let pawn = role == Role::Pawn;
         let victim = match board.role_at(to) {
             Some(victim) => VALUE[victim as usize - 1],
-            // In passing.
+            // En passant.
             None if pawn && from.file() != to.file() => VALUE[0],
             None => 0,
         };
@@ -79,8 +79,8 @@ mod tests {
     }
 
     #[test]
-    fn winning_captures_come_first_and_alone_are_noisy() {
-        // The queen may take a knight that a pawn guards, or a bare rook; the pawn may take either.
+    fn only_winning_captures_are_quiescence_moves() {
+        // The queen may capture a knight guarded by a pawn, or an unguarded rook; the pawn may capture either.
         let checked = "4k3/8/1p6/2n1r3/3P4/8/8/2Q1K3 w - - 0 1";
         let answers = names(checked, |s, out| assert!(!noisy(s, out)));
         assert!(answers.contains(&"e1d1".to_owned()) && answers.contains(&"d4e5".to_owned()));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn pawns_promote_and_take_in_passing() {
+    fn pawns_promote_and_capture_en_passant() {
         let noisy_ones = |fen| names(fen, |s, out| assert!(noisy(s, out)));
         assert_eq!(noisy_ones("8/P3k3/8/8/8/8/8/4K3 w - - 0 1"), ["a7a8"]);
         assert_eq!(noisy_ones("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2"), ["e5d6"]);

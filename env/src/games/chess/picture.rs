@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use shakmaty::Color;
 
@@ -10,7 +10,7 @@ use crate::picture::{Board, Gesture, Paint, Picture, line, square_name};
 
 const LETTERS: &str = "abcdefgh";
 
-/// The squares that the mover touches.
+/// Returns the squares that the mover clicks.
 pub(super) fn gesture(turn: Color, a: Action) -> Option<Gesture> {
     let rank = turn.fold_wb(1, 8);
     match a {
@@ -20,7 +20,7 @@ pub(super) fn gesture(turn: Color, a: Action) -> Option<Gesture> {
     }
 }
 
-/// The pieces of a FEN's first field: square (column, row from the top) and letter.
+/// Parses the pieces of a FEN: square (column, row from the top) and letter.
 fn pieces(fen: &str) -> Vec<([usize; 2], char)> {
     let mut out = Vec::new();
     for (row, line) in fen.split(' ').next().unwrap_or_default().split('/').take(8).enumerate() {
@@ -39,7 +39,7 @@ fn pieces(fen: &str) -> Vec<([usize; 2], char)> {
     out
 }
 
-/// The position, turned if it is seen from Black's side.
+/// Draws the position, turned if seen from Black's side.
 pub(super) fn picture(view: &View, turned: bool) -> Picture {
     let grid = Board::new(8, 8, turned);
     let mut sketch = grid.sketch();

@@ -1,4 +1,4 @@
-//! A position with what chess remembers: earlier positions, counters, how the game ended.
+//! A position with its history: earlier positions, counters, and the reason for the end.
 
 use shakmaty::zobrist::{Zobrist64, ZobristValue};
 use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Move, Position, Role, Square};
@@ -8,25 +8,25 @@ use super::ids;
 use super::moves::Scan;
 use crate::game::Action;
 
-/// Why a game is over.
+/// Reason for the end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The side to move is mated.
+    /// The side to move is checkmated.
     Checkmate,
     /// The side to move has no legal move and is not in check.
     Stalemate,
-    /// Neither side could ever mate.
+    /// Neither side could mate by any moves.
     Material,
-    /// The position has stood on the board too often.
+    /// The position has occurred too often.
     Repetition,
     /// Too many plies without a capture or a pawn move.
     Counter,
-    /// The greatest number of plies is reached.
+    /// The maximum number of plies is reached.
     Plies,
 }
 
 impl End {
-    /// In words.
+    /// Returns the reason in words.
     pub const fn text(self) -> &'static str {
         match self {
             End::Checkmate => "checkmate",
@@ -44,19 +44,20 @@ impl End {
 pub struct State {
     /// The position, with castling rights, en passant square and both counters.
     pub(super) pos: Chess,
-    /// The position's key: pieces, side to move, castling rights and an en passant square where the capture is legal.
+    /// Hash key of the position: pieces, side to move, castling rights, and an en passant square if the capture is
+    /// legal.
     pub(super) key: u64,
-    /// Keys of the earlier positions since the last capture or pawn move: no older one can come back.
+    /// Keys of the earlier positions since the last capture or pawn move; no older one can recur.
     keys: Vec<u64>,
-    /// All moves of the game: from, to << 6, promotion << 12 (the role's number, 0 = none).
+    /// All moves of the game: source, target << 6, promotion << 12 (the role's number, 0 = none).
     pub(super) moves: Vec<u16>,
-    /// How often the position has stood on the board, this time included.
+    /// Number of occurrences of the position, including this one.
     pub(super) seen: u32,
     pub(super) check: bool,
     pub(super) end: Option<End>,
 }
 
-// By hand for `clone_from`, which re-uses both lists: search copies states a million times.
+// `clone_from` is implemented to reuse both lists: search copies states very often.
 impl Clone for State {
     fn clone(&self) -> Self {
         let (keys, moves) = (self.keys.clone(), self.moves.clone());
@@ -72,7 +73,7 @@ impl Clone for State {
 }
 
 impl State {
-    /// A game that begins with `pos`.
+    /// Returns a game that starts with `pos`.
     pub(super) fn new(pos: Chess, rules: &Params) -> Self {
         let key = pos.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0;
         let mut s = State { pos, key, keys: Vec::new(), moves: Vec::new(), seen: 1, check: false, end: None };
@@ -80,17 +81,17 @@ impl State {
         s
     }
 
-    /// Plies played so far.
+    /// Returns the number of plies played.
     pub(super) fn plies(&self) -> usize {
         self.moves.len()
     }
 
-    /// The seat to move: White is seat 1, as in OpenSpiel.
+    /// Returns the seat to move: White is seat 1, as in OpenSpiel.
     pub(super) fn mover(&self) -> usize {
         usize::from(self.pos.turn() == Color::White)
     }
 
-    /// Plays an id of the side to move. What no piece could do leaves the state as it is.
+    /// Plays an id of the side to move. Ids that no piece could play leave the state as it is.
     pub(super) fn play(&mut self, a: Action, rules: &Params) {
         let Some(m) = ids::read(&self.pos, a).filter(|_| self.end.is_none()) else { return };
         let before = self.key;
@@ -101,14 +102,14 @@ impl State {
             self.seen = 1;
         } else {
             self.keys.push(before);
-            // The same side was to move two plies ago, and a position cannot come back before four.
+            // The same side was to move two plies ago, and a position cannot recur before four.
             let earlier = self.keys.iter().rev().skip(3).step_by(2);
             self.seen = 1 + earlier.filter(|&&k| k == self.key).count() as u32;
         }
         self.judge(rules);
     }
 
-    /// Whether the game is over, in OpenSpiel's order: the counter comes after mate.
+    /// Sets the reason for the end in OpenSpiel's order: the counter comes after mate.
     fn judge(&mut self, rules: &Params) {
         let Some(scan) = Scan::new(&self.pos) else { return };
         self.check = scan.checkers.any();
@@ -128,13 +129,13 @@ impl State {
     }
 }
 
-/// Whether neither side could mate by any moves: K-K, K-KB, K-KN, and bishops that all stand on one colour.
+/// Returns true if neither side could mate by any moves: K-K, K-KB, K-KN, and bishops of one square color only.
 fn insufficient(pos: &Chess) -> bool {
     let board = pos.board();
     (board.pawns() | board.rooks_and_queens()).is_empty() && pos.is_insufficient_material()
 }
 
-/// Plays `m` and gives the key of the position after it.
+/// Plays `m` and returns the key of the position after it.
 fn advance(pos: &mut Chess, key: u64, m: Move) -> u64 {
     let turn = pos.turn();
     let mut z = Zobrist64(key);
@@ -177,7 +178,7 @@ fn advance(pos: &mut Chess, key: u64, m: Move) -> u64 {
     z.0
 }
 
-/// A move in two bytes, as UCI names it.
+/// Packs a move into two bytes, in UCI terms.
 fn pack(m: Move) -> u16 {
     let from = m.from().map_or(0, |s| s.to_u32());
     let to = match m {
@@ -189,7 +190,7 @@ fn pack(m: Move) -> u16 {
     (from | to.to_u32() << 6 | m.promotion().map_or(0, |r| r as u32) << 12) as u16
 }
 
-/// A packed move in UCI.
+/// Returns a packed move in UCI.
 pub(super) fn uci(packed: u16) -> String {
     let (from, to) = (Square::new(u32::from(packed) & 63), Square::new(u32::from(packed) >> 6 & 63));
     let promotion = Role::ALL.into_iter().find(|&r| r as u16 == packed >> 12).map(Role::char);

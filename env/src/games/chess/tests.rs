@@ -1,4 +1,4 @@
-//! Rules that the recorded games do not single out. (`tests/tests/chess_oracle.rs` replays those.)
+//! Rules that the recorded games do not cover. (`tests/tests/chess_oracle.rs` replays those.)
 
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{EnPassantMode, Position};
@@ -66,7 +66,7 @@ const PERFT: [(&str, &str, &[u64]); 6] = [
 ];
 
 #[test]
-fn perft_counts() {
+fn perft_counts_match_reference() {
     for (name, fen, counts) in PERFT {
         let game = from(fen);
         for (i, &n) in counts.iter().enumerate() {
@@ -76,14 +76,14 @@ fn perft_counts() {
 }
 
 #[test]
-fn ids_of_the_specification() {
+fn ids_match_specification() {
     let game = game(Params::default());
     let s = game.start();
     for (text, a) in [("a3", 89), ("a4", 90), ("Na3", 652), ("Nc3", 656), ("b1c3", 656), ("90", 90), ("h2h4", 4178)] {
         assert_eq!(find(&game, &s, text), Some(a), "{text}");
     }
     assert_eq!(game.to_move(&s), ToMove::Seat(1));
-    // Black's ids are counted from its own side, files unmirrored.
+    // Black's ids are counted from its own side, with files not mirrored.
     let s = play(&game, "e4");
     assert_eq!(game.to_move(&s), ToMove::Seat(0));
     for (text, a) in [("a6", 89), ("a5", 90), ("Na6", 652), ("Nc6", 656)] {
@@ -112,7 +112,7 @@ fn ids_of_the_specification() {
 }
 
 #[test]
-fn loose_notation() {
+fn loose_notation_is_parsed() {
     let game = from("r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 2 3");
     let s = game.start();
     let take = find(&game, &s, "Bxc6").unwrap();
@@ -125,7 +125,7 @@ fn loose_notation() {
 }
 
 #[test]
-fn draws() {
+fn automatic_draws_end_game() {
     let standard = game(Params::default());
     let s = play(&standard, "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1");
     assert_eq!((s.seen, s.end), (2, None));
@@ -134,11 +134,11 @@ fn draws() {
     let never = game(Params { repetition: 0, ..Params::default() });
     assert_eq!(play(&never, "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8").end, None);
 
-    // The same squares with another right to castle are another position.
+    // The same squares with another castling right are another position.
     let king = from("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1");
     assert_eq!(play(&king, "Ke2 Kd8 Ke1 Ke8 Ke2 Kd8 Ke1 Ke8").seen, 2);
     assert_eq!(play(&king, "Ke2 Kd8 Ke1 Ke8 Ke2 Kd8 Ke1 Ke8 Ke2").end, Some(End::Repetition));
-    // So is one in which a pawn could be taken in passing.
+    // A position with a possible en passant capture differs as well.
     let passing = from("4k3/8/8/8/3p4/8/4P3/4K3 w - - 0 1");
     assert_eq!(play(&passing, "e4 Kd8 Kd1 Ke8 Ke1 Kd8 Kd1 Ke8 Ke1").seen, 2);
     assert_eq!(notation::fen(&play(&passing, "e4").pos), "4k3/8/8/8/3pP3/8/8/4K3 b - e3 0 1");
@@ -163,7 +163,7 @@ fn draws() {
 }
 
 #[test]
-fn presets_and_parameters() {
+fn presets_and_parameters_apply() {
     let spec = |text: &str| load(text).unwrap().spec().clone();
     assert_eq!(spec("chess").max_length, 17_695);
     assert_eq!(spec("chess(preset=qitown)").max_length, 300);
@@ -195,9 +195,9 @@ fn presets_and_parameters() {
     }
 }
 
-/// Random games: our moves are shakmaty's, the key is the position's, the view rebuilds the state, texts parse.
+/// Random games: legal moves match shakmaty, the key matches the position, the view rebuilds the state, texts parse.
 #[test]
-fn random_games_agree_with_shakmaty_and_themselves() {
+fn random_games_match_shakmaty() {
     let game = game(Params { repetition: 4, ..Params::default() });
     let mut rng = Stream::from_text("chess: random games");
     let mut other = game.start();
@@ -257,7 +257,7 @@ fn check_laws(game: &Chess, s: &State, rng: &mut Stream) {
     assert!(white > -1.0 && white < 1.0 && game.evaluate(s, 0) == Some(-white));
 }
 
-/// Any id in range, at any time, however absurd the position becomes.
+/// Any id in range, at any time, even in impossible positions.
 #[test]
 fn unchecked_moves_never_panic() {
     let game = game(Params { repetition: 0, insufficient_material: false, max_plies: 400, ..Params::default() });
@@ -279,7 +279,7 @@ fn unchecked_moves_never_panic() {
 }
 
 #[test]
-fn views_from_elsewhere_never_panic() {
+fn invalid_views_never_panic() {
     let game = game(Params::default());
     let mut rng = Stream::from_text("chess: views");
     let honest = game.view(&game.start(), Viewer::Public);
@@ -296,7 +296,7 @@ fn views_from_elsewhere_never_panic() {
 }
 
 #[test]
-fn reasons_for_illegal_moves() {
+fn illegal_moves_are_explained() {
     let start = game(Params::default());
     let castle = from("r3k2r/8/8/8/8/4n3/8/RN2K2R w KQq - 0 1");
     let pin = from("4r1k1/8/8/3p4/4N3/8/3P4/4K3 w - - 0 1");
@@ -338,7 +338,7 @@ fn arrays_are_egocentric() {
     let mut mine = vec![0; 21 * 64];
     game.tensor(&s, Viewer::Seat(0), &mut mine);
     let plane = |i: usize| &mine[i * 64..(i + 1) * 64];
-    // Black's pawns on its second rank, its knights on b and f, White's king and pawn from the other side.
+    // Black's pawns on its second rank, its knights on b8 and f6, White's king and pawn from the other side.
     assert_eq!(plane(0), [[0; 8], [1; 8], [0; 8], [0; 8], [0; 8], [0; 8], [0; 8], [0; 8]].concat());
     assert_eq!((plane(1)[1], plane(1)[2 * 8 + 5]), (1, 1));
     assert_eq!((plane(11)[6 * 8 + 4], plane(6)[4 * 8 + 4]), (1, 1));
@@ -349,7 +349,7 @@ fn arrays_are_egocentric() {
 }
 
 #[test]
-fn texts_and_events() {
+fn texts_and_events_match() {
     let game = game(Params::default());
     let s = play(&game, "e4");
     let text = game.text(&game.view(&s, Viewer::Public));
@@ -363,7 +363,7 @@ fn texts_and_events() {
 }
 
 #[test]
-fn hash_sees_limits_when_they_are_near() {
+fn hash_covers_near_limits() {
     let game = game(Params { repetition: 0, ..Params::default() });
     let a = play(&game, "Nf3 Nf6 Nc3 Nc6");
     let b = play(&game, "Nc3 Nc6 Nf3 Nf6");
@@ -378,7 +378,7 @@ fn hash_sees_limits_when_they_are_near() {
 }
 
 #[test]
-fn games_in_pgn() {
+fn games_convert_to_pgn() {
     let game = game(Params::default());
     let mut s = game.start();
     let mut played = Vec::new();
@@ -402,7 +402,7 @@ fn games_in_pgn() {
 }
 
 #[test]
-fn black_sees_the_board_from_his_side() {
+fn black_sees_board_from_its_side() {
     let g = game(Params::default());
     let view = g.view(&play(&g, "e4"), Viewer::Public);
     let board = |text: String| text.lines().skip(2).take(9).map(str::to_owned).collect::<Vec<_>>();
@@ -413,13 +413,13 @@ fn black_sees_the_board_from_his_side() {
     let black = board(g.drawing(&view, Viewer::Seat(0)));
     assert_eq!((black[0].as_str(), black[3].as_str()), ("1 R N B K Q B N R", "4 . . . P . . . ."));
     assert_eq!(black[8], "  h g f e d c b a");
-    // A view from elsewhere may hold any text.
+    // A view of external origin may hold any text.
     let odd = View { fen: "x/9".into(), ..view };
     assert!(g.drawing(&odd, Viewer::Seat(0)).contains("8 x"));
 }
 
 #[test]
-fn a_move_that_draws_by_repetition_says_so() {
+fn drawing_repetition_is_marked() {
     let dance = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1";
     let told = |params: Params, moves: &str| {
         let g = game(params);

@@ -1,4 +1,4 @@
-//! What everybody at the table sees, and the texts and arrays made of it.
+//! The public view, and its texts and arrays.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,31 +10,31 @@ use super::notation;
 use super::state::{self, State};
 use crate::tensor::spread;
 
-/// What everybody sees: the whole game.
+/// The public information: the whole game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// FEN of the first position.
     pub start: String,
-    /// All moves since then, in UCI.
+    /// All moves since the start, in UCI.
     pub moves: Vec<String>,
-    /// FEN of the position; its en passant square stands there where the capture is legal.
+    /// FEN of the position; the en passant square is given only if the capture is legal.
     pub fen: String,
     /// `white` or `black`; absent when the game is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<String>,
-    /// Whether the king of the side to move is attacked.
+    /// True if the king of the side to move is attacked.
     pub check: bool,
     /// Plies since the last capture or pawn move.
     pub quiet: u32,
-    /// How often the position has stood on the board, this time included.
+    /// Number of occurrences of the position, including this one.
     pub seen: u32,
-    /// Why the game is over: `checkmate`, `stalemate`, `insufficient material`, `repetition`, `no capture or pawn move`,
-    /// `ply limit`; absent while it goes on.
+    /// Reason for the end: `checkmate`, `stalemate`, `insufficient material`, `repetition`, `no capture or pawn move`,
+    /// `ply limit`; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
 }
 
-/// The view of a state.
+/// Returns the view of a state.
 pub(super) fn view(start: &str, s: &State) -> View {
     let color = if s.pos.turn() == Color::White { "white" } else { "black" };
     View {
@@ -49,7 +49,7 @@ pub(super) fn view(start: &str, s: &State) -> View {
     }
 }
 
-/// The FEN, the board drawn from the side of `me`, and what the FEN does not say.
+/// Returns the FEN, the board from the side of `me`, and the facts that the FEN does not contain.
 pub(super) fn text(view: &View, me: Color) -> String {
     let rows = view.fen.split(' ').next().unwrap_or_default().split('/');
     let mut lines: Vec<(char, Vec<char>)> =
@@ -112,7 +112,7 @@ const PARTS: [&str; 21] = [
     "quiet",
 ];
 
-/// The spec of the array; `limit` is the greatest number of plies without capture or pawn move.
+/// Returns the spec of the array; `limit` is the maximum number of plies without capture or pawn move.
 pub(super) fn tensor_spec(limit: u32) -> TensorSpec {
     let parts = PARTS.iter().enumerate().map(|(i, name)| Part { name: (*name).into(), at: i as u32, len: 1 });
     let high = if limit == 0 { 255 } else { limit.clamp(2, 255) };
@@ -123,7 +123,7 @@ fn pieces(pos: &Chess, color: Color, role: Role) -> Bitboard {
     pos.board().by_piece(role.of(color))
 }
 
-/// The array as `me` sees it, rank 0 being its own back rank. `limit` as for [`tensor_spec`].
+/// Writes the array from the perspective of `me`, rank 0 being its own back rank. `limit` as for [`tensor_spec`].
 pub(super) fn tensor(s: &State, me: Color, limit: u32, out: &mut [u8]) {
     let (pos, them) = (&s.pos, !me);
     let eyes = |b: Bitboard| if me == Color::White { b } else { b.flip_vertical() };
@@ -154,7 +154,7 @@ pub(super) fn tensor(s: &State, me: Color, limit: u32, out: &mut [u8]) {
     }
 }
 
-/// The spec of OpenSpiel's array.
+/// Returns the spec of OpenSpiel's array.
 pub(super) fn openspiel_spec() -> TensorSpec {
     let names = [
         "white_king",
@@ -182,7 +182,7 @@ pub(super) fn openspiel_spec() -> TensorSpec {
     TensorSpec { d: Dtype::F4, s: vec![20, 8, 8], low: 0.0, high: 1.0, parts: parts.collect() }
 }
 
-/// OpenSpiel's array, equal for both seats: planes of ranks from White's side.
+/// Writes OpenSpiel's array, equal for both seats: planes of ranks from White's side.
 pub(super) fn openspiel(s: &State, out: &mut [f32]) {
     let (pos, mut planes) = (&s.pos, out.as_chunks_mut::<64>().0.iter_mut());
     let mut squares = |b: Bitboard| {

@@ -1,4 +1,4 @@
-//! Why a move is illegal, in chess words.
+//! Explanations of illegal moves in chess terms.
 
 use shakmaty::{CastlingSide, Chess, Color, Position, Rank, Role, Square, attacks};
 
@@ -7,7 +7,7 @@ use super::moves::Scan;
 use super::notation::uci;
 use crate::game::Action;
 
-/// One sentence about an id that is not legal in `pos`.
+/// Returns one sentence about an id that is not legal in `pos`.
 pub(super) fn why_not(pos: &Chess, a: Action) -> String {
     let reason = match a {
         LONG => castling(pos, CastlingSide::QueenSide),
@@ -65,7 +65,7 @@ fn plain(pos: &Chess, a: Action) -> String {
     }
 }
 
-/// What keeps the piece from going there, kings apart.
+/// Returns the obstacle of a piece's move, king safety aside.
 fn geometry(pos: &Chess, role: Role, from: Square, to: Square) -> Option<String> {
     let (turn, board) = (pos.turn(), pos.board());
     if role == Role::Pawn {

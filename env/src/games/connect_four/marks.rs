@@ -1,11 +1,11 @@
-//! What a move does to the board, as LLMArena values it.
+//! Marks of a move: change of the board value, as in LLMArena.
 
 use super::{ConnectFour, State};
 use crate::game::{Game, MarkDoc, Marks, ToMove};
 
 const SOURCE: &str = "LLMArena, figure 2";
 
-/// The marks of a move.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "board_value",
@@ -32,14 +32,14 @@ impl ConnectFour {
         }
     }
 
-    /// What the rows of these stones are worth.
+    /// Returns the value of the rows of these stones.
     fn worth(&self, stones: u64) -> i32 {
         let stride = self.shape.stride;
         [1, stride, stride + 1, stride - 1].map(|d| rows(stones, d)).iter().sum()
     }
 }
 
-/// What the rows in the direction of `d` bits are worth.
+/// Returns the value of the rows in the direction of `d` bits.
 fn rows(stones: u64, d: u32) -> i32 {
     let mut starts = stones & !(stones << d);
     let mut sum = 0;
@@ -61,7 +61,7 @@ fn rows(stones: u64, d: u32) -> i32 {
 mod tests {
     use crate::{MarkValue, Marks};
 
-    /// Value and reward of the last of these moves.
+    /// Returns value and reward of the last of these moves.
     fn of(columns: &[u32]) -> [f64; 2] {
         let mut s = crate::load("connect_four").unwrap().start();
         let mut last = Vec::new();
@@ -78,26 +78,26 @@ mod tests {
         })
     }
 
-    /// x builds the bottom row from column 3 on; o lies on it.
+    /// x fills the bottom row from column 3 on; o plays on top of it.
     #[test]
-    fn rows_by_hand() {
+    fn row_values_match_hand_computation() {
         assert_eq!(of(&[3]), [0.0, 0.0]);
         // x has a pair.
         assert_eq!(of(&[3, 3, 4]), [2.0, 2.0]);
-        // So has o above it: 2 - 2, and before it -2.
+        // o above has a pair too: 2 - 2, and before it -2.
         assert_eq!(of(&[3, 3, 4, 4]), [0.0, 2.0]);
         // x has three: 5 - 2. The pair in it does not count.
         assert_eq!(of(&[3, 3, 4, 4, 5]), [3.0, 3.0]);
-        // A lone stone of o changes nothing.
+        // A single stone of o changes nothing.
         assert_eq!(of(&[3, 3, 4, 4, 5, 0]), [-3.0, 0.0]);
         // Four: 10 - 2.
         assert_eq!(of(&[3, 3, 4, 4, 5, 0, 6]), [8.0, 5.0]);
         // A column of x, and a diagonal: x at (0,0), (1,1) with o below it.
         assert_eq!(of(&[0, 1, 0]), [2.0, 2.0]);
         assert_eq!(of(&[0, 1, 1]), [2.0, 2.0]);
-        // The other diagonal, over the edge of the rows: (0,6) and (1,5).
+        // The other diagonal, across the edge of the rows: (0,6) and (1,5).
         assert_eq!(of(&[6, 5, 5]), [2.0, 2.0]);
-        // Column 6 of one row and column 0 of the next are not neighbours.
+        // Column 6 of one row and column 0 of the next are not adjacent.
         assert_eq!(of(&[6, 0, 0]), [0.0, 0.0]);
     }
 }

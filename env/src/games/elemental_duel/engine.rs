@@ -1,4 +1,4 @@
-//! What the frame of the games of plans asks for.
+//! Implementation of the engine interface of plan games.
 
 use serde_json::{Value, json};
 
@@ -15,26 +15,26 @@ use crate::plan_game::{self, BattleEnd, BattleLog, LADDER, ParsedPlan, PartialPi
 const ELEMENT: Action = 2;
 const SKILL: Action = 5;
 const END: Action = 11;
-/// The most entries of a list.
+/// Maximum number of entries in a list.
 const ENTRIES: usize = 40;
-/// Skills of a character, and of a team.
+/// Skills of a character, and characters of a team.
 const PLACES: usize = 3;
 
 fn list(side: Side) -> &'static str {
     ["invaders", "defenders"][side & 1]
 }
 
-/// The place of an element in the table.
+/// Returns the index of an element in the table.
 fn place(side: Side, element: u8) -> usize {
     (side & 1) * ELEMENTS + usize::from(element)
 }
 
-/// The name as it stands in the table; one skill has another spelling.
+/// Returns the spelling of a name in the table; one skill has another spelling too.
 fn spelled(name: &str) -> &str {
     if name == "final_announcement" { "final_announcment" } else { name }
 }
 
-/// The element and the number of a skill in the table.
+/// Returns the element and the number of a skill in the table.
 fn find(name: &str) -> Option<(usize, u8)> {
     let name = spelled(name);
     let skills = SKILLS.iter().enumerate();
@@ -208,7 +208,7 @@ impl PlanEngine for ElementalDuelEngine {
         {
             let skill = |a: Action| (a.saturating_sub(SKILL) as usize % KINDS) as u8;
             let piece = Piece { element: (element.saturating_sub(ELEMENT) % 3) as u8, skills: [a, b, c].map(skill) };
-            // What does not fit is left out: a move without a check must not panic.
+            // Excess characters are dropped: an unchecked move must not panic.
             _ = team.try_push(piece);
             begun.clear();
         }

@@ -7,23 +7,23 @@ use super::skills::{ELEMENTS, Entry, SKILLS, Skill, factor};
 use super::{Mode, Team, Terms};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
-/// Rounds after which the healthier side wins.
+/// Maximum number of rounds; the side with more health then wins.
 const CAP: u32 = 50;
-/// Damage of a layer of burning in a round.
+/// Damage of a layer of burning per round.
 const LAYER: u64 = 5;
-/// What a curtain, armor, seed, emblem and quicksand take from who hits.
+/// Damage to the attacker by curtain, armor, seed, emblem and quicksand.
 const CURTAIN: i32 = 30;
 const ARMOR: i32 = 5;
 const SEED: i32 = 5;
 const EMBLEM: i32 = 10;
 const QUICKSAND: i32 = 10;
-/// Hits that quicksand catches.
+/// Number of hits that quicksand delays.
 const CAUGHT: u32 = 3;
-/// What a sword adds to the base of a hit.
+/// Bonus of a sword to the base of a hit.
 const SWORD: u64 = 20;
-/// The element that warmth helps.
+/// The element that warmth strengthens.
 const FIRE: u8 = 0;
-/// For statuses that last until they are used.
+/// Duration of statuses that last until they are used.
 const ALWAYS: u8 = u8::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Is {
         matches!(self, Is::Burning | Is::Poison | Is::Vulnerable | Is::Seed | Is::Weak | Is::Quicksand)
     }
 
-    /// Whether it can be dispelled.
+    /// Returns true if the status can be dispelled.
     fn buff(self) -> bool {
         matches!(self, Is::Guard | Is::Reflect | Is::Warm)
     }
@@ -98,12 +98,12 @@ struct Shield {
 struct Character {
     element: u8,
     skills: [u8; 3],
-    /// Its next skill among the three.
+    /// Index of its next skill among the three.
     next: u8,
     hp: i32,
     out: bool,
     surge: u32,
-    /// What came off its HP since it was last thrown back.
+    /// HP lost since the last rebound.
     stored: u64,
     statuses: SmallVec<[Status; 16]>,
     shields: SmallVec<[Shield; 4]>,
@@ -185,12 +185,12 @@ pub fn simulate<L: BattleLog>(teams: [&Team; 2], terms: Terms, log: &mut L) -> B
 }
 
 impl<L: BattleLog> Field<'_, L> {
-    /// HP of a side's characters that are not out.
+    /// Returns the HP of a side's living characters.
     fn health(&self, side: usize) -> i32 {
         self.side(side).map(|who| self.all[who].hp.max(0)).sum()
     }
 
-    /// Those of a side that are not out.
+    /// Iterates over the living characters of a side.
     fn side(&self, side: usize) -> impl Iterator<Item = Who> + '_ {
         (side * ELEMENTS..(side + 1) * ELEMENTS).filter(|&who| !self.all[who].out)
     }
@@ -230,7 +230,7 @@ impl<L: BattleLog> Field<'_, L> {
         self.over()
     }
 
-    /// A character without HP is out.
+    /// Marks a character without HP as out.
     fn fall(&mut self, who: Who) {
         let character = &mut self.all[who];
         if !character.out && character.hp <= 0 {
@@ -239,7 +239,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// The end of a round for one character.
+    /// Ends a round for one character.
     fn close(&mut self, who: Who) {
         for n in 0..self.all[who].statuses.len() {
             let Status { is, value, rounds, .. } = self.all[who].statuses[n];
@@ -260,7 +260,8 @@ impl<L: BattleLog> Field<'_, L> {
         tell!(self.log, "tick", is.name(), word(who), hp, shields, left);
     }
 
-    /// Takes damage off the shields, the oldest first, and the rest off HP: how much off HP, off shields, and HP left.
+    /// Deducts damage from shields, the oldest first, then from HP. Returns the loss of HP, the loss of shields, and
+    /// the HP left.
     fn take(&mut self, who: Who, damage: i32) -> [i32; 3] {
         let character = &mut self.all[who];
         let mut rest = damage;
@@ -274,13 +275,13 @@ impl<L: BattleLog> Field<'_, L> {
         [rest, damage - rest, character.hp]
     }
 
-    /// Takes damage from who hit, and tells it.
+    /// Damages an attacker, and logs it.
     fn pay(&mut self, kind: &'static str, from: Who, to: Who, damage: i32) {
         let [hp, shields, left] = self.take(to, damage);
         tell!(self.log, kind, word(from), word(to), hp, shields, left);
     }
 
-    /// Heals. Returns how much was too much.
+    /// Heals a character. Returns the excess.
     fn heal(&mut self, who: Who, amount: i32) -> i32 {
         let most = self.most[who / ELEMENTS];
         let character = &mut self.all[who];
@@ -317,7 +318,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Removes statuses, the oldest first, at most `most`.
+    /// Removes up to `most` statuses, the oldest first.
     fn dispel(&mut self, who: Who, which: impl Fn(Is) -> bool, most: usize) {
         for _ in 0..most {
             let statuses = &mut self.all[who].statuses;
@@ -327,7 +328,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Full tenths of HP that a character has lost.
+    /// Returns the number of full tenths of HP that a character has lost.
     fn lost(&self, who: Who) -> u64 {
         let most = self.most[who / ELEMENTS];
         ((most - self.all[who].hp) * 10 / most).max(0) as u64
@@ -337,12 +338,12 @@ impl<L: BattleLog> Field<'_, L> {
         factor(self.all[user].element, self.all[target].element)
     }
 
-    /// Damage over time: fixed when it is given.
+    /// Returns damage over time, fixed when it is applied.
     fn over_time(&self, user: Who, target: Who, base: u64) -> u32 {
         (base * self.factor(user, target) / 10) as u32
     }
 
-    /// A direct hit with a base in fifths. Returns its damage.
+    /// Deals a direct hit with a base in fifths. Returns its damage.
     fn hit(&mut self, user: Who, target: Who, fifths: u64) -> i32 {
         let sword = if self.all[user].spend(Is::Sword) { 5 * SWORD } else { 0 };
         let mut up = (fifths + sword) * self.factor(user, target);
@@ -350,7 +351,7 @@ impl<L: BattleLog> Field<'_, L> {
         if self.all[user].element == FIRE && self.all[user].spend(Is::Warm) {
             (up, down) = (up * 13, down * 10);
         }
-        // Vulnerabilities are tenths, guards too, weaknesses twentieths: small numbers, so that products stay exact.
+        // Vulnerabilities and guards are in tenths, weaknesses in twentieths: small integers keep products exact.
         let exposed: u64 = self.all[target].all(Is::Vulnerable).map(|v| u64::from(v) / 10).sum();
         (up, down) = (up * (10 + exposed), down * 10);
         for guard in self.all[target].all(Is::Guard) {
@@ -406,7 +407,7 @@ impl<L: BattleLog> Field<'_, L> {
         damage
     }
 
-    /// One skill of `user`.
+    /// Uses one skill of `user`.
     fn act(&mut self, user: Who, target: Who) {
         let character = &mut self.all[user];
         let entry: &Entry =
@@ -530,7 +531,8 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Pays with HP, and takes twice as much off the target's, past everything. What the user pays is not stored.
+    /// Pays with HP, and deducts twice as much from the target's, ignoring all protection. The user's payment is not
+    /// stored.
     fn sacrifice(&mut self, user: Who, target: Who, part: i32) {
         let amount = self.all[user].hp * part / 100;
         if amount == 0 {
@@ -547,7 +549,7 @@ impl<L: BattleLog> Field<'_, L> {
     }
 }
 
-/// One round less. Returns whether any is left.
+/// Decrements the remaining rounds. Returns true if any are left.
 fn last(rounds: &mut u8) -> bool {
     if *rounds != ALWAYS {
         *rounds -= 1;

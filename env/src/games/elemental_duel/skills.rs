@@ -1,13 +1,13 @@
-//! The elements and their skills: everything else reads their names and figures here.
+//! The elements and their skills: names and values.
 
-/// Elements of a side.
+/// Number of elements of a side.
 pub const ELEMENTS: usize = 3;
-/// Skills of an element.
+/// Number of skills of an element.
 pub const KINDS: usize = 6;
-/// The elements: the invaders' three, then the defenders'.
+/// Names of the elements: the invaders' three, then the defenders'.
 pub static NAMES: [&str; 6] = ["Fire", "Water", "Dark", "Wood", "Earth", "Light"];
 
-/// Ten times what a hit of one element is on another.
+/// Returns ten times the damage factor of one element on another.
 pub fn factor(user: u8, target: u8) -> u64 {
     const FIRE: u8 = 0;
     const WATER: u8 = 1;
@@ -23,16 +23,16 @@ pub fn factor(user: u8, target: u8) -> u64 {
     }
 }
 
-/// What a skill does. A damage is the base of a direct hit.
+/// Effect of a skill. Damage values are bases of direct hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skill {
-    /// A hit.
+    /// A direct hit.
     Hits(u32),
-    /// A hit, if there is a damage, and layers of burning for two rounds.
+    /// A hit, if the damage is not 0, and layers of burning for two rounds.
     Ignites(u32, u32),
-    /// The next fire hit is stronger.
+    /// A bonus for the next fire hit.
     Warms,
-    /// A hit with more for each layer of burning on the target; whether it clears them.
+    /// A hit with a bonus for each layer of burning on the target; the flag clears the layers.
     Feeds(u32, u32, bool),
     /// A hit, and a curtain that strikes back.
     Curtain(u32),
@@ -40,68 +40,68 @@ pub enum Skill {
     Surges(u32),
     /// A shield, and a layer of Tidal Surge.
     Barrier(u32),
-    /// A hit with more for each layer of the user; whether it uses them up.
+    /// A hit with a bonus for each layer of the user; the flag uses the layers up.
     Rides(u32, u32, bool),
-    /// A hit, and the target takes more per cent.
+    /// A hit, and a percentage of vulnerability on the target.
     Exposes(u32, u32),
     /// A hit and a shield for each layer of the user.
     Resonates(u32, u32),
-    /// A hit, and the user heals by per cent of it.
+    /// A hit, and healing of the user by a percentage of it.
     Drains(u32, u32),
-    /// The user takes fewer per cent for three rounds.
+    /// A percentage of protection of the user for three rounds.
     Guards(u32),
-    /// A hit with more on a target below half.
+    /// A hit with a bonus on a target below half its health.
     Siphons(u32, u32),
-    /// A hit with more for each tenth of the user's health lost.
+    /// A hit with a bonus for each tenth of the user's health lost.
     Announces(u32, u32),
-    /// The user pays per cent of its health, the target loses twice that.
+    /// A payment of a percentage of the user's health; the target loses twice as much.
     Sacrifices(u32),
-    /// Heals at the end of three rounds.
+    /// Healing at the end of three rounds.
     Buds(u32),
-    /// A hit, and the target is hurt by its own hits.
+    /// A hit, and a seed that damages the target by its own hits.
     Seeds(u32),
-    /// Heals, and strengthens healing.
+    /// Healing, and a bonus on further healing.
     Totem(u32),
-    /// Removes the user's negatives, and hits.
+    /// Removal of the user's negative statuses, and a hit.
     Purifies(u32),
-    /// Heals, half the excess is a shield, and hits.
+    /// Healing, a shield of half the excess, and a hit.
     Reincarnates(u32, u32),
     /// Poison for three rounds.
     Poisons(u32),
     /// A shield that strikes back.
     Armors(u32),
-    /// The target's next hits are delayed in part, and hurt it.
+    /// A trap that delays a part of the target's next hits, and damages it.
     Traps,
     /// A lasting shield for each tenth of the user's health lost.
     Pulses(u32),
-    /// A hit with per cent of the stored damage.
+    /// A hit with a percentage of the stored damage.
     Rebounds(u32),
-    /// Removes the user's oldest negative, heals, and hits.
+    /// Removal of the user's oldest negative status, healing, and a hit.
     Glimmers(u32, u32),
-    /// The next hit on the user is softened and avenged.
+    /// Reduction of the next hit on the user, with damage to its source.
     Emblem,
-    /// The next hit on the user goes to its source.
+    /// Redirection of the next hit on the user to its source.
     Links,
-    /// Removes a buff of the target, and weakens it.
+    /// Removal of a buff of the target, and a weakness on it.
     Dispels,
-    /// Every hit on the user is less.
+    /// Reduction of every hit on the user.
     Shelters(u32),
-    /// A hit, and the next one is stronger.
+    /// A hit, and a bonus on the next one.
     Sword(u32),
 }
 
 /// A skill in the table.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the skill.
     pub name: &'static str,
-    /// Its price.
+    /// Price of the skill.
     pub cost: u32,
-    /// What it does.
+    /// Effect of the skill.
     pub does: Skill,
-    /// That in words.
+    /// Description of the effect in words.
     pub ability: &'static str,
-    /// Its roles, for the likeness of two plans.
+    /// Roles of the skill, for the similarity of two plans.
     pub roles: &'static [&'static str],
 }
 
@@ -112,7 +112,7 @@ const fn skill(name: &'static str, cost: u32, does: Skill, ability: &'static str
 
 use Skill::*;
 
-/// Six skills of each element, in the order of [`NAMES`]: name, cost, what it does, that in words, roles.
+/// Six skills of each element, in the order of [`NAMES`]: name, cost, effect, description, roles.
 #[rustfmt::skip]
 pub static SKILLS: [[Entry; KINDS]; 2 * ELEMENTS] = [
     [

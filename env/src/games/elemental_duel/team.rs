@@ -1,4 +1,4 @@
-//! Teams: what they are, what they cost, and random ones.
+//! Teams: contents, cost, and random generation.
 
 use arrayvec::ArrayVec;
 
@@ -9,16 +9,16 @@ use crate::game::Seat;
 /// One character of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Its element among the three of its side.
+    /// Index of its element among the three of its side.
     pub element: u8,
-    /// Its skills among the six of its element, used in turn.
+    /// Indexes of its skills among the six of its element, used in turn.
     pub skills: [u8; 3],
 }
 
 /// The characters in the order in which they act.
 pub type Team = ArrayVec<Piece, ELEMENTS>;
 
-/// What the skills of a team cost.
+/// Returns the price of a team's skills.
 pub fn cost(side: Seat, team: &Team) -> u32 {
     let cost = |piece: &Piece| -> u32 {
         let skills = &SKILLS[side * ELEMENTS + usize::from(piece.element)];
@@ -27,8 +27,8 @@ pub fn cost(side: Seat, team: &Team) -> u32 {
     team.iter().map(cost).sum()
 }
 
-/// A random team: the elements in random order, all skills equally likely; drawn again unless it costs at least 16 and
-/// no more than the budget. Of a budget below 20, four fifths are enough.
+/// Draws a random team: elements in random order, skills uniformly; drawn again unless it costs at least 16 and at most
+/// the budget. For a budget below 20, four fifths of it suffice.
 pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     let least = 16.min(budget * 4 / 5);
     loop {
@@ -42,7 +42,7 @@ pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
     }
 }
 
-/// A team with two characters exchanged, or with one skill replaced by a random one.
+/// Returns the team with two characters exchanged, or with one skill replaced at random.
 pub fn vary(side: Seat, budget: u32, team: &Team, rng: &mut Stream) -> Team {
     let mut new = team.clone();
     let place = |rng: &mut Stream| rng.below(team.len().max(1));

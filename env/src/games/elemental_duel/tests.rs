@@ -1,4 +1,4 @@
-//! Duels computed by hand from the rulings.
+//! Duels computed by hand from the rules.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::*;
 use crate::draw::Stream;
 use crate::plan_game::{BattleEnd, FullLog, events};
 
-/// A team: `Fire flame_splash x3; Water ...`, each with three skills or one of them `x3`.
+/// Parses a team: `Fire flame_splash x3; Water ...`, each with three skills or one of them `x3`.
 fn team(side: usize, text: &str) -> Team {
     let piece = |text: &str| {
         let mut words = text.split_whitespace();
@@ -30,7 +30,7 @@ fn fight_in(mode: Mode, hp: [u32; 2], invaders: &str, defenders: &str) -> (Battl
     let mut log = FullLog::default();
     let (teams, terms) = ([team(0, invaders), team(1, defenders)], Terms { mode, hp });
     let ended = simulate([&teams[0], &teams[1]], terms, &mut log);
-    // The log changes nothing.
+    // The log does not affect the result.
     assert_eq!(simulate([&teams[0], &teams[1]], terms, &mut ()), ended);
     (ended, log)
 }
@@ -39,7 +39,7 @@ fn fight(hp: [u32; 2], invaders: &str, defenders: &str) -> Vec<Value> {
     fight_in(Mode::Team, hp, invaders, defenders).1.events()
 }
 
-/// The events from place `from` on begin with these.
+/// Asserts that the events from index `from` on start with these.
 #[track_caller]
 fn follow(log: &[Value], from: usize, expected: &str) {
     for (n, event) in events(expected).into_iter().enumerate() {
@@ -47,7 +47,7 @@ fn follow(log: &[Value], from: usize, expected: &str) {
     }
 }
 
-/// What happens after `who` used its skill in `round`, up to the next skill or the end of the round.
+/// Asserts the events after `who` used its skill in `round`, up to the next skill or the end of the round.
 #[track_caller]
 fn acts(log: &[Value], who: &str, round: u32, expected: &str) {
     let start = log.iter().position(|e| e[0] == "round" && e[1] == round).unwrap();
@@ -57,7 +57,7 @@ fn acts(log: &[Value], who: &str, round: u32, expected: &str) {
     assert_eq!(json!(log[from..from + len]), json!(events(expected)));
 }
 
-/// Whether this event is among those of the end of `round`.
+/// Asserts that this event is among those of the end of `round`.
 #[track_caller]
 fn closes(log: &[Value], round: u32, expected: &str) {
     let start = log.iter().position(|e| e[0] == "round" && e[1] == round).unwrap();
@@ -68,7 +68,7 @@ fn closes(log: &[Value], round: u32, expected: &str) {
     }
 }
 
-// Partners that hurt nobody.
+// Partners that deal no damage.
 const QUIET_INVADERS: &str = "; Water water_barrier x3; Dark fear_whisper x3";
 const QUIET_DARK: &str = "; Water water_barrier x3; Fire residual_warmth x3";
 const QUIET_WATER: &str = "; Fire residual_warmth x3; Dark fear_whisper x3";
@@ -76,7 +76,7 @@ const QUIET_WOOD: &str = "; Earth granite_barrier x3; Light faith_emblem x3";
 const QUIET_EARTH: &str = "; Wood bud_healing x3; Light faith_emblem x3";
 const QUIET_LIGHT: &str = "; Wood bud_healing x3; Earth granite_barrier x3";
 
-/// A fight of two characters; their partners hurt nobody.
+/// Simulates a fight of two characters whose partners deal no damage.
 fn two(hp: [u32; 2], invader: &str, defender: &str) -> Vec<Value> {
     let first = match &invader[..1] {
         "F" => QUIET_INVADERS,
@@ -95,7 +95,7 @@ const USUAL: [u32; 2] = [100, 160];
 
 /// Elements and emblem.
 #[test]
-fn ed1() {
+fn elements_and_emblem_apply() {
     let log = fight(
         [20, 20],
         "Fire magma_eruption flame_splash flame_splash; Water stream_pierce whirlpool_strangle stream_pierce; \
@@ -114,7 +114,7 @@ fn ed1() {
 
 /// Vulnerability, shield, poison, burning.
 #[test]
-fn ed2() {
+fn vulnerability_shield_poison_and_burning_apply() {
     let log = fight(
         [20, 45],
         "Fire flame_splash x3; Dark night_ambush x3; Water stream_pierce x3",
@@ -136,7 +136,7 @@ fn ed2() {
 
 /// Quicksand, seed, link, a heal from 0.
 #[test]
-fn ed3() {
+fn quicksand_seed_link_and_heal_from_zero_apply() {
     let log = fight(
         [25, 40],
         "Dark shadow_claw x3; Fire flame_splash x3; Water stream_pierce x3",
@@ -157,7 +157,7 @@ fn ed3() {
 
 /// Fire on wood: 14.4 is 14, and a layer of 5 is 6 a round, to the end of the second round.
 #[test]
-fn flame_splash() {
+fn flame_splash_burns_for_two_rounds() {
     let log = two(USUAL, "Fire flame_splash residual_warmth residual_warmth", "Wood bud_healing x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",14,0,146] ["status","d0","burning",6,2]"#);
     closes(&log, 1, r#"["tick","burning","d0",6,0,140] ["heal","d0",6,146]"#);
@@ -165,9 +165,9 @@ fn flame_splash() {
     assert_eq!(log.iter().filter(|e| e[0] == "tick").count(), 2 + 2 * 16, "cast again in rounds 4, 7, .. 49");
 }
 
-/// 30 % more on 25 is 32.5; used up, so the next hit has 25. No hit, no warmth used: layers only.
+/// 30 % more on 25 is 32.5; it is used up, so the next hit has 25. Layers are no hit and use no warmth.
 #[test]
-fn residual_warmth_and_burst_flame_bomb() {
+fn residual_warmth_strengthens_next_fire_hit() {
     let log = two(USUAL, "Fire residual_warmth burst_flame_bomb burst_flame_bomb", "Earth earth_pulse x3");
     acts(&log, "i0", 1, r#"["status","i0","warm",30,2]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",32,0,128]"#);
@@ -181,7 +181,7 @@ fn residual_warmth_and_burst_flame_bomb() {
 
 /// Four layers: 40 + 20; then none are left.
 #[test]
-fn flame_whirlwind_and_magma_eruption() {
+fn magma_eruption_uses_up_layers() {
     let log = two(USUAL, "Fire flame_whirlwind magma_eruption magma_eruption", "Earth core_rebound x3");
     acts(&log, "i0", 1, r#"["status","d0","burning",20,2]"#);
     closes(&log, 1, r#"["tick","burning","d0",20,0,140]"#);
@@ -189,13 +189,13 @@ fn flame_whirlwind_and_magma_eruption() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",40,0,40]"#);
 }
 
-/// Who hits takes 30.
+/// Each attacker takes 30.
 #[test]
-fn hell_curtain() {
+fn hell_curtain_damages_attackers() {
     let log = two(USUAL, "Fire hell_curtain x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",35,0,125] ["status","i0","reflect",30,2]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",20,0,80] ["reflect","i0","d0",30,0,95]"#);
-    // The curtain of round 1 holds in round 2, beside the new one: both strike.
+    // The curtain of round 1 lasts through round 2, in addition to the new one: both strike.
     acts(
         &log,
         "d0",
@@ -204,9 +204,9 @@ fn hell_curtain() {
     );
 }
 
-/// Layers are for good: 10; then 20 + 4 * 2.
+/// Layers are permanent: 10; then 20 + 4 * 2.
 #[test]
-fn stream_pierce_and_whirlpool_strangle() {
+fn whirlpool_strangle_counts_surge_layers() {
     let log = two(
         USUAL,
         "Water stream_pierce stream_pierce whirlpool_strangle",
@@ -222,7 +222,7 @@ fn stream_pierce_and_whirlpool_strangle() {
 
 /// Two layers, 30 + 10, and none are left.
 #[test]
-fn water_barrier_and_tsunami_ending() {
+fn tsunami_ending_uses_up_surge_layers() {
     let log = two(USUAL, "Water water_barrier stream_pierce tsunami_ending", "Wood bud_healing x3");
     acts(&log, "i0", 1, r#"["shield","i0",5,3] ["surge","i0",1]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",40,0,120] ["surge","i0",0]"#);
@@ -231,7 +231,7 @@ fn water_barrier_and_tsunami_ending() {
 
 /// Half as much again to the end of the next round: twice 10 are 15, then 10 again.
 #[test]
-fn ice_branded() {
+fn ice_branded_raises_damage_taken() {
     let invaders = "Water ice_branded stream_pierce stream_pierce; Dark shadow_claw x3; Fire residual_warmth x3";
     let log = fight(USUAL, invaders, &format!("Wood bud_healing x3{QUIET_WOOD}"));
     acts(&log, "i0", 1, r#"["hit","i0","d0",15,0,145] ["status","d0","vulnerable",50,2]"#);
@@ -242,7 +242,7 @@ fn ice_branded() {
 
 /// Without layers nothing; then 3 and a shield of 6.
 #[test]
-fn abyss_resonance() {
+fn abyss_resonance_counts_surge_layers() {
     let log = two(USUAL, "Water abyss_resonance water_barrier abyss_resonance", "Wood bud_healing x3");
     acts(&log, "i0", 1, "");
     acts(&log, "i0", 3, r#"["hit","i0","d0",3,0,157] ["shield","i0",6,3]"#);
@@ -250,7 +250,7 @@ fn abyss_resonance() {
 
 /// 14 on light is 21; 30 % of it is 6. A sword of 20 has taken 20 * 1.5 from the claw.
 #[test]
-fn shadow_claw_and_divine_sword() {
+fn shadow_claw_drains_and_sword_strengthens() {
     let log = two(USUAL, "Dark shadow_claw x3", "Light divine_sword holy_glimmer holy_glimmer");
     acts(&log, "i0", 1, r#"["hit","i0","d0",21,0,139] ["heal","i0",0,100]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",30,0,70] ["status","d0","sword",20,null]"#);
@@ -263,7 +263,7 @@ fn shadow_claw_and_divine_sword() {
 
 /// The user takes 10 % less, with two of them 19 %.
 #[test]
-fn fear_whisper() {
+fn fear_whisper_reduces_damage() {
     let log = two(USUAL, "Dark fear_whisper x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["status","i0","guard",10,3]"#);
     acts(&log, "d0", 1, r#"["hit","d0","i0",18,0,82]"#);
@@ -275,7 +275,7 @@ fn fear_whisper() {
 
 /// 25; below half 40.
 #[test]
-fn soul_siphon() {
+fn soul_siphon_grows_below_half_health() {
     let log = two([100, 60], "Dark soul_siphon x3", "Earth rock_armor x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",25,0,35]"#);
     // 35 of 60 is not below half: 25, of which the shield takes 12.
@@ -286,7 +286,7 @@ fn soul_siphon() {
 
 /// 20; then every hit has 20 % more.
 #[test]
-fn night_ambush() {
+fn night_ambush_raises_damage_taken() {
     let log = two(USUAL, "Dark night_ambush shadow_claw shadow_claw", "Wood bud_healing x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",20,0,140] ["status","d0","vulnerable",20,2]"#);
     // 14 * 1.2 = 16.8; in round 3 it has ended.
@@ -296,7 +296,7 @@ fn night_ambush() {
 
 /// 45; the user has lost 20 of 100, two tenths, then 40, four tenths.
 #[test]
-fn final_announcment() {
+fn final_announcment_grows_with_lost_health() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",45,0,115]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",55,0,60]"#);
@@ -305,7 +305,7 @@ fn final_announcment() {
 
 /// 20 % of 100, then of 80: twice that, past sanctuary, shield and armor. 40 and 32 are stored, and 80 % of 72 are 57.6.
 #[test]
-fn void_assimilation() {
+fn void_assimilation_ignores_protection() {
     let log = two(USUAL, "Dark void_assimilation x3", "Light angelic_sanctuary x3");
     acts(&log, "i0", 1, r#"["sacrifice","i0",20,80] ["hit","i0","d0",40,0,120]"#);
     acts(&log, "i0", 2, r#"["sacrifice","i0",16,64] ["hit","i0","d0",32,0,88]"#);
@@ -316,7 +316,7 @@ fn void_assimilation() {
 
 /// 6 at the end of three rounds.
 #[test]
-fn bud_healing() {
+fn bud_healing_heals_for_three_rounds() {
     let log = two(USUAL, "Water whirlpool_strangle x3", "Wood bud_healing life_totem life_totem");
     acts(&log, "d0", 1, r#"["status","d0","healing",6,3]"#);
     closes(&log, 1, r#"["heal","d0",6,146]"#);
@@ -328,7 +328,7 @@ fn bud_healing() {
 
 /// 10, and 5 for each hit, once for two seeds; a skill without a hit costs nothing.
 #[test]
-fn parasitic_seed() {
+fn parasitic_seed_damages_attacker() {
     let log = two(USUAL, "Water stream_pierce stream_pierce water_barrier", "Wood parasitic_seed x3");
     acts(&log, "d0", 1, r#"["hit","d0","i0",10,0,90] ["status","i0","seed",5,3]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",10,0,140] ["seed","i0","i0",5,0,85] ["surge","i0",2]"#);
@@ -337,15 +337,15 @@ fn parasitic_seed() {
 
 /// Fire on wood is 48. Healing by 25, then with the totem by 27.
 #[test]
-fn life_totem() {
+fn life_totem_raises_healing() {
     let log = two(USUAL, "Fire magma_eruption x3", "Wood life_totem x3");
     acts(&log, "d0", 1, r#"["heal","d0",25,137] ["status","d0","totem",10,3]"#);
     acts(&log, "d0", 2, r#"["heal","d0",27,116] ["status","d0","totem",10,3]"#);
 }
 
-/// All negatives go, the oldest first; wood on fire: 24.
+/// All negative statuses are removed, the oldest first; wood on fire: 24.
 #[test]
-fn natural_purification() {
+fn natural_purification_removes_negative_statuses() {
     let invaders = "Fire flame_splash x3; Dark night_ambush x3; Water water_barrier x3";
     let log = fight(USUAL, invaders, &format!("Wood natural_purification x3{QUIET_WOOD}"));
     acts(&log, "d0", 1, r#"["dispel","d0","burning"] ["dispel","d0","vulnerable"] ["hit","d0","i0",24,0,76]"#);
@@ -353,15 +353,15 @@ fn natural_purification() {
 
 /// 48 are missing: 12 too much, 6 of them a shield; wood on fire: 16.
 #[test]
-fn forest_reincarnation() {
+fn forest_reincarnation_turns_excess_into_shield() {
     let log = two(USUAL, "Fire magma_eruption x3", "Wood forest_reincarnation x3");
     acts(&log, "d0", 1, r#"["heal","d0",48,160] ["shield","d0",6,3] ["hit","d0","i0",16,0,84]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",42,6,118]"#);
 }
 
-/// Fixed when it is given: 25 on water, at the end of three rounds, through shields.
+/// Fixed when it is applied: 25 on water, at the end of three rounds, through shields.
 #[test]
-fn poison_vine() {
+fn poison_vine_ignores_shields() {
     let log = two(USUAL, "Water water_barrier x3", "Wood poison_vine bud_healing bud_healing");
     acts(&log, "d0", 1, r#"["status","i0","poison",25,3]"#);
     closes(&log, 1, r#"["tick","poison","i0",20,5,80]"#);
@@ -369,9 +369,9 @@ fn poison_vine() {
     closes(&log, 3, r#"["tick","poison","i0",20,5,40]"#);
 }
 
-/// Water on earth is 8: the shield keeps 4, so 5 come back.
+/// Water on earth is 8: the shield absorbs 4, so 5 come back.
 #[test]
-fn rock_armor() {
+fn rock_armor_strikes_back() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth rock_armor core_rebound core_rebound");
     acts(&log, "d0", 1, r#"["shield","d0",12,3] ["status","d0","rock",5,3]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",0,8,152] ["reflect","d0","i0",5,0,95] ["surge","i0",2]"#);
@@ -382,23 +382,23 @@ fn rock_armor() {
 
 /// Earth on water: 24.
 #[test]
-fn earth_shock() {
+fn earth_shock_hits_with_stored_damage() {
     let log = two(USUAL, "Water stream_pierce x3", "Earth earth_shock x3");
     acts(&log, "d0", 1, r#"["hit","d0","i0",24,0,76]"#);
 }
 
 /// 12 * 0.6 = 7.2; with two of them 4.32.
 #[test]
-fn granite_barrier() {
+fn granite_barrier_reduces_damage() {
     let log = two(USUAL, "Fire flame_splash x3", "Earth granite_barrier x3");
     acts(&log, "d0", 1, r#"["status","d0","guard",40,3]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",7,0,136] ["status","d0","burning",5,2]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",4,0,122] ["status","d0","burning",5,2]"#);
 }
 
-/// A fifth of each of three hits comes a round later, and each costs 10.
+/// A fifth of each of three hits arrives a round later, and each costs 10.
 #[test]
-fn quicksand_trap() {
+fn quicksand_trap_delays_three_hits() {
     let log = two(USUAL, "Fire burst_flame_bomb x3", "Earth quicksand_trap core_rebound core_rebound");
     acts(&log, "d0", 1, r#"["status","i0","quicksand",3,3]"#);
     acts(&log, "i0", 2, r#"["status","d0","delayed",5,2] ["hit","i0","d0",20,0,115] ["quicksand","i0","i0",10,0,90]"#);
@@ -406,29 +406,29 @@ fn quicksand_trap() {
     acts(&log, "d0", 2, r#"["hit","d0","i0",36,0,54]"#);
     acts(&log, "i0", 3, r#"["status","d0","delayed",5,2] ["hit","i0","d0",20,0,95] ["quicksand","i0","i0",10,0,44]"#);
     closes(&log, 3, r#"["tick","delayed","d0",5,0,90]"#);
-    // Three rounds are over: the last hit is not caught.
+    // After three rounds: the last hit is not delayed.
     acts(&log, "i0", 4, r#"["hit","i0","d0",25,0,65]"#);
 }
 
 /// 40 of 160 are two tenths.
 #[test]
-fn earth_pulse() {
+fn earth_pulse_adds_lasting_shield() {
     let log = two(USUAL, "Fire magma_eruption x3", "Earth earth_pulse x3");
     acts(&log, "d0", 1, r#"["shield","d0",16,null]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",24,16,96]"#);
 }
 
-/// 40 are stored: 32. Nothing is stored: no hit.
+/// 40 are stored: 32. With nothing stored, no hit follows.
 #[test]
-fn core_rebound() {
+fn core_rebound_hits_with_stored_damage() {
     let log = two(USUAL, "Fire magma_eruption residual_warmth residual_warmth", "Earth core_rebound x3");
     acts(&log, "d0", 1, r#"["hit","d0","i0",32,0,68]"#);
     acts(&log, "d0", 2, "");
 }
 
-/// The oldest negative, 8 and 8.
+/// The oldest negative status, 8 and 8.
 #[test]
-fn holy_glimmer() {
+fn holy_glimmer_removes_oldest_negative_status() {
     let invaders = "Fire flame_splash x3; Dark night_ambush x3; Water water_barrier x3";
     let log = fight(USUAL, invaders, &format!("Light holy_glimmer x3{QUIET_LIGHT}"));
     // 12 and 30 lost.
@@ -437,24 +437,24 @@ fn holy_glimmer() {
 
 /// A fifth of 40 heals; used up.
 #[test]
-fn faith_emblem() {
+fn faith_emblem_softens_next_hit() {
     let log = two(USUAL, "Fire magma_eruption x3", "Light faith_emblem holy_glimmer holy_glimmer");
     acts(&log, "d0", 1, r#"["status","d0","emblem",20,2]"#);
     acts(&log, "i0", 2, r#"["heal","d0",8,128] ["emblem","d0","i0",10,0,90] ["hit","i0","d0",32,0,96]"#);
     acts(&log, "i0", 3, r#"["hit","i0","d0",40,0,64]"#);
 }
 
-/// The hit goes back through shields, and ends there: no emblem, no quicksand, no seed.
+/// The hit returns through shields, and ends there: no emblem, no quicksand, no seed.
 #[test]
-fn divine_link() {
+fn divine_link_redirects_next_hit() {
     let log = two(USUAL, "Water stream_pierce water_barrier stream_pierce", "Light divine_link x3");
     acts(&log, "d0", 1, r#"["status","d0","link",100,2]"#);
     acts(&log, "i0", 3, r#"["linked","d0","i0",5,5,95] ["surge","i0",3]"#);
 }
 
-/// The oldest buff goes; 14 * 1.5 * 0.85 = 17.85.
+/// The oldest buff is removed; 14 * 1.5 * 0.85 = 17.85.
 #[test]
-fn luminous_dispel() {
+fn luminous_dispel_removes_oldest_buff() {
     let log =
         two(USUAL, "Dark fear_whisper shadow_claw shadow_claw", "Light luminous_dispel holy_glimmer holy_glimmer");
     acts(&log, "d0", 1, r#"["dispel","i0","guard"] ["status","i0","weak",15,2]"#);
@@ -464,7 +464,7 @@ fn luminous_dispel() {
 
 /// 40 - 30; with two of them 0.
 #[test]
-fn angelic_sanctuary() {
+fn angelic_sanctuary_reduces_every_hit() {
     let log = two(USUAL, "Fire magma_eruption x3", "Light angelic_sanctuary x3");
     acts(&log, "d0", 1, r#"["status","d0","sanctuary",30,3]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",10,0,110]"#);
@@ -473,15 +473,15 @@ fn angelic_sanctuary() {
 
 /// At least 1 before sanctuaries; exact before the one rounding: 10 * 0.8 * 1.5 is 12.
 #[test]
-fn rounding() {
+fn damage_is_rounded_once() {
     let invaders = "Water ice_branded stream_pierce stream_pierce; Dark fear_whisper x3; Fire residual_warmth x3";
     let log = fight(USUAL, invaders, &format!("Earth core_rebound x3{QUIET_EARTH}"));
     acts(&log, "i0", 2, r#"["hit","i0","d0",12,0,136] ["surge","i0",1]"#);
 }
 
-/// Only the first living of each side acts; all end their round.
+/// Only the first living character of each side acts; all end their round.
 #[test]
-fn gauntlet() {
+fn gauntlet_lets_first_living_characters_act() {
     let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark shadow_claw x3";
     let defenders = "Earth earth_shock x3; Wood bud_healing x3; Light holy_glimmer x3";
     let log = fight_in(Mode::Gauntlet, [30, 40], invaders, defenders).1.events();
@@ -496,9 +496,9 @@ fn gauntlet() {
     );
 }
 
-/// Nobody hurts anybody: 50 rounds, and more HP win; the defenders if they are equal.
+/// No character deals damage: after 50 rounds the side with more HP wins, or the defenders if equal.
 #[test]
-fn cap() {
+fn round_cap_favors_healthier_side() {
     let invaders = "Fire residual_warmth x3; Water water_barrier x3; Dark fear_whisper x3";
     let defenders = "Wood bud_healing x3; Earth granite_barrier x3; Light faith_emblem x3";
     let end = |hp| fight(hp, invaders, defenders).pop().unwrap();
@@ -506,9 +506,9 @@ fn cap() {
     assert_eq!(end([101, 100]), json!(["end", "invader", "cap", 50]));
 }
 
-/// Both sides fall at once: the defenders win. Among random teams of few HP this happens.
+/// Both sides fall at once: the defenders win. This occurs among random teams with few HP.
 #[test]
-fn both_out() {
+fn defenders_win_if_both_sides_fall() {
     let mut rng = Stream::from_text("both out");
     let terms = Terms { mode: Mode::Team, hp: [12, 20] };
     let mut all = (0..20_000).map(|_| {
@@ -519,9 +519,9 @@ fn both_out() {
     assert_eq!((found.winner, found.value), (1, [0.0, 0.0]));
 }
 
-/// 6 of 36 pairs on the ring either way, light and dark, and 1 elsewhere.
+/// 6 of 36 pairs on the ring in either direction, light and dark, and 1 elsewhere.
 #[test]
-fn factors() {
+fn element_factors_form_ring() {
     let of = |user: &str, target: &str| {
         let n = |name: &str| NAMES.iter().position(|n| *n == name).unwrap() as u8;
         factor(n(user), n(target))
@@ -533,10 +533,10 @@ fn factors() {
     assert_eq!((0..36).map(|n| factor(n / 6, n % 6)).sum::<u64>(), 4 * 12 + 4 * 8 + 2 * 15 + 26 * 10);
 }
 
-/// Of 20,000 pairs of random teams, invaders win 51.4 % at 100/160 and 85.0 % at 100/100 (one point either way). More
-/// pairs with `LUDEX_TEST_SCALE`.
+/// Of 20,000 pairs of random teams, invaders win 51.4 % at 100/160 and 85.0 % at 100/100 (within one point). More pairs
+/// with `LUDEX_TEST_SCALE`.
 #[test]
-fn random_teams() {
+fn random_teams_match_measured_rates() {
     let n = crate::check::scaled(20_000).max(20_000);
     for (hp, expected) in [([100, 160], 0.514), ([100, 100], 0.85)] {
         let mut rng = Stream::from_text("elemental_duel");
@@ -559,7 +559,7 @@ fn random_teams() {
 }
 
 #[test]
-fn skills_are_explained_by_the_names_that_they_have() {
+fn skill_descriptions_use_table_names() {
     let game = crate::load("elemental_duel").unwrap();
     let mut s = game.start();
     let view = |s: &dyn crate::DynState| s.view(crate::Viewer::Seat(1));
@@ -569,9 +569,9 @@ fn skills_are_explained_by_the_names_that_they_have() {
     assert_eq!(view(&*s).gloss(1, 6), "earth_shock, cost 1");
 }
 
-/// What void_assimilation takes off HP counts as everything else does.
+/// HP paid for void_assimilation are stored like all other losses.
 #[test]
-fn the_words_of_core_rebound_make_no_exception() {
+fn core_rebound_counts_all_losses() {
     let page = include_str!("../elemental_duel.md");
     assert!(page.contains("80 % of all HP that the user has lost since its last use |"));
 }

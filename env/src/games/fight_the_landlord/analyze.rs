@@ -1,4 +1,4 @@
-//! Questions about hands: what can be played.
+//! Analysis of hands: legal plays.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{FightTheLandlord, Params, Rules};
 use crate::game::Action;
 
 impl FightTheLandlord {
-    /// The ranks that a text names: cards by rank, or Botzone's list of card numbers; none for a pass.
+    /// Parses cards by rank, or Botzone's list of card numbers; empty for a pass.
     pub(super) fn cards_of(&self, text: &str) -> Result<Counts, String> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("pass") {
@@ -29,7 +29,7 @@ impl FightTheLandlord {
     }
 }
 
-/// Some cards of these ranks.
+/// Returns some cards of these ranks.
 fn any(counts: Counts) -> Cards {
     cards::lowest(cards::DECK, counts)
 }
@@ -43,9 +43,9 @@ fn text<'a>(question: &'a Value, field: &str) -> Result<&'a str, String> {
     }
 }
 
-/// All plays from a hand on top of the previous one: `{"hand": "359K2", "previous": ""}`.
+/// Lists all plays from a hand on top of the previous one: `{"hand": "359K2", "previous": ""}`.
 ///
-/// The rules named in `"rules"` decide; without it Botzone's second ones, or OpenSpiel's in its own game.
+/// The variant is named in `"rules"`; by default it is `botzone2`, or `dou_dizhu` in OpenSpiel's game.
 pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String> {
     let Some(fields) = question.as_object() else {
         return Err(format!(
@@ -84,7 +84,7 @@ pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String
     let top = if previous == 0 {
         None
     } else {
-        // Where the same cards make two plays, the name tells which.
+        // If the same cards form two plays, the name decides.
         let by_name = game.plays.with_cards(previous).find(|&a| game.name(a).eq_ignore_ascii_case(named));
         let found = by_name.or_else(|| game.plays.with_cards(previous).next()).and_then(|a| game.plays.get(a));
         Some(found.ok_or_else(|| format!("\"previous\": {named} is not a combination"))?)

@@ -1,9 +1,10 @@
-//! What can be put on the table: every combination under one set of rules, its id, and what beats it.
+//! Combinations under one set of rules: their ids and their order.
 //!
-//! The combinations of one kind and length are a class; those of a class with one main part (the chain of trios without its
-//! wings, say) are a group. Ids go through the classes, in each through the groups from the lowest main part up, in each
-//! through the wings. So what beats a play in its class is the groups that follow, and looking for plays skips a group whose
-//! main part is not in the hand.
+//! Combinations of one kind and length form a class; those of a class with the same main part (such as the chain of
+//! trios
+//! without its wings) form a group. Ids are ordered by class, then by main part, then by wings. So the groups that
+//! follow
+//! in the class beat a combination, and a search skips groups whose main part is not in the hand.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -12,19 +13,19 @@ use super::Rules;
 use super::cards::{Cards, Counts, RANKS, count, counts, holds, most, of_rank};
 use crate::game::{Action, ActionSink};
 
-/// The id of the first combination; before it are the pass and three bids.
+/// The id of the first combination; lower ids are the pass and three bids.
 pub const FIRST: Action = 4;
 
-/// Ranks of which there are four: 3 up to 2.
+/// Number of ranks with four cards: 3 up to 2.
 const SUITED: usize = 13;
 
-/// Ranks that chains are made of: 3 up to the ace.
+/// Number of ranks that may form chains: 3 up to the ace.
 const CHAINED: usize = 12;
 
 /// The kinds of combinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One card.
+    /// One single card.
     Single,
     /// Five or more ranks in a row.
     Straight,
@@ -56,12 +57,12 @@ pub enum Kind {
     ShuttlePairs,
     /// Four of a rank.
     Bomb,
-    /// Both jokers.
+    /// Both jokers together.
     Rocket,
 }
 
 impl Kind {
-    /// What people call it.
+    /// Returns the common name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Single => "a single card",
@@ -84,12 +85,12 @@ impl Kind {
         }
     }
 
-    /// Whether it doubles the stake.
+    /// Returns true if the kind doubles the stake.
     pub const fn doubles(self) -> bool {
         matches!(self, Kind::Bomb | Kind::Rocket)
     }
 
-    /// Botzone's points for a play with `length` ranks in its main part.
+    /// Returns Botzone's points for a play with `length` ranks in its main part.
     pub const fn points(self, length: u8) -> u16 {
         match self {
             Kind::Single => 1,
@@ -103,23 +104,23 @@ impl Kind {
         }
     }
 
-    /// Whether the main part is a chain of ranks without wings.
+    /// Returns true if the main part is a chain of ranks without wings.
     const fn bare_chain(self) -> bool {
         matches!(self, Kind::Straight | Kind::PairStraight | Kind::Plane)
     }
 }
 
-/// One combination.
+/// One legal combination of cards.
 pub struct Combination {
-    /// Its cards.
+    /// The number of cards of each rank.
     pub counts: Counts,
     group: u16,
 }
 
-/// Combinations with one main part.
+/// Combinations with the same main part.
 struct Group {
     main: Counts,
-    /// Bits of a hand that forbid it.
+    /// Rank counts of a hand that forbid the group.
     barred: Counts,
     ids: Range<u16>,
     class: u16,
@@ -132,42 +133,42 @@ struct Class {
     groups: Range<usize>,
 }
 
-/// What goes along with a main part: `number` times `each` cards of a rank, at most `most` cards of one rank.
+/// The wings of a main part: `number` times `each` cards of a rank, at most `most` cards of one rank.
 struct Wings {
     number: usize,
     each: u8,
     most: u8,
-    /// Whether both jokers may be among them.
+    /// True if both jokers may be among them.
     rocket: bool,
 }
 
 const NONE: Wings = Wings { number: 0, each: 1, most: 0, rocket: false };
 
-/// Single cards of different ranks.
+/// Returns wings of single cards of different ranks.
 const fn singles(number: usize) -> Wings {
     Wings { number, each: 1, most: 1, rocket: true }
 }
 
-/// Pairs of different ranks.
+/// Returns wings of pairs of different ranks.
 const fn pairs(number: usize) -> Wings {
     Wings { number, each: 2, most: 2, rocket: false }
 }
 
-/// Every combination under one set of rules.
+/// All combinations under one set of rules.
 pub struct Plays {
     plays: Vec<Combination>,
     groups: Vec<Group>,
     classes: Vec<Class>,
-    /// The first group of bombs; the rocket's follows them.
+    /// Index of the first group of bombs; the rocket's group follows them.
     bombs: usize,
-    /// Whether a bomb beats the rocket too, as OpenSpiel has it.
+    /// True if a bomb beats the rocket too, as in OpenSpiel.
     yields: bool,
 }
 
 static TABLES: [OnceLock<Plays>; 3] = [const { OnceLock::new() }; 3];
 
 impl Plays {
-    /// The combinations of these rules; made once.
+    /// Returns the combinations of these rules; built once.
     pub fn of(rules: Rules) -> &'static Plays {
         TABLES[rules as usize].get_or_init(|| Plays::new(rules))
     }
@@ -199,7 +200,7 @@ impl Plays {
             all.class(Kind::FourSingles, 1, 4, singles(2), rules);
             all.class(Kind::FourPairs, 1, 4, pairs(2), rules);
             (2..=5).for_each(|n| all.class(Kind::Shuttle, n, 4, NONE, rules));
-            // As many wings as fit into a hand of twenty cards.
+            // Limits the length so that the wings fit into a hand of twenty cards.
             let to_each = if rules == Rules::Botzone { 1 } else { 2 };
             let fit = |wing: usize| 2..=20 / (4 + to_each * wing);
             fit(1).for_each(|n| all.class(Kind::ShuttleSingles, n, 4, singles(n * to_each), rules));
@@ -223,7 +224,7 @@ impl Plays {
         let length = if kind == Kind::Rocket { 2 } else { length };
         for start in starts {
             let main = (start..start + length).fold(0, |all, r| all | of_rank(r, each));
-            // A chain of OpenSpiel's does not begin with a rank that is held four times.
+            // OpenSpiel's chains do not start with a rank held four times.
             let barred = if rules == Rules::DouDizhu && kind.bare_chain() { of_rank(start, 4) } else { 0 };
             let first = self.plays.len() as u16;
             self.wings(main, main, &wings, wings.number, RANKS);
@@ -233,8 +234,8 @@ impl Plays {
         self.classes.push(Class { kind, length: length as u8, groups: from..self.groups.len() });
     }
 
-    /// Adds `main` with every choice of `left` more wings of ranks below `below`: ordered by the highest wing, then by the
-    /// next, as OpenSpiel does.
+    /// Adds `main` with every choice of `left` more wings of ranks below `below`, ordered by the highest wing, then by
+    /// the next, as in OpenSpiel.
     fn wings(&mut self, main: Counts, so_far: Counts, wings: &Wings, left: usize, below: usize) {
         if left == 0 {
             self.plays.push(Combination { counts: so_far, group: self.groups.len() as u16 });
@@ -244,33 +245,33 @@ impl Plays {
             let now = count(so_far, rank) + wings.each;
             let both = rank == 13 && count(so_far, 14) > 0;
             if now <= wings.most.min(most(rank)) && (wings.rocket || !both) {
-                // The same rank may come again where wings may be equal.
+                // The same rank may occur again if wings may be equal.
                 self.wings(main, so_far + of_rank(rank, wings.each), wings, left - 1, rank + 1);
             }
         }
     }
 
-    /// Number of ids, with the pass and the bids.
+    /// Returns the number of ids, including the pass and the bids.
     pub fn ids(&self) -> u32 {
         FIRST + self.plays.len() as u32
     }
 
-    /// The combination of an id.
+    /// Returns the combination of an id.
     pub fn get(&self, a: Action) -> Option<&Combination> {
         self.plays.get(a.checked_sub(FIRST)? as usize)
     }
 
-    /// Its kind.
+    /// Returns the kind of a combination.
     pub fn kind(&self, play: &Combination) -> Kind {
         self.class_of(play).kind
     }
 
-    /// Ranks in its main part.
+    /// Returns the number of ranks in the main part.
     pub fn length(&self, play: &Combination) -> u8 {
         self.class_of(play).length
     }
 
-    /// Its main part.
+    /// Returns the main part.
     pub fn main(&self, play: &Combination) -> Counts {
         self.groups[usize::from(play.group)].main
     }
@@ -279,12 +280,12 @@ impl Plays {
         &self.classes[usize::from(self.groups[usize::from(play.group)].class)]
     }
 
-    /// The ids of the combinations that consist of `cards`, ascending.
+    /// Returns the ids of the combinations that consist of `cards`, ascending.
     pub fn with_cards(&self, cards: Counts) -> impl Iterator<Item = Action> {
         (FIRST..).zip(&self.plays).filter(move |(_, p)| p.counts == cards).map(|(a, _)| a)
     }
 
-    /// The groups that beat `top`: higher ones of its class, and bombs and the rocket where they are above it.
+    /// Returns the groups that beat `top`: higher ones of its class, and any bombs and rocket above it.
     fn above(&self, top: &Combination) -> [Range<usize>; 2] {
         let (group, end) = (usize::from(top.group), self.groups.len());
         let class = self.class_of(top).groups.end;
@@ -292,17 +293,17 @@ impl Plays {
         [group + 1..class, bombs]
     }
 
-    /// Whether `play` may be put on `top`.
+    /// Returns true if `play` beats `top`.
     pub fn beats(&self, play: &Combination, top: &Combination) -> bool {
         self.above(top).iter().any(|groups| groups.contains(&usize::from(play.group)))
     }
 
-    /// Whether a hand that has the cards of `play` may not play it all the same.
+    /// Returns true if a hand that contains `play` is not allowed to play it.
     pub fn is_forbidden(&self, hand: Cards, play: &Combination) -> bool {
         counts(hand) & self.groups[usize::from(play.group)].barred != 0
     }
 
-    /// Puts all combinations in `hand` that beat `top` (all, if there is none) into `out`, ascending.
+    /// Lists all combinations in `hand` that beat `top` (all without `top`), ascending.
     pub fn find(&self, hand: Cards, top: Option<&Combination>, out: &mut impl ActionSink) {
         match top {
             None => self.search(hand, 0..self.groups.len(), out),

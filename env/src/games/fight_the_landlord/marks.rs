@@ -1,4 +1,4 @@
-//! Who passed, and whether it had to.
+//! Marks of passes, voluntary or forced.
 
 use super::state::NONE;
 use super::{FightTheLandlord, Phase, State};
@@ -7,7 +7,7 @@ use crate::marks::{FLAG, WORD};
 
 const SOURCE: &str = "BotzoneBench, table 5";
 
-/// The marks of a move after the auction.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("action", WORD, "of each move after the auction: `play` or `pass`", SOURCE),
     MarkDoc::new(

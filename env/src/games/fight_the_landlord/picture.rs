@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::cards::{Counts, RANKS, SHORT, count};
 use super::view::View;
@@ -11,7 +11,7 @@ use crate::picture::{Gesture, Paint, Picture, Sketch, TextAnchor};
 const WIDE: i32 = 660;
 const SEAT: i32 = 118;
 
-/// A card of its number: hearts, diamonds, spades, clubs of each rank, then the two jokers.
+/// Draws a card by its number: hearts, diamonds, spades, clubs of each rank, then the two jokers.
 fn one(sketch: &mut Sketch, at: [i32; 2], number: u8) {
     match number {
         52 => card(sketch, at, "JK", None),
@@ -35,7 +35,7 @@ pub(super) fn gesture(cards: Counts) -> Gesture {
     Gesture::of((0..RANKS).flat_map(|r| std::iter::repeat_n(SHORT[r], count(cards, r).into())))
 }
 
-/// Cards that lie upon each other, from `at` on, no wider than `width`. Returns the step.
+/// Draws overlapping cards from `at` on, within `width`. Returns the step.
 fn fan(sketch: &mut Sketch, at: [i32; 2], width: i32, numbers: &[u8]) -> i32 {
     let step = ((width - SIZE[0]) / (numbers.len().max(2) as i32 - 1)).clamp(12, 58);
     for (k, &number) in numbers.iter().enumerate() {

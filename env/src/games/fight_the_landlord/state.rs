@@ -1,4 +1,4 @@
-//! Positions, and what deals, bids and plays make of them.
+//! Positions, and the effects of deals, bids and plays.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,90 +8,90 @@ use super::combinations::{Combination, FIRST};
 use super::{FightTheLandlord, Rules};
 use crate::game::{Action, Seat};
 
-/// Players.
+/// Number of seats.
 pub const SEATS: usize = 3;
-/// Cards that are dealt one by one; three are left over.
+/// Number of cards dealt one by one; three are left over.
 pub const DEALT: u8 = 51;
 /// The highest bid.
 pub const MOST_BID: u8 = 3;
-/// Bids and plays that a position has room for.
+/// Maximum number of bids and plays.
 pub const MOST_MOVES: usize = 171;
-/// No seat, card or position.
+/// Marker for no seat, no card or no position.
 pub const NONE: u8 = u8::MAX;
 
-/// Whether there is something to do, and what.
+/// The current phase of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Chance deals.
+    /// Chance deals the cards.
     Deal,
-    /// The seats bid for being the landlord.
+    /// The seats bid to become the landlord.
     Bid,
-    /// The seats play.
+    /// The seats play cards.
     Play,
-    /// Somebody is out of cards, or nobody wanted to be the landlord.
+    /// A seat has played all its cards, or all seats declined to be the landlord.
     Over,
 }
 
-/// One position.
+/// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// What each seat holds.
+    /// The cards in each seat's hand.
     pub(super) hands: [Cards; SEATS],
-    /// What each seat has played.
+    /// The cards that each seat has played.
     pub(super) played: [Cards; SEATS],
-    /// What is not dealt; after the deal the three cards that the landlord takes.
+    /// The undealt cards; after the deal, the landlord's three cards.
     pub(super) rest: Cards,
     pub(super) phase: Phase,
     pub(super) dealt: u8,
-    /// OpenSpiel: which card of the deal lies face up, and the card.
+    /// OpenSpiel: index of the face-up card in the deal, and the card.
     pub(super) face_up: u8,
     pub(super) face_card: u8,
-    /// The highest bid and who made it.
+    /// The highest bid and its seat.
     pub(super) bid: u8,
     pub(super) bidder: u8,
     pub(super) landlord: u8,
-    /// Passes in a row, of the auction or of the trick.
+    /// Consecutive passes in the auction or in the trick.
     pub(super) passes: u8,
-    /// The play that is to be beaten; 0 where a trick begins.
+    /// The play to beat; 0 at the start of a trick.
     pub(super) top: u16,
-    /// Combinations put on the table, by seat.
+    /// Number of combinations played by each seat.
     pub(super) made: [u8; SEATS],
-    /// Bombs and rockets.
+    /// Number of bombs and rockets.
     pub(super) bombs: u8,
     /// Botzone's points for plays, by seat.
     pub(super) points: [u16; SEATS],
     pub(super) winner: u8,
-    /// Bids among the moves.
+    /// Number of bids among the moves.
     pub(super) bids: u8,
     pub(super) length: u8,
     pub(super) moves: [u16; MOST_MOVES],
 }
 
-/// The seat to move after `moves` moves, if `first` began.
+/// Returns the seat to move after `moves` moves if `first` started.
 pub fn seat_after(first: u8, moves: u8) -> Seat {
     (usize::from(first) + usize::from(moves)) % SEATS
 }
 
 impl State {
-    /// The seat that bids first: 0, or the owner of the card that lies face up.
+    /// Returns the seat that bids first: 0, or the owner of the face-up card.
     pub(super) fn first(&self) -> u8 {
         if self.face_up == NONE { 0 } else { self.face_up % SEATS as u8 }
     }
 
-    /// Bids in order, with who made them.
+    /// Iterates over the bids in order with their seats.
     pub(super) fn bids(&self) -> impl Iterator<Item = (Seat, u8)> {
         let first = self.first();
         (0..self.bids).map(move |k| (seat_after(first, k), self.moves[usize::from(k)] as u8))
     }
 
-    /// Plays in order, passes among them, with who made them.
+    /// Iterates over the plays in order, including passes, with their seats.
     pub(super) fn plays(&self) -> impl Iterator<Item = (Seat, Action)> {
         let played = &self.moves[usize::from(self.bids)..usize::from(self.length)];
         (0..).zip(played).map(move |(k, &a)| (seat_after(self.landlord, k), Action::from(a)))
     }
 
-    /// Writes a move down.
+    /// Records a move.
     fn note(&mut self, a: Action) {
         if let Some(place) = self.moves.get_mut(usize::from(self.length)) {
             *place = a as u16;
@@ -101,21 +101,21 @@ impl State {
         }
     }
 
-    /// Makes `seat` the landlord, who takes the rest of the cards and leads.
+    /// Makes `seat` the landlord, who takes the remaining cards and leads.
     fn crown(&mut self, seat: u8) {
         self.landlord = seat;
         self.hands[usize::from(seat)] |= self.rest;
         (self.phase, self.passes) = (Phase::Play, 0);
     }
 
-    /// Whether the landlord's cards have just been laid open.
+    /// Returns true if the landlord's cards have just been revealed.
     pub(super) fn opened(&self) -> bool {
         self.phase == Phase::Play && self.length == self.bids
     }
 }
 
 impl FightTheLandlord {
-    /// The card of an id of chance: its number, or in OpenSpiel suit by suit, clubs, diamonds, hearts and spades.
+    /// Converts a chance id to a card: its number, or in OpenSpiel suit by suit, clubs, diamonds, hearts and spades.
     pub(super) fn dealt_card(&self, a: Action) -> u8 {
         if !self.auction() {
             return (a % 54) as u8;
@@ -147,7 +147,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// What follows the deal.
+    /// Starts the phase after the deal.
     pub(super) fn begin(&self, s: &mut State) {
         match self.rules() {
             Rules::Botzone => s.crown(0),
@@ -155,7 +155,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// A bid, or a pass.
+    /// Applies a bid, or a pass.
     pub(super) fn bid(&self, s: &mut State, a: Action) {
         let seat = seat_after(s.first(), s.bids) as u8;
         let bid = (a % FIRST) as u8;
@@ -178,7 +178,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// A play, or a pass.
+    /// Applies a play, or a pass.
     pub(super) fn put(&self, s: &mut State, a: Action) {
         let seat = seat_after(s.landlord, s.length - s.bids);
         s.note(a);
@@ -202,20 +202,20 @@ impl FightTheLandlord {
         }
     }
 
-    /// Whether one side had no say: the farmers put nothing on the table, or the landlord only the lead.
+    /// Returns true for a spring: the farmers played nothing, or the landlord only its first lead.
     fn spring(&self, s: &State) -> bool {
         let landlord = usize::from(s.landlord);
         let farmers = (0..SEATS).filter(|&p| p != landlord).all(|p| s.made[p] == 0);
         farmers || s.made.get(landlord) == Some(&1)
     }
 
-    /// What a farmer wins or loses: the bid, doubled by every bomb, and by a spring at the end.
+    /// Returns a farmer's stake: the bid, doubled by every bomb, and by a spring at the end.
     pub(super) fn stake(&self, s: &State) -> u32 {
         let doubled = s.bombs + u8::from(s.winner != NONE && self.spring(s));
         (0..doubled).fold(s.bid.max(1).into(), |stake: u32, _| stake.saturating_mul(2))
     }
 
-    /// The play to be beaten.
+    /// Returns the play to beat.
     pub(super) fn top(&self, s: &State) -> Option<&Combination> {
         self.plays.get(Action::from(s.top))
     }

@@ -1,4 +1,4 @@
-//! Combinations against rules that are written out anew, positions of every rule, and the odds of worlds.
+//! Combinations against an independent implementation, positions for every rule, and probabilities of determinizations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,8 @@ fn rules(rules: Rules) -> FightTheLandlord {
     FightTheLandlord::new(Params { rules }).unwrap()
 }
 
-/// Kind, length, number of wings and lowest rank of the main part of a combination of Botzone's, by its rules in words.
+/// Returns kind, length, number of wings and lowest rank of the main part of one of Botzone's combinations, by the
+/// rules as written.
 fn plain(counts: cards::Counts, per_four: usize) -> Option<(&'static str, usize, usize, usize)> {
     let with = |n: u8| (0..RANKS).filter(|&r| count(counts, r) == n).collect::<Vec<_>>();
     let [ones, twos, threes, fours] = [1, 2, 3, 4].map(with);
@@ -48,7 +49,7 @@ fn plainly_beats(a: (&str, usize, usize, usize), b: (&str, usize, usize, usize))
 }
 
 #[test]
-fn every_combination_has_one_id() {
+fn each_combination_has_one_id() {
     for (rules, ids) in [(Rules::Botzone, 21_425), (Rules::Botzone2, 34_327), (Rules::DouDizhu, 26_057)] {
         let plays = Plays::of(rules);
         assert_eq!(plays.ids(), ids, "{rules:?}");
@@ -65,7 +66,7 @@ fn every_combination_has_one_id() {
     }
 }
 
-/// Every part of a hand is looked at.
+/// Returns all parts of a hand.
 fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
     (0..RANKS).fold(vec![0], |all, r| {
         let some = (0..=count(hand, r)).map(|n| cards::of_rank(r, n));
@@ -74,13 +75,13 @@ fn parts(hand: cards::Counts) -> Vec<cards::Counts> {
 }
 
 #[test]
-fn moves_are_what_the_rules_in_words_allow() {
+fn legal_moves_match_written_rules() {
     let mut rng = Stream::from_text("landlord moves");
     for (rules, per_four) in [(Rules::Botzone, 1), (Rules::Botzone2, 2)] {
         let plays = Plays::of(rules);
         let mut rare = BTreeSet::new();
         for k in 0..60 {
-            // Hands of few ranks have planes and shuttles.
+            // Hands with few ranks contain planes and shuttles.
             let ranks = 4 + k % 8;
             let from = rng.below(RANKS - ranks);
             let mut pool: Vec<u8> = cards::numbers(DECK).collect();
@@ -114,7 +115,7 @@ fn moves_are_what_the_rules_in_words_allow() {
 }
 
 #[test]
-fn names_and_ids_of_openspiel() {
+fn names_and_ids_match_openspiel() {
     let game = rules(Rules::DouDizhu);
     let names = [
         (0, "Pass"),
@@ -132,13 +133,13 @@ fn names_and_ids_of_openspiel() {
     for (a, name) in names {
         assert_eq!(game.name(a), name);
     }
-    // The same cards may be two planes, and are told apart by name.
+    // The same cards may form two planes, which differ by name.
     let both: Vec<String> = game.plays.with_cards(read("333444555666").unwrap()).map(|a| game.name(a)).collect();
     assert_eq!(both, ["333444555666", "333444555-666", "444555666-333"]);
 }
 
 #[test]
-fn nothing_but_a_bomb_of_openspiel_beats_the_rocket() {
+fn only_openspiel_bomb_beats_rocket() {
     for (rules, beaten) in [(Rules::Botzone, 0), (Rules::Botzone2, 0), (Rules::DouDizhu, 13)] {
         let plays = Plays::of(rules);
         let rocket = plays.get(plays.ids() - 1).unwrap();
@@ -149,7 +150,7 @@ fn nothing_but_a_bomb_of_openspiel_beats_the_rocket() {
     }
 }
 
-/// The numbers of the first 51 cards, in the order of the deal, that give each seat 17 cards of these ranks.
+/// Returns the numbers of the first 51 cards, in the order of the deal, that give each seat 17 cards of these ranks.
 fn order(hands: [&str; SEATS]) -> Vec<u8> {
     let mut left = DECK;
     let hands = hands.map(|hand| {
@@ -160,7 +161,7 @@ fn order(hands: [&str; SEATS]) -> Vec<u8> {
     (0..51).map(|k| hands[k % SEATS][k / SEATS]).collect()
 }
 
-/// A game in which everybody has these cards; in an auction p1 bids first.
+/// Returns a game with these hands; in an auction p1 bids first.
 fn dealt(text: &str) -> Box<dyn DynState> {
     let mut s = load(text).unwrap().start();
     let auction = text == "dou_dizhu";
@@ -192,13 +193,13 @@ fn refusal(s: &dyn DynState, text: &str) -> String {
     s.parse_move(seat, &Move::Text(text.to_owned())).err().unwrap().message
 }
 
-/// p0 plays everything out, and nobody says a word.
+/// p0 plays all its cards, and the others pass.
 const ALONE: &str = "3333444455556666 pass pass BR pass pass 7 pass pass 2";
-/// p0 leads, and p1 plays everything out.
+/// p0 leads, and p1 plays all its cards.
 const AFTER_ONE: &str = "3 pass 2 pass 8888 pass pass 9999 pass pass TTT7 pass pass JJJ7 pass pass 7";
 
 #[test]
-fn points() {
+fn points_follow_plays() {
     // A shuttle of four fours is worth 20, the rocket 16, a single card 1.
     let mut s = dealt("fight_the_landlord");
     play(&mut *s, ALONE);
@@ -211,7 +212,7 @@ fn points() {
 }
 
 #[test]
-fn stakes() {
+fn stakes_double() {
     let returns = |moves: &str| {
         let mut s = dealt("fight_the_landlord(preset=botzone2)");
         play(&mut *s, "2 pass pass");
@@ -223,13 +224,13 @@ fn stakes() {
     assert_eq!(returns(ALONE), [16.0, -8.0, -8.0]);
     // Two bombs, and the landlord played only the lead.
     assert_eq!(returns(AFTER_ONE), [-32.0, 16.0, 16.0]);
-    // A bomb and the rocket; everybody had a say.
+    // A bomb and the rocket; each seat has played.
     let all = "3 pass 2 pass 8888 pass BR pass pass 444455556666 pass pass 3337 pass pass 2";
     assert_eq!(returns(all), [16.0, -8.0, -8.0]);
 }
 
 #[test]
-fn bidding_goes_round_once() {
+fn bidding_lasts_one_round() {
     let landlord = |bids: &str| {
         let mut s = dealt("fight_the_landlord(preset=botzone2)");
         play(&mut *s, bids);
@@ -247,9 +248,9 @@ fn bidding_goes_round_once() {
 }
 
 #[test]
-fn an_auction_goes_on_until_two_pass() {
+fn auction_continues_until_two_passes() {
     let mut s = dealt("dou_dizhu");
-    // Card 1 of the deal lies face up, so p1 bids first.
+    // Card 1 of the deal is face up, so p1 bids first.
     assert_eq!(s.turn(), ToMove::Seat(1));
     play(&mut *s, "pass 1 pass 2 pass");
     assert_eq!((s.turn(), s.legal_list(0)), (ToMove::Seat(0), vec![0, 3]));
@@ -262,7 +263,7 @@ fn an_auction_goes_on_until_two_pass() {
 }
 
 #[test]
-fn refusals_say_what_is_wrong() {
+fn refusals_state_reason() {
     let mut s = dealt("fight_the_landlord");
     assert_eq!(refusal(&*s, "pass"), "who leads a trick must play, not pass");
     assert_eq!(refusal(&*s, "[]"), "who leads a trick must play, not pass");
@@ -286,7 +287,7 @@ fn refusals_say_what_is_wrong() {
     play(&mut *s, "[28,29,30,19]");
     assert_eq!(s.play(2, 0), Ok(()));
     let v = s.view(Viewer::Public).value();
-    // Whichever cards were named, the lowest of each rank are played.
+    // Any named cards are replaced by the lowest of each rank.
     assert_eq!(v["plays"][1]["cards"], json!([17, 28, 29, 30]));
 
     let mut s = dealt("dou_dizhu");
@@ -295,7 +296,7 @@ fn refusals_say_what_is_wrong() {
 }
 
 #[test]
-fn questions_are_answered_or_named() {
+fn invalid_queries_are_refused() {
     let game = load("fight_the_landlord").unwrap();
     let ask = |hand: &str, previous: &str| game.analyze(&json!({ "hand": hand, "previous": previous }));
     assert_eq!(ask("359K2", "").unwrap(), json!({ "plays": ["2", "3", "5", "9", "K"], "can_pass": false }));
@@ -320,8 +321,8 @@ fn questions_are_answered_or_named() {
 }
 
 #[test]
-fn worlds_are_equally_likely() {
-    // Six cards that nobody sees; some seats cannot hold some of them.
+fn determinizations_are_uniform() {
+    // Six unseen cards; some seats cannot have some of them.
     let pool = [0, 1, 2, 3, 8, 12].map(card);
     let need = [2, 3, 1];
     let barred = [pool[0] | pool[1], pool[2], pool[0] | pool[4]];
@@ -347,11 +348,11 @@ fn worlds_are_equally_likely() {
 }
 
 #[test]
-fn a_played_suit_tells_what_is_not_held() {
+fn played_suit_excludes_lower_suits() {
     let game = rules(Rules::Botzone);
     let mut s = game.start();
     order(HANDS).into_iter().for_each(|number| game.play_unchecked(&mut s, number.into()));
-    // p1 plays the diamond of the sevens, so the heart is with p0; p2 can know that.
+    // p1 plays the diamond of the sevens, so the heart is with p0; p2 can infer that.
     for a in [4, 8] {
         assert!(game.is_legal(&s, s.length.into(), a));
         game.play_unchecked(&mut s, a);
@@ -369,10 +370,10 @@ fn a_played_suit_tells_what_is_not_held() {
     assert!((f64::from(spades) / f64::from(draws) - 16.0 / 31.0).abs() < 0.03, "{spades}");
 }
 
-/// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with the rocket or a bomb. p1 is then after its
-/// team mate p2.
+/// p0 leads a 3, which p1 could beat with a 7. p2 plays a 2, which p0 could beat with the rocket or a bomb. p1 then
+/// plays after its teammate p2.
 #[test]
-fn passes_are_told_apart() {
+fn forced_and_voluntary_passes_differ() {
     let mut s = dealt("fight_the_landlord");
     let mut told = |text: &str| {
         let (before, seat) = (s.boxed(), s.turn().seat().unwrap());
@@ -394,10 +395,10 @@ fn passes_are_told_apart() {
     assert_eq!(told("pass"), wanted(1, "pass", 1.0, "opponent"));
     assert_eq!(told("2"), wanted(2, "play", 1.0, "opponent"));
     assert_eq!(told("pass"), wanted(0, "pass", 1.0, "opponent"));
-    // p1 holds four eights. After its pass p2 leads.
+    // p1 has four eights. After its pass p2 leads.
     assert_eq!(told("pass"), wanted(1, "pass", 1.0, "team_mate"));
     assert_eq!(told("TJQKA"), wanted(2, "play", 1.0, "lead"));
-    // p0 holds 3 to 7 and the jokers.
+    // p0 has 3 to 7 and the jokers.
     assert_eq!(told("BR"), wanted(0, "play", 1.0, "opponent"));
     assert_eq!(told("pass"), wanted(1, "pass", 0.0, "opponent"));
 }

@@ -1,4 +1,4 @@
-//! What one seat, or the public, knows; its array and its words.
+//! Information available to a seat, or the public: view, array and text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,70 +7,70 @@ use super::cards::{self, DECK, RANKS, count, counts, lowest, ranks_text};
 use super::{FightTheLandlord, NONE, Phase, Rules, SEATS, State, owner, seat_after};
 use crate::game::{Action, Game, Seat, ToMove, Viewer};
 
-/// What one seat, or the public, knows. Cards are numbered as in Botzone.
+/// The information of one seat, or of the public. Cards are numbered as in Botzone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// What is going on.
+    /// The current phase of the game.
     pub phase: Phase,
     /// The observer's cards, ascending.
     pub hand: Vec<u8>,
-    /// How many cards each seat holds.
+    /// Number of cards in each seat's hand.
     pub held: [u8; SEATS],
-    /// How many cards are dealt.
+    /// Number of dealt cards.
     pub dealt: u8,
-    /// The card of the deal that lies face up, where there is one; its owner bids first.
+    /// The face-up card of the deal, if there is one; its owner bids first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub face_up: Option<FaceUp>,
-    /// Bids in order, 0 a pass, from the seat on that bids first.
+    /// Bids in order, 0 for a pass, starting with the seat that bids first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bids: Vec<u8>,
-    /// The landlord, once there is one.
+    /// The landlord; absent before one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlord: Option<u8>,
     /// The three cards that the landlord took.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bottom: Vec<u8>,
-    /// Plays in order, passes among them.
+    /// Plays in order, including passes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plays: Vec<Put>,
     /// The seat to move; absent during the deal and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The action that is to be beaten; absent where a trick begins.
+    /// The action to beat; absent at the start of a trick.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_beat: Option<u32>,
     /// Botzone's points so far, by seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<[u16; SEATS]>,
-    /// What a farmer wins or loses as it stands.
+    /// Current stake of a farmer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stake: Option<u32>,
-    /// Who is out of cards.
+    /// The seat that has played all its cards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
 }
 
-/// The card that lies face up.
+/// The face-up card of the deal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaceUp {
-    /// Its place in the deal, from 0.
+    /// Index in the deal, from 0.
     pub position: u8,
-    /// The card, once it is dealt.
+    /// The card; absent until it is dealt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<u8>,
 }
 
-/// One play, or a pass.
+/// One play or pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Put {
-    /// Who made it.
+    /// The seat that played.
     pub seat: u8,
-    /// Its id, 0 a pass.
+    /// The action id, 0 for a pass.
     pub action: u32,
-    /// Its cards.
+    /// The played cards.
     pub cards: Vec<u8>,
 }
 
@@ -79,12 +79,12 @@ fn some(value: u8) -> Option<u8> {
 }
 
 impl FightTheLandlord {
-    /// The cards that `who` holds.
+    /// Returns the cards in the hand of `who`.
     fn hand(&self, s: &State, who: Viewer) -> cards::Cards {
         owner(who).map_or(0, |p| s.hands[p])
     }
 
-    /// The plays with their cards, which are found by playing once more.
+    /// Returns the plays with their cards, found by replaying them.
     fn table(&self, s: &State) -> Vec<Put> {
         let mut hands = [0, 1, 2].map(|p: Seat| s.hands[p] | s.played[p]);
         let put = |(seat, action): (Seat, Action)| {
@@ -117,7 +117,7 @@ impl FightTheLandlord {
         }
     }
 
-    /// The observation array; seats go from the observer's on.
+    /// Writes the observation array; seats are ordered from the observer's on.
     pub(super) fn write(&self, s: &State, who: Viewer, out: &mut [u8]) {
         out.fill(0);
         let me = owner(who).unwrap_or(0);
@@ -141,7 +141,7 @@ impl FightTheLandlord {
         for (k, cell) in rest.iter_mut().take(SEATS).enumerate() {
             *cell = s.hands[(me + k) % SEATS].count_ones() as u8;
         }
-        // Three cells for a seat, counted from the observer's.
+        // Three cells per seat, counted from the observer's.
         let seat = |p: Seat, at: usize| at + (p + SEATS - me) % SEATS;
         let mut set = |at: usize, value: u8| rest[at] = value;
         if s.landlord != NONE {
@@ -160,7 +160,7 @@ impl FightTheLandlord {
         set(21, s.bombs.min(14));
     }
 
-    /// The view in words.
+    /// Returns the view as text.
     pub(super) fn words(&self, view: &View) -> String {
         let ranks = |cards: &[u8]| ranks_text(counts(cards::set(cards)), self.names());
         let side = |p: u8| match view.landlord {

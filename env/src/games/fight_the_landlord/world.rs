@@ -1,14 +1,14 @@
-//! Deals that a viewer cannot tell from the true one.
+//! Determinizations: deals consistent with a view.
 //!
-//! A play takes the cards of lowest number, so who played the spade of a rank did not hold its heart or diamond then, nor
-//! does so now. Under that, and the number of cards of every seat, all deals of the unseen cards are equally likely.
+//! A play uses the cards of lowest number, so a seat that played the spade of a rank cannot have its heart or diamond.
+//! Subject to this and to the hand sizes, all deals of the unseen cards are equally likely.
 
 use super::cards::{self, Cards, DECK, RANKS};
 use super::{DEALT, FightTheLandlord, NONE, Phase, SEATS, State, View, seat_after};
 use crate::draw::Stream;
 use crate::game::{Action, Game};
 
-/// Cards that a seat cannot hold any more: those below the highest that it played of the same rank.
+/// Returns the cards that a seat cannot have: those below the highest that it played of the same rank.
 fn barred(played: Cards) -> Cards {
     (0..RANKS).fold(0, |all, r| {
         let of = played & 15 << (4 * r);
@@ -16,24 +16,25 @@ fn barred(played: Cards) -> Cards {
     })
 }
 
-/// All cards of a set in random order.
+/// Returns the cards of a set in random order.
 fn shuffled(cards: Cards, rng: &mut Stream) -> Vec<Cards> {
     let mut list: Vec<Cards> = cards::each(cards).collect();
     rng.shuffle(&mut list);
     list
 }
 
-/// Takes up to `n` cards off a list.
+/// Removes up to `n` cards from a list.
 fn take(list: &mut Vec<Cards>, n: usize) -> Cards {
     list.split_off(list.len().saturating_sub(n)).into_iter().fold(0, |all, one| all | one)
 }
 
-/// `n!`, as far as it matters.
+/// Returns `n!`, capped at the largest needed value.
 fn factorial(n: usize) -> f64 {
     (1..=n).fold(1.0, |f, k| f * k as f64)
 }
 
-/// The number of ways to deal `n` cards so that each place gets its number of them; 0 if the numbers do not sum to `n`.
+/// Returns the number of ways to deal `n` cards so that each receiver gets its number; 0 if the numbers do not sum to
+/// `n`.
 fn ways(n: usize, places: &[Option<usize>]) -> f64 {
     let filled = places.iter().map(|p| p.ok_or(())).sum::<Result<usize, ()>>();
     if filled != Ok(n) {
@@ -42,15 +43,15 @@ fn ways(n: usize, places: &[Option<usize>]) -> f64 {
     places.iter().flatten().fold(factorial(n), |all, &p| all / factorial(p))
 }
 
-/// Deals `pool`: seat p gets `need[p]` cards, none of them in `barred[p]`. All such deals are equally likely. `None` if
-/// there is none.
+/// Deals `pool`: seat p gets `need[p]` cards, none of them in `barred[p]`, uniformly over all such deals. Returns
+/// `None` if none exists.
 pub(super) fn deal(
     pool: Cards,
     need: [usize; SEATS],
     barred: [Cards; SEATS],
     rng: &mut Stream,
 ) -> Option<[Cards; SEATS]> {
-    // The cards by who may have them: bit p of the index is seat p.
+    // The cards by the seats that may have them: bit p of the index is seat p.
     let mut sets = [0; 8];
     for one in cards::each(pool) {
         let may = (0..SEATS).filter(|&p| one & barred[p] == 0).fold(0, |all, p| all | 1 << p);
@@ -60,7 +61,7 @@ pub(super) fn deal(
         return None;
     }
     let size = sets.map(|set| set.count_ones() as usize);
-    // How the cards that two seats may have are shared: x, y, z go to the lower seat. The rest follows.
+    // Shares of the cards that two seats may have: x, y, z go to the lower seat; the rest follows.
     let share = |[x, y, z]: [usize; 3]| {
         let of = |p: usize, got: usize| need[p].checked_sub(size[1 << p] + got);
         [of(0, x + y), of(1, size[3] - x + z), of(2, size[5] - y + size[6] - z)]
@@ -112,7 +113,7 @@ impl FightTheLandlord {
             }
         }
         let me = view.seat.map(usize::from);
-        // The cards that each seat was dealt, as far as they are known.
+        // The cards that each seat is known to have been dealt.
         let mut hands = played;
         if let Some(own) = me.and_then(|p| hands.get_mut(p)) {
             *own |= cards::set(&view.hand);
@@ -132,7 +133,7 @@ impl FightTheLandlord {
         }
         let full = if view.plays.is_empty() { None } else { deal(pool, need, barred, rng) };
         let got = full.unwrap_or_else(|| {
-            // Nobody has played, so nothing is known of anybody's cards; what is left over is the rest.
+            // No seat has played, so no card is excluded; the undealt cards are the rest.
             let mut list = shuffled(pool, rng);
             need.map(|n| take(&mut list, n))
         });

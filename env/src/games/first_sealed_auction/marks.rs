@@ -1,4 +1,4 @@
-//! How bids compare with the equilibrium and with what would have sufficed.
+//! Marks: bids against the equilibrium and against the lowest winning bid.
 
 use super::{FirstSealedAuction, State};
 use crate::game::{MarkDoc, Marks};
@@ -6,7 +6,7 @@ use crate::game::{MarkDoc, Marks};
 const MONEY: &str = "money";
 const REGRET: &str = "GTBench, regret";
 
-/// The marks of a sale.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("value", MONEY, "at the end, of each seat: what the item is worth to it (v)", "LLMArena"),
     MarkDoc::new("bid", MONEY, "at the end, of each seat: its bid (b)", "LLMArena"),
@@ -51,7 +51,7 @@ impl FirstSealedAuction {
     }
 }
 
-/// What the bid lost against `enough`, the least bid that beats all others; in coins.
+/// Returns the loss of the bid against `enough`, the lowest bid that beats all others, in coins.
 fn regret(value: u16, bid: u16, enough: u16) -> u16 {
     if bid > enough { bid - enough } else { value.saturating_sub(enough) }
 }
@@ -60,7 +60,7 @@ fn regret(value: u16, bid: u16, enough: u16) -> u16 {
 mod tests {
     use crate::{MarkValue, Marks};
 
-    /// Value, bid, deviation, regret_paper and regret_fixed of a seat.
+    /// Returns value, bid, deviation, regret_paper and regret_fixed of a seat.
     fn of(params: &str, values: &[u32], bids: &[u32], winner: u32, seat: usize) -> [f64; 5] {
         let mut s = crate::load(&format!("first_sealed_auction({params})")).unwrap().start();
         values.iter().for_each(|&v| s.play_chance(v).unwrap());
@@ -76,24 +76,24 @@ mod tests {
     }
 
     #[test]
-    fn regrets_by_hand() {
-        // 7 for an item worth 8 against 3: 4 would do, 3 too much. The equilibrium is 4.
+    fn regrets_match_hand_computation() {
+        // 7 for an item worth 8 against 3: 4 would suffice, so 3 too much. The equilibrium is 4.
         assert_eq!(of("", &[8, 6], &[7, 3], 0, 0), [8.0, 7.0, 0.75, 3.0, 3.0]);
-        // The other could not win with a gain: 8 is not below 6.
+        // The other seat could not win with a gain: 8 is not below 6.
         assert_eq!(of("", &[8, 6], &[7, 3], 0, 1), [6.0, 3.0, 0.0, 0.0, 0.0]);
-        // Who bids 2 against 3 with a value of 8 misses 8 - 4.
+        // A bid of 2 against 3 with a value of 8 loses 8 - 4.
         assert_eq!(of("", &[8, 6], &[2, 3], 1, 0), [8.0, 2.0, -0.5, 4.0, 4.0]);
-        // 4 against 3 is the least that wins; the printed formula charges 8 - 4.
+        // 4 against 3 is the lowest winning bid; the printed formula charges 8 - 4.
         assert_eq!(of("", &[8, 6], &[4, 3], 0, 0), [8.0, 4.0, 0.0, 4.0, 0.0]);
-        // A bid of nothing.
+        // A bid of zero.
         assert_eq!(of("", &[8, 6], &[0, 3], 1, 0)[2], -1.0);
     }
 
     #[test]
-    fn coins_and_more_bidders() {
-        // 5.00 for 8.00 against 2.49: 2.50 would do.
+    fn regrets_cover_cents_and_more_bidders() {
+        // 5.00 for 8.00 against 2.49: 2.50 would suffice.
         assert_eq!(of("preset=llmarena", &[800, 600], &[500, 249], 0, 0), [8.0, 5.0, 0.25, 2.5, 2.5]);
-        // Of three bidders the equilibrium is two thirds: 6 of 9. The highest of the others is 5.
+        // With three bidders the equilibrium is two thirds: 6 of 9. The highest of the others is 5.
         assert_eq!(of("players=3", &[9, 6, 7], &[3, 5, 2], 1, 0), [9.0, 3.0, -0.5, 3.0, 3.0]);
     }
 }

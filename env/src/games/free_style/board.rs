@@ -1,17 +1,17 @@
-//! The board of five by five: cells, their neighbours, and lines.
+//! The five-by-five board: cells, neighbors, zones and lines.
 
 use serde::{Deserialize, Serialize};
 
-/// Cells of the board.
+/// Number of cells.
 pub(super) const CELLS: usize = 25;
-/// All cells.
+/// The set of all cells.
 pub(super) const ALL: u32 = (1 << CELLS) - 1;
-/// Rows and columns.
+/// Number of rows, and of columns.
 pub(super) const SIDE: usize = 5;
-/// The eight directions as changes of row and column; the first four are along rows and columns.
+/// The eight directions as (row, column) steps; the first four are orthogonal.
 pub(super) const DIRECTIONS: [(i8, i8); 8] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)];
 
-/// A cell: a1 is 0, b1 is 1, up to e5, which is 24.
+/// A cell index: a1 is 0, b1 is 1, up to e5, which is 24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cell(pub u8);
@@ -30,19 +30,19 @@ impl From<Cell> for String {
     }
 }
 
-/// The name of a cell.
+/// Returns the name of a cell, such as `c3`.
 pub(super) fn name(cell: usize) -> String {
     format!("{}{}", char::from(b'a' + (cell % SIDE) as u8), cell / SIDE + 1)
 }
 
-/// The cell of a name, in any case.
+/// Parses the name of a cell, in any case.
 pub(super) fn cell(text: &str) -> Option<usize> {
     let &[column, row] = text.as_bytes() else { return None };
     let (column, row) = (column.to_ascii_lowercase().wrapping_sub(b'a'), row.wrapping_sub(b'1'));
     (column < 5 && row < 5).then(|| usize::from(row) * SIDE + usize::from(column))
 }
 
-/// The cells of a set, ascending.
+/// Iterates over the cells of a set in ascending order.
 pub(super) fn cells(mut set: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let cell = set.trailing_zeros() as usize;
@@ -51,12 +51,12 @@ pub(super) fn cells(mut set: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The names of the cells of a set.
+/// Returns the names of the cells of a set.
 pub(super) fn names(set: u32) -> String {
     cells(set).map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// The cell `rows` rows and `columns` columns away.
+/// Returns the cell `rows` rows and `columns` columns away, if it is on the board.
 pub(super) const fn step(cell: usize, rows: i8, columns: i8) -> Option<usize> {
     let (row, column) = ((cell / SIDE) as i8 + rows, (cell % SIDE) as i8 + columns);
     if row >= 0 && row < 5 && column >= 0 && column < 5 { Some(row as usize * SIDE + column as usize) } else { None }
@@ -78,27 +78,27 @@ const fn around(directions: usize) -> [u32; CELLS] {
     out
 }
 
-/// Orthogonal neighbours.
+/// Orthogonal neighbors of each cell.
 pub(super) static ADJ4: [u32; CELLS] = around(4);
-/// All neighbours.
+/// Orthogonal and diagonal neighbors of each cell.
 pub(super) static ADJ8: [u32; CELLS] = around(8);
 
 const EDGES: [u32; 2] = [0x108421, 0x1084210];
 
-/// The orthogonal neighbours of a set, with cells of the set that are next to others of it.
+/// Returns the orthogonal neighbors of all cells in a set; they may include cells of the set.
 pub(super) const fn grow4(set: u32) -> u32 {
     let [a, e] = EDGES;
     (set << 5 | set >> 5 | (set & !e) << 1 | (set & !a) >> 1) & ALL
 }
 
-/// The neighbours of a set, diagonal ones too.
+/// Returns the orthogonal and diagonal neighbors of all cells in a set.
 pub(super) const fn grow8(set: u32) -> u32 {
     let [a, e] = EDGES;
     let wide = set | (set & !e) << 1 | (set & !a) >> 1;
     (wide << 5 | wide >> 5 | (set & !e) << 1 | (set & !a) >> 1) & ALL
 }
 
-/// The region of `among` that is orthogonally connected with `from`.
+/// Returns the cells of `among` that are orthogonally connected to `from`.
 pub(super) fn flood(from: u32, among: u32) -> u32 {
     let mut set = from & among;
     loop {
@@ -110,16 +110,16 @@ pub(super) fn flood(from: u32, among: u32) -> u32 {
     }
 }
 
-/// A stretch of cells in a straight line.
+/// A run of adjacent cells in a straight line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// Its cells.
+    /// The cells of the run.
     pub set: u32,
-    /// The cells before and behind it.
+    /// The cells directly before and after the run.
     pub ends: u32,
 }
 
-/// All stretches of `len` cells along rows and columns, along diagonals, or both.
+/// Returns all runs of `len` cells along rows and columns (`orth`), along diagonals (`diag`), or both.
 pub(super) fn stretches(len: u8, orth: bool, diag: bool) -> Vec<Stretch> {
     let straight = [(0, 1), (1, 0)].into_iter().filter(|_| orth);
     let slanted = [(1, 1), (1, -1)].into_iter().filter(|_| diag);
@@ -136,7 +136,7 @@ pub(super) fn stretches(len: u8, orth: bool, diag: bool) -> Vec<Stretch> {
     out
 }
 
-/// A built-in zone.
+/// Returns the cells of a built-in zone.
 pub(super) fn zone(name: &str) -> Option<u32> {
     let row = |r: u32| 0x1f << (5 * r);
     let column = |c: u32| EDGES[0] << c;
@@ -159,10 +159,10 @@ pub(super) fn zone(name: &str) -> Option<u32> {
     })
 }
 
-/// The names of the built-in zones.
+/// Names of the built-in zones, for messages.
 pub(super) const ZONES: &str = "all, row1 to row5, cola to cole, centre, edge, corner, home0, home1";
 
-/// The set with its rows in the opposite order.
+/// Returns the set with its rows in reverse order.
 pub(super) fn mirrored(set: u32) -> u32 {
     cells(set).fold(0, |out, c| out | 1 << ((SIDE - 1 - c / SIDE) * SIDE + c % SIDE))
 }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_grow_as_their_cells_do() {
+    fn neighbor_sets_match_cell_neighbors() {
         for seed in 0..2_000u32 {
             let set = seed.wrapping_mul(0x9e37_79b9) & ALL;
             assert_eq!(grow4(set), cells(set).fold(0, |all, c| all | ADJ4[c]));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_and_names() {
+    fn zone_names_resolve_to_cells() {
         assert_eq!(zone("row2"), Some(0x3e0));
         assert_eq!(names(zone("cole").unwrap_or(0)), "e1, e2, e3, e4, e5");
         assert_eq!(names(zone("corner").unwrap_or(0)), "a1, e1, a5, e5");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_are_counted() {
+    fn stretches_have_expected_counts() {
         let count = |len, orth, diag| stretches(len, orth, diag).len();
         assert_eq!((count(4, true, false), count(4, false, true), count(3, true, true)), (20, 8, 48));
         assert_eq!((count(5, true, true), count(2, true, true)), (12, 72));

@@ -1,4 +1,4 @@
-//! FSR/1, the documents that rules are written in: their types, defaults, canonical form and hash.
+//! FSR/1 rule documents: types, defaults, canonical form and hash.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use sha2::{Digest, Sha256};
 
 use super::board::{self, Cell};
 
-/// The most bytes of a document, written as JSON.
+/// Maximum size of a document, in bytes of JSON.
 pub(super) const MOST_BYTES: usize = 4_096;
-/// The most kinds of pieces.
+/// Maximum number of piece kinds.
 pub(super) const MOST_KINDS: usize = 4;
-/// The most plies of a game.
+/// Maximum number of plies.
 pub(super) const MOST_PLIES: u8 = 100;
 
-/// One thing for each seat.
+/// A zone for each seat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BySeat {
@@ -31,90 +31,90 @@ pub struct BySeat {
 }
 
 impl BySeat {
-    /// The zones, seat 0's first.
+    /// Returns the zones, seat 0's first.
     pub(super) fn both(&self) -> [&str; 2] {
         [&self.first, &self.second]
     }
 }
 
-/// A set of rules.
+/// The rules of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// The version of the format: 1.
     #[schemars(range(min = 1, max = 1))]
     pub fsr: u8,
-    /// What the rules are called. The hash leaves it out.
+    /// Name of the rules; not part of the hash.
     #[schemars(length(max = 40))]
     pub name: String,
-    /// Rows and columns of the board: 5.
+    /// Number of rows and columns: 5.
     #[schemars(range(min = 5, max = 5))]
     pub board: u8,
-    /// Who moves first in play.
+    /// The seat that moves first.
     #[serde(default)]
     pub first: First,
-    /// The board is scored after this many plies.
+    /// Maximum number of plies; the board is scored after the last one.
     #[schemars(range(min = 1, max = 100))]
     pub ply_cap: u8,
-    /// Whether seats move in turn or together.
+    /// Order of moves: in turn or simultaneous.
     #[serde(default)]
     pub mode: Mode,
-    /// Kinds of pieces.
+    /// Kinds of pieces, 1 to 4.
     #[schemars(length(min = 1, max = 4))]
     pub kinds: Vec<Kind>,
-    /// Pieces on the board at the beginning.
+    /// Pieces on the board at the start.
     #[serde(default)]
     #[schemars(length(max = 25))]
     pub setup: Vec<Setup>,
     /// Named sets of cells.
     #[serde(default)]
     pub zones: BTreeMap<String, Vec<Cell>>,
-    /// What a seat may do.
+    /// Actions that a seat may take.
     #[schemars(length(min = 1, max = 8))]
     pub actions: Vec<ActionRule>,
-    /// What happens after an action.
+    /// Effects of actions on other pieces.
     #[serde(default)]
     #[schemars(length(max = 6))]
     pub effects: Vec<Effect>,
-    /// What seats do not see.
+    /// Information that seats cannot see.
     #[serde(default)]
     pub hidden: Hidden,
-    /// What ends the game before the cap.
+    /// Conditions that end the game before the ply cap.
     #[serde(default)]
     #[schemars(length(max = 8))]
     pub end: Vec<End>,
-    /// What counts when the board is scored.
+    /// Scoring rules; the points of all rules are added.
     #[serde(default)]
     #[schemars(length(max = 8))]
     pub score: Vec<Score>,
-    /// What decides when the scores are equal.
+    /// Tie-break for equal scores.
     #[serde(default)]
     pub tie: Tie,
 }
 
-/// Who moves first in play.
+/// The seat that moves first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum First {
     /// The seat that wrote the rules.
     Author,
-    /// The seat that accepted them.
+    /// The seat that accepted the rules.
     #[default]
     Other,
-    /// Seat 0.
+    /// Seat 0 in every game.
     Seat0,
-    /// Chance decides.
+    /// A seat drawn by chance.
     Random,
 }
 
-/// Whether seats move in turn or together.
+/// Order of moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// In turn.
+    /// The seats move in turn.
     #[default]
     Alternate,
-    /// Together.
+    /// Both seats move at once.
     Simultaneous,
 }
 
@@ -122,13 +122,13 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kind {
-    /// Its name in the document.
+    /// Name of the kind in the document.
     #[schemars(length(min = 1, max = 12), regex(pattern = r"^[a-z][a-z0-9_]*$"))]
     pub id: String,
-    /// The numbers that its pieces may have.
+    /// The numbers of its pieces; null for pieces without numbers.
     #[serde(default)]
     pub values: Option<Values>,
-    /// How many of it each seat may place.
+    /// Number of pieces that each seat may place; null for no limit.
     #[serde(default)]
     #[schemars(range(min = 1, max = 25))]
     pub supply: Option<u8>,
@@ -138,69 +138,69 @@ pub struct Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Values {
-    /// The least.
+    /// The lowest number allowed.
     #[schemars(range(min = 0, max = 25))]
     pub min: u8,
-    /// The greatest.
+    /// The highest number allowed.
     #[schemars(range(min = 0, max = 25))]
     pub max: u8,
-    /// Whether a seat may use each number once only.
+    /// If true, each seat may use each number only once.
     pub unique: bool,
-    /// The most that a seat's numbers may add to.
+    /// Maximum sum of the numbers that a seat places; null for no limit.
     #[schemars(range(min = 0, max = 625))]
     pub sum_max: Option<u16>,
 }
 
-/// A piece on the board at the beginning.
+/// A piece on the board at the start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
-    /// Whose it is.
+    /// The seat that owns the piece.
     #[schemars(range(min = 0, max = 1))]
     pub owner: u8,
-    /// Its kind.
+    /// The kind of the piece.
     pub kind: String,
-    /// Its cell.
+    /// The cell of the piece.
     pub at: Cell,
-    /// Its number, if its kind has numbers.
+    /// The number of the piece, if its kind has numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 25))]
     pub value: Option<u8>,
 }
 
-/// What a seat may do.
+/// An action that a seat may take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ActionRule {
-    /// Puts a piece on an empty cell.
+    /// Places a piece on an empty cell.
     Place {
-        /// Its kind.
+        /// The kind of the piece.
         kind: String,
-        /// Where each seat may.
+        /// The zone in which each seat may place.
         by: BySeat,
-        /// Next to what.
+        /// Required neighbor of the cell.
         #[serde(default)]
         near: Near,
     },
-    /// Moves a piece.
+    /// Moves a piece on the board.
     Move {
-        /// Its kind.
+        /// The kind of the piece.
         kind: String,
-        /// Its steps.
+        /// Directions or leaps of the move.
         steps: Steps,
-        /// How many of them.
+        /// Maximum number of steps in one move.
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 4))]
         range: u8,
-        /// Whether it may only go away from its own home row.
+        /// If true, pieces only move away from their home row.
         #[serde(default)]
         forward_only: bool,
-        /// What may be on the cell that it goes to.
+        /// Required content of the target cell.
         onto: Onto,
     },
-    /// Does nothing.
+    /// Leaves the board as it is.
     Pass {
-        /// When.
+        /// Condition under which the pass is legal.
         when: When,
     },
 }
@@ -209,369 +209,369 @@ fn one() -> u8 {
     1
 }
 
-/// What a piece is placed next to.
+/// Required neighbor of a placed piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Near {
-    /// Anything.
+    /// No requirement.
     #[default]
     Any,
-    /// An own piece, orthogonally.
+    /// An own piece, orthogonally adjacent.
     Own4,
-    /// An own piece, diagonally too.
+    /// An own piece, orthogonally or diagonally adjacent.
     Own8,
-    /// A piece of the opponent, orthogonally.
+    /// An opposing piece, orthogonally adjacent.
     Opp4,
-    /// A piece of the opponent, diagonally too.
+    /// An opposing piece, orthogonally or diagonally adjacent.
     Opp8,
-    /// No own piece, orthogonally.
+    /// No own piece orthogonally adjacent.
     Away4,
 }
 
-/// Steps of a move.
+/// Directions or leaps of a move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Steps {
-    /// By name.
+    /// A predefined set of directions or leaps.
     Named(StepsPreset),
-    /// Leaps by changes of row and column.
+    /// A list of leaps, each `[rows, columns]`.
     Leaps(#[schemars(length(min = 1, max = 24))] Vec<[Leap; 2]>),
 }
 
-/// A change of row or column.
+/// A change of row or column, -4 to 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leap(#[schemars(range(min = -4, max = 4))] pub i8);
 
-/// Steps by name.
+/// A predefined set of directions or leaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepsPreset {
     /// Along rows and columns.
     Orth,
-    /// Along diagonals.
+    /// Along the diagonals only.
     Diag,
     /// In all eight directions.
     King,
-    /// As the knight of chess.
+    /// As the knight in chess.
     Knight,
 }
 
-/// What may be on the cell that a piece moves to.
+/// Required content of the target cell of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Onto {
-    /// Nothing.
+    /// An empty cell.
     Empty,
-    /// A piece of the opponent.
+    /// An opposing piece.
     OppAny,
-    /// A piece of the opponent with a lower number.
+    /// An opposing piece with a lower number.
     OppLower,
-    /// A piece of the opponent with a lower or equal number.
+    /// An opposing piece with a lower or equal number.
     OppLowerEq,
-    /// Nothing, or a piece of the opponent.
+    /// An empty cell or an opposing piece.
     EmptyOrOppAny,
-    /// Nothing, or a piece of the opponent with a lower number.
+    /// An empty cell or an opposing piece with a lower number.
     EmptyOrOppLower,
-    /// Nothing, or a piece of the opponent with a lower or equal number.
+    /// An empty cell or an opposing piece with a lower or equal number.
     EmptyOrOppLowerEq,
 }
 
 impl Onto {
-    /// Whether numbers are compared.
+    /// Returns true if the numbers of the two pieces are compared.
     pub(super) fn compares(self) -> bool {
         !matches!(self, Onto::Empty | Onto::OppAny | Onto::EmptyOrOppAny)
     }
 
-    /// Whether an empty cell will do.
+    /// Returns true if the target cell may be empty.
     pub(super) fn empty(self) -> bool {
         !matches!(self, Onto::OppAny | Onto::OppLower | Onto::OppLowerEq)
     }
 
-    /// Whether equal numbers will do.
+    /// Returns true if the opposing piece may have an equal number.
     pub(super) fn equal(self) -> bool {
         matches!(self, Onto::OppLowerEq | Onto::EmptyOrOppLowerEq)
     }
 }
 
-/// When a seat may do nothing.
+/// Condition under which a pass is legal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Never.
+    /// A pass is never legal.
     Never,
-    /// When there is nothing else.
+    /// Only if no other action is legal.
     Stuck,
-    /// Always.
+    /// A pass is always legal.
     Always,
 }
 
-/// What happens after an action, to pieces around the acting one.
+/// An effect of an action on pieces around the acting one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
-    /// After which action.
+    /// The action that triggers the effect.
     pub on: On,
-    /// On which cells.
+    /// The affected cells, relative to the acting piece.
     pub cells: Cells,
-    /// To whose pieces.
+    /// The owner of the affected pieces.
     pub who: Who,
-    /// How the other piece's number compares with the acting piece's.
+    /// Required comparison of the affected piece's number with the acting piece's.
     #[serde(default, rename = "if")]
     pub cond: Option<Cond>,
-    /// What happens to them.
+    /// The change made to each affected piece.
     pub then: Then,
-    /// How much is added or taken.
+    /// The amount that `add` and `sub` change numbers by.
     #[serde(default)]
     #[schemars(range(min = 1, max = 25))]
     pub n: Option<u8>,
 }
 
-/// After which action an effect comes.
+/// The action that triggers an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum On {
-    /// Placing.
+    /// Placement of a piece.
     Place,
-    /// Moving.
+    /// Move of a piece.
     Move,
 }
 
-/// Cells of an effect.
+/// Cells of an effect, relative to the acting piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cells {
-    /// Orthogonal neighbours.
+    /// Orthogonally adjacent cells.
     Adj4,
-    /// All neighbours.
+    /// Orthogonally and diagonally adjacent cells.
     Adj8,
-    /// Pieces of the opponent between the acting piece and another own one, in all directions.
+    /// Opposing pieces between the acting piece and another own piece, in all directions.
     Sandwich8,
-    /// The same along rows and columns.
+    /// Opposing pieces between the acting piece and another own piece, along rows and columns.
     Sandwich4,
-    /// The other pieces of every own row of three or more.
+    /// The other pieces of each unbroken own row of three or more.
     LineRest,
 }
 
-/// Whose pieces.
+/// Owner of the affected pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
-    /// The opponent's.
+    /// The opponent's pieces only.
     Opp,
-    /// One's own.
+    /// The acting seat's pieces only.
     Own,
-    /// Both.
+    /// The pieces of both seats.
     Both,
 }
 
-/// A comparison of the other piece's number with the acting piece's.
+/// A comparison of the affected piece's number with the acting piece's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cond {
-    /// It is lower.
+    /// The affected number is lower.
     Lower,
-    /// It is higher.
+    /// The affected number is higher.
     Higher,
-    /// It is equal.
+    /// The numbers are equal.
     Equal,
-    /// Both add to 10.
+    /// The numbers add up to 10.
     Sum10,
 }
 
-/// What happens to a piece.
+/// A change made to an affected piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Then {
-    /// It changes sides.
+    /// The piece changes sides.
     Flip,
-    /// It leaves the board.
+    /// The piece leaves the board.
     Remove,
-    /// Its number grows.
+    /// The number increases by `n`.
     Add,
-    /// Its number shrinks.
+    /// The number decreases by `n`.
     Sub,
 }
 
-/// What seats do not see.
+/// Information that seats cannot see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hidden {
-    /// The numbers of the opponent's pieces.
+    /// If true, the numbers of the opponent's pieces are hidden.
     pub values: bool,
-    /// The opponent's pieces.
+    /// If true, the opponent's pieces are hidden.
     pub pieces: bool,
-    /// When they are shown.
+    /// The time at which hidden information is revealed.
     pub reveal: Reveal,
 }
 
-/// When hidden things are shown.
+/// The time at which hidden information is revealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reveal {
-    /// At the end.
+    /// At the end of the game.
     #[default]
     End,
-    /// When a piece moves onto another one, and at the end.
+    /// When a piece moves onto another one, and at the end of the game.
     Contact,
 }
 
-/// What ends the game.
+/// A condition that ends the game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "if", rename_all = "snake_case", deny_unknown_fields)]
 pub enum End {
-    /// A row of own pieces.
+    /// An unbroken row of own pieces.
     Line {
-        /// How long.
+        /// Length of the row in pieces.
         #[schemars(range(min = 3, max = 5))]
         len: u8,
-        /// Whether longer rows do not count.
+        /// If true, longer rows do not count.
         #[serde(default)]
         exact: bool,
-        /// In which directions.
+        /// Directions that rows may have.
         #[serde(default)]
         dirs: Dirs,
-        /// What it means for its owner.
+        /// Result for the owner of the row.
         then: WinLose,
     },
     /// An own piece in the zone.
     Reach {
-        /// The zone of each seat.
+        /// The target zone of each seat.
         zone: BySeat,
-        /// What it means for its owner.
+        /// Result for the owner of the piece.
         then: Win,
     },
-    /// The opponent has lost all pieces.
+    /// A seat that had pieces has none on the board and none to place.
     Eliminated {
-        /// What it means for the other seat.
+        /// Result for the other seat.
         then: Win,
     },
-    /// The seat to move has no action but pass.
+    /// The seat to move has no action other than pass.
     Stuck {
-        /// What it means for that seat.
+        /// Result for the stuck seat.
         then: StuckThen,
     },
-    /// This many own pieces.
+    /// A number of own pieces on the board.
     PiecesGe {
-        /// How many.
+        /// Minimum number of pieces.
         #[schemars(range(min = 1, max = 25))]
         n: u8,
-        /// What it means for their owner.
+        /// Result for the owner of the pieces.
         then: Win,
     },
-    /// There is no empty cell.
+    /// No empty cell is left.
     Full {
         /// The board is scored.
         then: Scored,
     },
-    /// Both seats have placed all that they may.
+    /// Both seats have placed all their pieces.
     SupplyOut {
         /// The board is scored.
         then: Scored,
     },
 }
 
-/// Directions of rows.
+/// Directions of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dirs {
-    /// Rows and columns.
+    /// Along rows and columns.
     Orth,
-    /// Diagonals.
+    /// Along the diagonals only.
     Diag,
-    /// All.
+    /// In all four directions.
     #[default]
     All,
 }
 
-/// Won or lost.
+/// Result of an end condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WinLose {
-    /// Won.
+    /// The seat wins the game.
     Win,
-    /// Lost.
+    /// The seat loses the game.
     Lose,
 }
 
-/// Won.
+/// Result of an end condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Win {
-    /// Won.
+    /// The seat wins the game.
     Win,
 }
 
-/// Scored.
+/// Result of an end condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scored {
-    /// Scored.
+    /// The board is scored.
     Score,
 }
 
-/// What being stuck means.
+/// Result for a stuck seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StuckThen {
-    /// Lost.
+    /// The seat loses the game.
     Lose,
     /// The board is scored.
     Score,
-    /// Drawn.
+    /// The game is a draw.
     Draw,
 }
 
-/// What counts when the board is scored.
+/// A scoring rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "per", rename_all = "snake_case")]
 pub enum Score {
     /// Own pieces on the board.
     Piece(Points),
-    /// Their numbers.
+    /// Sum of the numbers of own pieces.
     Value(Points),
     /// Empty cells of regions that touch own pieces only.
     Territory4(Points),
-    /// Pieces of the largest orthogonal group.
+    /// Pieces of the largest orthogonally connected own group.
     LargestGroup4(Points),
-    /// Pieces of the opponent that left the board in own plies.
+    /// Opposing pieces that left the board in the seat's own plies.
     Capture(Points),
-    /// Stretches of `len` own pieces.
+    /// Runs of `len` own pieces in a line.
     Line(Points),
-    /// Rows in which the seat's numbers add to more.
+    /// Rows in which the seat's numbers have the higher sum.
     RowCompare(Compare),
-    /// Columns in which the seat's numbers add to more.
+    /// Columns in which the seat's numbers have the higher sum.
     ColCompare(Compare),
 }
 
-/// Points for each of what is counted.
+/// Points per counted item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Points {
-    /// Length of stretches, for lines only.
+    /// Length of the runs; for `line` only.
     #[serde(default)]
     #[schemars(range(min = 2, max = 5))]
     pub len: Option<u8>,
-    /// Points for each.
+    /// Points per counted item.
     #[schemars(range(min = -100, max = 100))]
     pub pts: i16,
 }
 
-/// Points for each row or column.
+/// Points per row or column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     /// The zone in which each seat's pieces count.
     pub cells: BySeat,
-    /// Points for each.
+    /// Points per row or column.
     #[schemars(range(min = -100, max = 100))]
     pub pts: i16,
 }
 
-/// What decides when the scores are equal.
+/// Tie-break for equal scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tie {
-    /// Nothing.
+    /// The game is a draw.
     #[default]
     Draw,
     /// The seat that moved second wins.
@@ -592,7 +592,7 @@ impl JsonSchema for Cell {
     }
 }
 
-/// JSON Schema of a document.
+/// Returns the JSON Schema of a document.
 pub(super) fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
@@ -606,8 +606,8 @@ pub(super) fn schema() -> Value {
     schema
 }
 
-/// Replaces `oneOf` where one field tells the forms apart, so that an issue names the field that is wrong instead of saying
-/// that no form fits: lists of words become `enum`, objects become one `if` and `then` for each form.
+/// Replaces each `oneOf` whose forms differ in one field, so that an issue names the wrong field instead of reporting
+/// that no form fits. Lists of constants become `enum`; objects become one `if`/`then` pair per form.
 fn tell_apart(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(tell_apart),
@@ -645,7 +645,7 @@ fn tell_apart(schema: &mut Value) {
 }
 
 impl Document {
-    /// The canonical form as a value: every field that has a default is written out, and keys are sorted.
+    /// Returns the canonical form as a value: all defaults are written out, and keys are sorted.
     pub(super) fn value(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value.sort_all_objects();
@@ -653,9 +653,9 @@ impl Document {
     }
 }
 
-/// The first 8 hex digits of SHA-256 over a canonical form (RFC 8785) without the name.
+/// Returns the first 8 hex digits of the SHA-256 of a canonical form (RFC 8785) without the name.
 ///
-/// Its keys are sorted and its numbers whole. So as long as everything is ASCII, JSON without spaces is that form.
+/// Keys are sorted and numbers are integers, so for ASCII content compact JSON already is that form.
 pub(super) fn hash(value: &Value) -> String {
     let fields = || value.as_object().into_iter().flatten().filter(|(key, _)| *key != "name");
     let mut plain = Vec::with_capacity(MOST_BYTES);
@@ -669,18 +669,18 @@ pub(super) fn hash(value: &Value) -> String {
     hex::encode(&digest[..4])
 }
 
-/// The canonical form (RFC 8785) of a value.
+/// Returns the canonical form (RFC 8785) of a value.
 pub(super) fn canonical(value: &Value) -> String {
     serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
-/// The set of a zone of the document, or a built-in one.
+/// Returns the cells of a built-in zone or of a zone of the document.
 pub(super) fn zone(document: &Document, name: &str) -> Option<u32> {
     let own = || document.zones.get(name).map(|cells| cells.iter().fold(0, |set, c| set | 1 << c.0));
     board::zone(name).or_else(own)
 }
 
-/// The place in the list of a kind.
+/// Returns the index of a kind in the list of kinds.
 pub(super) fn kind(document: &Document, id: &str) -> Option<usize> {
     document.kinds.iter().take(MOST_KINDS).position(|k| k.id == id)
 }

@@ -25,7 +25,7 @@ impl Snapshot {
                 Who::Both => self.pieces[0] | self.pieces[1],
             };
             for cell in cells(self.around(effect.cells, seat, c) & whose) {
-                // A piece that an earlier effect removed is left out.
+                // Pieces that an earlier effect removed are skipped.
                 if s.occupied() >> cell & 1 == 1 && self.fits(effect.cond, c, cell) {
                     self.apply(s, rules, effect, seat, cell);
                 }
@@ -47,7 +47,7 @@ impl Snapshot {
         }
     }
 
-    /// The opponent's pieces from `c` on in one direction, if an own piece follows them.
+    /// Returns the opposing pieces next to `c` in one direction, if an own piece follows them.
     fn sandwich(&self, seat: usize, c: usize, direction: (i8, i8)) -> u32 {
         let between = self.run(1 - seat, c, direction);
         let last = (between.count_ones() + 1) as i8;
@@ -55,7 +55,7 @@ impl Snapshot {
         if end.is_some_and(|e| self.pieces[seat] >> e & 1 == 1) { between } else { 0 }
     }
 
-    /// The unbroken row of a seat's pieces from `c` on in one direction, without `c`.
+    /// Returns the unbroken row of a seat's pieces from `c` in one direction, without `c`.
     fn run(&self, seat: usize, c: usize, (rows, columns): (i8, i8)) -> u32 {
         let (mut set, mut at) = (0, c);
         while let Some(next) = step(at, rows, columns).filter(|&n| self.pieces[seat] >> n & 1 == 1) {

@@ -1,40 +1,40 @@
-//! Action ids: one layout for all documents.
+//! Action ids, in one layout for all documents.
 
 use super::board::CELLS;
 use super::document::MOST_KINDS;
 use crate::game::Action;
 
-/// Proposals of F0, F1 and F2 are the ids below.
+/// Accepts the open proposal. Lower ids propose F0, F1 and F2.
 pub(super) const ACCEPT: Action = 3;
-/// Proposals stay open.
+/// Rejects; proposals stay open.
 pub(super) const REJECT: Action = 4;
-/// Does nothing for one ply.
+/// Passes for one ply.
 pub(super) const PASS: Action = 5;
-/// Numbers that a piece may have, 0 among them.
+/// Number of values that a piece may have, 0 included.
 const NUMBERS: usize = 26;
 const PLACE: usize = 6;
 const MOVE: usize = PLACE + MOST_KINDS * CELLS * NUMBERS;
-/// How many ids there are.
+/// Number of action ids.
 pub(super) const ACTIONS: u32 = (MOVE + CELLS * CELLS) as u32;
 
-/// What an id does in play.
+/// The effect of an id in play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ply {
-    /// Nothing.
+    /// Leaves the board as it is.
     Pass,
-    /// Puts a piece on a cell.
+    /// Places a piece on a cell.
     Place {
-        /// Its place in the list of kinds.
+        /// Index in the list of kinds.
         kind: usize,
         cell: usize,
-        /// 0 without a number.
+        /// The number of the piece; 0 for pieces without one.
         value: u8,
     },
-    /// Moves a piece.
+    /// Moves a piece to another cell.
     Move { from: usize, to: usize },
 }
 
-/// What an id does; all other ids pass.
+/// Decodes an id; ids of the negotiation and beyond the range decode to a pass.
 #[inline]
 pub(super) fn ply(a: Action) -> Ply {
     let a = a as usize;
@@ -48,13 +48,13 @@ pub(super) fn ply(a: Action) -> Ply {
     }
 }
 
-/// The id of a placement.
+/// Returns the id of a placement.
 #[inline]
 pub(super) fn place(kind: usize, cell: usize, value: u8) -> Action {
     (PLACE + (kind * CELLS + cell) * NUMBERS + usize::from(value)) as Action
 }
 
-/// The id of a move.
+/// Returns the id of a move.
 #[inline]
 pub(super) fn shift(from: usize, to: usize) -> Action {
     (MOVE + from * CELLS + to) as Action
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_dense_and_lead_back() {
+    fn ids_are_dense_and_round_trip() {
         assert_eq!((ACTIONS, MOVE), (3_231, 2_606));
         for a in PASS..ACTIONS {
             let again = match ply(a) {

@@ -1,4 +1,4 @@
-//! What a seat may do in play.
+//! Legal actions in play.
 
 use super::board::{cells, grow4, grow8};
 use super::document::{Near, Onto, When};
@@ -8,10 +8,10 @@ use super::rules::{Moves, Rules};
 use crate::draw::Stream;
 use crate::game::{Action, ActionSink};
 
-/// The cells on which a seat may place a kind.
+/// Returns the cells on which a seat may place a kind.
 pub(super) fn goals(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     let (own, empty) = (s.pieces[seat], s.empty(rules, seat));
-    // What the other side has is seen wherever a rule asks for it: the validator sees to that.
+    // The validator ensures that opposing pieces are visible wherever a rule refers to them.
     let other = s.pieces[1 - seat];
     let near = |near: Near| match near {
         Near::Any => empty,
@@ -26,7 +26,7 @@ pub(super) fn goals(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> 
     fitting.fold(0, |set, p| set | p.zone[seat] & near(p.near)) & empty
 }
 
-/// The numbers that a seat may give to a piece of a kind; {0} where the kind has none.
+/// Returns the set of numbers that a seat may give to a piece of a kind; {0} if the kind has none.
 fn numbers(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     let Some(k) = rules.document.kinds.get(kind) else { return 0 };
     if rules.placed >> kind & 1 == 0 || k.supply.is_some_and(|n| s.placed[seat][kind] >= n) {
@@ -34,7 +34,7 @@ fn numbers(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     }
     let Some(values) = &k.values else { return 1 };
     let left = values.sum_max.map_or(u16::from(values.max), |most| most.saturating_sub(s.sums[seat][kind]));
-    // A sum that the pieces at the beginning exceed leaves nothing, not even 0.
+    // If the setup already exceeds the sum, no number is legal, not even 0.
     if values.sum_max.is_some_and(|most| s.sums[seat][kind] > most) {
         return 0;
     }
@@ -46,13 +46,13 @@ fn numbers(rules: &Rules, s: &BoardState, seat: usize, kind: usize) -> u32 {
     if values.unique { all & !s.used[seat][kind] } else { all }
 }
 
-/// Whether a seat has something left to place.
+/// Returns true if a seat has a piece left to place.
 pub(super) fn supplied(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     let left = |k: usize| rules.document.kinds[k].supply.is_none_or(|n| s.placed[seat][k] < n);
     (0..rules.document.kinds.len()).any(|k| rules.placed >> k & 1 == 1 && left(k))
 }
 
-/// Whether a piece on `from` may move onto the opponent's on `to`, as far as the seat knows.
+/// Returns true if a piece on `from` may try to capture the opposing piece on `to`, as far as the seat can see.
 fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize, to: usize) -> bool {
     if !action.onto.compares() {
         return action.onto != Onto::Empty;
@@ -61,7 +61,7 @@ fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize
     numbers && (!s.is_known_to(rules, Some(seat), to) || wins(s, from, to, action.onto))
 }
 
-/// The cells to which a piece may move by one action.
+/// Returns the cells to which a piece may move by one action.
 fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize) -> u32 {
     let mut out = 0;
     for ray in &action.rays[seat][from] {
@@ -79,13 +79,13 @@ fn reach(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize
     out
 }
 
-/// The cells to which the piece of a seat on `from` may move.
+/// Returns the cells to which the seat's piece on `from` may move by any action.
 fn reached(rules: &Rules, s: &BoardState, seat: usize, from: usize) -> u32 {
     let kind = usize::from(s.kind[from]);
     rules.moves.iter().filter(|m| m.kind == kind).fold(0, |set, m| set | reach(rules, s, seat, m, from))
 }
 
-/// What the first action that makes a move possible says of the cell that it goes to.
+/// Returns the target condition of the first action that permits a move.
 pub(super) fn fits(rules: &Rules, s: &BoardState, seat: usize, from: usize, to: usize) -> Option<Onto> {
     if s.pieces[seat] >> from & 1 == 0 {
         return None;
@@ -95,20 +95,20 @@ pub(super) fn fits(rules: &Rules, s: &BoardState, seat: usize, from: usize, to: 
     moves.find(|m| reach(rules, s, seat, m, from) >> to & 1 == 1).map(|m| m.onto)
 }
 
-/// Whether a possible move onto a piece succeeds: where its number was unknown, the comparison decides.
+/// Returns true if a legal capture succeeds; if the opposing number was unknown, the comparison decides.
 pub(super) fn wins(s: &BoardState, from: usize, to: usize, onto: Onto) -> bool {
     let numbers = s.number(from).zip(s.number(to));
     !onto.compares() || numbers.is_some_and(|(own, other)| other < own || onto.equal() && other == own)
 }
 
-/// Whether a seat has an action other than pass.
+/// Returns true if a seat has an action other than pass.
 pub(super) fn free(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     let kinds = rules.document.kinds.len();
     (0..kinds).any(|k| numbers(rules, s, seat, k) != 0 && goals(rules, s, seat, k) != 0)
         || !rules.moves.is_empty() && cells(s.pieces[seat]).any(|from| reached(rules, s, seat, from) != 0)
 }
 
-/// Whether a seat that acts may pass.
+/// Returns true if a seat that acts may pass.
 fn passes(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     match rules.pass {
         When::Always => true,
@@ -117,7 +117,7 @@ fn passes(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     }
 }
 
-/// The actions of a seat, ascending.
+/// Lists the actions of a seat in ascending order.
 pub(super) fn actions(rules: &Rules, s: &BoardState, seat: usize, out: &mut impl ActionSink) {
     if s.acts >> seat & 1 == 0 {
         return;
@@ -141,7 +141,7 @@ pub(super) fn actions(rules: &Rules, s: &BoardState, seat: usize, out: &mut impl
     }
 }
 
-/// Whether a seat may do this.
+/// Returns true if `a` is legal for a seat.
 pub(super) fn is(rules: &Rules, s: &BoardState, seat: usize, a: Action) -> bool {
     s.acts >> seat & 1 == 1
         && match ids::ply(a) {
@@ -153,13 +153,13 @@ pub(super) fn is(rules: &Rules, s: &BoardState, seat: usize, a: Action) -> bool 
         }
 }
 
-/// The `k`th member of a set.
+/// Returns the `k`th member of a set.
 fn nth(mut set: u32, k: usize) -> usize {
     (0..k).for_each(|_| set &= set.wrapping_sub(1));
     set.trailing_zeros() as usize
 }
 
-/// A random action of a seat that acts, all of them equally likely.
+/// Returns a uniformly random action of a seat that acts.
 pub(super) fn random(rules: &Rules, s: &BoardState, seat: usize, rng: &mut Stream) -> Action {
     let (mut ways, mut count): ([(u32, u32); 4], usize) = ([(0, 0); 4], 0);
     for (kind, way) in ways.iter_mut().enumerate().take(rules.document.kinds.len()) {

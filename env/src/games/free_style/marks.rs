@@ -1,4 +1,4 @@
-//! What is counted of a step: how far a proposal is from the other's, and how the negotiation ended.
+//! Marks of the negotiation: distance between proposals, and outcome.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::game::{MarkDoc, MarkValue, Marks, Seat};
 use crate::marks::{COUNT, FLAG, OURS};
 use ludex_protocol::record::RefusedMove;
 
-/// The marks of messages, and of the end of the negotiation.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "validity_errors",
@@ -36,7 +36,7 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("rule_hash", "hash", "likewise: the hash of the rules that are played", OURS),
 ];
 
-/// The values of a document that hold no others, by their paths.
+/// Collects the leaf values of a document by their JSON pointers.
 fn leaves<'a>(value: &'a Value, path: String, out: &mut BTreeMap<String, &'a Value>) {
     match value {
         Value::Object(map) if !map.is_empty() => {
@@ -49,7 +49,7 @@ fn leaves<'a>(value: &'a Value, path: String, out: &mut BTreeMap<String, &'a Val
     }
 }
 
-/// How many such values were added, removed or changed.
+/// Returns the number of leaf values that were added, removed or changed.
 fn distance(a: &Value, b: &Value) -> usize {
     let [a, b] = [a, b].map(|value| {
         let mut out = BTreeMap::new();
@@ -83,7 +83,7 @@ impl FreeStyle {
             marks.into_iter().for_each(|(name, value)| out.put(seat, name, value));
         }
     }
-    /// Messages that were refused.
+    /// Counts the issues of refused messages.
     pub(super) fn count_refusals(&self, s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
         if self.rules(s).is_none() {
             out.number(seat, "validity_errors", tries.iter().map(|t| t.issues.len()).sum::<usize>() as u32);

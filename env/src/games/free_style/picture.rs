@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::FreeStyle;
 use super::board::{CELLS, SIDE, cell, name};
@@ -69,7 +69,7 @@ const fn act(act: MessageAct) -> &'static str {
     }
 }
 
-/// The negotiation before play.
+/// Draws the messages of the negotiation.
 fn messages(view: &View) -> Picture {
     if view.messages.is_empty() {
         return text_box(

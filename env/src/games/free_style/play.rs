@@ -1,4 +1,4 @@
-//! The course of a game under a document: plies, and conditions that end it.
+//! Plies and end conditions of a game under a document.
 
 use super::board::{ALL, CELLS};
 use super::document::{MOST_KINDS, MOST_PLIES, On, Onto, Reveal, StuckThen, When, kind};
@@ -9,7 +9,7 @@ use super::rules::{Ending, Rules};
 use super::{legal, score};
 use crate::game::Action;
 
-/// What an action did.
+/// Result of an action.
 struct Done {
     /// The acting cell, if the action succeeded.
     cell: Option<usize>,
@@ -20,7 +20,7 @@ struct Done {
 const NOT_DONE: Done = Done { cell: None, on: On::Place, bump: false };
 
 impl BoardState {
-    /// The first position, in which `first` moves first.
+    /// Returns the initial position, in which `first` moves first.
     pub(super) fn start(rules: &Rules, first: usize) -> BoardState {
         let mut s = BoardState {
             pieces: [0; 2],
@@ -46,7 +46,7 @@ impl BoardState {
             let Some(of) = kind(&rules.document, &piece.kind) else { continue };
             let (cell, owner) = (usize::from(piece.at.0), usize::from(piece.owner & 1));
             s.put(cell, owner, of, piece.value.unwrap_or(NONE));
-            // The document shows it to everybody.
+            // Pieces of the setup are public, as the document lists them.
             s.shown |= 1 << cell;
         }
         s.begin(rules);
@@ -64,7 +64,7 @@ impl BoardState {
         }
     }
 
-    /// What a seat may do at the beginning of a turn, and whether the game is over because there is nothing.
+    /// Updates the legal actions at the start of a turn, and ends the game if there are none.
     fn begin(&mut self, rules: &Rules) {
         let seats = if rules.together() { 0b11 } else { 1 << self.mover };
         let free = (0..2).filter(|&seat| seats >> seat & 1 == 1 && legal::free(rules, self, seat));
@@ -112,7 +112,7 @@ impl BoardState {
         self.next(rules);
     }
 
-    /// Plays an action of each seat that acts, on one position.
+    /// Plays one action of each acting seat simultaneously.
     pub(super) fn step_together(&mut self, rules: &Rules, joint: [Option<Action>; 2]) {
         if self.over.is_some() {
             return;
@@ -182,7 +182,7 @@ impl BoardState {
         self.captured[seat] += 1;
     }
 
-    /// A piece moves onto one of the opponent's: contact shows their numbers. Whether the move succeeds.
+    /// Compares two pieces that meet, and reveals their numbers on contact. Returns true if the capture succeeds.
     fn meet(&mut self, rules: &Rules, seat: usize, from: usize, to: usize, onto: Onto) -> bool {
         let hidden = &rules.document.hidden;
         if hidden.values && hidden.reveal == Reveal::Contact {
@@ -192,7 +192,7 @@ impl BoardState {
         legal::wins(self, from, to, onto)
     }
 
-    /// Moves pieces: all leave, then all arrive.
+    /// Carries out moves: all pieces leave their cells before any arrives.
     fn carry(&mut self, moves: &[(usize, usize, usize)]) {
         let lifted: arrayvec::ArrayVec<_, 2> = moves
             .iter()
@@ -210,7 +210,7 @@ impl BoardState {
         }
     }
 
-    /// Both actions on one position: pieces leave, then arrive.
+    /// Applies both actions simultaneously: all pieces leave their cells before any arrives.
     fn act_together(&mut self, rules: &Rules, plies: [Ply; 2]) -> [Done; 2] {
         let goal = |p: &Ply| match *p {
             Ply::Place { cell, .. } => Some(cell),
@@ -226,7 +226,7 @@ impl BoardState {
             _ => None,
         });
         let swap = matches!(moves, [Some((a, x, _)), Some((b, y, _))] if x == b && y == a);
-        // A piece that is itself moved onto waits for the other to have left, or not.
+        // The outcome of a capture of a moving piece depends on whether that piece leaves its cell.
         let waits =
             |seat: usize| matches!((moves[seat], moves[1 - seat]), (Some((_, to, _)), Some((from, ..))) if to == from);
         let order = if waits(0) { [1, 0] } else { [0, 1] };
@@ -244,7 +244,7 @@ impl BoardState {
                 self.capture(seat, cell);
             }
         }
-        // A piece that was captured does not move: its own move failed before.
+        // A captured piece does not move: its own move has failed already.
         let carried: arrayvec::ArrayVec<_, 2> =
             (0..2).filter(|&seat| leaves[seat]).filter_map(|seat| moves[seat].map(|m| (seat, m.0, m.1))).collect();
         self.carry(&carried);
@@ -262,7 +262,7 @@ impl BoardState {
         done
     }
 
-    /// What the end condition means if it holds for `seat`.
+    /// Returns the result of an end condition that belongs to `seat`, if it holds.
     fn holds(&self, rules: &Rules, end: &Ending, seat: usize) -> Option<GameEnd> {
         let own = self.pieces[seat];
         let (holds, winner, why) = match end {
@@ -282,7 +282,7 @@ impl BoardState {
         holds.then_some(GameEnd { winner: Winner::Seat(winner as u8), why, scored: false })
     }
 
-    /// What the end condition of no seat means if it holds.
+    /// Returns the result of an end condition that belongs to no seat, if it holds.
     fn holds_for_all(&self, rules: &Rules, end: &Ending) -> Option<GameEnd> {
         let (holds, why) = match end {
             Ending::Full => (self.occupied() == ALL, Why::Full),
@@ -295,14 +295,14 @@ impl BoardState {
         holds.then(|| GameEnd { winner: score::winner(rules, self), why, scored: true })
     }
 
-    /// All conditions in order for the mover, with those of no seat; then for the opponent.
+    /// Checks the mover's conditions in list order, with those that belong to no seat; then the opponent's.
     fn ended(&self, rules: &Rules, mover: usize) -> Option<GameEnd> {
         let first =
             rules.ends.iter().find_map(|e| self.holds(rules, e, mover).or_else(|| self.holds_for_all(rules, e)));
         first.or_else(|| rules.ends.iter().find_map(|e| self.holds(rules, e, 1 - mover)))
     }
 
-    /// The conditions of both seats at once, then those of no seat.
+    /// Checks the conditions of both seats together, then those that belong to no seat.
     fn ended_together(&self, rules: &Rules) -> Option<GameEnd> {
         let of = |seat| rules.ends.iter().find_map(|e| self.holds(rules, e, seat));
         match (of(0), of(1)) {

@@ -1,55 +1,55 @@
-//! A position of play: what stands on the board, and what each seat knows of it.
+//! Positions of play: the pieces on the board and each seat's knowledge of them.
 
 use super::board::{ALL, CELLS, cells};
 use super::document::{MOST_KINDS, MOST_PLIES};
 use super::rules::Rules;
 
-/// No number.
+/// Marker for a piece without a number.
 pub(super) const NONE: u8 = u8::MAX;
-/// No action of a seat in a ply.
+/// Marker for a seat without an action in a ply.
 pub(super) const NOTHING: u16 = u16::MAX;
 
-/// Who has won.
+/// The winner of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winner {
-    /// This seat.
+    /// The index of the winning seat.
     Seat(u8),
-    /// Nobody.
+    /// The game is drawn.
     Draw,
 }
 
-/// Why the game is over.
+/// The cause of the end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// A row of pieces.
+    /// A row of pieces was completed.
     Line,
     /// A piece has reached its zone.
     Reach,
     /// A seat has no pieces left.
     Eliminated,
-    /// A seat has enough pieces.
+    /// A seat has the required number of pieces.
     PiecesGe,
     /// The board is full.
     Full,
-    /// Both seats have placed all.
+    /// Both seats have placed all their pieces.
     SupplyOut,
-    /// A seat had no action but pass.
+    /// A seat had no action other than pass.
     Stuck,
-    /// The plies are used up.
+    /// The ply cap was reached.
     PlyCap,
-    /// No seat had an action, and no rule speaks of it.
+    /// A seat had no action, and no rule covers this.
     NoAction,
 }
 
 /// The end of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameEnd {
-    /// Who has won.
+    /// The winner, or a draw.
     pub winner: Winner,
-    /// Why it is over.
+    /// The condition that ended the game.
     pub why: Why,
-    /// Whether the board was scored.
+    /// True if the board was scored.
     pub scored: bool,
 }
 
@@ -60,59 +60,59 @@ pub struct BoardState {
     pub pieces: [u32; 2],
     /// The kind of the piece on each cell.
     pub kind: [u8; CELLS],
-    /// Its number.
+    /// The number of the piece on each cell.
     pub value: [u8; CELLS],
-    /// Cells of pieces whose number everybody knows.
+    /// Cells of pieces whose number is public.
     pub shown: u32,
-    /// Cells that a seat knows as taken by a hidden piece.
+    /// Cells that each seat knows to hold a hidden piece.
     pub bumped: [u32; 2],
-    /// How many of each kind a seat has placed.
+    /// Number of pieces of each kind that each seat has placed.
     pub placed: [[u8; MOST_KINDS]; 2],
-    /// The sum of the numbers that it has placed.
+    /// Sum of the numbers that each seat has placed, by kind.
     pub sums: [[u16; MOST_KINDS]; 2],
-    /// The numbers that it has placed, as a set.
+    /// Set of the numbers that each seat has placed, by kind.
     pub used: [[u32; MOST_KINDS]; 2],
-    /// Pieces of the opponent that a seat has taken off the board.
+    /// Number of opposing pieces that each seat has removed.
     pub captured: [u16; 2],
-    /// Whether a seat has had a piece.
+    /// True for each seat that has ever had a piece.
     pub had: [bool; 2],
-    /// Plies so far.
+    /// Number of plies so far.
     pub ply: u8,
     /// The seat that moved first.
     pub first: u8,
-    /// The seat to move, where seats move in turn.
+    /// The seat to move, if seats move in turn.
     pub mover: u8,
-    /// Seats that act now, as a set.
+    /// Bit set of the seats that act now.
     pub acts: u8,
-    /// Seats that have an action other than pass, as a set.
+    /// Bit set of the seats with an action other than pass.
     pub free: u8,
-    /// The numbers of the mover and of the piece that it moved onto, if the last ply showed them.
+    /// Numbers of the mover and of the piece that it moved onto, by seat, if the last ply revealed them.
     pub contact: [Option<(u8, u8)>; 2],
-    /// The end.
+    /// The result of a finished game.
     pub over: Option<GameEnd>,
     /// The actions of each ply, by seat.
     pub past: [[u16; 2]; MOST_PLIES as usize],
 }
 
 impl BoardState {
-    /// All pieces.
+    /// Returns the set of occupied cells.
     #[inline]
     pub(super) fn occupied(&self) -> u32 {
         self.pieces[0] | self.pieces[1]
     }
 
-    /// The number of the piece on a cell.
+    /// Returns the number of the piece on a cell.
     #[inline]
     pub(super) fn number(&self, cell: usize) -> Option<u8> {
         Some(self.value[cell]).filter(|&v| v != NONE)
     }
 
-    /// The owner of the piece on a cell.
+    /// Returns the owner of the piece on a cell.
     pub(super) fn owner(&self, cell: usize) -> Option<usize> {
         (0..2).find(|&seat| self.pieces[seat] >> cell & 1 == 1)
     }
 
-    /// Whether the numbers of a seat's pieces are known to `viewer`.
+    /// Returns true if `viewer` knows the number of the piece on `cell`.
     pub(super) fn is_known_to(&self, rules: &Rules, viewer: Option<usize>, cell: usize) -> bool {
         !rules.document.hidden.values
             || self.over.is_some()
@@ -120,26 +120,26 @@ impl BoardState {
             || viewer.is_some() && self.owner(cell) == viewer
     }
 
-    /// Takes the piece off a cell.
+    /// Removes the piece from a cell.
     pub(super) fn lift(&mut self, cell: usize) {
         self.pieces.iter_mut().for_each(|p| *p &= !(1 << cell));
         self.shown &= !(1 << cell);
         self.value[cell] = NONE;
     }
 
-    /// Whether the seat's pieces may be seen by `viewer`.
+    /// Returns true if `viewer` may see the pieces of `seat`.
     pub(super) fn sees(&self, rules: &Rules, viewer: Option<usize>, seat: usize) -> bool {
         !rules.document.hidden.pieces || self.over.is_some() || viewer == Some(seat)
     }
 
-    /// The cells that `seat` holds empty, as far as it knows.
+    /// Returns the cells that are empty as far as `seat` can see.
     #[inline]
     pub(super) fn empty(&self, rules: &Rules, seat: usize) -> u32 {
         let known = if rules.document.hidden.pieces { self.pieces[seat] | self.bumped[seat] } else { self.occupied() };
         ALL & !known
     }
 
-    /// The cells of a set that hold pieces.
+    /// Iterates over the occupied cells of a set.
     pub(super) fn on(&self, set: u32) -> impl Iterator<Item = usize> {
         cells(set & self.occupied())
     }

@@ -1,4 +1,4 @@
-//! A document made ready for play: names resolved, zones as sets of cells, moves as rays.
+//! Documents compiled for play: resolved names, zones as sets of cells, moves as rays.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -11,7 +11,7 @@ use super::document::{
     When, WinLose, kind, zone,
 };
 
-/// The three sets of rules that are played when seats do not agree.
+/// The built-in rule sets F0, F1 and F2, as documents.
 const BUILT_IN: [&str; 3] = [
     r#"{"fsr":1,"name":"line4","board":5,"ply_cap":25,"kinds":[{"id":"s"}],
         "actions":[{"do":"place","kind":"s","by":{"0":"all","1":"all"}}],"end":[{"if":"line","len":4,"then":"win"}]}"#,
@@ -26,27 +26,27 @@ const BUILT_IN: [&str; 3] = [
         "score":[{"per":"row_compare","cells":{"0":"cola","1":"cole"},"pts":1}]}"#,
 ];
 
-/// Rules ready for play.
+/// A document compiled for play.
 #[derive(Debug)]
 pub struct Rules {
-    /// The document.
+    /// The document itself.
     pub document: Document,
-    /// Its canonical form.
+    /// The canonical form of the document.
     pub canonical: Value,
-    /// The first 8 hex digits of its hash.
+    /// The first 8 hex digits of the document's hash.
     pub hash: String,
-    /// What it says, in English, once somebody has asked.
+    /// English summary, created on first use.
     summary: OnceLock<String>,
     pub(super) places: Vec<Place>,
     pub(super) moves: Vec<Moves>,
-    /// Whether a seat may do nothing.
+    /// Condition under which a pass is legal.
     pub(super) pass: When,
     pub(super) ends: Vec<Ending>,
     pub(super) stuck: Option<StuckThen>,
     pub(super) scores: Vec<ScoreTerm>,
-    /// Kinds that are placed by some action, as a set.
+    /// Set of the kinds that some action places.
     pub(super) placed: u8,
-    /// Kinds that are placed where nothing limits their supply.
+    /// Set of the placed kinds without a supply limit.
     pub(super) unlimited: u8,
 }
 
@@ -63,11 +63,11 @@ pub(super) struct Place {
 pub(super) struct Moves {
     pub kind: usize,
     pub onto: Onto,
-    /// By seat and cell: cells in the order in which a step after the other reaches them.
+    /// Rays by seat and starting cell; each lists its cells in the order of steps.
     pub rays: Box<[[Rays; CELLS]; 2]>,
 }
 
-/// The ways from a cell.
+/// The rays from one cell.
 pub(super) type Rays = Vec<ArrayVec<u8, 4>>;
 
 /// A condition that ends the game.
@@ -81,7 +81,7 @@ pub(super) enum Ending {
     SupplyOut,
 }
 
-/// What a score counts.
+/// A scoring rule and its points.
 #[derive(Debug)]
 pub(super) enum ScoreTerm {
     Piece(i32),
@@ -98,7 +98,7 @@ fn zones(document: &Document, by: &BySeat) -> Option<[u32; 2]> {
     Some([zone(document, first)?, zone(document, second)?])
 }
 
-/// The ways of a seat's piece from a cell.
+/// Returns the rays of a seat's piece from one cell.
 fn rays(steps: &Steps, range: u8, forward_only: bool, seat: usize, from: usize) -> Rays {
     let knight = [(1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1)];
     let steps: Vec<(i8, i8)> = match steps {
@@ -123,7 +123,7 @@ fn rays(steps: &Steps, range: u8, forward_only: bool, seat: usize, from: usize) 
 }
 
 impl Rules {
-    /// The rules of a document; `None` if it names a kind or a zone that does not exist.
+    /// Compiles a document; returns `None` if it names a kind or a zone that does not exist.
     pub(super) fn of(document: Document) -> Option<Rules> {
         let d = &document;
         let (mut places, mut moves, mut pass) = (Vec::new(), Vec::new(), When::Never);
@@ -193,12 +193,12 @@ impl Rules {
         Some(Rules { canonical, hash, summary, places, moves, pass, ends, stuck, scores, placed, unlimited, document })
     }
 
-    /// What the document says, in English.
+    /// Returns the summary of the document in English.
     pub fn summary(&self) -> &str {
         self.summary.get_or_init(|| super::summary::of(&self.document))
     }
 
-    /// F0, F1 or F2.
+    /// Returns F0, F1 or F2.
     pub(super) fn built_in(k: usize) -> &'static Arc<Rules> {
         static ALL: LazyLock<[Arc<Rules>; 3]> = LazyLock::new(|| {
             BUILT_IN.map(|text| {
@@ -209,18 +209,18 @@ impl Rules {
         &ALL[k.min(2)]
     }
 
-    /// The name of the built-in rules with this hash.
+    /// Returns the name of the built-in rules with this hash.
     pub(super) fn builtin_name(hash: &str) -> Option<&'static str> {
         let at = (0..super::NAMES.len()).find(|&k| Rules::built_in(k).hash == hash)?;
         Some(super::NAMES[at])
     }
 
-    /// Whether seats move together.
+    /// Returns true if the seats move simultaneously.
     pub(super) fn together(&self) -> bool {
         self.document.mode == Mode::Simultaneous
     }
 
-    /// The seat that moves first where `author` wrote the rules; `None` where chance decides.
+    /// Returns the seat that moves first if `author` wrote the rules; `None` if chance draws it.
     pub(super) fn first(&self, author: usize) -> Option<usize> {
         match self.document.first {
             First::Author => Some(author),
@@ -230,7 +230,7 @@ impl Rules {
         }
     }
 
-    /// Whether all seats always see everything.
+    /// Returns true if all seats see the complete position.
     pub(super) fn open(&self) -> bool {
         let hidden = &self.document.hidden;
         !hidden.values && !hidden.pieces && !self.together()

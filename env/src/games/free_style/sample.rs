@@ -1,4 +1,4 @@
-//! Documents at random, so that every clause occurs: what agents propose in tests, and what the validator is tried on.
+//! Random documents that cover every clause, for agents' proposals in tests and for tests of the validator.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::rules::Rules;
 use super::validate;
 use crate::draw::Stream;
 
-/// A valid document: the first of a few draws that the validator takes, else a built-in one.
+/// Draws a document that the validator accepts; falls back to a built-in one after a few draws.
 pub(super) fn valid(rng: &mut Stream) -> Rules {
     let drawn = (0..20).find_map(|_| validate::verdict(&document(rng)).into_rules().ok());
     drawn.unwrap_or_else(|| {
@@ -19,12 +19,12 @@ fn one<'a>(rng: &mut Stream, of: &[&'a str]) -> &'a str {
     of[rng.below(of.len())]
 }
 
-/// Whether one of `n` draws comes.
+/// Returns true with a probability of 1 in `n`.
 fn rare(rng: &mut Stream, n: usize) -> bool {
     rng.below(n) == 0
 }
 
-/// A document of the right form, which the validator may refuse.
+/// Draws a well-formed document, which the validator may still refuse.
 pub(super) fn document(rng: &mut Stream) -> Value {
     let hidden_pieces = rare(rng, 7);
     let hidden_values = rare(rng, 4);
@@ -78,11 +78,11 @@ pub(super) fn document(rng: &mut Stream) -> Value {
     Value::Object(doc)
 }
 
-/// Name, range of numbers, whether each is used only once.
+/// Name, range of numbers, and true if each number may be used only once.
 type Kind = (String, Option<(u8, u8)>, bool);
 type Kinds = [Kind];
 
-/// Pieces on both home rows, each facing one of its own kind.
+/// Draws pieces on both home rows, each opposite a piece of its own kind.
 fn pieces(rng: &mut Stream, kinds: &Kinds) -> Value {
     let mut out = Vec::new();
     for (column, letter) in ["a", "b", "c", "d", "e"].into_iter().enumerate() {

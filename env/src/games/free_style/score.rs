@@ -1,11 +1,11 @@
-//! Who wins when the board is scored.
+//! Scoring of the final board.
 
 use super::board::{ALL, SIDE, cells, flood, grow4};
 use super::document::Tie;
 use super::position::{BoardState, Winner};
 use super::rules::{Rules, ScoreTerm};
 
-/// The points of both seats.
+/// Returns the points of both seats.
 pub(super) fn points(rules: &Rules, s: &BoardState) -> [i32; 2] {
     let mut out = [0; 2];
     for counting in &rules.scores {
@@ -34,7 +34,7 @@ fn count(counting: &ScoreTerm, s: &BoardState, seat: usize) -> i32 {
     }
 }
 
-/// Empty cells of regions that touch the seat's pieces and no others.
+/// Counts the empty cells of regions that touch the seat's pieces only.
 fn territory(s: &BoardState, seat: usize) -> i32 {
     let mut left = ALL & !(s.pieces[0] | s.pieces[1]);
     let mut sum = 0;
@@ -49,7 +49,7 @@ fn territory(s: &BoardState, seat: usize) -> i32 {
     sum as i32
 }
 
-/// Pieces of the largest orthogonal group of a set.
+/// Returns the size of the largest orthogonally connected group in a set.
 fn largest(mut left: u32) -> i32 {
     let mut most = 0;
     while left != 0 {
@@ -60,7 +60,7 @@ fn largest(mut left: u32) -> i32 {
     most as i32
 }
 
-/// Who wins by points.
+/// Returns the winner by points.
 pub(super) fn winner(rules: &Rules, s: &BoardState) -> Winner {
     let [a, b] = points(rules, s);
     match a.cmp(&b) {
@@ -70,7 +70,7 @@ pub(super) fn winner(rules: &Rules, s: &BoardState) -> Winner {
     }
 }
 
-/// Who wins where nothing else decides.
+/// Applies the tie-break.
 pub(super) fn tie(rules: &Rules, s: &BoardState) -> Winner {
     let first = usize::from(s.first);
     match rules.document.tie {

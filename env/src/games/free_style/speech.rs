@@ -1,4 +1,4 @@
-//! Messages of the negotiation, plies in documents, and questions about documents.
+//! Negotiation messages, plies given as documents, and document analysis.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,26 +14,26 @@ use super::{FreeStyle, State, document, sample, validate, words};
 use crate::draw::Stream;
 use crate::game::{Action, Game, ParsedMove, Seat, ToMove};
 
-/// The most words that are said with a message.
+/// Maximum number of words in `say`.
 const MOST_WORDS: usize = 120;
-/// The most characters of them.
+/// Maximum number of characters in `say`.
 const MOST_CHARS: usize = 1_200;
 
-/// What a message does.
+/// The type of a negotiation message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageAct {
-    /// Offers rules.
+    /// Offers rules while the other seat has no open proposal.
     Propose,
-    /// Offers other rules than those that the other seat offers.
+    /// Offers rules in place of the other seat's open proposal.
     Counter,
-    /// Takes the rules that the other seat offers.
+    /// Accepts the other seat's open proposal.
     Accept,
-    /// Does not take them.
+    /// Declines the other seat's proposal.
     Reject,
 }
 
-/// A message.
+/// A negotiation message.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub seat: Seat,
@@ -43,7 +43,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// The message of an id.
+    /// Returns the message of an action id.
     pub(super) fn of_id(seat: Seat, a: Action) -> Self {
         let (act, rules) = match a {
             0..ACCEPT => (MessageAct::Propose, Some(Rules::built_in(a as usize).clone())),
@@ -54,7 +54,7 @@ impl Message {
     }
 }
 
-/// The message of a canonical document.
+/// Returns the message of a canonical document.
 pub(super) fn message(seat: Seat, said: &Value) -> Option<Message> {
     let act = serde_json::from_value(said.get("act")?.clone()).ok()?;
     let rules = match said.get("rules") {
@@ -65,7 +65,7 @@ pub(super) fn message(seat: Seat, said: &Value) -> Option<Message> {
     Some(Message { seat, act, rules, say })
 }
 
-/// JSON Schema of a message.
+/// Returns the JSON Schema of a message.
 pub(super) fn schema() -> Value {
     static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
         json!({
@@ -84,7 +84,7 @@ pub(super) fn schema() -> Value {
     SCHEMA.clone()
 }
 
-/// JSON Schema of a ply.
+/// Returns the JSON Schema of a ply.
 pub(super) fn play_schema() -> Value {
     json!({
         "description": "A ply, such as c3, c3=7, n:c3=7, b1-b2 or pass.",
@@ -95,7 +95,7 @@ pub(super) fn play_schema() -> Value {
     })
 }
 
-/// An object with the fields of `keys` and no others.
+/// Returns an object that has no fields other than `keys`, or adds an issue.
 fn fields<'a>(said: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
     let Value::Object(map) = said else {
         flaws.push(flaw("unparsed", "", said, keys.to_vec(), "an object with these fields is needed"));
@@ -230,7 +230,7 @@ impl FreeStyle {
 }
 
 impl FreeStyle {
-    /// A document that is heard here: in half of the cases where there is a choice, rules.
+    /// Draws a document that is legal here; half of the drawn messages propose rules where other types are legal too.
     pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         if let Some(rules) = self.rules(s) {
             let all = (self.to_move(s).seats().has(seat)).then(|| self.random_action(s, seat, rng))?;
@@ -249,8 +249,8 @@ impl FreeStyle {
     }
 }
 
-/// What the validator says of a document: `valid`, `issues`, `warnings`, `canonical`, `hash`, `summary`, `symmetric` and
-/// `playouts`.
+/// Returns the validator's verdict on a document: `valid`, `issues`, `warnings`, `canonical`, `hash`, `summary`,
+/// `symmetric` and `playouts`.
 pub(super) fn analysis(question: &Value) -> Value {
     let verdict = validate::verdict(question);
     let mut out = json!({

@@ -1,4 +1,4 @@
-//! What a document says, in English.
+//! English summaries of documents.
 
 use super::board::{self, ALL};
 use super::document::{
@@ -6,7 +6,7 @@ use super::document::{
     Score, Steps, StepsPreset, StuckThen, Then, Tie, When, Who, WinLose, zone,
 };
 
-/// The rules in words, one sentence a line.
+/// Returns the rules in English, one sentence per line.
 pub(super) fn of(d: &Document) -> String {
     let mut out = vec![format!(
         "{:?}: a game on a board of 5 columns, a to e, and 5 rows, 1 to 5. Row 1 is the home row of seat a, row 5 of seat b.",
@@ -99,7 +99,7 @@ fn cells(d: &Document, name: &str) -> String {
     }
 }
 
-/// A zone for both seats, or one for each.
+/// Describes a zone that both seats share, or one per seat.
 fn zones(d: &Document, by: &BySeat) -> String {
     let [a, b] = by.both().map(|name| cells(d, name));
     if a == b { a } else { format!("(seat a) {a}, (seat b) {b}") }

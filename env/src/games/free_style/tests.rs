@@ -1,4 +1,4 @@
-//! Documents and the course of games under them, on boards that are written out.
+//! Documents and games under them, on explicit boards.
 
 mod course;
 mod documents;
@@ -17,64 +17,64 @@ use super::validate;
 use super::{board, words};
 use crate::game::Action;
 
-/// The tests of each bullet of the semantics (Qi Town, section 6.2), and of what is easy to get wrong in it.
+/// Tests for each bullet of the semantics (Qi Town, section 6.2) and for its pitfalls.
 const BULLETS: [(&str, &[&str]); 16] = [
     (
         "order",
         &[
-            "conditions_are_judged_for_the_mover_first_and_in_order",
-            "effects_come_in_order_on_the_first_board",
-            "the_cap_scores_the_board",
+            "end_conditions_are_checked_for_mover_first",
+            "effects_apply_in_order_to_first_board",
+            "ply_cap_scores_board",
         ],
     ),
-    ("placing", &["unique_numbers_and_setup_count", "zones_bind_each_seat", "supply_counts_what_is_placed_alone"]),
-    ("near", &["near_does_not_bind_a_first_placement", "near_asks_for_the_opponent_or_for_distance"]),
-    ("sum_max at its limit", &["a_sum_at_its_limit_leaves_nothing_but_zero", "unique_numbers_and_setup_count"]),
-    ("moving", &["slides_stop_before_pieces", "leaps_jump_and_repeat", "the_first_action_that_fits_a_move_counts"]),
-    ("onto", &["onto_compares_numbers", "a_failed_comparison_uses_the_ply_and_shows_both"]),
+    ("placing", &["setup_counts_for_unique_numbers", "zones_restrict_each_seat", "supply_counts_placements_only"]),
+    ("near", &["near_is_ignored_for_first_placement", "near_requires_opponent_or_distance"]),
+    ("sum_max at its limit", &["sum_at_limit_allows_only_zero", "setup_counts_for_unique_numbers"]),
+    ("moving", &["slides_stop_before_pieces", "leaps_skip_pieces_and_repeat", "first_permitting_action_decides_move"]),
+    ("onto", &["onto_compares_numbers", "failed_comparison_uses_ply_and_reveals_both_numbers"]),
     (
         "effects",
         &[
-            "neighbours_flip_by_owner",
-            "sandwiches_need_an_own_piece_behind",
-            "the_rest_of_a_line",
+            "neighbors_flip_by_owner",
+            "sandwich_needs_own_piece_at_far_end",
+            "line_rest_affects_other_pieces_of_line",
             "conditions_compare_numbers",
         ],
     ),
     (
         "numbers under effects",
-        &["numbers_change_within_their_kind", "numbers_that_are_taken_stay_used_when_an_effect_changes_them"],
+        &["changed_numbers_stay_in_range_of_kind", "used_numbers_stay_used_after_effect_changes_them"],
     ),
-    ("line", &["lines_are_exact_or_not_and_have_directions", "a_line_of_the_opponent_after_a_flip_is_the_opponents"]),
-    ("supply_out", &["supply_counts_what_is_placed_alone", "conditions_are_judged_for_the_mover_first_and_in_order"]),
-    ("other ends", &["reach_and_eliminated", "stuck_has_each_outcome", "f1_turns_neighbours_until_the_board_is_full"]),
-    ("score", &["scores_count", "territory_touches_one_side", "captures_are_counted_in_own_plies"]),
-    ("tie", &["ties", "f0_with_a_full_board_is_a_draw"]),
+    ("line", &["line_end_respects_exact_and_dirs", "flipped_line_counts_for_opponent"]),
+    ("supply_out", &["supply_counts_placements_only", "end_conditions_are_checked_for_mover_first"]),
+    ("other ends", &["reach_and_eliminated_end_game", "stuck_end_has_each_result", "neighbors_flip_until_board_is_full_under_f1"]),
+    ("score", &["scoring_rules_add_points", "territory_touches_one_side_only", "captures_count_own_plies_only"]),
+    ("tie", &["ties_are_broken_as_configured", "full_board_is_a_draw_under_f0"]),
     (
         "contact",
         &[
-            "contact_shows_numbers_before_effects_remove_pieces",
-            "a_failed_comparison_uses_the_ply_and_shows_both",
-            "a_piece_that_moves_on_stays_shown",
+            "contact_reveals_numbers_before_effects_remove_pieces",
+            "failed_comparison_uses_ply_and_reveals_both_numbers",
+            "revealed_piece_stays_revealed_after_move",
         ],
     ),
     (
         "hidden",
-        &["a_bump_on_a_hidden_piece_counts_and_the_seat_moves_again", "hidden_numbers_are_seen_by_their_owner_alone"],
+        &["bump_on_hidden_piece_counts_and_repeats_turn", "hidden_numbers_are_visible_to_owner_only"],
     ),
     (
         "simultaneous",
         &[
-            "together_placements_on_one_cell_fail",
-            "together_pieces_swap_collide_and_slip_away",
-            "together_ends_are_judged_for_both",
-            "together_effects_take_one_board",
+            "simultaneous_placements_on_one_cell_fail",
+            "simultaneous_moves_swap_collide_or_escape",
+            "simultaneous_ends_are_judged_for_both_seats",
+            "simultaneous_effects_apply_to_one_board",
         ],
     ),
 ];
 
 #[test]
-fn each_bullet_of_the_semantics_has_two_tests() {
+fn semantics_bullets_have_two_tests_each() {
     let all =
         [include_str!("tests/course.rs"), include_str!("tests/effects.rs"), include_str!("tests/game.rs")].concat();
     for (bullet, tests) in BULLETS {
@@ -85,7 +85,7 @@ fn each_bullet_of_the_semantics_has_two_tests() {
     }
 }
 
-/// The rules of a document, valid or not; its fields are merged into a smallest one.
+/// Compiles a minimal document with these fields merged in, valid or not.
 fn rules(more: Value) -> Rules {
     let mut doc = json!({ "fsr": 1, "name": "test", "board": 5, "ply_cap": 60, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }] });
@@ -94,7 +94,7 @@ fn rules(more: Value) -> Rules {
     Rules::of(serde_json::from_value(doc).expect("a document")).expect("names that exist")
 }
 
-/// A position after these plies; a joint ply is written `a1 & b1`.
+/// Returns the position after these plies; a simultaneous ply is written `a1 & b1`.
 fn after(rules: &Rules, plies: &[&str]) -> BoardState {
     let mut s = BoardState::start(rules, 0);
     plies.iter().for_each(|p| go(rules, &mut s, p));
@@ -129,7 +129,7 @@ fn may(rules: &Rules, s: &BoardState, seat: usize, text: &str) -> bool {
     legal::is(rules, s, seat, words::read(rules, text).expect("an action"))
 }
 
-/// The board from row 5 down: `.` for an empty cell, `o` and `x` for pieces of the seats, with their numbers.
+/// Returns the board from row 5 down: `.` is an empty cell, `o` and `x` are pieces of the seats, with their numbers.
 fn shown(s: &BoardState) -> String {
     let cell = |c: usize| match s.owner(c) {
         None => ".".to_owned(),

@@ -1,4 +1,4 @@
-//! Whether a document makes a game: its structure, what it refers to, and how 200 random games of it end.
+//! Validation of documents: structure, references, and the results of 200 random games.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -19,10 +19,10 @@ use super::position::{BoardState, Why, Winner};
 use super::rules::Rules;
 use crate::draw::Stream;
 
-/// Random games that a verdict looks at.
+/// Number of random games per verdict.
 const GAMES: u32 = 200;
 
-/// How the random games of a document ended.
+/// Statistics of the random games of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Playouts {
     /// Games won, by seat; seat 0 counts as the author.
@@ -31,22 +31,22 @@ pub(super) struct Playouts {
     pub plies: u32,
     /// Games won by the seat that moved first.
     first: u32,
-    /// Games that the cap ended.
+    /// Games that the ply cap ended.
     capped: u32,
-    /// Games in which a seat had no action and no rule spoke of it.
+    /// Games in which a seat had no action and no rule covers this.
     helpless: u32,
 }
 
-/// What the validator says of a document.
+/// Result of validating a document.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// Why it is refused; empty for a valid one.
+    /// Reasons for a refusal; empty for a valid document.
     pub issues: Vec<Issue>,
-    /// What its author may want to change.
+    /// Advice for the author of a valid document.
     pub warnings: Vec<Issue>,
-    /// The rules, where the document could be read.
+    /// The compiled rules, if the document could be parsed.
     pub rules: Option<Rules>,
-    /// The random games, where they could be played.
+    /// The random games, if they could be played.
     pub playouts: Option<Playouts>,
 }
 
@@ -55,7 +55,10 @@ impl Verdict {
         Verdict { issues, warnings: Vec::new(), rules: None, playouts: None }
     }
 
-    /// The rules of a valid document, or why it is refused.
+    /// Returns the rules of a valid document.
+    ///
+    /// # Errors
+    /// The issues of an invalid one.
     pub(super) fn into_rules(self) -> Result<Rules, Vec<Issue>> {
         match self.rules {
             Some(rules) if self.issues.is_empty() => Ok(rules),
@@ -64,7 +67,7 @@ impl Verdict {
     }
 }
 
-/// An issue with its code.
+/// Creates an issue with a code.
 pub(super) fn flaw(
     code: &str,
     path: impl Into<String>,
@@ -75,20 +78,20 @@ pub(super) fn flaw(
     Issue::new(path, got, allowed, message).code(code)
 }
 
-/// The schema of documents, and its checker.
+/// The JSON Schema of documents and its validator.
 static SCHEMA: LazyLock<(Value, Option<Validator>)> = LazyLock::new(|| {
     let schema = super::document::schema();
     let validator = jsonschema::validator_for(&schema).ok();
     (schema, validator)
 });
 
-/// The rules of a document that somebody else may have written, without a verdict on them.
+/// Compiles a document that another party may have written, without a verdict on it.
 pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
     SCHEMA.1.as_ref()?.is_valid(value).then_some(())?;
     Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))
 }
 
-/// The verdict on anything.
+/// Validates any JSON value.
 pub(super) fn verdict(value: &Value) -> Verdict {
     let (schema, validator) = &*SCHEMA;
     let errors = validator.iter().flat_map(|v| v.iter_errors(value));
@@ -103,7 +106,7 @@ pub(super) fn verdict(value: &Value) -> Verdict {
     if issues.is_empty() { judge(value) } else { Verdict::refused(issues) }
 }
 
-/// The length of a value as JSON, in bytes.
+/// Returns the length of a value as JSON, in bytes.
 fn length(value: &Value) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -116,12 +119,12 @@ fn length(value: &Value) -> usize {
         }
     }
     let mut count = Count(0);
-    // A value is written without an error, and counting makes none.
+    // Serializing a value cannot fail, and the counting writer never fails.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
 
-/// The verdict on a value that fits the schema.
+/// Validates a value that matches the schema.
 pub(super) fn judge(value: &Value) -> Verdict {
     let bytes = length(value);
     if bytes > MOST_BYTES {
@@ -153,7 +156,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
     Verdict { issues, warnings, rules: Some(rules), playouts: Some(playouts) }
 }
 
-/// The zones that a document names, with their places.
+/// Returns the zones that a document refers to, with their paths.
 fn named(d: &Document) -> Vec<(String, &str)> {
     let mut out: Vec<(String, &str)> = Vec::new();
     for (k, a) in d.actions.iter().enumerate() {
@@ -174,7 +177,7 @@ fn named(d: &Document) -> Vec<(String, &str)> {
     out
 }
 
-/// Every name that is used exists, and every name that is given is new.
+/// Checks that used names exist and that defined names are unique.
 fn references(d: &Document, issues: &mut Vec<Issue>) {
     let kinds: Vec<&str> = d.kinds.iter().map(|k| k.id.as_str()).collect();
     for (k, id) in kinds.iter().enumerate() {
@@ -215,12 +218,12 @@ fn references(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// A name within a JSON pointer.
+/// Escapes a name for a JSON pointer.
 fn pointer(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Fields that belong together.
+/// Checks fields that depend on each other.
 fn fields(d: &Document, issues: &mut Vec<Issue>) {
     for (k, e) in d.effects.iter().enumerate() {
         let counts = matches!(e.then, Then::Add | Then::Sub);
@@ -259,7 +262,7 @@ fn fields(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Every supply can be used up, and numbers fit their sums.
+/// Checks that every supply can be used up and that numbers fit their sums.
 fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     for (k, one) in d.kinds.iter().enumerate() {
         if let Some(v) = &one.values {
@@ -299,7 +302,7 @@ fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// The least numbers of a kind, as many as its supply, fit its range and its sum.
+/// Checks that the lowest numbers of a kind, as many as its supply, fit its range and its sum.
 fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issue>) {
     let path = format!("/kinds/{k}/values");
     if v.min > v.max {
@@ -332,7 +335,7 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issu
     }
 }
 
-/// What is hidden can be guessed by a viewer: nothing that everybody sees depends on it.
+/// Checks that hidden information can be sampled: nothing public may depend on it.
 fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     let mut add = |path: String, got: Value, message: &str| {
         issues.push(flaw("hidden", path, &got, "nothing of the kind, or nothing hidden", message));
@@ -371,7 +374,7 @@ fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// There is a way to win.
+/// Checks that the document has a way to win.
 fn decisive(d: &Document, issues: &mut Vec<Issue>) {
     let wins = d.end.iter().any(|e| match e {
         End::Full { .. } | End::SupplyOut { .. } => false,
@@ -384,7 +387,7 @@ fn decisive(d: &Document, issues: &mut Vec<Issue>) {
     }
 }
 
-/// Both seats can begin.
+/// Checks that both seats have a first action.
 fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
     let s = BoardState::start(rules, 0);
     for seat in (0..2).filter(|&seat| !legal::free(rules, &s, seat)) {
@@ -410,8 +413,8 @@ pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> Boar
     s
 }
 
-/// Random games, the same ones for the same rules. Those of the last document are kept, because the agent that proposes it and the
-/// host that hears it ask one after the other.
+/// Plays the random games of a verdict; equal rules give equal games. The last result is cached, because the proposing
+/// agent and the host validate the same document in succession.
 fn playouts(rules: &Rules) -> Playouts {
     thread_local! {
         static LAST: RefCell<Option<(Value, Playouts)>> = const { RefCell::new(None) };
@@ -445,7 +448,7 @@ fn played(rules: &Rules) -> Playouts {
     out
 }
 
-/// What random games say against a document, and what they warn of.
+/// Returns the issues that follow from the random games; pushes warnings.
 fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
     let decided = p.wins[0] + p.wins[1];
     if p.helpless > 0 {
@@ -475,7 +478,7 @@ fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
     warnings
 }
 
-/// Whether the rules of one seat are those of the other with the rows in the opposite order.
+/// Returns true if the rules of one seat equal the other's with the rows reversed.
 pub(super) fn symmetric(d: &Document) -> bool {
     let zones = named(d);
     let pairs = zones.chunks_exact(2).all(|pair| match [&pair[0], &pair[1]].map(|p| zone(d, p.1)) {

@@ -1,4 +1,4 @@
-//! What a seat knows: the view, its words and its array.
+//! Information available to a seat: the view, its text and its array.
 
 use std::sync::Arc;
 
@@ -16,68 +16,68 @@ use super::{FreeStyle, State, score, words};
 use crate::game::{Action, Game, Seat, ToMove};
 use crate::quote::quoted;
 
-/// What is next.
+/// The current phase of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// A seat writes a message.
     Negotiate,
-    /// Chance draws rules, or who moves first.
+    /// Chance draws the rules or the first mover.
     Draw,
-    /// A ply.
+    /// A seat plays a ply.
     Play,
-    /// Nothing.
+    /// The game has ended.
     Over,
 }
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// What is next.
+    /// The current phase of the game.
     pub phase: Phase,
-    /// The messages of the negotiation.
+    /// The messages of the negotiation, oldest first.
     pub messages: Vec<MessageView>,
     /// The hash of each seat's latest proposal.
     pub open: [Option<String>; 2],
-    /// The rules that are played, once they are found.
+    /// The rules in play; absent until they are known.
     pub rules: Option<Value>,
-    /// The same in English.
+    /// The rules in English; absent until they are known.
     pub summary: Option<String>,
-    /// Whether they were agreed on.
+    /// True if the seats agreed on the rules.
     pub agreed: bool,
-    /// The seat that wrote them.
+    /// The seat that wrote the rules.
     pub author: u8,
-    /// The seat that moves first, once it is known.
+    /// The seat that moves first; absent until it is known.
     pub first: Option<u8>,
-    /// The pieces on cells a1, b1, up to e5, as far as the observer sees them.
+    /// The pieces visible to the observer, by cell: a1, b1, up to e5.
     pub board: Vec<Option<Piece>>,
-    /// Cells that the observer knows as taken by a hidden piece.
+    /// Cells that the observer knows to hold a hidden piece.
     pub bumped: Vec<String>,
-    /// How many of each kind each seat may still place; absent without a limit.
+    /// Number of pieces that each seat may still place, by kind; null for no limit.
     pub supply: [Vec<Option<u8>>; 2],
     /// The sum of the observer's numbers, by kind.
     pub sums: Vec<u16>,
-    /// Pieces of the opponent that each seat has taken off the board.
+    /// Number of opposing pieces that each seat has removed.
     pub captured: [u16; 2],
-    /// Plies so far.
+    /// Number of plies so far.
     pub ply: u8,
-    /// What the observer saw of each.
+    /// The plies as visible to the observer.
     pub plies: Vec<PlyView>,
     /// The seats to move.
     pub to_move: Vec<u8>,
-    /// The end.
+    /// The result of a finished game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Outcome>,
-    /// The rules ready for play, so that they need not be read again.
+    /// The compiled rules, cached to avoid parsing them again.
     #[serde(skip)]
     #[schemars(skip)]
     pub(super) ready: Ready,
 }
 
-/// Rules beside the document that says the same.
+/// Compiled rules of the view's document; ignored by comparison and serialization.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ready(pub Option<Arc<Rules>>);
 
@@ -87,76 +87,76 @@ impl PartialEq for Ready {
     }
 }
 
-/// A message.
+/// A negotiation message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageView {
-    /// Who wrote it.
+    /// The seat that wrote the message.
     pub seat: u8,
-    /// What it does.
+    /// The type of the message.
     pub act: MessageAct,
-    /// The hash of its rules.
+    /// Hash of the proposed rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Its rules.
+    /// The proposed rules, in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<Value>,
-    /// What is said with it.
+    /// Free text sent with the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub say: Option<String>,
 }
 
-/// A piece.
+/// A piece on the board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Piece {
-    /// Whose it is.
+    /// The seat that owns the piece.
     pub owner: u8,
-    /// Its kind.
+    /// The kind of the piece.
     pub kind: String,
-    /// Its number, if it has one that the observer knows.
+    /// The number of the piece, if the observer knows it.
     pub value: Option<u8>,
-    /// Whether it has a number that the observer does not know.
+    /// True if the piece has a number that the observer does not know.
     pub unknown: bool,
 }
 
-/// What a viewer saw of an action.
+/// A seat's action as visible to the observer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlyView {
-    /// Of which ply.
+    /// Number of the ply.
     pub ply: u8,
-    /// Whose action.
+    /// The seat that acted.
     pub seat: u8,
-    /// Its id, if the viewer knows all of it.
+    /// The action id, if the observer knows all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
-    /// The place in the list of the kind that was placed.
+    /// Index of the placed kind in the list of kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<u8>,
-    /// The cell that it was placed on.
+    /// The cell of the placement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<u8>,
-    /// Whether it met a hidden piece.
+    /// True if the placement bumped into a hidden piece.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bump: bool,
-    /// In words.
+    /// The action as text.
     pub text: String,
-    /// The numbers of the mover and of the piece that it moved onto, if they were shown.
+    /// Numbers of the mover and of the piece that it moved onto, if they were revealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<(u8, u8)>,
 }
 
-/// The end.
+/// The result of a finished game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// Who has won; absent for a draw.
+    /// The winning seat; absent for a draw.
     pub winner: Option<u8>,
-    /// Why it is over.
+    /// The condition that ended the game.
     pub why: Why,
     /// The points of both seats, if the board was scored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub points: Option<[i32; 2]>,
 }
 
-/// What `viewer` sees of an action of `seat` in `before`.
+/// Returns the part of an action of `seat` in `before` that `viewer` can see.
 pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action, viewer: Option<Seat>) -> PlyView {
     let hidden = &rules.document.hidden;
     let open = viewer == Some(seat) || before.over.is_some();
@@ -188,7 +188,7 @@ pub(super) fn ply_view(rules: &Rules, before: &BoardState, seat: Seat, a: Action
     told
 }
 
-/// What `viewer` saw of all plies of a game.
+/// Returns all plies of a game as visible to `viewer`.
 pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Vec<PlyView> {
     let mut s = BoardState::start(rules, now.first.into());
     let mut out = Vec::new();
@@ -197,7 +197,7 @@ pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Ve
         let from = out.len();
         for (seat, a) in joint.iter().enumerate() {
             let Some(a) = *a else { continue };
-            // At the end everything is shown.
+            // Everything is revealed at the end.
             let eyes = if now.over.is_some() { Some(seat) } else { viewer };
             out.push(ply_view(rules, &s, seat, a, eyes));
         }
@@ -217,7 +217,7 @@ pub(super) fn advance(rules: &Rules, s: &mut BoardState, joint: [Option<Action>;
 }
 
 impl FreeStyle {
-    /// The rules of a view.
+    /// Returns the rules of a view.
     pub(super) fn rules_of(&self, view: &View) -> Option<Arc<Rules>> {
         self.fixed.clone().or_else(|| view.ready.0.clone()).or_else(|| super::validate::rules(view.rules.as_ref()?))
     }
@@ -382,7 +382,7 @@ impl FreeStyle {
     }
 }
 
-/// Writes what `who` sees of the position of play into a view.
+/// Writes the part of the position that `who` can see into a view.
 fn look(rules: &Rules, play: &BoardState, who: Option<Seat>, view: &mut View) {
     let kinds = &rules.document.kinds;
     view.board = (0..board::CELLS)
@@ -420,7 +420,7 @@ fn look(rules: &Rules, play: &BoardState, who: Option<Seat>, view: &mut View) {
     });
 }
 
-/// The board with its names, row 5 on top.
+/// Returns the board as text with coordinates, row 5 on top.
 fn picture(view: &View) -> Vec<String> {
     let several = view.board.iter().flatten().any(|p| view.board.iter().flatten().any(|o| o.kind != p.kind));
     let cell = |k: usize| match view.board.get(k) {

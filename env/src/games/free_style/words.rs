@@ -1,11 +1,11 @@
-//! Plies as people write them: `c3`, `c3=7`, `n:c3=7`, `b1-b2`, `pass`.
+//! Text notation of plies: `c3`, `c3=7`, `n:c3=7`, `b1-b2`, `pass`.
 
 use super::board;
 use super::ids::{self, Ply, ply};
 use super::rules::Rules;
 use crate::game::Action;
 
-/// The kind as a prefix, where several can be placed.
+/// Returns the prefix of a kind; empty if only one kind can be placed.
 fn prefix(rules: &Rules, kind: usize) -> String {
     match rules.document.kinds.get(kind) {
         Some(k) if rules.placed.count_ones() > 1 => format!("{}:", k.id),
@@ -13,7 +13,7 @@ fn prefix(rules: &Rules, kind: usize) -> String {
     }
 }
 
-/// The name of a ply.
+/// Returns the text of a ply.
 pub(super) fn name(rules: &Rules, a: Action) -> String {
     match ply(a) {
         Ply::Pass => "pass".into(),
@@ -26,7 +26,7 @@ pub(super) fn name(rules: &Rules, a: Action) -> String {
     }
 }
 
-/// The name of a placement for somebody who does not see all of it.
+/// Returns the text of a placement for a viewer that sees only a part of it.
 pub(super) fn veiled(rules: &Rules, kind: usize, cell: Option<usize>) -> String {
     match cell {
         Some(cell) => format!("{}{}=?", prefix(rules, kind), board::name(cell)),
@@ -34,7 +34,7 @@ pub(super) fn veiled(rules: &Rules, kind: usize, cell: Option<usize>) -> String 
     }
 }
 
-/// The ply that a text names, legal or not.
+/// Parses a ply, legal or not.
 pub(super) fn read(rules: &Rules, text: &str) -> Option<Action> {
     let text = text.trim().to_ascii_lowercase();
     if text == "pass" {

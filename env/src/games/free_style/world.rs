@@ -1,4 +1,4 @@
-//! Full positions that a viewer cannot tell from the true one: hidden numbers and hidden pieces are drawn.
+//! Determinizations: full positions consistent with a view, with sampled hidden numbers and pieces.
 
 use super::board::{CELLS, cells};
 use super::document::{MOST_KINDS, Setup, Values, kind};
@@ -11,7 +11,7 @@ use super::{FreeStyle, State, legal, validate};
 use crate::draw::Stream;
 use crate::game::{Action, Game};
 
-/// Draws until one fits what was seen.
+/// Maximum number of draws; if none is consistent, the last one is used.
 const DRAWS: usize = 2_000;
 
 impl FreeStyle {
@@ -25,7 +25,7 @@ impl FreeStyle {
             let message = Message { seat: usize::from(m.seat & 1), act: m.act, rules: proposed, say: m.say.clone() };
             self.say(&mut s, message);
         }
-        // Chance may have drawn the rules, and who moves first.
+        // Chance may have drawn the rules and the first mover.
         if s.rules.is_none() && self.fixed.is_none() {
             let Some(drawn) = self.rules_of(view).filter(|_| view.rules.is_some()) else { return s };
             self.begin(&mut s, drawn);
@@ -38,7 +38,7 @@ impl FreeStyle {
     }
 }
 
-/// A position of play that fits what the view tells.
+/// Draws a position of play that is consistent with the view.
 fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardState {
     let start = BoardState::start(rules, first);
     let mut known: Vec<Option<u8>> = vec![None; view.plies.len()];
@@ -56,7 +56,7 @@ fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardStat
                     return s;
                 }
             }
-            // The numbers of two pieces were shown when they met: they are known from now on.
+            // The numbers of two pieces were revealed when they met: further draws use them.
             Err(Some(met)) => {
                 for (at, number) in met {
                     if known.get(at).is_some_and(|k| *k != Some(number)) {
@@ -70,18 +70,18 @@ fn draw(rules: &Rules, view: &View, first: usize, rng: &mut Stream) -> BoardStat
     last
 }
 
-/// Numbers that must be others, by the place in the list of plies.
+/// Numbers that must change, by index in the list of plies.
 type Met = [(usize, u8); 2];
 
-/// One draw of everything that is hidden.
+/// One draw of all hidden information.
 struct Attempt<'a> {
     rules: &'a Rules,
     plies: &'a [PlyView],
     /// The number of each hidden placement.
     numbers: Vec<u8>,
-    /// The cell of a hidden placement that the viewer has bumped into.
+    /// The cell of each hidden placement that the viewer has bumped into.
     wanted: Vec<Option<usize>>,
-    /// Cells that the viewer's own pieces take sooner or later.
+    /// Cells that the viewer's own pieces will occupy.
     own: [u32; 2],
     rng: &'a mut Stream,
 }
@@ -109,7 +109,7 @@ impl<'a> Attempt<'a> {
                 own[seat] |= 1 << cell;
                 continue;
             }
-            // The other seat had placed a piece there before.
+            // The other seat had placed a piece there earlier.
             let zone = |kind: Option<u8>| {
                 let of = rules.places.iter().filter(|p| Some(p.kind) == kind.map(usize::from));
                 of.fold(0, |set, p| set | p.zone[1 - seat])
@@ -125,7 +125,10 @@ impl<'a> Attempt<'a> {
         Attempt { rules, plies, numbers, wanted, own, rng }
     }
 
-    /// The position after all plies; else which numbers must be others, if that is known.
+    /// Returns the position after all plies.
+    ///
+    /// # Errors
+    /// The numbers that must change, if known.
     fn play(mut self, mut s: BoardState) -> Result<BoardState, Option<Met>> {
         let mut origin = [usize::MAX; CELLS];
         let mut at = 0;
@@ -158,7 +161,7 @@ impl<'a> Attempt<'a> {
         Ok(s)
     }
 
-    /// The action of a ply, with what is hidden of it drawn.
+    /// Returns the action of a ply with its hidden parts filled in.
     fn action(&mut self, s: &BoardState, at: usize, seat: usize) -> Option<Action> {
         let told = &self.plies[at];
         if let Some(a) = told.action {
@@ -190,7 +193,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Keeps which ply put the piece on each cell.
+/// Records which ply put the piece on each cell.
 fn trace(
     before: &BoardState,
     after: &BoardState,
@@ -214,7 +217,7 @@ fn trace(
     }
 }
 
-/// Draws the numbers of a seat's hidden placements of one kind: all lists that fit are equally likely.
+/// Draws the numbers of a seat's hidden placements of one kind, uniformly over all consistent lists.
 #[allow(clippy::too_many_arguments)]
 fn share(
     rules: &Rules,
@@ -253,9 +256,9 @@ fn share(
     open.into_iter().zip(drawn).for_each(|(at, number)| numbers[at] = number);
 }
 
-/// A list of `m` numbers that add to `sum` at most, all such lists equally likely; shorter if there is none.
+/// Draws a list of `m` numbers with a sum of at most `sum`, uniformly over all such lists; shorter if none exists.
 fn sequence(list: &[u8], m: usize, mut sum: usize, rng: &mut Stream) -> Vec<u8> {
-    // ways[k][s]: lists of k numbers that add to s at most.
+    // `ways[k][s]`: number of lists of k numbers with a sum of at most s.
     let mut ways = vec![vec![1.0; sum + 1]];
     for k in 0..m {
         let next = (0..=sum).map(|s| {
@@ -280,9 +283,9 @@ fn sequence(list: &[u8], m: usize, mut sum: usize, rng: &mut Stream) -> Vec<u8> 
     out
 }
 
-/// A set of `m` of the numbers that add to `sum` at most, all such sets equally likely; smaller if there is none.
+/// Draws a set of `m` of the numbers with a sum of at most `sum`, uniformly over all such sets; smaller if none exists.
 fn subset(list: &[u8], m: usize, mut sum: usize, rng: &mut Stream) -> Vec<u8> {
-    // ways[i][k][s]: sets of k of the numbers from i on that add to s at most.
+    // `ways[i][k][s]`: number of sets of k numbers, from index i on, with a sum of at most s.
     let n = list.len();
     let mut ways = vec![vec![vec![0.0; sum + 1]; m + 1]; n + 1];
     for row in &mut ways {

@@ -11,7 +11,7 @@ pub(super) struct Bits<const W: usize>([u64; W]);
 impl<const W: usize> Bits<W> {
     pub const EMPTY: Self = Bits([0; W]);
 
-    /// One point; none if it lies beyond the words.
+    /// Returns the set of one point; empty if it is beyond the words.
     #[inline]
     pub fn of(point: usize) -> Self {
         let mut out = Self::EMPTY;
@@ -36,12 +36,13 @@ impl<const W: usize> Bits<W> {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether there are two points or more.
+    /// Returns true if the set has two points or more.
     #[inline]
     pub fn are_several(self) -> bool {
         let (mut any, mut several) = (0, 0);
         for word in self.0 {
-            // A second word with points, or a second point in this word. Wrapping: an empty word has no lowest point.
+            // A second word with points, or a second point in this word. Wrapping subtraction, as an empty word has no
+            // lowest point.
             several |= if any != 0 { word } else { 0 };
             several |= word & word.wrapping_sub(1);
             any |= word;
@@ -49,13 +50,13 @@ impl<const W: usize> Bits<W> {
         several != 0
     }
 
-    /// The lowest point.
+    /// Returns the lowest point.
     #[inline]
     pub fn first(self) -> Option<usize> {
         self.0.iter().position(|&word| word != 0).map(|at| at * 64 + self.0[at].trailing_zeros() as usize)
     }
 
-    /// The `n`-th point from below, counted from 0.
+    /// Returns the `n`-th lowest point, counted from 0.
     #[inline]
     pub fn nth(self, mut n: u32) -> Option<usize> {
         for (at, mut word) in self.0.into_iter().enumerate() {
@@ -69,7 +70,7 @@ impl<const W: usize> Bits<W> {
         None
     }
 
-    /// The points, ascending.
+    /// Iterates over the points, ascending.
     #[inline]
     pub fn points(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
@@ -85,7 +86,7 @@ impl<const W: usize> Bits<W> {
         })
     }
 
-    /// Every point `by` higher, where `by` is 1 to 63.
+    /// Shifts every point up by `by`, which is 1 to 63.
     #[inline]
     pub fn up(self, by: u32) -> Self {
         let mut out = [0; W];
@@ -97,7 +98,7 @@ impl<const W: usize> Bits<W> {
         Bits(out)
     }
 
-    /// Every point `by` lower, where `by` is 1 to 63.
+    /// Shifts every point down by `by`, which is 1 to 63.
     #[inline]
     pub fn down(self, by: u32) -> Self {
         let mut out = [0; W];
@@ -162,7 +163,7 @@ impl<const W: usize> FromIterator<usize> for Bits<W> {
 mod tests {
     use super::Bits;
 
-    /// Sets with points around the edges of words.
+    /// Sets with points around the boundaries of words.
     fn sets() -> Vec<Vec<usize>> {
         let edges = [0, 1, 62, 63, 64, 65, 126, 127, 128, 190, 191];
         let pairs = edges.iter().flat_map(|&a| edges.iter().map(move |&b| vec![a.min(b), a.max(b)]));
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_points_are_what_lists_are() {
+    fn point_sets_match_lists() {
         for list in sets() {
             let set: Bits<3> = list.iter().copied().collect();
             assert_eq!(set.points().collect::<Vec<_>>(), list);

@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::view::{LETTERS, NAMES, View, point_name, read_point};
 use crate::board;

@@ -1,9 +1,12 @@
-//! Stones on the board: chains, liberties, captures, and what is whose in the end.
+//! Stones on the board: chains, liberties, captures, and area.
 //!
-//! Everything is sets of points. Chains are not kept but grown from a point when they are asked for; what is kept is the set
-//! of stones in atari (whose chain has one liberty left). From it follow captures (enemy stones in atari beside a
-//! new stone) and all legal points at once. A move changes the liberties of its own chain, of the enemy chains beside it
-//! and of those beside captured stones; growing them stops at the second liberty, mostly after a step or two.
+//! All data are sets of points. Chains are not stored but grown from a point on demand; stored is the set of stones in
+//! atari
+//! (whose chain has one liberty left). It yields captures (enemy stones in atari next to a new stone) and all legal
+//! points at
+//! once. A move changes the liberties of its own chain, of adjacent enemy chains, and of chains next to captured
+//! stones;
+//! growing them stops at the second liberty, mostly after a step or two.
 
 use super::bits::Bits;
 
@@ -12,10 +15,10 @@ pub(super) struct Grid<const W: usize> {
     pub size: usize,
     /// All points.
     pub points: Bits<W>,
-    /// All points but those of the first column, and of the last.
+    /// All points except those of the first column, and of the last.
     not_first: Bits<W>,
     not_last: Bits<W>,
-    /// The neighbours of every point.
+    /// The neighbors of every point.
     near: Vec<Bits<W>>,
 }
 
@@ -33,15 +36,15 @@ impl<const W: usize> Grid<W> {
         grid
     }
 
-    /// The neighbours of all points of `set`, among them points of `set`, and maybe bits beyond the last row: to be
-    /// intersected.
+    /// Returns the neighbors of all points of `set`; may include points of `set` and bits beyond the last row, so the
+    /// caller must intersect it.
     #[inline(always)]
     fn around(&self, set: Bits<W>) -> Bits<W> {
         let size = self.size as u32;
         (set & self.not_last).up(1) | (set & self.not_first).down(1) | set.up(size) | set.down(size)
     }
 
-    /// All points of `within` that are connected to points of `from` by points of `within`.
+    /// Returns all points of `within` that are connected to points of `from` within `within`.
     #[inline(always)]
     fn grow(&self, from: Bits<W>, within: Bits<W>) -> Bits<W> {
         let mut set = from & within;
@@ -55,8 +58,8 @@ impl<const W: usize> Grid<W> {
     }
 }
 
-/// One random word per point and colour: the key of a position is the sum (xor) over its stones. From SplitMix64 (Steele,
-/// Lea and Flood, 2014) with seed 0.
+/// Hash keys, one random word per point and color: the key of a position is the xor over its stones. From SplitMix64
+/// (Steele, Lea and Flood, 2014) with seed 0.
 static KEYS: [[u64; 384]; 2] = {
     let mut keys = [[0; 384]; 2];
     let (mut i, mut state) = (0, 0u64);
@@ -74,17 +77,18 @@ fn key_of<const W: usize>(color: usize, stones: Bits<W>) -> u64 {
     stones.points().fold(0, |key, point| key ^ KEYS[color][point])
 }
 
-/// Stones of both colours (0 = Black), and what follows from them.
+/// Stones of both colors (0 = Black), and derived sets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position<const W: usize> {
     pub stones: [Bits<W>; 2],
     /// All stones whose chain has exactly one liberty.
     atari: Bits<W>,
-    /// Where a stone of the colour was ever captured: only there can a stone of that colour bring back an earlier board.
+    /// Points on which a stone of the color was ever captured: only there can a new stone of that color repeat an
+    /// earlier board.
     pub captured: [Bits<W>; 2],
     /// Xor of the keys of all stones.
     pub key: u64,
-    /// The point that may not be retaken at once.
+    /// The point that may not be retaken immediately.
     pub ko: Option<u16>,
 }
 
@@ -97,13 +101,13 @@ impl<const W: usize> Position<W> {
         grid.points & !(self.stones[0] | self.stones[1])
     }
 
-    /// Whether `point` is empty.
+    /// Returns true if `point` is empty.
     pub fn is_empty_at(&self, point: usize) -> bool {
         !(self.stones[0] | self.stones[1]).has(point)
     }
 
-    /// Where `color` may put a stone: on empty points that are not the ko, beside another empty point, beside an own chain
-    /// that has a liberty left besides, or beside an enemy chain that has none.
+    /// Returns the legal points of `color`: empty points other than the ko that are next to another empty point, to an
+    /// own chain with another liberty, or to an enemy chain without another one.
     #[inline]
     pub fn legal(&self, grid: &Grid<W>, color: usize) -> Bits<W> {
         let empty = self.empty(grid);
@@ -115,7 +119,7 @@ impl<const W: usize> Position<W> {
         }
     }
 
-    /// The enemy stones that a stone of `color` on `point` would capture.
+    /// Returns the enemy stones that a stone of `color` on `point` would capture.
     #[inline]
     fn doomed(&self, grid: &Grid<W>, color: usize, point: usize) -> Bits<W> {
         let weak = self.stones[1 - color] & self.atari;
@@ -123,18 +127,18 @@ impl<const W: usize> Position<W> {
         if beside.is_empty() { beside } else { grid.grow(beside, weak) }
     }
 
-    /// The key of the position after a stone of `color` on `point`.
+    /// Returns the key of the position after a stone of `color` on `point`.
     pub fn key_after(&self, grid: &Grid<W>, color: usize, point: usize) -> u64 {
         self.key ^ KEYS[color][point] ^ key_of(1 - color, self.doomed(grid, color, point))
     }
 
-    /// The key of the stones as `color` sees them: the same for the same board with colours exchanged and the other to
-    /// move.
+    /// Returns the key of the stones from the side of `color`: equal for the same board with colors and mover
+    /// exchanged.
     pub fn key_for(&self, color: usize) -> u64 {
         key_of(0, self.stones[color]) ^ key_of(1, self.stones[1 - color])
     }
 
-    /// Puts a stone of `color` on `point` (of the board) and takes what it captures.
+    /// Places a stone of `color` on `point` and removes captured stones.
     #[inline]
     pub fn place(&mut self, grid: &Grid<W>, color: usize, point: usize) {
         let (stone, near) = (Bits::of(point), grid.near[point]);
@@ -148,11 +152,11 @@ impl<const W: usize> Position<W> {
             self.ko = taken.first().filter(|_| surrounded && !taken.are_several()).map(|p| p as u16);
             self.key ^= key_of(1 - color, taken);
             self.captured[1 - color] |= taken;
-            // Own chains beside the captured stones breathe again.
+            // Own chains next to the captured stones regain liberties.
             self.relieve(grid, taken, own);
             self.atari = self.atari & !taken;
         }
-        // Own chains that were in atari are part of the new one now.
+        // Own chains in atari next to the stone are now part of its chain.
         self.relieve(grid, stone, own);
         self.stones[color] = own;
         self.stones[1 - color] = enemy;
@@ -160,7 +164,7 @@ impl<const W: usize> Position<W> {
         if let (chain, true) = one_liberty(grid, stone, own, empty) {
             self.atari |= chain;
         }
-        // Enemy chains beside the stone have lost a liberty; those that had only one are gone.
+        // Enemy chains next to the stone have lost a liberty; those that had only one are captured.
         let mut left = near & enemy;
         while let Some(seed) = left.first() {
             let (chain, atari) = one_liberty(grid, Bits::of(seed), enemy, empty);
@@ -171,7 +175,7 @@ impl<const W: usize> Position<W> {
         }
     }
 
-    /// Takes the chains of `own` beside `points` out of atari.
+    /// Takes the chains of `own` next to `points` out of atari.
     #[inline]
     fn relieve(&mut self, grid: &Grid<W>, points: Bits<W>, own: Bits<W>) {
         let weak = own & self.atari;
@@ -181,7 +185,7 @@ impl<const W: usize> Position<W> {
         }
     }
 
-    /// Black's area less White's: stones, and empty regions that border on one colour only (Tromp and Taylor).
+    /// Returns Black's area minus White's: stones, and empty regions that border on one color only (Tromp and Taylor).
     pub fn area(&self, grid: &Grid<W>) -> i32 {
         let empty = self.empty(grid);
         let [black, white] = self.stones.map(|stones| grid.grow(grid.around(stones), empty));
@@ -190,8 +194,8 @@ impl<const W: usize> Position<W> {
         count(self.stones[0], black, white) - count(self.stones[1], white, black)
     }
 
-    /// A guess at the area in the end, Black's less White's: every empty point belongs to the nearest stones, to nobody
-    /// where both are as near. Stones in atari of the side that is not to move count as captured.
+    /// Estimates the final area, Black's minus White's: every empty point belongs to the nearest stones, to no side if
+    /// equally near. Stones in atari of the side not to move count as captured.
     pub fn influence(&self, grid: &Grid<W>, mover: usize) -> i32 {
         let mut reach = self.stones;
         reach[1 - mover] = reach[1 - mover] & !self.atari;
@@ -207,7 +211,8 @@ impl<const W: usize> Position<W> {
     }
 }
 
-/// The chain of `seed` among `stones`, and whether it has exactly one liberty. With more, the chain is not whole.
+/// Returns the chain of `seed` among `stones`, and true if it has exactly one liberty. With more liberties the chain
+/// may be incomplete.
 #[inline(always)]
 fn one_liberty<const W: usize>(grid: &Grid<W>, seed: Bits<W>, stones: Bits<W>, empty: Bits<W>) -> (Bits<W>, bool) {
     let mut chain = seed;
@@ -219,7 +224,7 @@ fn one_liberty<const W: usize>(grid: &Grid<W>, seed: Bits<W>, stones: Bits<W>, e
         }
         let next = chain | (edge & stones);
         if next == chain {
-            // None at all: only after a move that was not legal.
+            // Without a liberty: only after an illegal move.
             return (chain, !liberties.is_empty());
         }
         chain = next;

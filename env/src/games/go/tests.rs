@@ -1,4 +1,4 @@
-//! Rules against a board that is written out cell by cell, and positions of every rare rule.
+//! Rules against a plain board, and positions for every rare rule.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ impl Plain {
         out
     }
 
-    /// The region of one content around `p`, and what it borders on.
+    /// Returns the region of one content around `p`, and its bordering contents.
     fn region(&self, p: usize) -> (HashSet<usize>, HashSet<usize>) {
         let (mut inside, mut border, mut todo) = (HashSet::from([p]), HashSet::new(), vec![p]);
         while let Some(at) = todo.pop() {
@@ -55,7 +55,7 @@ impl Plain {
         self.region(p).1.into_iter().filter(|&q| self.cells[q] == 0).count()
     }
 
-    /// The board after a stone, or `None` where it is not legal.
+    /// Returns the board after a stone, or `None` if it is not legal.
     fn after(&self, color: u8, p: usize) -> Option<Plain> {
         if self.cells[p] != 0 || self.ko == Some(p) {
             return None;
@@ -91,13 +91,13 @@ impl Plain {
         (0..self.cells.len()).map(worth).sum()
     }
 
-    /// The cells as `color` sees them.
+    /// Returns the cells from the side of `color`.
     fn seen_by(&self, color: u8) -> Vec<u8> {
         self.cells.iter().map(|&c| if c == 0 { 0 } else { 1 + u8::from(c != color) }).collect()
     }
 }
 
-/// Plays random games of `string` with few passes against the plain board; how many ended by repetition.
+/// Plays random games of `string` with few passes against the plain board; returns the number that ended by repetition.
 fn compare(string: &str, games: usize) -> usize {
     let game = load(string).unwrap();
     let params = &game.spec().params;
@@ -158,7 +158,7 @@ fn compare(string: &str, games: usize) -> usize {
 }
 
 #[test]
-fn games_agree_with_a_plain_board() {
+fn games_match_plain_board() {
     for (size, games) in [(2, 60), (3, 60), (5, 30), (9, 4), (11, 2), (12, 2)] {
         compare(&format!("go(board_size={size},komi=0.5)"), games);
     }
@@ -191,24 +191,24 @@ fn refusal(s: &dyn DynState, a: u32) -> String {
     s.boxed().play(seat, a).unwrap_err().message
 }
 
-/// Black's ko stone at b2 takes c2's place: around it X at b3, a2, b1 and O at c3, d2, c1.
+/// Black's ko stone at b2 takes c2: around it X at b3, a2, b1 and O at c3, d2, c1.
 const KO: &str = "b3 c3 a2 d2 b1 c1 e5 b2 c2";
 
 #[test]
-fn a_ko_is_not_retaken_at_once() {
+fn ko_cannot_be_retaken_immediately() {
     let game = load("go(board_size=5,komi=0.5)").unwrap();
     let mut s = play(&game, KO);
     let b2 = id(5, "b2");
     assert!(!s.is_legal(1, b2));
     assert!(refusal(&*s, b2).contains("ko"));
     assert_eq!(s.view(Viewer::Public).value()["ko"], "b2");
-    // After a threat and its answer it may be retaken, and by then the board is another.
+    // After a threat and its reply it may be retaken; by then the board differs.
     for a in ["e1", "e2", "b2"] {
         let ToMove::Seat(seat) = s.turn() else { panic!("over") };
         s.play(seat, id(5, a)).unwrap();
     }
     assert_eq!(s.turn(), ToMove::Seat(0));
-    // A pass also lifts the ban, and retaking then brings the board back.
+    // A pass also lifts the ban, and retaking then repeats the board.
     let mut s = play(&game, &format!("{KO} pass pass"));
     assert_eq!(s.turn(), ToMove::Over);
     s = play(&game, &format!("{KO} pass e4 b2"));
@@ -224,7 +224,7 @@ fn end(s: &dyn DynState) -> (String, Vec<f64>) {
 }
 
 #[test]
-fn repetition_is_a_draw_or_forbidden_or_lost() {
+fn repetition_draws_loses_or_is_forbidden() {
     // White takes two stones, then one; the last move takes three and leaves the board of the first.
     let moves = "a1 b1 a2 b2 a1 a2 a1";
     assert_eq!(end(&*on_2x2("draw", moves)), ("repetition".into(), vec![0.0, 0.0]));
@@ -235,7 +235,7 @@ fn repetition_is_a_draw_or_forbidden_or_lost() {
 }
 
 #[test]
-fn botzone_counts_exchanged_colours_and_passes() {
+fn botzone_rule_counts_exchanged_colors_and_passes() {
     // White alone on a1 at the end, as Black was after the first move.
     let exchanged = "a1 b1 a2 b2 a2 a1 a2 a1 b1 pass b2 a1";
     assert_eq!(end(&*on_2x2("loses", exchanged)), ("repetition".into(), vec![1.0, -1.0]));
@@ -243,7 +243,7 @@ fn botzone_counts_exchanged_colours_and_passes() {
     // White's second pass leaves the position of the second move with Black to move.
     let passed = "a1 b1 a2 pass b2 b1 a1 pass";
     assert_eq!(end(&*on_2x2("loses", passed)), ("repetition".into(), vec![1.0, -1.0]));
-    // Two passes in a row end the game whatever they repeat.
+    // Two passes in a row end the game even if they repeat a position.
     assert_eq!(end(&*on_2x2("loses", "a1 b1 pass pass")).0, "passes");
 }
 
@@ -253,15 +253,15 @@ fn suicide_is_refused() {
     let s = play(&game, "b1 e5 a2");
     assert!(refusal(&*s, id(5, "a1")).contains("suicide"));
     assert!(refusal(&*s, id(5, "a2")).contains("taken"));
-    // Of several stones too: a1 beside a2 would leave both without a liberty.
+    // Of several stones too: a1 next to a2 would leave both without a liberty.
     let s = play(&game, "a3 a2 b2 e5 b1");
     assert!(refusal(&*s, id(5, "a1")).contains("suicide"));
-    // Not where it takes: White at a1 takes b1, which c1 and b2 leave only that liberty.
+    // Legal if it captures: White at a1 takes b1, whose only other liberties c1 and b2 have filled.
     let s = play(&game, "b1 c1 a2 b2 e5 a3 e4");
     assert!(s.is_legal(1, id(5, "a1")));
 }
 
-/// The lead after two passes.
+/// Returns the lead after two passes.
 fn lead(game: &str, moves: &str) -> (Option<f64>, Vec<f64>) {
     let s = play(&load(game).unwrap(), &format!("{moves} pass pass"));
     (s.view(Viewer::Public).value()["lead"].as_f64(), s.returns())
@@ -274,7 +274,7 @@ fn area_is_counted() {
     let nobody = (Some(-7.5), vec![-1.0, 1.0]);
     assert_eq!(lead("go(board_size=5)", ""), nobody);
     assert_eq!(lead("go(board_size=5)", "c3 c4"), nobody, "what both touch is nobody's");
-    // A wall on b: a is Black's, c is nobody's, e is White's. Dead stones are not taken off.
+    // A wall on b: a is Black's, c is neutral, e is White's. Dead stones are not removed.
     let wall = "b1 d1 b2 d2 b3 d3 b4 d4 b5 d5";
     assert_eq!(lead("go(board_size=5,komi=0)", wall), (Some(0.0), vec![0.0, 0.0]));
     assert_eq!(lead("go(board_size=5,komi=-1)", wall).1, [1.0, -1.0]);
@@ -283,7 +283,7 @@ fn area_is_counted() {
 }
 
 #[test]
-fn handicap_stones_stand_and_count() {
+fn handicap_stones_are_placed_and_counted() {
     let game = load("go(handicap=5,komi=0.5)").unwrap();
     let s = game.start();
     assert_eq!(s.turn(), ToMove::Seat(1), "White begins");
@@ -298,14 +298,14 @@ fn handicap_stones_stand_and_count() {
 }
 
 #[test]
-fn the_longest_game_is_counted() {
+fn longest_game_is_counted() {
     let game = load("go(board_size=5,komi=0.5,max_game_length=3)").unwrap();
     assert_eq!(end(&*play(&game, "c3 a1 c4")), ("length".into(), vec![1.0, -1.0]));
     assert_eq!(load("go(board_size=5)").unwrap().spec().max_length, 50);
 }
 
 #[test]
-fn points_have_several_names() {
+fn point_notations_are_equivalent() {
     let game = load("go(board_size=9)").unwrap();
     let s = game.start();
     for (text, a) in [("j1", 8), ("J9", 80), ("B a2", 9), ("black a2", 9), (" 9 ", 9), ("pass", 81), ("b PASS", 81)] {
@@ -318,7 +318,7 @@ fn points_have_several_names() {
 }
 
 #[test]
-fn parameters_are_checked() {
+fn invalid_parameters_are_refused() {
     for (text, name) in [
         ("go(board_size=1)", "board_size"),
         ("go(board_size=20)", "board_size"),
@@ -341,7 +341,7 @@ fn parameters_are_checked() {
     assert_eq!((botzone.spec().actions, botzone.spec().max_length), (65, 1000));
 }
 
-/// Both builds know small boards by the same rules.
+/// Both builds apply the same rules to small boards.
 #[test]
 fn both_builds_agree() {
     let params = Params { board_size: 9, komi: 0.5, ..Params::default() };
@@ -361,7 +361,7 @@ fn both_builds_agree() {
 }
 
 #[test]
-fn games_in_sgf() {
+fn games_convert_to_sgf() {
     let params = Params { board_size: 9, komi: 0.5, ..Params::default() };
     // c3 is id 2 * 9 + 2: from the top, row 6.
     let moves = [(0, 20), (1, 81), (0, 80)];
@@ -372,7 +372,7 @@ fn games_in_sgf() {
 }
 
 #[test]
-fn a_move_that_ends_the_game_by_repetition_says_so() {
+fn repeating_move_is_marked() {
     let told = |superko: &str, seat: usize| {
         let s = on_2x2(superko, "a1 b1 a2 b2 a1 a2");
         s.legal_list(seat).iter().map(|&a| s.view(Viewer::Seat(seat)).gloss(seat, a)).collect::<Vec<_>>()

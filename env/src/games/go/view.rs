@@ -1,4 +1,4 @@
-//! What everybody at the board sees, and the texts made of it.
+//! The public view and its texts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::board::{labelled, letters, numbers, row, square};
 use crate::game::{Action, Seat};
 use crate::sgf;
 
-/// What everybody sees: the whole game.
+/// The public information: the whole game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Rows of `+` (empty), `X` (Black) and `O` (White), the top row first.
@@ -18,31 +18,31 @@ pub struct View {
     /// `black` or `white`; absent when the game is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<String>,
-    /// The point that may not be retaken at once.
+    /// The point that may not be retaken immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ko: Option<String>,
-    /// Why the game is over: `passes`, `length` or `repetition`; absent while it goes on.
+    /// Reason for the end: `passes`, `length` or `repetition`; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
-    /// Black's area less White's, komi and handicap, where the game is over and the board is counted.
+    /// Black's area minus White's, komi and handicap, if the game has ended and the board is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<f64>,
 }
 
-/// Seats in words, and in the texts of actions.
+/// Names of the seats, used in texts of actions too.
 pub(super) const NAMES: [&str; 2] = ["black", "white"];
 const SHORT: [&str; 2] = ["B", "W"];
 
-/// The letters of the columns: there is no `i`.
+/// Letters of the columns, without `i`.
 pub(super) const LETTERS: &str = "abcdefghjklmnopqrst";
 
-/// `d4`, or `pass` for what is not a point.
+/// Returns the name of a point, such as `d4`, or `pass` for other ids.
 pub(super) fn point_name(size: usize, a: Action) -> String {
     let (row, column) = (a as usize / size, a as usize % size);
     if row < size { format!("{}{}", char::from(LETTERS.as_bytes()[column]), row + 1) } else { "pass".to_owned() }
 }
 
-/// The id that a name such as `d4` or `pass` stands for.
+/// Parses a name such as `d4` or `pass` into an id.
 pub(super) fn read_point(size: usize, name: &str) -> Option<Action> {
     if name.eq_ignore_ascii_case("pass") {
         return Some((size * size) as Action);
@@ -51,13 +51,13 @@ pub(super) fn read_point(size: usize, name: &str) -> Option<Action> {
     Some(row * size as Action + column)
 }
 
-/// OpenSpiel's name of an action: `B d4`, `W PASS`.
+/// Returns OpenSpiel's name of an action: `B d4`, `W PASS`.
 pub(super) fn action_text(size: usize, seat: Seat, a: Action) -> String {
     let point = point_name(size, a);
     format!("{} {}", SHORT[seat & 1], if point == "pass" { "PASS" } else { &point })
 }
 
-/// An id from `d4`, `pass`, either after a colour (`B d4`, `white pass`), or from the bare id.
+/// Parses `d4`, `pass`, either after a color (`B d4`, `white pass`), or the bare id.
 pub(super) fn parse(size: usize, seat: Seat, text: &str) -> Option<Action> {
     let mut words = text.split_whitespace();
     let (first, second) = (words.next()?, words.next());
@@ -73,20 +73,21 @@ pub(super) fn parse(size: usize, seat: Seat, text: &str) -> Option<Action> {
     read_point(size, name).or_else(|| name.parse().ok())
 }
 
-/// The rows of the board, the top one first.
+/// Returns the rows of the board, the top one first.
 pub(super) fn board(size: usize, owner: impl Fn(usize) -> Option<Seat>) -> Vec<String> {
     let line = |r: usize| row((0..size).map(|c| owner(r * size + c)), ['X', 'O']).replace('.', "+");
     (0..size).rev().map(line).collect()
 }
 
-/// OpenSpiel's state string (heading, board, letters), and a line on the ko or the end. `next` is whose turn it would be.
+/// Returns OpenSpiel's state string (heading, board, letters), and a line on the ko or the end. `next` is the seat with
+/// the next turn.
 pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
     let plies = view.moves.len();
     let heading = format!("GoState(komi={komi}, to_play={}, history.size()={plies})", SHORT[next & 1]);
     under(&heading, view)
 }
 
-/// The same under a heading for people.
+/// Returns the state string under a heading for people.
 pub(super) fn drawing(view: &View, komi: f64, next: Seat) -> String {
     let size = view.board.len().min(LETTERS.len());
     let stones = ["Black (X)", "White (O)"][next & 1];
@@ -98,7 +99,7 @@ pub(super) fn drawing(view: &View, komi: f64, next: Seat) -> String {
     format!("{heading}White gets {komi} points more at the end\n\n{board}{}", remarks(view))
 }
 
-/// Board, letters, and a line on the ko or the end.
+/// Returns board, letters, and a line on the ko or the end.
 fn under(heading: &str, view: &View) -> String {
     let mut out = format!("{heading}\n\n");
     let size = view.board.len().min(LETTERS.len());
@@ -109,7 +110,7 @@ fn under(heading: &str, view: &View) -> String {
     out + &remarks(view)
 }
 
-/// A line on the ko or the end.
+/// Returns a line on the ko or the end.
 fn remarks(view: &View) -> String {
     let mut out = String::new();
     if let Some(point) = &view.ko {
@@ -126,9 +127,10 @@ fn remarks(view: &View) -> String {
     out
 }
 
-/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see `sgf::game`).
+/// Returns a game in the Smart Game Format: moves with their seats, ids as in records, and `properties` (see
+/// `sgf::game`).
 ///
-/// Size, komi and handicap are written here.
+/// Size, komi and handicap are added here.
 pub(super) fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let size = params.board_size;
     // Ids count from the bottom, the format from the top.

@@ -1,21 +1,21 @@
-//! What a position is worth to who is to move, and where it is decided.
+//! Static evaluation for the side to move, and candidate moves.
 
 use super::lines::Shape;
 use super::points::Points;
 use super::{Gomoku, State};
 use crate::game::Action;
 
-/// How many moves search looks at where nothing forces one.
+/// Number of moves that search considers if no threat forces one.
 const WIDTH: usize = 20;
-/// How many of those keep their order in search.
+/// Number of those that are ordered in search.
 const FRONT: usize = 8;
-/// The share by which the lines of who is to move count more.
+/// Weight of the mover's lines relative to the other side's.
 const TEMPO: f64 = 1.5;
-/// The lead in lines that is worth half of what leads can be worth: a few open threes.
+/// Lead in lines that gives half of the maximum value: a few open threes.
 const LEAD: f64 = 400.0;
 
 impl Gomoku {
-    /// The shapes of the seat to move and of the other.
+    /// Returns the shapes of the seat to move and of the other seat.
     fn shapes(&self, s: &State) -> [Shape; 2] {
         let mover = usize::from(s.ply & 1);
         let (mine, theirs) = (&s.stones[mover], &s.stones[1 - mover]);
@@ -26,9 +26,9 @@ impl Gomoku {
         shapes
     }
 
-    /// The value for the seat to move, which is not over. A line that it fills at once wins, one of the other side's that
-    /// it cannot close loses, and what opens a line at both ends wins later; else lines that one side alone can still
-    /// fill are compared.
+    /// Evaluates an unfinished position for the seat to move. A line completed at once wins, a line of the other side
+    /// that cannot be blocked loses, and a line open at both ends wins later; otherwise the lines still open to one
+    /// side are compared.
     pub(super) fn guess(&self, s: &State) -> f64 {
         let [mine, theirs] = self.shapes(s);
         let threats = theirs.wins.len();
@@ -44,13 +44,13 @@ impl Gomoku {
         }
     }
 
-    /// What wins at once or must be closed at once, if anything does.
+    /// Returns the points that win at once or must be blocked at once.
     fn forced(mine: &Shape, theirs: &Shape) -> Option<Points> {
         [mine.wins, theirs.wins].into_iter().find(|points| !points.is_empty())
     }
 
-    /// Wins, else answers to threats, else the points near stones that matter most to the lines of both sides; and how
-    /// many of them keep their order.
+    /// Lists wins, else replies to threats, else the points near stones with the highest line scores of both sides.
+    /// Returns the number of ordered ones.
     pub(super) fn candidates(&self, s: &State, out: &mut Vec<Action>) -> usize {
         let [mine, theirs] = self.shapes(s);
         let stones = s.stones[0] | s.stones[1];
@@ -65,7 +65,7 @@ impl Gomoku {
         };
         let mover = usize::from(s.ply & 1);
         let mut scores = [0; super::points::ROOM];
-        // What one builds counts a little more than what one takes from the other.
+        // Own lines count a little more than the opponent's.
         self.lines.add_scores(&s.stones[mover], &s.stones[1 - mover], 5, &mut scores);
         self.lines.add_scores(&s.stones[1 - mover], &s.stones[mover], 4, &mut scores);
         let from = out.len();
@@ -75,7 +75,7 @@ impl Gomoku {
         (out.len() - from).min(FRONT)
     }
 
-    /// The points around stones, or around the middle of an empty board.
+    /// Returns the points around stones, or around the middle of an empty board.
     fn near(&self, stones: Points) -> Points {
         let size = self.params.size as usize;
         let stones = if stones.is_empty() {
@@ -90,22 +90,22 @@ impl Gomoku {
             near = near | self.around[point];
         }
         let free = near & !stones;
-        // A board whose stones have no free point around them.
+        // The stones have no free point around them.
         if (free & self.board).is_empty() { self.board } else { near }
     }
 
-    /// Wins, answers to threats, and where nothing is forced one's own threats; and whether they may be left be.
+    /// Lists wins, replies to threats, and without any the own threats. Returns true if they may be declined.
     pub(super) fn forcing(&self, s: &State, out: &mut Vec<Action>) -> bool {
         let [mine, theirs] = self.shapes(s);
         let forced = Self::forced(&mine, &theirs);
-        // With an opening it is won: no need to look.
+        // With an opening the position is won: no further search is needed.
         let quiet = if mine.opening.is_empty() { mine.threats } else { Points::default() };
         out.extend(forced.unwrap_or(quiet).iter().map(|point| point as Action));
         forced.is_none()
     }
 }
 
-/// By point of a board of `size` x `size`: the points at most two rows and columns away.
+/// Returns, by point of a board of `size` x `size`, the points at most two rows and columns away.
 pub(super) fn around(size: u32) -> Vec<Points> {
     let n = size as usize;
     let close = |a: usize, b: usize| a.abs_diff(b) <= 2;

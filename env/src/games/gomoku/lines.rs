@@ -1,25 +1,25 @@
-//! Lines through a point, and lines that can still be filled.
+//! Lines through a point, and lines that are still open.
 
 use super::points::Points;
 
 /// The four directions of a line, as (rows, columns) of one step.
 const AXES: [(i32, i32); 4] = [(0, 1), (1, 0), (1, 1), (1, -1)];
 
-/// What a board's lines look like.
+/// Geometry of the lines on a board.
 pub(super) struct Lines {
     connect: u32,
-    /// Whether longer lines count.
+    /// True if longer lines count.
     longer: bool,
-    /// By axis, how far apart in ids neighbours are.
+    /// By axis, the difference of ids between neighbors.
     steps: [usize; 4],
-    /// By point and axis: how many points lie ahead and behind on the board, `connect` at most.
+    /// By point and axis: number of points ahead and behind on the board, `connect` at most.
     reach: Vec<[[u8; 2]; 4]>,
-    /// By axis: the points at which a line of `connect` begins.
+    /// By axis: the points at which a line of `connect` starts.
     begins: [Points; 4],
 }
 
 impl Lines {
-    /// The lines of `connect` on a board of `size` x `size`; `longer` ones count or do not.
+    /// Creates the lines of `connect` on a board of `size` x `size`; `longer` states if longer lines count.
     pub fn new(size: u32, connect: u32, longer: bool) -> Self {
         let n = size as i32;
         let ahead = |r: i32, c: i32, (dr, dc): (i32, i32)| {
@@ -38,7 +38,7 @@ impl Lines {
         Lines { connect, longer, steps: AXES.map(|(dr, dc)| (dr * n + dc) as usize), reach, begins }
     }
 
-    /// Whether the stone of `side` at `at` stands in a line that wins.
+    /// Returns true if the stone of `side` at `at` is part of a winning line.
     #[inline]
     pub fn won_at(&self, side: &Points, at: usize) -> bool {
         let Some(reach) = self.reach.get(at) else { return false };
@@ -64,7 +64,7 @@ impl Lines {
         })
     }
 
-    /// Leaves the points at which a stone of `side` wins: where longer lines are nothing, filling a line may not.
+    /// Retains the points at which a stone of `side` wins: if longer lines are ignored, completing a line may not win.
     pub fn keep_winning(&self, side: &Points, points: &mut Points) {
         if self.longer {
             return;
@@ -80,11 +80,11 @@ impl Lines {
         *points = kept;
     }
 
-    /// For each axis: its step, and for each number of stones (from 1) the points where a line begins that holds that
-    /// number of stones of `side` and none of the other side.
+    /// Calls `each` for every axis with its step and, for each number of stones (from 1), the starting points of lines
+    /// that hold that number of stones of `side` and none of the other side.
     fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
         let length = self.connect as usize;
-        // at_least[j]: the lines, by the point at which they begin, that hold more than j stones of this side.
+        // `at_least[j]`: starting points of the lines that hold more than j stones of this side.
         let mut at_least = [Points::default(); super::MOST as usize];
         for (&step, &begins) in self.steps.iter().zip(&self.begins) {
             at_least.fill(Points::default());
@@ -105,7 +105,7 @@ impl Lines {
         }
     }
 
-    /// What `side` has on the board.
+    /// Returns the shape of `side`.
     pub fn shape(&self, side: &Points, other: &Points) -> Shape {
         let length = self.connect as usize;
         let taken = *side | *other;
@@ -127,7 +127,7 @@ impl Lines {
             }
             if !two_short.is_empty() {
                 shape.threats = shape.threats | points_of(two_short, step);
-                // Two lines that are one point apart, the first point of the one and the last of the other empty.
+                // Two overlapping lines one point apart; the first point of one and the last of the other are empty.
                 let ends = !taken & !taken.down(length * step);
                 let pairs = two_short & two_short.down(step) & ends;
                 let inner = (1..length).fold(Points::default(), |all, k| all | pairs.up(k * step));
@@ -137,8 +137,8 @@ impl Lines {
         shape
     }
 
-    /// Adds to the score of every point `weight` for each line through it that `side` alone can fill, six times as much
-    /// for each stone in it.
+    /// Adds `weight` to the score of every point for each line through it that is open to `side`, times six for each
+    /// stone in it.
     pub fn add_scores(&self, side: &Points, other: &Points, weight: u32, scores: &mut [u32]) {
         let length = self.connect as usize;
         self.each_axis(side, other, |step, exactly| {
@@ -156,16 +156,16 @@ impl Lines {
     }
 }
 
-/// What one side has on the board.
+/// Line statistics of one side.
 #[derive(Default)]
 pub(super) struct Shape {
-    /// Over the lines of `connect` points without a stone of the other side: 1 for one stone in it, and eight times as
-    /// much for each further one.
+    /// Sum over the lines of `connect` points without a stone of the other side: 1 for one stone, times eight for each
+    /// further one.
     pub worth: f64,
-    /// The points that fill a line.
+    /// Points that complete a line.
     pub wins: Points,
-    /// The points that leave one to be filled in a line.
+    /// Points that leave a line one point short.
     pub threats: Points,
-    /// The points that leave a line which can be filled at both ends.
+    /// Points that leave a line that can be completed at both ends.
     pub opening: Points,
 }

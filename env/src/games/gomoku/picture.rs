@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{Gomoku, MARKS, NAMES, View};
 use crate::board::{self, LETTERS};

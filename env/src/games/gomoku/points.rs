@@ -2,9 +2,9 @@
 
 use std::ops::{BitAnd, BitOr, Not};
 
-/// Words of a set.
+/// Number of words of a set.
 const WORDS: usize = 6;
-/// How many points a set has room for: a board of 19 x 19 and some to spare.
+/// Capacity of a set in points: a board of 19 x 19 with some spare bits.
 pub(super) const ROOM: usize = WORDS * 64;
 
 /// A set of points; point `i` is bit `i % 64` of word `i / 64`.
@@ -12,20 +12,20 @@ pub(super) const ROOM: usize = WORDS * 64;
 pub(super) struct Points([u64; WORDS]);
 
 impl Points {
-    /// The points `0..n`.
+    /// Returns the set of the points `0..n`.
     pub fn first(n: usize) -> Self {
         let mut all = Points::default();
         (0..n).for_each(|i| all.put(i));
         all
     }
 
-    /// Whether `i` is in the set; no point beyond the room is.
+    /// Returns true if `i` is in the set; points beyond the capacity never are.
     #[inline]
     pub fn has(&self, i: usize) -> bool {
         self.0.get(i / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
     }
 
-    /// Puts `i` into the set; a point beyond the room stays out.
+    /// Inserts `i`; points beyond the capacity are ignored.
     #[inline]
     pub fn put(&mut self, i: usize) {
         if let Some(word) = self.0.get_mut(i / 64) {
@@ -33,13 +33,13 @@ impl Points {
         }
     }
 
-    /// How many points the set has.
+    /// Returns the number of points in the set.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// The points, ascending.
+    /// Iterates over the points, ascending.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(k, word)| {
@@ -52,7 +52,7 @@ impl Points {
         })
     }
 
-    /// The point that has `k` others before it.
+    /// Returns the point with `k` points before it.
     #[inline]
     pub fn nth(&self, mut k: usize) -> Option<usize> {
         for (i, &word) in self.0.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Points {
         None
     }
 
-    /// The points `i` for which `i + by` is in the set.
+    /// Returns the points `i` for which `i + by` is in the set.
     #[inline]
     pub fn down(&self, by: usize) -> Self {
         let (words, bits) = (by / 64, by % 64);
@@ -77,7 +77,7 @@ impl Points {
         }))
     }
 
-    /// The points `i + by` for all points `i` of the set that stay within the room.
+    /// Returns the points `i + by` for all points `i` of the set, within the capacity.
     #[inline]
     pub fn up(&self, by: usize) -> Self {
         let (words, bits) = (by / 64, by % 64);
@@ -88,13 +88,13 @@ impl Points {
         }))
     }
 
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0 == [0; WORDS]
     }
 
-    /// The words.
+    /// Returns the words of the set.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.0
@@ -134,7 +134,7 @@ mod tests {
     use crate::draw::Stream;
 
     #[test]
-    fn sets_are_what_their_points_are() {
+    fn point_sets_match_lists() {
         let mut rng = Stream::from_text("points");
         for _ in 0..50 {
             let mut wanted: Vec<usize> = (0..100).map(|_| rng.below(ROOM)).collect();

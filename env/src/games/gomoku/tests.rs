@@ -4,7 +4,7 @@ fn game(size: u32, connect: u32, overline: Overline) -> Gomoku {
     Gomoku::new(Params { size, connect, overline, ..Params::default() }).unwrap()
 }
 
-/// The position after these moves of black, white always answering in the last two rows, far apart.
+/// Returns the position after these moves of black; white replies in the last two rows, far apart.
 fn black_plays(g: &Gomoku, moves: &[u32]) -> State {
     let size = g.params.size;
     let mut s = g.start();
@@ -24,7 +24,7 @@ fn won(g: &Gomoku, s: &State) -> [f64; 2] {
     out
 }
 
-/// Whether a line wins, by looking at the whole board row by row.
+/// Returns true if a line wins, by scanning the whole board.
 fn slowly(g: &Gomoku, s: &State, side: usize) -> bool {
     let (n, connect) = (g.params.size as i32, g.params.connect as usize);
     let has = |r: i32, c: i32| (0..n).contains(&r) && (0..n).contains(&c) && s.stones[side].has((r * n + c) as usize);
@@ -36,7 +36,7 @@ fn slowly(g: &Gomoku, s: &State, side: usize) -> bool {
 }
 
 #[test]
-fn a_line_is_seen_wherever_it_is_made() {
+fn winning_line_is_detected_anywhere() {
     let mut rng = Stream::from_text("gomoku lines");
     for (size, connect, overline) in [
         (15, 5, Overline::Wins),
@@ -62,7 +62,7 @@ fn a_line_is_seen_wherever_it_is_made() {
 }
 
 #[test]
-fn six_win_or_are_nothing() {
+fn six_in_a_row_wins_or_is_ignored() {
     // Three and two with a gap between them, which the last stone fills: six in a row.
     for (step, from) in [(1, 15), (15, 1), (16, 0), (14, 14)] {
         let moves = [0, 1, 2, 4, 5, 3].map(|k| from + step * k);
@@ -78,7 +78,7 @@ fn six_win_or_are_nothing() {
 }
 
 #[test]
-fn five_one_way_wins_with_six_another_way() {
+fn five_on_one_axis_wins_despite_six_on_another() {
     let g = game(15, 5, Overline::Nothing);
     // A row of six and a column of five through the same last stone, (0, 3).
     let s = black_plays(&g, &[0, 1, 2, 4, 5, 18, 33, 48, 63, 3]);
@@ -86,14 +86,14 @@ fn five_one_way_wins_with_six_another_way() {
 }
 
 #[test]
-fn lines_do_not_run_over_the_edge() {
+fn lines_stop_at_edge() {
     let g = game(15, 5, Overline::Wins);
     let s = black_plays(&g, &[12, 13, 14, 15, 16]);
     assert_eq!(won(&g, &s), [0.0, 0.0]);
 }
 
 #[test]
-fn a_full_board_is_a_draw() {
+fn full_board_is_a_draw() {
     let g = game(3, 3, Overline::Wins);
     let mut s = g.start();
     for a in [0, 1, 2, 4, 3, 5, 7, 6, 8] {
@@ -105,7 +105,7 @@ fn a_full_board_is_a_draw() {
 }
 
 #[test]
-fn points_have_names() {
+fn point_notations_are_equivalent() {
     let g = game(15, 5, Overline::Wins);
     let mut s = g.start();
     g.play_unchecked(&mut s, 0);
@@ -124,8 +124,8 @@ fn points_have_names() {
 }
 
 #[test]
-fn open_lines_count_as_written() {
-    // On a board of three with lines of three: a corner lies in three lines, the centre in four.
+fn open_lines_match_definition() {
+    // On a board of three with lines of three: a corner is in three lines, the center in four.
     let g = game(3, 3, Overline::Wins);
     let (mut corner, mut centre, mut both) = (Points::default(), Points::default(), Points::default());
     corner.put(0);
@@ -135,11 +135,11 @@ fn open_lines_count_as_written() {
     let none = Points::default();
     assert_eq!((g.lines.shape(&corner, &none).worth, g.lines.shape(&centre, &none).worth), (3.0, 4.0));
     assert_eq!((g.lines.shape(&corner, &centre).worth, g.lines.shape(&centre, &corner).worth), (2.0, 3.0));
-    // Two lines of the corner, three of the centre, and the one that they share.
+    // Two lines of the corner, three of the center, and their common one.
     assert_eq!(g.lines.shape(&both, &none).worth, 2.0 + 3.0 + 8.0);
 }
 
-/// The points at which a stone of `side` wins.
+/// Returns the points at which a stone of `side` wins.
 fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
     let wins = |&at: &usize| {
         let mut with = *side;
@@ -150,7 +150,7 @@ fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
 }
 
 #[test]
-fn shapes_are_what_playing_shows() {
+fn shapes_match_play() {
     let mut rng = Stream::from_text("shapes");
     for (size, connect, overline) in [(9, 5, Overline::Wins), (9, 5, Overline::Nothing), (7, 4, Overline::Wins)] {
         let g = game(size, connect, overline);
@@ -174,7 +174,7 @@ fn shapes_are_what_playing_shows() {
                 let mut with = side;
                 with.put(at);
                 let more: Vec<usize> = winning(&g, &with, &other).into_iter().filter(|p| !wins.contains(p)).collect();
-                // Longer lines may take the win away from a threat.
+                // Longer lines may turn a threat into no win.
                 let threat = shape.threats.has(at);
                 assert!(threat || more.is_empty(), "{at} makes {more:?}");
                 if overline == Overline::Wins {
@@ -187,14 +187,14 @@ fn shapes_are_what_playing_shows() {
 }
 
 #[test]
-fn an_open_three_is_seen_by_both() {
+fn open_three_is_evaluated_for_both_sides() {
     // Black has three in the middle of the board, White three scattered stones.
     let g = game(15, 5, Overline::Wins);
     let mut s = g.start();
     for a in [110, 0, 111, 30, 112] {
         g.play_unchecked(&mut s, a);
     }
-    // White to move may close it at an end, or beside.
+    // White to move may block it at an end, or one point further.
     let mut moves = Vec::new();
     g.search_moves(&s, 1, &mut moves);
     moves.sort_unstable();
@@ -211,7 +211,7 @@ fn an_open_three_is_seen_by_both() {
 }
 
 #[test]
-fn being_to_move_counts() {
+fn side_to_move_has_advantage() {
     let g = game(15, 5, Overline::Wins);
     let mut s = g.start();
     // One stone each, as far from two edges.
@@ -221,7 +221,7 @@ fn being_to_move_counts() {
 }
 
 #[test]
-fn wrong_parameters_are_refused_by_name() {
+fn invalid_parameters_are_named() {
     let refused = |string: &str| {
         let e = crate::load(string).map(|g| g.spec().string.clone()).unwrap_err();
         (e.name.unwrap_or_default(), e.message)
@@ -248,7 +248,7 @@ fn wrong_parameters_are_refused_by_name() {
 }
 
 #[test]
-fn other_names_mean_the_same() {
+fn openspiel_names_load_same_game() {
     let string = |s: &str| crate::load(s).unwrap().spec().string.clone();
     assert_eq!(string("mnk(m=5,n=5,k=4)"), "gomoku(size=5,connect=4,overline=wins,dims=2,wrap=false,anti=false)");
     assert_eq!(string("mnk"), string("gomoku"));
@@ -257,8 +257,8 @@ fn other_names_mean_the_same() {
 }
 
 #[test]
-fn games_in_sgf() {
-    // Ids count from the top left, as the format does.
+fn games_convert_to_sgf() {
+    // Ids count from the top left, as in the format.
     let text = sgf(&Params::default(), &[(0, 0), (1, 16)], &[("RE", "B+")]);
     assert_eq!(text, "(;FF[4]CA[UTF-8]GM[4]SZ[15]RE[B+]\n;B[aa];W[bb])\n");
 }

@@ -1,4 +1,4 @@
-//! The observation array: the canonical encoding of the Hanabi Learning Environment.
+//! The observation array in the canonical encoding of the Hanabi Learning Environment.
 
 use ludex_protocol::spec::TensorSpec;
 
@@ -6,7 +6,7 @@ use super::{Hanabi, MOST_KINDS, Move, NO_CARD, Sight, State, slots};
 use crate::game::{Seat, Viewer};
 use crate::tensor::stretches;
 
-/// Cells, and the place from which to count.
+/// Cells with the current offset.
 struct Cells<'a, T> {
     out: &'a mut [T],
     at: usize,
@@ -19,13 +19,13 @@ impl<T: From<u8>> Cells<'_, T> {
         }
     }
 
-    /// The first `n` of `room` cells, then on.
+    /// Sets the first `n` of `room` cells and advances.
     fn first(&mut self, n: u8, room: usize) {
         (0..usize::from(n)).for_each(|i| self.set(i));
         self.at += room;
     }
 
-    /// Cell `i` of `room`, if any, then on.
+    /// Sets cell `i` of `room`, if any, and advances.
     fn one(&mut self, i: Option<usize>, room: usize) {
         if let Some(i) = i.filter(|&i| i < room) {
             self.set(i);
@@ -35,7 +35,7 @@ impl<T: From<u8>> Cells<'_, T> {
 }
 
 impl Hanabi {
-    /// The parts of the array.
+    /// Returns the parts of the array.
     pub(super) fn parts(&self) -> TensorSpec {
         let (n, hand, kinds) = (self.n, self.hand, self.kinds());
         let known = self.params.observation_type != Sight::Minimal;
@@ -61,7 +61,7 @@ impl Hanabi {
         stretches(&lengths.map(|(name, length)| (name, length as u32)), 1.0)
     }
 
-    /// The array of `who`; the public's is seat 0's without any hand.
+    /// Writes the array of `who`; the public's is seat 0's without any hand.
     pub(super) fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, out: &mut [T]) {
         out.fill(T::from(0));
         let me = who.seat().unwrap_or(0);
@@ -94,7 +94,7 @@ impl Hanabi {
         }
     }
 
-    /// The last move, with seats counted from `me`.
+    /// Encodes the last move, with seats counted from `me`.
     fn encode_last<T: From<u8>>(&self, s: &State, me: usize, cells: &mut Cells<'_, T>) {
         let last = s.moves().last();
         // The seat before the next one moved last.
@@ -121,7 +121,7 @@ impl Hanabi {
         cells.one(played.filter(|d| d.token).map(|_| 0), 1);
     }
 
-    /// What each card of a hand may be, and the colours and ranks that hints named.
+    /// Encodes the possible kinds of each card of a hand, and the hinted colors and ranks.
     fn encode_knowledge<T: From<u8>>(&self, s: &State, p: usize, cells: &mut Cells<'_, T>) {
         for slot in 0..self.hand {
             let held = s.hands[p].cards().get(slot).copied().unwrap_or_default();
@@ -134,7 +134,8 @@ impl Hanabi {
         }
     }
 
-    /// The array as it is there: during the first deal the deck is larger than its part and runs over into the next ones.
+    /// Writes the array as OpenSpiel does: during the first deal the deck exceeds its part and overflows into the next
+    /// ones.
     pub(super) fn encode_as_theirs(&self, s: &State, seat: Seat, out: &mut [f32]) {
         self.encode(s, Viewer::Seat(seat), out);
         let deck = self.parts().parts.into_iter().find(|part| part.name == "deck");

@@ -1,4 +1,4 @@
-//! What kind of move was made.
+//! Marks of the type of each move.
 
 use super::{Hanabi, Move, State};
 use crate::game::{Game, MarkDoc, Marks, ParsedMove, ToMove};
@@ -6,7 +6,7 @@ use crate::marks::WORD;
 
 const SOURCE: &str = "LLMArena, figure 5";
 
-/// The marks of a move.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("action", WORD, "of each move: `reveal`, `discard` or `play`", SOURCE),
     MarkDoc::new("risk", "points", "of each move: 0 of `reveal`, 5 of `discard`, 10 of `play`", "LLMArena's code"),

@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::view::{Card, View};
 use super::{Hanabi, LETTERS};
@@ -64,7 +64,7 @@ pub(super) fn picture(game: &Hanabi, view: &View) -> Picture {
     sketch.finish(&format!("{}: {status}", Hanabi::TITLE), &desc)
 }
 
-/// Fireworks, tokens, deck and discards.
+/// Draws fireworks, tokens, deck and discards.
 fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
     panel(sketch, [10, 10, 340, 116], "Fireworks");
     sketch.cell("play", [10, 10, 340, 116]);
@@ -121,7 +121,7 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
     }
 }
 
-/// A card, and beside it what hints have told.
+/// Draws a card with the knowledge from hints beside it.
 fn one(sketch: &mut Sketch, [x, y]: [i32; 2], card: &Card) {
     match &card.card {
         Some(name) => coloured(sketch, [x, y], paint(name.chars().next()), name.get(1..).unwrap_or("?")),

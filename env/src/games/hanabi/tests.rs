@@ -9,7 +9,7 @@ fn game(params: Params) -> Hanabi {
     Hanabi::new(params).unwrap()
 }
 
-/// The position after the first deal of these cards.
+/// Returns the position after the first deal of these cards.
 fn dealt(game: &Hanabi, cards: &str) -> State {
     let mut s = game.start();
     for card in cards.split(' ') {
@@ -38,7 +38,7 @@ fn why(game: &Hanabi, s: &State, seat: usize, m: Move) -> String {
 const TEN: &str = "R1 R2 Y1 Y2 G1 W1 W1 W2 B1 B5";
 
 #[test]
-fn sizes_are_those_of_hle() {
+fn sizes_match_learning_environment() {
     for (n, actions, cells) in [(2, 20, 658), (3, 30, 956), (4, 38, 1041), (5, 48, 1280)] {
         let spec = table(&format!("hanabi(players={n})")).spec().clone();
         assert_eq!((spec.actions, spec.views.tensor.unwrap()["observation"].len()), (actions, cells));
@@ -46,7 +46,7 @@ fn sizes_are_those_of_hle() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn refusals_state_reason() {
     let g = game(Params::default());
     let mut s = dealt(&g, TEN);
     assert!(why(&g, &s, 0, Move::Discard(0)).contains("all 8 information tokens"));
@@ -62,7 +62,7 @@ fn refusals_say_why() {
 }
 
 #[test]
-fn hints_tell_of_every_card() {
+fn hints_update_every_card() {
     let g = game(Params::default());
     let mut s = dealt(&g, TEN);
     play(&g, &mut s, "tell p1 1");
@@ -74,7 +74,7 @@ fn hints_tell_of_every_card() {
 }
 
 #[test]
-fn the_last_life_takes_everything() {
+fn losing_last_life_scores_zero() {
     let g = game(Params { max_life_tokens: 1, ..Params::default() });
     let mut s = dealt(&g, TEN);
     let mut r = [0.0; 2];
@@ -88,7 +88,7 @@ fn the_last_life_takes_everything() {
 }
 
 #[test]
-fn after_the_last_card_everybody_has_a_turn() {
+fn each_seat_has_one_turn_after_last_card() {
     let g = game(Params { colors: 1, hand_size: Some(4), players: 2, ..Params::default() });
     let mut s = dealt(&g, "R1 R1 R2 R2 R1 R3 R3 R4");
     assert_eq!(g.view(&s, Viewer::Public).turns_left, None);
@@ -106,7 +106,7 @@ fn after_the_last_card_everybody_has_a_turn() {
 }
 
 #[test]
-fn a_completed_firework_brings_a_token() {
+fn completed_firework_restores_token() {
     let g = game(Params { ranks: 2, hand_size: Some(2), ..Params::default() });
     let mut s = dealt(&g, "R1 R2 Y1 Y2");
     play(&g, &mut s, "tell 1");
@@ -119,9 +119,9 @@ fn a_completed_firework_brings_a_token() {
     assert_eq!((s.information, s.fireworks[0]), (6, 2));
 }
 
-/// A hand of one card that is known to be a 1, of any colour: the chance of each colour is its copies unseen.
+/// A hand of one card that is known to be a 1: the probability of each color is proportional to its unseen copies.
 #[test]
-fn worlds_weigh_unseen_cards() {
+fn sampled_cards_follow_unseen_copies() {
     let g = game(Params { hand_size: Some(2), colors: 2, ..Params::default() });
     let mut s = dealt(&g, "R1 R2 R1 Y4");
     play(&g, &mut s, "tell 1");
@@ -134,13 +134,13 @@ fn worlds_weigh_unseen_cards() {
         assert!(hand[0].card.is_multiple_of(5) && !hand[1].card.is_multiple_of(5));
         red += u32::from(hand[0].card == 0);
     }
-    // Two red and three yellow cards of rank 1 are out of sight.
+    // Two red and three yellow cards of rank 1 are unseen.
     assert!((1_480..1_720).contains(&red), "{red}");
 }
 
-/// Two cards of which hints say that they are yellow or a 1: all deals that fit are equally likely.
+/// Two cards known to be yellow or a 1: all consistent deals are equally likely.
 #[test]
-fn worlds_weigh_whole_deals() {
+fn sampled_hands_are_uniform_over_deals() {
     let g = game(Params { hand_size: Some(2), colors: 2, ranks: 2, ..Params::default() });
     // The deck is R1 R1 R1 R2 Y1 Y1 Y1 Y2; seat 0 sees R1 R1, so R1 R2 Y1 Y1 Y1 Y2 are left for its two cards.
     let mut s = dealt(&g, "Y1 Y2 R1 R1");
@@ -171,7 +171,7 @@ fn worlds_weigh_whole_deals() {
 }
 
 #[test]
-fn notations() {
+fn move_notations_are_equivalent() {
     let g = game(Params { players: 3, ..Params::default() });
     let s = dealt(&g, "R1 R2 Y1 Y2 G1 W1 W1 W2 B1 B5 R3 R4 R5 G2 G3");
     let view = g.view(&s, Viewer::Seat(0));
@@ -199,7 +199,7 @@ fn notations() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn invalid_parameters_are_named() {
     let name = |params: &str| load(&format!("hanabi({params})")).err().unwrap().name.unwrap();
     for (params, wanted) in [
         ("players=6", "players"),
@@ -217,7 +217,7 @@ fn bad_parameters_are_named() {
 }
 
 #[test]
-fn a_seer_sees_all() {
+fn seer_sees_all_cards() {
     let g = table("hanabi(observation_type=seer)");
     let mut s = g.start();
     while s.turn() == ToMove::Chance {
@@ -232,7 +232,7 @@ fn a_seer_sees_all() {
 }
 
 #[test]
-fn moves_have_their_kind_and_risk() {
+fn marks_name_type_and_risk_of_moves() {
     let g = game(Params::default());
     let mut s = dealt(&g, TEN);
     for (text, word, risk) in
@@ -248,7 +248,7 @@ fn moves_have_their_kind_and_risk() {
         let wanted = [(seat, "action", MarkValue::Word(word)), (seat, "risk", MarkValue::Number(risk))];
         assert_eq!(found, wanted, "{text}");
     }
-    // A card is dealt: that is not a move. Then p1 plays one.
+    // A deal is not a move. Then p1 plays a card.
     let mut out = Marks::all();
     g.marks(&s, &[], &s, &mut out);
     assert!(out.take().is_empty());

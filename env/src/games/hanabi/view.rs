@@ -1,4 +1,4 @@
-//! What one viewer knows, and worlds that fit it.
+//! Information available to a viewer, and determinizations consistent with it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,69 +7,69 @@ use super::{Done, Hanabi, Held, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NOBODY
 use crate::draw::Stream;
 use crate::game::{Game, ToMove, Viewer};
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// Lives that are left.
+    /// Number of lives left.
     pub lives: u8,
-    /// Information tokens that are left.
+    /// Number of information tokens left.
     pub information: u8,
-    /// Cards in the deck.
+    /// Number of cards in the deck.
     pub deck: u8,
     /// The highest card of each firework, in the order R, Y, G, W, B; 0 for none.
     pub fireworks: Vec<u8>,
-    /// Cards that were discarded, or played and did not fit, in order: `R1`.
+    /// Discarded cards and misplayed cards, in order: `R1`.
     pub discards: Vec<String>,
     /// The hands by seat, the oldest card first.
     pub hands: Vec<Vec<Card>>,
-    /// All moves so far.
+    /// All moves so far, oldest first.
     pub moves: Vec<Past>,
-    /// Who begins, once that is known.
+    /// The seat that starts; absent until it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u8>,
     /// The seat to move; absent during a deal and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// Turns that are left, once the deck is empty.
+    /// Number of turns left after the deck is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_left: Option<u8>,
 }
 
-/// A card in a hand, and what hints have told about it.
+/// A card in a hand with the knowledge from hints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Card {
-    /// The card, where the observer sees it.
+    /// The card, if the observer sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<String>,
-    /// The colour that a hint named.
+    /// The color named by a hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// The rank that a hint named.
+    /// The rank named by a hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u8>,
-    /// Colours that hints leave possible: `RYGWB`.
+    /// Colors still possible after the hints: `RYGWB`.
     pub colors: String,
-    /// Ranks that hints leave possible: `12345`.
+    /// Ranks still possible after the hints: `12345`.
     pub ranks: String,
 }
 
-/// A move, and what everybody saw of it.
+/// A move with its public effects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Past {
-    /// Who moved.
+    /// The seat that moved.
     pub seat: u8,
-    /// The action's id.
+    /// The id of the action.
     pub action: u8,
     /// The card that was played or discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<String>,
-    /// Whether a card that was played fits.
+    /// True if a played card fits a firework.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fits: bool,
-    /// Whether it brought a token back.
+    /// True if the move restored a token.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub token: bool,
     /// The slots that a hint pointed at.
@@ -77,7 +77,8 @@ pub struct Past {
     pub slots: Vec<u8>,
 }
 
-/// How often a world is tried before any card will do. The true world is among the tries, so only a forged view gets there.
+/// Number of attempts at a determinization before inconsistent cards are accepted. The true state is among the
+/// candidates, so only a forged view reaches the limit.
 const TRIES: usize = 1 << 17;
 
 fn colors(bits: u8) -> String {
@@ -125,7 +126,7 @@ impl Hanabi {
         }
     }
 
-    /// The card of a text like `R1`; [`NO_CARD`] for any other.
+    /// Parses a card such as `R1`; returns [`NO_CARD`] for other text.
     fn card_of(&self, text: Option<&str>) -> u8 {
         let mut chars = text.unwrap_or_default().chars();
         let color = chars.next().and_then(|c| LETTERS.find(c)).filter(|&c| c < self.colors);
@@ -133,8 +134,8 @@ impl Hanabi {
         color.zip(rank).map_or(NO_CARD, |(c, r)| (c * self.ranks) as u8 + r as u8 - 1)
     }
 
-    /// Cards that the viewer does not see are dealt anew among those that it has not seen, as hints allow: every deal of
-    /// single cards that fits is equally likely.
+    /// Samples the viewer's unseen cards under the constraints of the hints, uniformly over all consistent deals of
+    /// single cards.
     pub(super) fn world_of(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.start();
         s.first = view.first.map_or(s.first, |p| p % self.n as u8);
@@ -181,8 +182,9 @@ impl Hanabi {
         }
     }
 
-    /// Deals the cards that are not known. Slots are drawn one after the other, those with the fewest cards first; a draw
-    /// among `bound` cards that falls beyond those still left begins anew, which makes every complete deal equally likely.
+    /// Deals the unknown cards. Slots are drawn one after the other, those with the fewest candidates first. A draw
+    /// among `bound` cards that exceeds the remaining ones restarts the deal, which makes every complete deal equally
+    /// likely.
     fn fill(&self, s: &mut State, rng: &mut Stream) {
         let mut open = Vec::new();
         for (p, hand) in s.hands.iter().enumerate() {
@@ -194,7 +196,7 @@ impl Hanabi {
         }
         open.sort_by_key(|slot| slot.3);
         for i in 0..open.len() {
-            // Slots before this one that can only take what this one could have taken.
+            // Earlier slots whose candidates are all candidates of this slot.
             let inside = open[..i].iter().filter(|before| before.2 & !open[i].2 == 0).count();
             open[i].3 = open[i].3.saturating_sub(inside);
         }
@@ -247,13 +249,13 @@ impl Hanabi {
         lines.join("\n")
     }
 
-    /// Whether a view without a seat to move is of the end.
+    /// Returns true if a view without a seat to move is of the end.
     fn ended(&self, view: &View) -> bool {
         let score: usize = view.fireworks.iter().map(|&h| usize::from(h)).sum();
         view.lives == 0 || view.turns_left == Some(0) || score >= self.kinds()
     }
 
-    /// A card as it is seen; then what was told of it, and what it may be.
+    /// Formats a card as visible, with its hints and possible kinds.
     fn card_line(&self, card: &Card) -> String {
         let seen = card.card.as_deref().unwrap_or("XX");
         if self.params.observation_type == Sight::Minimal {
@@ -265,12 +267,12 @@ impl Hanabi {
     }
 }
 
-/// How many cards of a set of kinds there are.
+/// Returns the number of cards in a set of kinds.
 fn cards_of(left: &[u8; MOST_KINDS], set: u32) -> usize {
     left.iter().enumerate().filter(|(k, _)| set >> k & 1 == 1).map(|(_, &n)| usize::from(n)).sum()
 }
 
-/// The kind of the `nth` card among those of a set of kinds.
+/// Returns the kind of the `nth` card in a set of kinds.
 fn nth_card(left: &[u8; MOST_KINDS], set: u32, nth: usize) -> Option<usize> {
     let mut run = 0;
     (0..MOST_KINDS).filter(|k| set >> k & 1 == 1).find(|&k| {

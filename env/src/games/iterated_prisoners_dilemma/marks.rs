@@ -1,10 +1,10 @@
-//! What each round was for each seat.
+//! Marks of each round for each seat.
 
 use super::{IteratedPrisonersDilemma, State};
 use crate::game::{MarkDoc, Marks};
 use crate::marks::{FLAG, OURS};
 
-/// The marks of a round.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "regret",
@@ -38,7 +38,7 @@ mod tests {
     use crate::{MarkValue, Marks};
 
     #[test]
-    fn rounds_by_hand() {
+    fn round_marks_match_hand_computation() {
         let (c, d) = (0, 1);
         for (joint, wanted) in [
             ([c, c], [2.0, 1.0, 2.0, 1.0]),
@@ -55,7 +55,7 @@ mod tests {
             assert_eq!(names, [(0, "regret"), (0, "cooperated"), (1, "regret"), (1, "cooperated")]);
             let values: Vec<_> = marks.into_iter().map(|m| m.value).collect();
             assert_eq!(values, wanted.map(MarkValue::Number));
-            // What chance does afterwards is not a round.
+            // The following chance node is not a round.
             let (before, mut out) = (s.boxed(), Marks::all());
             s.play_chance(0).unwrap();
             before.marks(&[], &*s, &mut out);

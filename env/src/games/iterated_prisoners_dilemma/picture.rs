@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{IteratedPrisonersDilemma, Phase, View};
 use crate::game::Game as _;
@@ -6,7 +6,7 @@ use crate::picture::labels::button;
 use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
 const WIDE: i32 = 560;
-/// The most rounds that are drawn: the newest ones.
+/// Maximum number of drawn rounds, the most recent ones.
 const MOST: usize = 20;
 
 pub(super) fn picture(view: &View) -> Picture {
@@ -41,7 +41,7 @@ pub(super) fn picture(view: &View) -> Picture {
     sketch.finish(&format!("{}: {status}", IteratedPrisonersDilemma::TITLE), &format!("{}. {}.", lane(0), lane(1)))
 }
 
-/// The newest moves.
+/// Returns the most recent moves.
 fn tail(moves: &str) -> String {
     let n = moves.chars().count();
     moves.chars().skip(n.saturating_sub(200)).collect()

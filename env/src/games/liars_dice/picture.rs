@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{LiarsDice, View};
 use crate::game::Game as _;
@@ -6,16 +6,16 @@ use crate::picture::dice::{SIDE, die, hidden};
 use crate::picture::labels::{panel, seat_panel};
 use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
-/// With more bids than this they are not drawn.
+/// Maximum number of bids that are drawn.
 const MOST: usize = 96;
 const ROW: i32 = 88;
 
-/// Whether all bids are drawn.
+/// Returns true if all bids are drawn.
 pub(super) fn draws_all_bids(game: &LiarsDice) -> bool {
     game.bids() <= MOST && game.sides <= 12
 }
 
-/// Quantity and face of a bid.
+/// Returns the name of a bid of this quantity and face.
 pub(super) fn name([quantity, face]: [usize; 2]) -> String {
     format!("{quantity}-{face}")
 }
@@ -66,7 +66,7 @@ pub(super) fn picture(game: &LiarsDice, view: &View) -> Picture {
     sketch.finish(&format!("{}: {status}", LiarsDice::TITLE), &desc)
 }
 
-/// All bids: a row for each quantity, a column for each face.
+/// Draws all bids: a row for each quantity, a column for each face.
 fn bids(sketch: &mut Sketch, game: &LiarsDice, view: &View, top: i32) {
     let [width, _] = sketch.size();
     panel(sketch, [10, top, width - 20, 38 + 30 * game.total() as i32], "Bids (quantity x face)");

@@ -1,4 +1,4 @@
-//! What `ludex analyze mcr_mahjong` answers: fans of a winning hand, shanten and useful tiles of any other.
+//! Replies of `ludex analyze mcr_mahjong`: fans of a winning hand, shanten and useful tiles of any other hand.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::hand::{Edition, Flags, Hand, MELDS, Meld, MeldKind};
 use super::shanten::{FORMS, Shanten, shanten};
 use super::tiles::{COPIES, Counts, KINDS, Kinds, Tile, chow_middle, counts, kinds, name, read};
 
-/// The fields of a question.
+/// The fields of a query.
 const FIELDS: [&str; 11] = [
     "pack",
     "hand",
@@ -22,7 +22,7 @@ const FIELDS: [&str; 11] = [
     "prevalent_wind",
     "edition",
 ];
-/// What stands for a tile.
+/// The tile names, for messages.
 const TILES: &str = "W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3";
 
 fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>, message: impl Into<String>) -> Issue {
@@ -30,12 +30,12 @@ fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>
     Issue { path, got: got.cloned(), allowed: Some(allowed.into()), message, ..Issue::default() }
 }
 
-/// A value of a question in an error, not longer than a line.
+/// Formats a value of a query for an error, cut to one line.
 fn said(value: &Value) -> String {
     truncate_text(&value.to_string())
 }
 
-/// A question that was read.
+/// A parsed query.
 struct Question {
     melds: Vec<Meld>,
     standing: Counts,
@@ -196,7 +196,7 @@ fn names(of: Kinds) -> Vec<String> {
     of.iter().map(name).collect()
 }
 
-/// The shanten fields of 3n + 1 tiles.
+/// Returns the shanten fields of 3n + 1 tiles.
 fn distance(hand: &Counts, melds: usize) -> Value {
     let pair = |s: Shanten| json!([s.number, names(s.useful)]);
     let forms: Map<String, Value> =
@@ -205,7 +205,7 @@ fn distance(hand: &Counts, melds: usize) -> Value {
     json!({ "win": false, "shanten": all.number, "useful": names(all.useful), "forms": forms })
 }
 
-/// The tiles without the one whose loss leaves the lowest shanten, and of those the most useful tiles.
+/// Returns the tiles without the discard that leaves the lowest shanten, and among equals the most useful tiles.
 fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     let key = |left: &Counts| {
         let s = shanten(left, melds);
@@ -219,10 +219,10 @@ fn without_worst(tiles: &Counts, melds: usize) -> Counts {
     less.min_by_key(key).unwrap_or(*tiles)
 }
 
-/// Answers a question about a hand.
+/// Analyzes a hand.
 ///
 /// # Errors
-/// The first flaw, by path.
+/// The first issue, with its path.
 pub(super) fn answer(value: &Value) -> Result<Value, Issue> {
     let q = question(value)?;
     let Some(win) = q.win else { return Ok(distance(&q.standing, q.melds.len())) };

@@ -9,7 +9,7 @@ use super::{McrMahjong, owner};
 use crate::game::Viewer;
 use crate::tensor::stretches;
 
-/// Discards that are shown one by one.
+/// Number of recent discards with a part of their own.
 const RECENT: usize = 8;
 const FOUR: usize = SEATS * KINDS;
 
@@ -36,12 +36,12 @@ const PARTS: [(&str, u32); 19] = [
     ("flags", 2),
 ];
 
-/// The shape.
+/// Returns the spec of the observation array.
 pub(super) fn spec() -> TensorSpec {
     stretches(&PARTS, MOST_TILES as f64)
 }
 
-/// The rest of the array, of which parts are taken one after the other.
+/// The unwritten rest of the array; parts are taken from its front.
 struct Rest<'a>(&'a mut [u8]);
 
 impl<'a> Rest<'a> {
@@ -53,7 +53,7 @@ impl<'a> Rest<'a> {
 }
 
 impl McrMahjong {
-    /// The array of `who`; the public sees it from seat 0 without a hand.
+    /// Writes the array for `who`; the public gets seat 0's without a hand.
     pub(super) fn write(&self, s: &State, who: Viewer, out: &mut [u8]) {
         out.fill(0);
         let mut rest = Rest(out);

@@ -1,9 +1,11 @@
-//! Fans that are made of two, three or four sets, and which of them count together.
+//! Fans of two, three or four sets, and the rules for combining them.
 //!
-//! After sets are combined to a fan, each other set may be combined once with one of those used. So sets that belong together
-//! form groups: a fan of three or four sets makes one group of them, a fan of two sets joins two groups, and a pair of
-//! sets within a group makes nothing further. Four chows thus have at most three fans of two, and a fourth chow beside a fan of
-//! three has at most one.
+//! After some sets are combined into a fan, each other set may be combined once with one of those used. Combined sets
+//! form
+//! groups: a fan of three or four sets makes them one group, a fan of two sets joins two groups, and a pair within a
+//! group
+//! adds nothing. So four chows have at most three fans of two, and a fourth chow next to a fan of three has at most
+//! one.
 
 use super::divide::{CHOWS, Reading, Set};
 use super::fans::*;
@@ -13,7 +15,7 @@ use super::tiles::{RANKS, SUITS, Tile, family, rank, suited};
 pub(super) const TWOS: [Fan; 5] =
     [DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS];
 
-/// Fans made of sets: the one of three or four sets, and how many of each fan of two.
+/// Fans of combined sets: at most one of three or four sets, and the count of each fan of two sets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Combined {
     pub main: Option<Fan>,
@@ -27,7 +29,7 @@ impl Combined {
     }
 }
 
-/// Suit and rank of a set; of honors the suit is 3.
+/// Returns suit and rank of a set; the suit of honors is 3.
 const fn suit_and_rank(set: Set) -> (u8, u8) {
     let kind = if set >= CHOWS { set - CHOWS } else { set.saturating_sub(1) };
     let suit = kind / RANKS as u8;
@@ -35,10 +37,10 @@ const fn suit_and_rank(set: Set) -> (u8, u8) {
     (suit, kind - RANKS as u8 * suit)
 }
 
-/// Numbers that a set can have, and more.
+/// Upper bound of set numbers, a power of two.
 const SETS: usize = 64;
 
-/// The same by number.
+/// Suit and rank by set number.
 static SHAPES: [(u8, u8); SETS] = {
     let mut table = [(0, 0); SETS];
     let mut set = 0;
@@ -53,7 +55,7 @@ fn shape(set: Set) -> (u8, u8) {
     SHAPES[usize::from(set) % SETS]
 }
 
-/// The place in [`TWOS`] of the fan that two sets make, and one more; else 0.
+/// Index in [`TWOS`], plus one, of the fan that two sets make; 0 for none.
 static OF_TWO: [[u8; SETS]; SETS] = {
     let mut table = [[0; SETS]; SETS];
     let mut a = 1;
@@ -83,7 +85,7 @@ const fn of_two(a: Set, b: Set) -> u8 {
     }
 }
 
-/// The fan of four chows or four pungs.
+/// Returns the fan of four chows or four pungs.
 fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
     let mut suits = sets.map(|s| shape(s).0);
     let mut ranks = sets.map(|s| shape(s).1);
@@ -119,7 +121,7 @@ fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
     }
 }
 
-/// The fan of three chows or three pungs.
+/// Returns the fan of three chows or three pungs.
 fn of_three(sets: [Set; 3]) -> Option<Fan> {
     let [(a, x), (b, y), (c, z)] = sets.map(shape);
     let one_suit = a == b && b == c;
@@ -149,7 +151,7 @@ fn of_three(sets: [Set; 3]) -> Option<Fan> {
 /// All pairs of four sets.
 const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)];
 
-/// Fans of two sets that join groups, those that come first in [`TWOS`] before others. `twos` are the fans of [`PAIRS`].
+/// Counts the fans of two sets that join groups, in the order of [`TWOS`]. `twos` holds the fans of [`PAIRS`].
 fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
     let mut found = [0; TWOS.len()];
     let there = twos.iter().fold(0, |all, two| all | 1u8 << two);
@@ -165,7 +167,7 @@ fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
     found
 }
 
-/// The best that the sets of a reading make together; `pungs` of its four sets are pungs.
+/// Returns the best combination of the sets of a division, `pungs` of which are pungs.
 pub(super) fn combine(reading: Reading, pungs: usize) -> Combined {
     let sets = reading.sets();
     if pungs.is_multiple_of(4)

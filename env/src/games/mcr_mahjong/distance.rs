@@ -1,10 +1,14 @@
-//! How many tiles a suit is away from sets and pairs: a table over all hands of a suit, and how suits are put together.
+//! Distance of a suit from sets and pairs: a table over all hands of a suit, and the combination of suits.
 //!
-//! A set is a chow or a pung. For `m` sets (0 to 4) with or without a pair, the distance is the least number of tiles that a suit
-//! lacks of such a target. A target may want a fifth tile of a kind: whether a copy is left is another question. The distances
-//! of a suit are an [`Entry`]: byte `m` holds the one without the pair in its low half and the one with it in its high half. The
-//! table has an entry for each of the 405,350 hands of at most 14 tiles of a suit with at most four of a kind (3.2 MB), and
-//! is made in one walk over them when it is first used.
+//! A set is a chow or a pung. For `m` sets (0 to 4), with or without a pair, the distance is the least number of tiles
+//! that a
+//! suit lacks to contain them. A target may contain a fifth tile of a kind; the number of copies left is checked
+//! elsewhere.
+//! The distances of a suit form an [`Entry`]: byte `m` holds the distance without the pair in its low half and with the
+//! pair
+//! in its high half. The table has an entry for each of the 405,350 hands of at most 14 tiles of a suit with at most
+//! four of
+//! a kind (3.2 MB), and is built on first use.
 
 use std::sync::LazyLock;
 
@@ -13,45 +17,45 @@ use super::tiles::{Counts, KINDS, Kinds, RANKS, SUITS, WINDS};
 /// Distances of one suit, or of all honors.
 pub(super) type Entry = u64;
 
-/// Most tiles of a hand.
+/// Maximum number of tiles in a hand.
 const MOST: usize = 14;
-/// Most tiles of a kind, and one more.
+/// Number of possible tile counts of a kind in a hand: 0 to 4.
 const HEIGHTS: usize = 5;
-/// Most tiles of a kind that a target uses, and one more: two pungs.
+/// Number of possible tile counts of a kind in a target: 0 to 6, for two pungs.
 const USES: usize = 7;
 
-/// Sixteen small numbers side by side: byte `m` for `m` sets without a pair, byte `8 + m` with one.
+/// Sixteen small numbers in one word: byte `m` for `m` sets without a pair, byte `8 + m` with one.
 type Lanes = u128;
 
 const ONES: Lanes = 0x0101_0101_0101_0101_0101_0101_0101_0101;
 const TOPS: Lanes = ONES << 7;
-/// More than any distance; sums of it with distances stay below 128.
+/// An unreachable distance; a sum of it and real distances stays below 128.
 const FAR: u8 = 0x40;
-/// Far everywhere.
+/// Unreachable in every lane.
 const NOWHERE: Lanes = ONES * FAR as Lanes;
-/// Nothing is wanted, and nothing lacks.
+/// Distance 0 for no sets and no pair; all other lanes are unreachable.
 const START: Lanes = NOWHERE - FAR as Lanes;
 /// Lanes of more than four sets.
 const BEYOND: Lanes = 0xffff_ff00_0000_0000_ffff_ff00_0000_0000;
 
-/// The smaller number in each lane; all are below 128.
+/// Returns the minimum in each lane; all values must be below 128.
 const fn min(a: Lanes, b: Lanes) -> Lanes {
     let greater = ((a | TOPS) - b) & TOPS;
     let mask = (greater - (greater >> 7)) | greater;
     (b & mask) | (a & !mask)
 }
 
-/// What further sets, and perhaps a pair, lead to.
+/// Moves each lane to the target with `sets` more sets and possibly a pair.
 const fn wanted(v: Lanes, sets: usize, pair: bool) -> Lanes {
     let bits = 8 * sets as u32 + if pair { 64 } else { 0 };
     let moved = if bits == 0 { v } else { v << bits | NOWHERE >> (128 - bits) };
     moved & !BEYOND | NOWHERE & BEYOND
 }
 
-/// By tiles of a kind that a target uses: the best that lies before it.
+/// Best distances so far, by tiles of the current kind that a target uses.
 type Used = [Lanes; USES];
 
-/// The best for a hand with `held` tiles of the kind.
+/// Returns the best distances for a hand with `held` tiles of the kind.
 fn with_held(used: &Used, held: usize) -> Lanes {
     let lacking = |u: usize| used[u] + ONES * u.saturating_sub(held) as Lanes;
     (1..USES).fold(lacking(0), |best, u| min(best, lacking(u)))
@@ -62,15 +66,15 @@ fn pack(v: Lanes) -> Entry {
     v as u64 & 0x0f_0f0f_0f0f | ((v >> 64) as u64 & 0x0f_0f0f_0f0f) << 4
 }
 
-/// Where the walk is: the best for each number of chows (0 to 2) that began two kinds and one kind before.
+/// Best distances before a rank, by the number of chows (0 to 2) that started two ranks and one rank earlier.
 type Open = [Lanes; 9];
 
 /// The table of a suit.
 struct Table {
     entries: Vec<Entry>,
-    /// What a height at a rank adds to the index, by the sum of the heights before.
+    /// Index increments, by rank, sum of the earlier heights, and height.
     steps: [[[u32; HEIGHTS]; MOST + 1]; RANKS],
-    /// Entries of honors, by how many kinds are held once, twice, three and four times.
+    /// Entries of honors, indexed by the number of kinds held once, twice, three and four times.
     honors: Vec<Entry>,
 }
 
@@ -78,7 +82,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 impl Table {
     fn new() -> Table {
-        // How many hands there are from a rank on, by the sum of what lies before.
+        // Number of hands from a rank on, by the sum of the earlier heights.
         let mut hands = [[0u32; MOST + 1]; RANKS + 1];
         hands[RANKS] = [1; MOST + 1];
         let mut steps = [[[0; HEIGHTS]; MOST + 1]; RANKS];
@@ -96,9 +100,9 @@ impl Table {
     }
 }
 
-/// What the targets of a rank lead to, by what stays open after it.
+/// Extends the targets by one rank; the result is indexed by the chows that remain open.
 fn targets(rank: usize, open: &Open) -> [Used; 9] {
-    // Chows that begin now end two ranks later.
+    // A chow that starts here ends two ranks later.
     let most = |at: usize| if at + 3 <= RANKS { 2 } else { 0 };
     let older = if rank >= 2 { most(rank - 2) } else { 0 };
     let old = if rank >= 1 { most(rank - 1) } else { 0 };
@@ -115,17 +119,17 @@ fn targets(rank: usize, open: &Open) -> [Used; 9] {
     next
 }
 
-/// What a kind may be used for beside chows: pungs, and a pair.
+/// Uses of a kind apart from chows: number of pungs, and a pair.
 const TARGETS: [(usize, bool); 5] = [(0, false), (0, true), (1, false), (1, true), (2, false)];
 
-/// Before the first rank.
+/// The state before the first rank.
 const NOTHING_OPEN: Open = {
     let mut open = [NOWHERE; 9];
     open[0] = START;
     open
 };
 
-/// Puts the entries of all hands into the table that begin with what the walk has behind it.
+/// Appends the entries of all hands that extend the ranks processed so far.
 fn walk(rank: usize, sum: usize, open: &Open, entries: &mut Vec<Entry>) {
     let next = targets(rank, open);
     for held in 0..HEIGHTS.min(MOST + 1 - sum) {
@@ -138,7 +142,7 @@ fn walk(rank: usize, sum: usize, open: &Open, entries: &mut Vec<Entry>) {
     }
 }
 
-/// The entry of a suit whose heights the table does not have.
+/// Computes the entry of a suit whose heights the table does not contain.
 fn long_way(heights: &[u8]) -> Entry {
     let mut open = NOTHING_OPEN;
     for (rank, &held) in heights.iter().enumerate() {
@@ -148,14 +152,14 @@ fn long_way(heights: &[u8]) -> Entry {
     pack(open[0])
 }
 
-/// One more kind of honors.
+/// Adds one kind of honors.
 fn honor(v: Lanes, held: usize) -> Lanes {
     let mut used = [NOWHERE; USES];
     TARGETS.iter().for_each(|&(pungs, pair)| used[3 * pungs + 2 * usize::from(pair)] = wanted(v, pungs, pair));
     with_held(&used, held)
 }
 
-/// The entries of honors.
+/// Computes the entries of honors.
 fn honors() -> Vec<Entry> {
     let entry = |index: usize| {
         let kinds = [index & 7, index >> 3 & 7, index >> 6 & 7, index >> 9];
@@ -167,7 +171,7 @@ fn honors() -> Vec<Entry> {
     (0..1 << 12).map(entry).collect()
 }
 
-/// The entry of a suit with these heights.
+/// Returns the entry of a suit with these heights.
 fn suit(heights: &[u8]) -> Entry {
     let (mut at, mut sum) = (0, 0);
     for (steps, &h) in TABLE.steps.iter().zip(heights) {
@@ -177,10 +181,10 @@ fn suit(heights: &[u8]) -> Entry {
     TABLE.entries.get(at as usize).copied().unwrap_or(0)
 }
 
-/// The entries of a suit with one tile more, by the rank of that tile; `None` where four are held.
+/// Looks up the entries of a suit with one more tile, by the rank of that tile; `None` if four are held already.
 fn one_more(heights: &[u8], found: &mut [Option<Entry>; RANKS]) {
     let table = &*TABLE;
-    // The index splits into what lies before the rank, the rank, and what lies after it, which counts one tile more.
+    // The index is the sum of a part before the rank, the rank's part, and a part after it with one more tile.
     let mut after = [0; RANKS + 1];
     let (mut sums, mut sum) = ([0; RANKS], 0usize);
     for (to, &h) in sums.iter_mut().zip(heights) {
@@ -202,14 +206,14 @@ fn one_more(heights: &[u8], found: &mut [Option<Entry>; RANKS]) {
     }
 }
 
-/// Distances without and with a pair, byte `m` for `m` sets.
+/// Distances without and with a pair; byte `m` is for `m` sets.
 #[derive(Clone, Copy)]
 struct Lack {
     without: u64,
     with: u64,
 }
 
-/// The lanes of a [`Lack`].
+/// The used lanes of a [`Lack`].
 const SETS: u64 = 0xff_ffff_ffff;
 const FAR_LANES: u64 = 0x0101_0101_0101_0101 * FAR as u64;
 
@@ -225,7 +229,7 @@ impl Lack {
         Lack { without: entry & 0x0f_0f0f_0f0f, with: entry >> 4 & 0x0f_0f0f_0f0f }
     }
 
-    /// Both together, for up to `most` sets.
+    /// Combines two groups, for up to `most` sets.
     fn and(self, other: Lack, most: usize) -> Lack {
         let mut sum = Lack { without: FAR_LANES, with: FAR_LANES };
         let far = FAR_LANES & SETS;
@@ -240,18 +244,19 @@ impl Lack {
         sum
     }
 
-    /// The distance to `sets` sets and a pair.
+    /// Returns the distance to `sets` sets and a pair.
     const fn to_pair(self, sets: usize) -> u8 {
         (self.with >> (8 * sets)) as u8
     }
 
-    /// What is added to another group's distances for `sets` sets and a pair: lanes by the other's sets.
+    /// Returns the distances to add to another group's for a total of `sets` sets and a pair, indexed by the other's
+    /// sets.
     fn missing(self, sets: usize) -> Lack {
         let turned = |v: u64| v.swap_bytes() >> (8 * (7 - sets)) | FAR_LANES << (8 * sets) << 8;
         Lack { without: turned(self.with), with: turned(self.without) }
     }
 
-    /// Whether this group and what is [`missing`](Lack::missing) together are nearer than `distance`.
+    /// Returns true if this group and the [`missing`](Lack::missing) rest are nearer than `distance`.
     const fn nearer(self, missing: Lack, distance: u8) -> bool {
         const TOPS: u64 = 0x8080_8080_8080_8080;
         let bar = 0x0101_0101_0101_0101 * (0x80 - distance as u64);
@@ -260,12 +265,12 @@ impl Lack {
     }
 }
 
-/// How often each kind of honors is held: an index of entries.
+/// Returns the index of honors: how many kinds are held once, twice, three and four times.
 fn honors_index(honors: &[u8]) -> usize {
     honors.iter().filter(|&&h| h > 0).map(|&h| 1 << (3 * (usize::from(h).min(4) - 1))).sum()
 }
 
-/// The tiles of a hand, group by group: three suits and the honors.
+/// The tiles of a hand by group: three suits and the honors.
 pub(super) struct Groups<'a> {
     counts: &'a Counts,
     lacks: [Lack; SUITS + 1],
@@ -278,13 +283,13 @@ impl<'a> Groups<'a> {
         Groups { counts, lacks: std::array::from_fn(|k| Lack::of(entry(k))) }
     }
 
-    /// The least number of tiles that lack of `sets` (0 to 4) sets and a pair.
+    /// Returns the least number of tiles that the hand lacks for `sets` (0 to 4) sets and a pair.
     pub fn distance(&self, sets: usize) -> u8 {
         let [a, b, c, d] = self.lacks;
         a.and(b, sets).and(c.and(d, sets), sets).to_pair(sets)
     }
 
-    /// Kinds of which one tile more makes `distance` smaller. A fifth tile counts only where the hand is ready.
+    /// Returns the kinds of which one more tile decreases `distance`. A fifth tile counts only if the hand is ready.
     pub fn useful(&self, sets: usize, distance: u8) -> Kinds {
         let [a, b, c, d] = self.lacks;
         let (ab, cd) = (a.and(b, sets), c.and(d, sets));
@@ -317,7 +322,7 @@ impl<'a> Groups<'a> {
         Kinds(bits)
     }
 
-    /// Kinds that are held four times and of which a fifth tile would complete the hand.
+    /// Returns the kinds held four times of which a fifth tile would complete the hand.
     fn fifth(&self, sets: usize, others: &[Lack; SUITS + 1]) -> u64 {
         let full = (0..KINDS).filter(|&k| usize::from(self.counts[k]) == HEIGHTS - 1);
         full.fold(0, |bits, k| {

@@ -1,7 +1,8 @@
-//! The ways in which tiles make sets and a pair.
+//! Divisions of tiles into sets and a pair.
 //!
-//! Each suit, and the honors, are divided by themselves: all but one hold sets alone, three tiles each, and that one
-//! the pair too. The readings of a hand are the combinations of the ways of its groups.
+//! Each suit, and the honors, are divided separately: one group holds the pair, and all groups hold sets of three
+//! tiles. The
+//! divisions of a hand are the combinations of the divisions of its groups.
 
 use arrayvec::ArrayVec;
 
@@ -9,19 +10,19 @@ use super::hand::{Meld, MeldKind};
 use super::heights::{GROUPS, Heights, ONES, total};
 use super::tiles::{RANKS, SUITS, Tile};
 
-/// A set: a pung or kong is its kind and one more, a chow is its lowest kind and [`CHOWS`]; 0 means that there is none.
+/// A set: a pung or kong is its kind plus one, a chow its lowest kind plus [`CHOWS`]; 0 is no set.
 pub(super) type Set = u8;
 
-/// What is added to the lowest kind of a chow.
+/// Offset that is added to the lowest kind of a chow.
 pub(super) const CHOWS: u8 = 35;
 
-/// Sets side by side, eight bits each, the first lowest.
+/// Packed sets, eight bits each, the first lowest.
 type Sets = u64;
 
-/// Ways to divide a group. Twelve tiles have at most three.
+/// Divisions of a group; twelve tiles have at most three.
 type Ways = ArrayVec<Sets, 4>;
 
-/// Sets and a pair: those laid down first, then the standing ones.
+/// Sets and a pair: melds first, then sets of standing tiles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     sets: Sets,
@@ -30,19 +31,19 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The sets; of less than four the rest is 0.
+    /// Returns the sets, padded with 0 to four.
     pub fn sets(self) -> [Set; 4] {
         let [a, b, c, d, ..] = self.sets.to_le_bytes();
         [a, b, c, d]
     }
 
-    /// How many sets there are.
+    /// Returns the number of sets.
     pub fn number(self) -> usize {
         self.number.into()
     }
 }
 
-/// The set of a meld.
+/// Returns the set of a meld.
 pub(super) fn set(meld: Meld) -> Set {
     match meld.kind {
         MeldKind::Chi => CHOWS + meld.tile.saturating_sub(1),
@@ -50,7 +51,8 @@ pub(super) fn set(meld: Meld) -> Set {
     }
 }
 
-/// Gives every way to make sets and a pair of the tiles to `found`, by the kind of the pair, pungs before chows.
+/// Calls `found` with every division of the tiles into sets and a pair, ordered by the kind of the pair, pungs before
+/// chows.
 pub(super) fn readings(groups: &[Heights; GROUPS], melds: &[Meld], mut found: impl FnMut(Reading)) {
     let totals = groups.map(total);
     let standing = totals.iter().sum::<u32>() / 3;
@@ -91,7 +93,7 @@ pub(super) fn readings(groups: &[Heights; GROUPS], melds: &[Meld], mut found: im
     }
 }
 
-/// Whether the tiles of a group make sets, or sets and a pair.
+/// Returns true if the tiles of a group form sets, or sets and a pair.
 pub(super) fn complete(heights: Heights, group: usize) -> bool {
     let mut ways = Ways::new();
     match total(heights) % 3 {
@@ -102,8 +104,8 @@ pub(super) fn complete(heights: Heights, group: usize) -> bool {
     !ways.is_empty()
 }
 
-/// The ranks that may be the pair, ascending. The ranks of a set add up to a multiple of three, so those of all tiles tell the
-/// pair's rank modulo three.
+/// Returns the ranks that may be the pair, ascending. The ranks of a set add up to a multiple of three, so the sum of
+/// all ranks determines the pair's rank modulo three.
 fn pair_ranks(heights: Heights, group: usize) -> impl Iterator<Item = u32> {
     const THIRD: Heights = 0x100_1001;
     let third = |k: u32| total((heights >> (4 * k)) & (15 * THIRD));
@@ -117,13 +119,13 @@ fn pair_ranks(heights: Heights, group: usize) -> impl Iterator<Item = u32> {
     })
 }
 
-/// All ways to divide tiles into sets.
+/// Finds all divisions of tiles into sets.
 fn divide(heights: Heights, group: usize, ways: &mut Ways) {
     let first = (RANKS * group) as Tile;
     if group == SUITS { honors(heights, first, ways) } else { suit(heights, first, 0, 0, ways) }
 }
 
-/// Honors make pungs only.
+/// Divides honors, which form pungs only.
 fn honors(mut left: Heights, first: Tile, ways: &mut Ways) {
     let (mut sets, mut at) = (0, 0);
     while left != 0 {
@@ -138,7 +140,7 @@ fn honors(mut left: Heights, first: Tile, ways: &mut Ways) {
     let _ = ways.try_push(sets);
 }
 
-/// Divides what is left from its lowest rank on: there three tiles may be a pung, and all others begin chows.
+/// Divides the remaining tiles from the lowest rank on: three of them may be a pung, all others start chows.
 fn suit(left: Heights, first: Tile, sets: Sets, at: u32, ways: &mut Ways) {
     if left == 0 {
         let _ = ways.try_push(sets);

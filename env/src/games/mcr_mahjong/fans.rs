@@ -1,19 +1,20 @@
-//! The 81 fans as data: points, names, and what is not added to what.
+//! The 81 fans as data: points, names, and exclusions.
 //!
-//! The table is that of the rules of 1998 with the exclusions of the public English guide and the Chinese notes of Botzone's
+//! The table is that of the rules of 1998 with the exclusions of the public English guide and the Chinese notes of
+//! Botzone's
 //! mahjong. Number 82 is the melded and concealed kong of later practice, which `edition=strict98` does not have.
 
-/// The number of a fan in the table, from 1.
+/// Number of a fan in the table, from 1.
 pub type Fan = usize;
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What it is worth.
+    /// Points of one occurrence.
     pub points: u32,
-    /// Its English name.
+    /// English name of the fan.
     pub name: &'static str,
-    /// Fans that are not added to it, because it implies or forbids them.
+    /// Fans that are not added to this one, because it implies or forbids them.
     pub excludes: &'static [Fan],
 }
 
@@ -21,10 +22,10 @@ const fn row(points: u32, name: &'static str, excludes: &'static [Fan]) -> Row {
     Row { points, name, excludes }
 }
 
-/// Rows of the table, with one for number 0, which stands for nothing.
+/// Number of rows, including the unused row 0.
 pub const ROWS: usize = 83;
 
-/// The rows, by number.
+/// The fans, indexed by number.
 pub static FANS: [Row; ROWS] = [
     row(0, "", &[]),
     row(88, "Big Four Winds", &[BIG_THREE_WINDS, ALL_PUNGS, PREVALENT_WIND, SEAT_WIND, PUNG_OF_TERMINALS_OR_HONORS]),
@@ -308,7 +309,7 @@ pub const FLOWER_TILES: Fan = 81;
 /// One melded and one concealed kong.
 pub const MIXED_KONGS: Fan = 82;
 
-/// Further exclusions of `edition=strict98`.
+/// Additional exclusions of `edition=strict98`.
 pub const STRICT98: &[(Fan, &[Fan])] = &[
     (ALL_TERMINALS, &[TRIPLE_PUNG, DOUBLE_PUNG]),
     (BIG_THREE_DRAGONS, &[ONE_VOIDED_SUIT]),

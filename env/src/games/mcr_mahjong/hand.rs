@@ -1,4 +1,4 @@
-//! A hand that may win: melds, standing tiles, the winning tile, and how it came.
+//! A complete or incomplete hand: melds, standing tiles, the winning tile and its source.
 
 use arrayvec::ArrayVec;
 use schemars::JsonSchema;
@@ -6,41 +6,41 @@ use serde::{Deserialize, Serialize};
 
 use super::tiles::{COPIES, Counts, Tile};
 
-/// Most melds of a hand.
+/// Maximum number of melds.
 pub const MELDS: usize = 4;
 
-/// What a meld is, in Botzone's words.
+/// Type of a meld, in Botzone's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum MeldKind {
-    /// A claimed chow.
+    /// A chow of a claimed discard.
     Chi,
-    /// A claimed pung.
+    /// A pung of a claimed discard.
     Peng,
     /// A kong of a claimed discard.
     Gang,
-    /// A claimed pung that became a kong.
+    /// A claimed pung promoted to a kong.
     Bugang,
-    /// A concealed kong.
+    /// A concealed kong of four drawn tiles.
     Angang,
 }
 
-/// Tiles that are laid down.
+/// A meld: tiles laid down as a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meld {
-    /// What it is.
+    /// The type of the meld.
     pub kind: MeldKind,
-    /// The kind of its tiles; of a chow the middle one.
+    /// The kind of its tiles; for a chow the middle one.
     pub tile: Tile,
 }
 
 impl Meld {
-    /// Whether it has four tiles.
+    /// Returns true if the meld has four tiles.
     pub const fn kong(self) -> bool {
         matches!(self.kind, MeldKind::Gang | MeldKind::Bugang | MeldKind::Angang)
     }
 
-    /// How many tiles of `tile` it has.
+    /// Returns the number of tiles of kind `tile` in the meld.
     pub fn copies(self, tile: Tile) -> u8 {
         match self.kind {
             MeldKind::Chi => u8::from(self.tile.abs_diff(tile) <= 1),
@@ -49,7 +49,7 @@ impl Meld {
         }
     }
 
-    /// Its tiles.
+    /// Returns the three or four tiles of the meld.
     pub fn tiles(self) -> ArrayVec<Tile, 4> {
         match self.kind {
             MeldKind::Chi => [self.tile.saturating_sub(1), self.tile, self.tile + 1].into_iter().collect(),
@@ -59,33 +59,33 @@ impl Meld {
     }
 }
 
-/// Whose reading of the rules, where texts differ.
+/// Edition of the rules, where texts differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edition {
-    /// As PyMahjongGB 1.4.0 and Botzone count.
+    /// Scoring of PyMahjongGB 1.4.0 and Botzone.
     #[default]
     Oracle,
     /// The text of 1998 to the letter.
     Strict98,
 }
 
-/// How the winning tile came, and the winds.
+/// Source of the winning tile, and the winds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// Drawn from the wall; else discarded, or added to a pung that is robbed.
+    /// True if drawn from the wall; else discarded, or robbed from a promoted kong.
     pub self_drawn: bool,
-    /// The three other copies lie open.
+    /// True if the three other copies are visible to all.
     pub fourth_tile: bool,
-    /// Drawn in the place of a kong's tile, or robbed from a kong.
+    /// True if drawn as the replacement for a kong, or robbed from a kong.
     pub about_kong: bool,
-    /// The last tile of the wall, or the discard after it.
+    /// True for the last tile of the wall, and for the discard after it.
     pub wall_last: bool,
     /// The seat's wind, 0 to 3.
     pub seat_wind: u8,
     /// The prevalent wind, 0 to 3.
     pub prevalent_wind: u8,
-    /// Flowers.
+    /// The number of flowers.
     pub flowers: u8,
 }
 
@@ -104,23 +104,23 @@ pub struct Flags {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hand {
-    /// What is laid down.
+    /// The tiles laid down.
     pub melds: ArrayVec<Meld, MELDS>,
     /// The standing tiles without the winning one.
     pub standing: Counts,
     /// The winning tile.
     pub win: Tile,
-    /// How it came.
+    /// Source of the winning tile, and the winds.
     pub flags: Flags,
 }
 
 impl Hand {
-    /// A hand; of more than four melds the first four count.
+    /// Creates a hand; melds beyond the first four are ignored.
     pub fn new(melds: &[Meld], standing: Counts, win: Tile, flags: Flags) -> Hand {
         Hand { melds: melds.iter().copied().take(MELDS).collect(), standing, win, flags }
     }
 
-    /// The standing tiles with the winning one.
+    /// Returns the standing tiles with the winning one.
     pub fn complete(&self) -> Counts {
         let mut all = self.standing;
         if let Some(n) = all.get_mut(usize::from(self.win)) {
@@ -129,10 +129,11 @@ impl Hand {
         all
     }
 
-    /// Corrects flags that cannot be: names of those that changed.
+    /// Corrects impossible flags and returns the names of the changed ones.
     ///
-    /// A tile of which the own hand holds a copy is not the last one, and one of which the own melds show three is. A tile that
-    /// was drawn belongs to a kong only if there is one, and a tile of which the hand has a copy was not robbed.
+    /// A tile with another copy in the own hand is not the last one; a tile with three copies in the own melds is. A
+    /// drawn
+    /// tile is a replacement only if the hand has a kong, and a tile with another copy in the hand was not robbed.
     pub fn correct(&mut self) -> ArrayVec<&'static str, 2> {
         let (mut changed, old) = (ArrayVec::new(), self.flags);
         let held = self.standing.get(usize::from(self.win)).copied().unwrap_or(0);

@@ -1,24 +1,24 @@
-//! The tiles of a suit, or of the honors, as one number.
+//! Tile counts of a suit, or of the honors, packed into one number.
 
 use super::tiles::{Counts, KINDS, Kinds, RANKS, SUITS, Tile, WINDS};
 
-/// How many tiles there are of each rank: four bits a rank, the lowest first.
+/// Number of tiles of each rank: four bits per rank, the lowest first.
 pub(super) type Heights = u64;
 
-/// The three suits and the honors.
+/// Number of groups: three suits and the honors.
 pub(super) const GROUPS: usize = SUITS + 1;
 
 /// One tile of each of nine ranks.
 pub(super) const ONES: Heights = 0x1_1111_1111;
 
-/// The group of a kind, and where its heights are.
+/// Returns the group of a kind, and its bit position in the heights.
 pub(super) const fn place(tile: Tile) -> (usize, u32) {
     let group = tile as usize / RANKS;
     let group = if group < SUITS { group } else { SUITS };
     (group, 4 * (tile as usize - RANKS * group) as u32)
 }
 
-/// The heights of all groups; of each kind at most 15 tiles count.
+/// Returns the heights of all groups; counts above 15 are cut.
 pub(super) fn heights(counts: &Counts) -> [Heights; GROUPS] {
     let of = |tiles: &[u8]| tiles.iter().rev().fold(0, |all, &n| all << 4 | Heights::from(n & 15));
     let (suits, honors) = counts.split_at(WINDS);
@@ -27,12 +27,12 @@ pub(super) fn heights(counts: &Counts) -> [Heights; GROUPS] {
     [of(first), of(second), of(high), of(honors)]
 }
 
-/// How many tiles these are, up to 15.
+/// Returns the number of tiles, up to 15.
 pub(super) const fn total(heights: Heights) -> u32 {
     (heights.wrapping_mul(ONES) >> 32 & 15) as u32
 }
 
-/// A bit for each rank of which there is a tile.
+/// Returns a bit for each rank that has a tile.
 const fn ranks(heights: Heights) -> u64 {
     let each = (heights | heights >> 1 | heights >> 2 | heights >> 3) & ONES;
     let each = (each | each >> 3) & 0x3_0303_0303;
@@ -41,7 +41,7 @@ const fn ranks(heights: Heights) -> u64 {
     (each | each >> 24) & 0x1ff
 }
 
-/// The kinds of which there are tiles.
+/// Returns the kinds that have a tile.
 pub(super) fn kinds(groups: &[Heights; GROUPS]) -> Kinds {
     let bits = groups.iter().enumerate().fold(0, |all, (g, &h)| all | ranks(h) << (RANKS * g));
     Kinds(bits & ((1 << KINDS) - 1))

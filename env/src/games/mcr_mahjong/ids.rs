@@ -1,29 +1,29 @@
-//! Ids of actions, and their names.
+//! Action ids and their names.
 
 use super::tiles::{KINDS, RANKS, Tile, name, rank, suited};
 use crate::game::Action;
 
-/// Number of ids.
+/// Number of action ids.
 pub const ACTIONS: u32 = 108;
-/// Nothing is claimed.
+/// Claims nothing.
 pub const PASS: Action = 0;
-/// The first of the discards, by kind.
+/// First of the discards, ordered by kind.
 pub const PLAY: Action = 1;
-/// The first of the kongs: concealed ones, and of a discard.
+/// First of the concealed kongs and the kongs of a discard, ordered by kind.
 pub const GANG: Action = PLAY + KINDS as Action;
-/// The first of the promoted kongs.
+/// First of the promoted kongs, ordered by kind.
 pub const BUGANG: Action = GANG + KINDS as Action;
-/// The hand is won.
+/// Wins the hand.
 pub const HU: Action = BUGANG + KINDS as Action;
-/// A pung of the discard.
+/// Claims the discard for a pung.
 pub const PENG: Action = HU + 1;
-/// A chow with the discard as the lowest tile; the next two have it in the middle and as the highest.
+/// Claims a chow with the discard as the lowest tile; the next two ids have it in the middle and as the highest.
 pub const CHI: Action = PENG + 1;
 
-/// What an id means.
+/// The meaning of an action id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// Nothing is claimed.
+    /// No claim is made.
     Pass,
     /// A tile is discarded.
     Play(Tile),
@@ -33,13 +33,13 @@ pub enum Doing {
     Bugang(Tile),
     /// The hand is won.
     Hu,
-    /// A pung of the discard.
+    /// A pung with the discard.
     Peng,
-    /// A chow in which the discard is the lowest (0), middle (1) or highest tile (2).
+    /// A chow with the discard as the lowest (0), middle (1) or highest tile (2).
     Chi(u8),
 }
 
-/// The meaning of an id; one beyond the last means nothing is claimed.
+/// Decodes an id; ids beyond the last decode to a pass.
 pub fn reading(a: Action) -> Doing {
     match a {
         PLAY..GANG => Doing::Play((a - PLAY) as Tile),
@@ -52,14 +52,14 @@ pub fn reading(a: Action) -> Doing {
     }
 }
 
-/// The middle tile of a chow of `offer` at a place; `None` where there is no such chow.
+/// Returns the middle tile of a chow with `offer` at position `place`; `None` if there is no such chow.
 pub fn middle(offer: Tile, place: u8) -> Option<Tile> {
     let (rank, place) = (rank(offer), usize::from(place));
     let fits = suited(offer) && rank >= place && rank + 2 - place < RANKS;
     fits.then(|| offer + 1 - place as Tile)
 }
 
-/// The name of an id while `offer` is the discard that may be claimed.
+/// Returns the text of an id while `offer` is the discard that may be claimed.
 pub fn text(a: Action, offer: Option<Tile>) -> String {
     match reading(a) {
         Doing::Pass => "PASS".to_owned(),

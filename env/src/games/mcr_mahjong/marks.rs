@@ -1,4 +1,4 @@
-//! What is counted of a hand when it is over.
+//! Marks of finished hands.
 
 use super::fans::{FANS, ROWS};
 use super::state::{FinishedHand, Outcome, SEATS, State};
@@ -8,7 +8,7 @@ use crate::marks::WORD;
 const POINTS: &str = "points";
 const BENCH: &str = "BotzoneBench";
 
-/// The marks of a hand.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("hand_score", POINTS, "at the end of each hand, of each seat: what it got", "IJCAI 2020"),
     MarkDoc::new(
@@ -24,7 +24,7 @@ pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("fan_points", POINTS, "likewise: what the fan is worth once", BENCH),
 ];
 
-/// The marks of the hand that ended between two positions, if one did.
+/// Counts the marks of the hand that ended between two positions, if one did.
 pub(super) fn count(before: &State, after: &State, out: &mut Marks) {
     if after.done.len() > before.done.len()
         && let Some(done) = after.done.last()
@@ -49,7 +49,7 @@ fn of_seat(done: &FinishedHand, seat: Seat, out: &mut Marks) {
     }
 }
 
-/// How the hand went for a seat.
+/// Returns the result of a hand for a seat.
 fn won_by(done: &FinishedHand, seat: Seat) -> &'static str {
     let (winner, from) = (usize::from(done.winner) == seat, usize::from(done.from) == seat);
     match done.outcome {

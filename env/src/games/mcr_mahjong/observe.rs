@@ -1,4 +1,4 @@
-//! What each seat is told: of moves, of claims that won, of draws, and of hands that are over.
+//! Observations of each seat: moves, successful claims, draws, and finished hands.
 
 use serde_json::{Value, json};
 
@@ -10,8 +10,9 @@ use super::{McrMahjong, WINDS, owner};
 use crate::game::{Action, EventView, Mover, Viewer};
 
 impl McrMahjong {
-    /// A tile of a first hand is told to its owner, the wind to all, the rest of the walls to nobody. Discards and promoted kongs
-    /// are told to all, a concealed kong without its tile, and answers to nobody but who gave them.
+    /// Returns the part of an action that `who` sees. Only its owner sees a tile of a first hand; all see the wind; no
+    /// seat sees the rest of the walls. Discards and promoted kongs are public, concealed kongs public without their
+    /// tile, and replies to an offer private.
     pub(super) fn observe_action(&self, before: &State, who: Viewer, by: Mover, a: Action) -> EventView {
         let all = |text: String| EventView { action: Some(a), text: Some(text) };
         let seat = match by {
@@ -37,7 +38,7 @@ impl McrMahjong {
         }
     }
 
-    /// Tiles of the last draws, in order.
+    /// Returns the tiles of the last draws, in order.
     fn fresh(&self, s: &State) -> Vec<Tile> {
         let n = usize::from(s.fresh_draws);
         let from_back = if s.fresh_back { n } else { n.saturating_sub(1) };
@@ -105,7 +106,7 @@ impl McrMahjong {
         all
     }
 
-    /// What everybody is told of a hand that is over.
+    /// Returns the public text and data of a finished hand.
     fn ending(&self, s: &State, done: &FinishedHand) -> (String, Value) {
         let seat = |p: u8| WINDS.get(usize::from(p)).copied().unwrap_or("nobody");
         let result = self.result(done, None);

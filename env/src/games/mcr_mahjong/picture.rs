@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::McrMahjong;
 use super::hand::MeldKind;
@@ -11,7 +11,7 @@ use crate::picture::{Paint, Picture, Sketch, fill, line};
 
 const WIDE: i32 = 760;
 const SEAT: i32 = 150;
-/// The scale of a hand that is seen, in percent: on a phone its tiles are touched.
+/// Scale of visible hands, in percent; large enough to tap tiles on a phone.
 const SEEN: i32 = 135;
 const WINDS: [&str; 4] = ["east", "south", "west", "north"];
 
@@ -94,7 +94,7 @@ pub(super) fn picture(view: &View) -> Picture {
     sketch.finish(&format!("{}: {status}", McrMahjong::TITLE), &desc)
 }
 
-/// The observer's tiles can be touched; the drawn one is underlined.
+/// Draws the observer's tiles as click targets; the drawn one is underlined.
 fn own(sketch: &mut Sketch, view: &View, [x, y]: [i32; 2]) {
     let scaled = |length: i32| length * SEEN / 100;
     let left = |k: usize| x + scaled(SIZE[0] * k as i32);
@@ -123,12 +123,12 @@ fn laid(sketch: &mut Sketch, melds: &[MeldView]) {
     }
 }
 
-/// Discards and flowers of a seat.
+/// Draws discards and flowers of a seat.
 fn rest(sketch: &mut Sketch, view: &View, p: usize, [x, y, width, _]: [i32; 4]) {
     let newest = view.discards.last().map(|d| d.number);
     let own = view.discards.iter().filter(|d| usize::from(d.seat) == p);
     let own: Vec<_> = own.collect();
-    // The newest ones, where there are more than fit.
+    // Only the newest ones if there are more than fit.
     let own = &own[own.len().saturating_sub(22)..];
     sketch.moved([x + 12, y + 96], 75, |s| {
         row(s, [0, 0], 36, &own.iter().map(|discard| face(discard.tile)).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What a hand is worth: the best of its readings.
+//! Scores of hands: the maximum over all divisions.
 
 use std::cell::OnceCell;
 
@@ -10,7 +10,7 @@ use super::heights::{self, GROUPS, Heights, ONES, heights, place};
 use super::tiles::{DRAGONS, HONORS, KINDS, Kinds, RANKS, SUITS, TERMINALS, Tile, WINDS, knitted, suited};
 use super::waits::waiting_tiles;
 
-/// Fans, one bit each.
+/// A set of fans, one bit each.
 type Fans = u128;
 
 const fn bit(fan: Fan) -> Fans {
@@ -26,7 +26,7 @@ const fn bits(fans: &[Fan]) -> Fans {
     all
 }
 
-/// Fans of two sets. Fans of more sets do not forbid them: they have taken their sets already.
+/// Fans of two sets. Fans of more sets do not exclude them, as they have used their sets already.
 const OF_TWO: Fans = bits(&[DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS]);
 /// Fans of three or four sets.
 const OF_MORE: Fans = bits(&[
@@ -46,7 +46,7 @@ const OF_MORE: Fans = bits(&[
     MIXED_SHIFTED_CHOWS,
 ]);
 
-/// What each fan leaves out, by edition.
+/// The fans that each fan excludes, by edition.
 static EXCLUDED: [[Fans; ROWS]; 2] = {
     let mut table = [[0; ROWS]; 2];
     let mut fan = 0;
@@ -64,7 +64,7 @@ static EXCLUDED: [[Fans; ROWS]; 2] = {
     table
 };
 
-/// Sets of kinds that a whole hand may consist of, and the fan for it.
+/// Fans of hands that consist of certain kinds only, with those kinds.
 const MADE_OF: &[(Fan, Kinds)] = &[
     (ALL_GREEN, Kinds::of(&[19, 20, 21, 23, 25, 32])),
     (ALL_TERMINALS, TERMINALS),
@@ -79,7 +79,7 @@ const MADE_OF: &[(Fan, Kinds)] = &[
     (NO_HONORS, ranks(0, 8)),
 ];
 
-/// The same with the fans as bits.
+/// [`MADE_OF`] with the fans as bits.
 static MADE: [(Fans, Kinds); MADE_OF.len()] = {
     let mut all = [(0, Kinds(0)); MADE_OF.len()];
     let mut k = 0;
@@ -92,7 +92,7 @@ static MADE: [(Fans, Kinds); MADE_OF.len()] = {
 
 const ORPHANS: Kinds = Kinds(HONORS.0 | TERMINALS.0);
 
-/// The kinds of some ranks in all suits.
+/// Returns the kinds of a range of ranks in all suits.
 const fn ranks(low: usize, high: usize) -> Kinds {
     let one: u64 = ((1 << (high - low + 1)) - 1) << low;
     Kinds(one | one << RANKS | one << (2 * RANKS))
@@ -102,19 +102,19 @@ const fn ranks(low: usize, high: usize) -> Kinds {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Score {
     tally: Tally,
-    /// Points without flowers.
+    /// Total points without flowers.
     pub points: u32,
-    /// Flowers, a point each.
+    /// Number of flowers, one point each.
     pub flowers: u8,
 }
 
 impl Score {
-    /// Points with flowers.
+    /// Returns the points with flowers.
     pub fn total(&self) -> u32 {
         self.points + u32::from(self.flowers)
     }
 
-    /// How often a fan counts.
+    /// Returns how often a fan counts.
     pub fn count(&self, fan: Fan) -> u8 {
         match fan {
             FLOWER_TILES => self.flowers,
@@ -123,7 +123,7 @@ impl Score {
         }
     }
 
-    /// Numbers of the fans with how often they count: by points, then by number; flowers last.
+    /// Iterates over fan numbers and counts: by points, then by number; flowers last.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (Fan, u8)> {
         let mut all: Vec<Fan> = each(self.tally.held).collect();
         all.sort_by_key(|&fan| (std::cmp::Reverse(FANS[fan].points), fan));
@@ -131,7 +131,7 @@ impl Score {
         all.into_iter().map(|fan| (fan, self.count(fan)))
     }
 
-    /// Points of one, how often it counts, name: by points, then by number; flowers last.
+    /// Iterates over points per occurrence, count and name: by points, then by number; flowers last.
     pub fn fans(&self) -> impl Iterator<Item = (u32, u8, &'static str)> {
         self.numbers().map(|(fan, count)| (FANS[fan].points, count, FANS[fan].name))
     }
@@ -146,15 +146,15 @@ fn each(fans: Fans) -> impl Iterator<Item = Fan> {
     })
 }
 
-/// Fans that hold.
+/// Fans that apply to a hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     held: Fans,
-    /// How often more than once the fans hold that can, four bits each, from [`FIRST_COUNTED`] on.
+    /// Extra occurrences of repeatable fans, four bits each, from [`FIRST_COUNTED`] on.
     more: u64,
 }
 
-/// All fans that can hold more than once lie within [`COUNTED`] numbers from this one on.
+/// First fan that can apply more than once; all others are within [`COUNTED`] numbers of it.
 const FIRST_COUNTED: Fan = DRAGON_PUNG;
 const COUNTED: usize = 16;
 
@@ -180,7 +180,7 @@ impl Tally {
         self.held |= if holds { bit(fan) } else { 0 };
     }
 
-    /// How often a fan holds.
+    /// Returns how often a fan applies.
     fn count(&self, fan: Fan) -> u8 {
         match fan.checked_sub(FIRST_COUNTED).filter(|&at| at < COUNTED) {
             _ if self.held & bit(fan) == 0 => 0,
@@ -189,7 +189,7 @@ impl Tally {
         }
     }
 
-    /// Leaves out what is not added: a fan that counts leaves out others, one that is left out does not. Gives the points too.
+    /// Removes excluded fans, and returns the points too. A fan that counts excludes others; an excluded fan does not.
     fn settle(mut self, excluded: &[Fans; ROWS]) -> (Tally, u32) {
         let (mut left, mut points) = (self.held, 0);
         while left != 0 {
@@ -216,7 +216,7 @@ impl Tally {
     }
 }
 
-/// The points of the fans, close together.
+/// The points of the fans in one compact array.
 static POINTS: [u8; ROWS] = {
     let mut all = [0; ROWS];
     let mut fan = 0;
@@ -227,7 +227,7 @@ static POINTS: [u8; ROWS] = {
     all
 };
 
-/// What is counted of sets: four bits each, so that the sets of a hand can be added.
+/// Properties of sets, four bits each, so that the values of a hand's sets can be added.
 mod about {
     pub const PUNGS: u32 = 0;
     pub const WINDS: u32 = 4;
@@ -242,7 +242,7 @@ mod about {
     pub const FIVES: u32 = 24;
 }
 
-/// What is counted of each set; a pair counts as a pung of its kind.
+/// Properties by set number; a pair counts as a pung of its kind.
 static ABOUT: [u32; 64] = {
     let mut all = [0; 64];
     let mut kind = 0;
@@ -270,7 +270,7 @@ fn about(set: Set) -> u32 {
     ABOUT[usize::from(set) % ABOUT.len()]
 }
 
-/// All about a hand that no reading changes.
+/// Properties of a hand that do not depend on its division.
 struct Whole<'a> {
     hand: &'a Hand,
     flags: Flags,
@@ -278,10 +278,10 @@ struct Whole<'a> {
     standing: [Heights; GROUPS],
     /// Kinds of all tiles.
     kinds: Kinds,
-    /// Concealed kongs.
+    /// Number of concealed kongs.
     concealed: u8,
     tally: Tally,
-    /// Whether only one kind completes the hand; found when it is asked for.
+    /// True if only one kind completes the hand; computed on first use.
     one_wait: OnceCell<bool>,
 }
 
@@ -342,7 +342,7 @@ impl Whole<'_> {
         Whole { hand, flags, standing, kinds, concealed, tally, one_wait: OnceCell::new() }
     }
 
-    /// Whether only one kind completes the four sets, or the seven pairs, of the hand.
+    /// Returns true if only one kind completes the four sets, or the seven pairs, of the hand.
     fn one_wait(&self) -> bool {
         *self.one_wait.get_or_init(|| {
             let mut all = waiting_tiles(&self.standing, self.hand.win);
@@ -357,7 +357,8 @@ impl Whole<'_> {
         })
     }
 
-    /// Whether only one kind completes a knitted straight: a tile that it lacks, or one that completes what stands beside it.
+    /// Returns true if only one kind completes a knitted straight: a tile that it lacks, or a tile that completes the
+    /// rest of the hand.
     fn one_wait_of_straight(&self, straight: Kinds) -> bool {
         let mut rest = self.standing;
         for tile in straight.iter() {
@@ -370,7 +371,7 @@ impl Whole<'_> {
         waiting_tiles(&rest, self.hand.win).count_ones() == 1
     }
 
-    /// The fans of sets and a pair; `straight` are the nine knitted tiles that stand beside them.
+    /// Returns the fans of sets and a pair; `straight` holds the nine knitted tiles of a knitted straight.
     fn read(&self, reading: Reading, straight: Option<Kinds>) -> Tally {
         let mut tally = self.tally;
         let (sets, number, pair, win) = (reading.sets(), reading.number(), reading.pair, self.hand.win);
@@ -404,7 +405,7 @@ impl Whole<'_> {
             tally.add(KNITTED_STRAIGHT);
         }
         tally.add_if(pungs == 0 && suited(pair), ALL_CHOWS);
-        // The winning tile belongs to the pair or a chow where it can, so that its pung stays concealed.
+        // The winning tile is assigned to the pair or a chow if possible, so that its pung stays concealed.
         let in_chow = |s: &Set| *s >= CHOWS && win.wrapping_sub(*s - CHOWS) <= 2;
         let elsewhere = pair == win || standing.iter().any(in_chow) || straight.is_some() && self.in_straight();
         let claimed = !self.flags.self_drawn && !elsewhere && standing.contains(&(1 + win));
@@ -430,13 +431,13 @@ impl Whole<'_> {
         tally
     }
 
-    /// Whether the winning tile may be one of the nine of a knitted straight.
+    /// Returns true if the winning tile may be one of the nine of a knitted straight.
     fn in_straight(&self) -> bool {
         let win = self.hand.win;
         (0..6).any(|p| knitted(p).has(win) && knitted(p).is_subset_of(self.kinds))
     }
 
-    /// The fans of a hand that is not divided into sets; the hand has no melds.
+    /// Returns the fans of a hand without melds that is not divided into sets.
     fn special(&self, tiles: &[Heights; GROUPS]) -> Option<Tally> {
         let mut tally = self.tally;
         let kinds = self.kinds;
@@ -456,7 +457,7 @@ impl Whole<'_> {
     }
 }
 
-/// The fan of the wait that the winning tile ends in this reading.
+/// Returns the fan of the wait that the winning tile completes in this division.
 fn wait(standing: &[Set], pair: Tile, win: Tile) -> Option<Fan> {
     let chows = || standing.iter().filter_map(|s| s.checked_sub(CHOWS)).map(|low| (low % RANKS as u8, low));
     if chows().any(|(rank, low)| rank == 0 && win == low + 2 || rank == 6 && win == low) {
@@ -471,7 +472,7 @@ fn wait(standing: &[Set], pair: Tile, win: Tile) -> Option<Fan> {
 /// 1112345678999 of a suit.
 const GATES: Heights = 0x3_1111_1113;
 
-/// The tiles with one more.
+/// Returns the tiles with one more added.
 fn with(tiles: &[Heights; GROUPS], tile: Tile) -> [Heights; GROUPS] {
     let mut all = *tiles;
     let (group, at) = place(tile);
@@ -480,13 +481,13 @@ fn with(tiles: &[Heights; GROUPS], tile: Tile) -> [Heights; GROUPS] {
 }
 
 impl Hand {
-    /// The fans of the best reading; `None` if the hand does not win. Flags count as they stand: [`correct`](Hand::correct)
-    /// corrects them.
+    /// Returns the fans of the best division; `None` if the hand does not win. Flags are used as they are;
+    /// [`correct`](Hand::correct) corrects them.
     pub fn score(&self, edition: Edition) -> Option<Score> {
         self.best(edition, &EXCLUDED[usize::from(edition == Edition::Strict98)])
     }
 
-    /// The best reading, with what each fan leaves out.
+    /// Returns the best division, given the exclusions of each fan.
     fn best(&self, edition: Edition, excluded: &[Fans; ROWS]) -> Option<Score> {
         let melds = self.melds.len();
         let standing: u32 = self.standing.iter().map(|&n| u32::from(n)).sum();
@@ -520,7 +521,7 @@ impl Hand {
 
 #[cfg(test)]
 impl Hand {
-    /// The fans that hold in the best reading where nothing is left out.
+    /// Returns the fans of the best division before exclusions.
     pub(super) fn all_fans(&self) -> Option<Score> {
         self.best(Edition::Oracle, &[0; ROWS])
     }

@@ -1,14 +1,14 @@
-//! Shanten: how many exchanges a hand is away from being ready, form by form, and the tiles that bring it nearer.
+//! Shanten: the number of exchanges until a hand is ready, by form, and the useful tiles.
 
 use super::distance::Groups;
 use super::tiles::{Counts, HONORS, KINDS, Kinds, TERMINALS, knitted};
 
-/// A way to win.
+/// A form of a winning hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Four sets and a pair.
     Regular,
-    /// Seven pairs; four equal tiles may be two.
+    /// Seven pairs; four equal tiles may count as two.
     SevenPairs,
     /// The thirteen terminals and honors, one of them twice.
     ThirteenOrphans,
@@ -18,24 +18,24 @@ pub enum Form {
     KnittedStraight,
 }
 
-/// All forms, in the order in which they are listed.
+/// All forms, in display order.
 pub const FORMS: [Form; 5] =
     [Form::Regular, Form::SevenPairs, Form::ThirteenOrphans, Form::HonorsKnitted, Form::KnittedStraight];
 
-/// How far a hand is, and what brings it nearer.
+/// The shanten of a hand, and its useful tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shanten {
-    /// Exchanges until it is ready: 0 is ready, -1 (with the winning tile) complete.
+    /// Exchanges until the hand is ready: 0 is ready, -1 (with the winning tile) complete.
     pub number: i8,
-    /// Kinds that make it smaller, whether or not a copy is left.
+    /// Kinds that decrease the shanten, whether or not a copy is left.
     pub useful: Kinds,
 }
 
-/// Orphans.
+/// The thirteen terminals and honors.
 const ORPHANS: Kinds = Kinds(HONORS.0 | TERMINALS.0);
 
 impl Form {
-    /// The name in questions and answers.
+    /// Returns the name of the form in queries and replies.
     pub const fn name(self) -> &'static str {
         match self {
             Form::Regular => "regular",
@@ -46,7 +46,7 @@ impl Form {
         }
     }
 
-    /// Whether a hand with `melds` melds can win in this form.
+    /// Returns true if a hand with `melds` melds can win in this form.
     pub const fn open_to(self, melds: usize) -> bool {
         match self {
             Form::Regular => melds <= 4,
@@ -55,7 +55,7 @@ impl Form {
         }
     }
 
-    /// Tiles that `hand` lacks of the form; the form must be open to its melds.
+    /// Returns the number of tiles that `hand` lacks; the form must be open to its melds.
     pub fn distance(self, hand: &Counts, melds: usize) -> u8 {
         match self {
             Form::Regular => Groups::new(hand).distance(4usize.saturating_sub(melds)),
@@ -69,7 +69,7 @@ impl Form {
         }
     }
 
-    /// The number for a hand with its useful tiles; `None` where its melds leave the form out.
+    /// Returns the shanten and useful tiles of a hand; `None` if its melds rule the form out.
     pub fn of(self, hand: &Counts, melds: usize) -> Option<Shanten> {
         self.open_to(melds).then(|| self.with_useful(hand, melds, self.distance(hand, melds)))
     }
@@ -101,24 +101,24 @@ impl Form {
     }
 }
 
-/// The kinds whose number fits.
+/// Returns the kinds whose tile count satisfies a predicate.
 fn where_held(hand: &Counts, fits: impl Fn(u8) -> bool) -> u64 {
     (0..KINDS).fold(0, |bits, k| bits | u64::from(fits(hand[k])) << k)
 }
 
-/// Kinds of orphans that are held, and whether one of them is held twice.
+/// Counts the orphan kinds in a hand; the flag is true if one of them is held twice.
 fn orphans(hand: &Counts) -> (u8, bool) {
     let held = where_held(hand, |n| n > 0) & ORPHANS.0;
     (held.count_ones() as u8, where_held(hand, |n| n > 1) & ORPHANS.0 != 0)
 }
 
-/// The most kinds of honors and of one knitted pattern.
+/// Returns the maximum number of kinds of honors and of one knitted pattern.
 fn most_knitted(hand: &Counts) -> u8 {
     let held = where_held(hand, |n| n > 0);
     (0..6).map(|p| ((knitted(p).0 | HONORS.0) & held).count_ones() as u8).max().unwrap_or(0)
 }
 
-/// The hand without one tile of each kind that it has of a pattern, and how many it lacks of the pattern.
+/// Removes one tile of each kind of a pattern; also returns how many of the pattern's tiles are missing.
 fn without(hand: &Counts, pattern: usize) -> (Counts, u8) {
     let mut rest = *hand;
     let mut lack = 0;
@@ -131,7 +131,7 @@ fn without(hand: &Counts, pattern: usize) -> (Counts, u8) {
     (rest, lack)
 }
 
-/// The distance to a knitted straight of each pattern.
+/// Returns the distance to a knitted straight of each pattern.
 fn straights(hand: &Counts, melds: usize) -> [u8; 6] {
     std::array::from_fn(|pattern| {
         let (rest, lack) = without(hand, pattern);
@@ -148,14 +148,14 @@ fn useful_for_straights(hand: &Counts, melds: usize, distance: u8) -> Kinds {
         let left = groups.distance(sets);
         if lack + left == distance {
             useful |= knitted(pattern).0 & where_held(hand, |n| n == 0);
-            // A tile that the pattern lacks goes there first.
+            // A tile that the pattern lacks fills the pattern first.
             useful |= groups.useful(sets, left).0;
         }
     }
     Kinds(useful)
 }
 
-/// The least number over all forms that are open to the hand, with the useful tiles of those forms.
+/// Returns the minimum over all forms that are open to the hand, with the useful tiles of those forms.
 pub fn shanten(hand: &Counts, melds: usize) -> Shanten {
     let mut distances = [u8::MAX; FORMS.len()];
     for (to, form) in distances.iter_mut().zip(FORMS) {

@@ -1,4 +1,4 @@
-//! Positions, and what draws, discards and claims make of them.
+//! Positions, and the effects of draws, discards and claims.
 
 use arrayvec::ArrayVec;
 use schemars::JsonSchema;
@@ -13,40 +13,40 @@ use super::tiles::{COPIES, Counts, KINDS, Tile, rank, suited};
 use super::{Errors, McrMahjong};
 use crate::game::{Action, Seat};
 
-/// Players.
+/// Number of seats.
 pub const SEATS: usize = 4;
-/// Tiles without flowers.
+/// Number of tiles without flowers.
 pub const TILES: usize = 136;
-/// Tiles with flowers.
+/// Number of tiles with flowers.
 pub const MOST_TILES: usize = 144;
-/// Tiles of a seat's own wall, its first hand among them.
+/// Tiles of a seat's own wall, including its first hand.
 pub const OWN_WALL: usize = 34;
-/// Tiles of a hand.
+/// Number of tiles in a hand.
 pub const HAND: usize = 13;
-/// Discards that a hand has room for: 92 after draws, 16 after claims.
+/// Maximum number of discards in a hand: 92 after draws, 16 after claims.
 pub const DISCARDS: usize = 108;
-/// No seat, tile or number.
+/// Marker for no seat, no tile or no number.
 pub const NONE: u8 = u8::MAX;
 
-/// What is to be done.
+/// The current phase of a hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Chance builds the walls.
     Deal,
-    /// A seat has drawn.
+    /// A seat has drawn a tile.
     Turn,
-    /// The others may claim a discard.
+    /// The other seats may claim a discard.
     Claim,
-    /// The others may rob a kong.
+    /// The other seats may rob a kong.
     Kong,
-    /// A seat has claimed and discards.
+    /// A seat has claimed and must discard.
     Discard,
-    /// All hands are over.
+    /// All hands are finished.
     Over,
 }
 
-/// How a hand ended.
+/// The result of a hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -56,9 +56,9 @@ pub enum Outcome {
     Discard,
     /// Won with the tile of a promoted kong.
     Robbed,
-    /// Nobody won.
+    /// No seat has won.
     Drawn,
-    /// Somebody said HU without a hand that is worth enough.
+    /// A seat declared HU without a sufficient hand.
     False,
 }
 
@@ -66,60 +66,60 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Laid {
     pub meld: Meld,
-    /// Whose discard was claimed; `NONE` for a concealed kong.
+    /// The seat whose discard was claimed; `NONE` for a concealed kong.
     pub from: u8,
-    /// The discard that was claimed, counted from the hand's first.
+    /// Index of the claimed discard within the hand.
     pub discard: u8,
-    /// The CHI of the next seat that this claim overrode: its id less that of the first, or `NONE`.
+    /// The next seat's CHI that this claim overrode, as an offset from the first CHI id; `NONE` without one.
     pub overrode: u8,
 }
 
-/// A hand that is over.
+/// A finished hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedHand {
     pub(super) outcome: Outcome,
-    /// Who won, or said HU in error.
+    /// The winner, or the seat that declared a false HU.
     pub(super) winner: u8,
-    /// Whose tile it was.
+    /// The seat that supplied the winning tile.
     pub(super) from: u8,
     pub(super) tile: Tile,
-    /// The winner's standing tiles with the winning one, and what it laid down.
+    /// The winner's standing tiles with the winning one.
     pub(super) hand: Counts,
     pub(super) melds: ArrayVec<Meld, 4>,
     pub(super) fans: Vec<(Fan, u8)>,
     pub(super) points: u32,
     pub(super) scores: [i16; SEATS],
-    /// What each seat answered to the last offer, if another's answer came first; else `NONE`.
+    /// Each seat's reply to the last offer if another seat's claim overrode it; else `NONE`.
     pub(super) overridden: [u8; SEATS],
     /// The number of that offer.
     pub(super) offer: u16,
 }
 
-/// One position.
+/// A position of the match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     pub(super) phase: Phase,
-    /// The hand that is played, from 0.
+    /// Index of the current hand, from 0.
     pub(super) hand_number: u8,
     /// The prevalent wind; `NONE` before it is drawn.
     pub(super) wind: u8,
-    /// Tiles of the walls that chance has drawn.
+    /// Number of wall tiles drawn by chance.
     pub(super) dealt: u8,
-    /// Who has drawn, claimed, discarded or promoted.
+    /// The seat that last drew, claimed, discarded or promoted.
     pub(super) seat: u8,
-    /// The tile that was drawn, discarded or added to a pung.
+    /// The tile last drawn, discarded or added to a pung.
     pub(super) tile: Tile,
-    /// Whether the tile was drawn for a kong.
+    /// True if the tile is a replacement for a kong.
     pub(super) replacement: bool,
-    /// Draws of the last move.
+    /// Number of draws in the last move.
     pub(super) fresh_draws: u8,
-    /// Whether the first of them came from the back of a common wall.
+    /// True if the first of them came from the back of a common wall.
     pub(super) fresh_back: bool,
     pub(super) fresh_kong: bool,
     pub(super) fresh_deal: bool,
     /// Tiles taken: from each own wall, or from front and back of the common one.
     pub(super) taken: [u8; SEATS],
-    /// Flowers laid open, a bit each.
+    /// Exposed flowers, one bit each.
     pub(super) flowers: [u8; SEATS],
     pub(super) laid: [u8; SEATS],
     pub(super) discarded: u8,
@@ -129,9 +129,9 @@ pub struct State {
     pub(super) promoted: u16,
     pub(super) scores: [i16; SEATS],
     pub(super) hands: [Counts; SEATS],
-    /// Tile and 64 times the seat.
+    /// Each discard as its tile plus 64 times the seat.
     pub(super) discards: [u8; DISCARDS],
-    /// In the order of the draws of chance.
+    /// Wall tiles in the order in which chance drew them.
     pub(super) wall: [Tile; MOST_TILES],
     melds: [[Packed; 4]; SEATS],
     pub(super) done: Vec<FinishedHand>,
@@ -140,7 +140,7 @@ pub struct State {
 /// A [`Laid`] in three bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packed {
-    /// The kind, the seat from which it came (4 for none), and the CHI that it overrode (3 for none).
+    /// The type, the source seat (4 for none), and the overridden CHI (3 for none).
     what: u8,
     tile: Tile,
     discard: u8,
@@ -168,12 +168,12 @@ impl Packed {
     }
 }
 
-/// The seat after `seat`.
+/// Returns the seat after `seat`.
 pub(super) const fn next(seat: u8) -> u8 {
     (seat + 1) % SEATS as u8
 }
 
-/// Seats in turn after `seat`.
+/// Returns the other seats in turn order after `seat`.
 pub(super) fn others(seat: u8) -> [Seat; SEATS - 1] {
     [1, 2, 3].map(|k| (usize::from(seat) + k) % SEATS)
 }
@@ -208,7 +208,7 @@ impl State {
         }
     }
 
-    /// Begins the next hand.
+    /// Resets the state for the next hand.
     fn again(&mut self) {
         let kept = (self.hand_number + 1, self.draws, self.discards_before + u16::from(self.discarded), self.promoted);
         let (scores, done) = (self.scores, std::mem::take(&mut self.done));
@@ -228,22 +228,22 @@ impl State {
         }
     }
 
-    /// Discards in order: seat and tile.
+    /// Iterates over the discards in order: seat and tile.
     pub(super) fn discards(&self) -> impl Iterator<Item = (u8, Tile)> + '_ {
         self.discards[..usize::from(self.discarded)].iter().map(|&d| (d >> 6, d & 63))
     }
 
-    /// The tile that a claim took.
+    /// Returns the tile that a claim took.
     pub(super) fn taken_for(&self, laid: Laid) -> Option<Tile> {
         self.discards().nth(laid.discard.into()).map(|d| d.1).filter(|_| laid.from != NONE)
     }
 
-    /// Which discards were claimed: a bit each.
+    /// Returns the claimed discards, one bit each.
     pub(super) fn claimed(&self) -> u128 {
         (0..SEATS).flat_map(|p| self.melds(p)).filter(|l| l.from != NONE).fold(0, |all, l| all | 1 << (l.discard & 127))
     }
 
-    /// How many tiles of a kind lie open: in discards that nobody claimed, and in melds.
+    /// Counts the visible tiles of a kind: unclaimed discards and melds.
     pub(super) fn open(&self, tile: Tile) -> u8 {
         let claimed = self.claimed();
         let mut n = 0;
@@ -256,26 +256,26 @@ impl State {
         n
     }
 
-    /// Takes tiles out of a hand.
+    /// Removes tiles from a hand.
     fn remove(&mut self, seat: Seat, tile: Tile, n: u8) {
         if let Some(held) = self.hands[seat].get_mut(usize::from(tile)) {
             *held = held.saturating_sub(n);
         }
     }
 
-    /// The number of the offer that is open or was the last one.
+    /// Returns the number of the open or last offer.
     pub(super) fn offer(&self) -> u16 {
         if self.phase == Phase::Kong { self.promoted } else { self.discards_before + u16::from(self.discarded) }
     }
 }
 
 impl McrMahjong {
-    /// Tiles of all walls.
+    /// Returns the number of tiles in all walls.
     pub(super) fn tiles(&self) -> usize {
         if self.params.flowers { MOST_TILES } else { TILES }
     }
 
-    /// Tiles left in the wall from which `seat` draws.
+    /// Returns the number of tiles left in the wall from which `seat` draws.
     pub(super) fn tiles_left(&self, s: &State, seat: u8) -> usize {
         if self.common() {
             let taken = usize::from(s.taken[0]) + usize::from(s.taken[1]);
@@ -285,12 +285,12 @@ impl McrMahjong {
         }
     }
 
-    /// The place in the walls of the first hands: `k` counts a seat's tiles.
+    /// Returns the wall index of tile `k` of a seat's first hand.
     pub(super) fn place(&self, seat: Seat, k: usize) -> usize {
         if self.common() { HAND * seat + k } else { OWN_WALL * seat + OWN_WALL - 1 - k }
     }
 
-    /// Whose first hand the tile of draw `at` belongs to.
+    /// Returns the seat whose first hand contains the tile of draw `at`.
     pub(super) fn owner(&self, at: usize) -> Option<Seat> {
         let (seat, k) = if self.common() {
             (at / HAND, at % HAND)
@@ -300,7 +300,7 @@ impl McrMahjong {
         (seat < SEATS && k < HAND).then_some(seat)
     }
 
-    /// Takes the next tile, of the back of a common wall where it replaces another.
+    /// Takes the next tile; replacements come from the back of a common wall.
     fn take(&self, s: &mut State, seat: u8, back: bool) -> Option<Tile> {
         let left = self.tiles_left(s, seat);
         if left == 0 {
@@ -315,7 +315,7 @@ impl McrMahjong {
         s.wall.get(at).copied()
     }
 
-    /// One outcome of chance: a tile, or the wind.
+    /// Applies a chance outcome: a tile, or the wind.
     pub(super) fn deal(&self, s: &mut State, a: Action) {
         (s.fresh_draws, s.fresh_kong, s.fresh_deal) = (0, false, false);
         if usize::from(s.dealt) < self.tiles() {
@@ -330,7 +330,7 @@ impl McrMahjong {
         }
     }
 
-    /// Gives everybody the first hand, replaces flowers, and lets seat 0 draw.
+    /// Deals the first hands, replaces flowers, and draws for seat 0.
     pub(super) fn begin(&self, s: &mut State) {
         if let Some(wind) = self.fixed_wind(s.hand_number) {
             s.wind = wind;
@@ -350,7 +350,7 @@ impl McrMahjong {
         self.draw(s, 0, false);
     }
 
-    /// Lets `seat` draw; without a tile the hand is over.
+    /// Draws a tile for `seat`; ends the hand if none is left.
     fn draw(&self, s: &mut State, seat: u8, for_kong: bool) {
         (s.seat, s.replacement, s.fresh_draws, s.fresh_back) = (seat, for_kong, 0, for_kong);
         let mut back = for_kong;
@@ -371,15 +371,15 @@ impl McrMahjong {
         s.phase = Phase::Turn;
     }
 
-    /// Whether a kong of `seat` has a tile to follow it.
+    /// Returns true if `seat` could draw a replacement after a kong.
     pub(super) fn may_kong(&self, s: &State, seat: u8) -> bool {
         self.tiles_left(s, seat) > 0 && self.tiles_left(s, next(seat)) > 0
     }
 
-    /// How the tile at hand would come to `seat`.
+    /// Returns the flags of the current tile for `seat`.
     pub(super) fn flags(&self, s: &State, seat: Seat) -> Flags {
         let drawn = s.phase == Phase::Turn;
-        // A discard that is on offer lies among the discards already.
+        // An offered discard is already in the list of discards.
         let on_offer = u8::from(s.phase == Phase::Claim);
         let robbed = s.phase == Phase::Kong;
         Flags {
@@ -393,7 +393,7 @@ impl McrMahjong {
         }
     }
 
-    /// What HU of `seat` would be worth; `None` where its tiles do not win.
+    /// Returns the score of HU by `seat`; `None` if its tiles do not win.
     pub(super) fn worth(&self, s: &State, seat: Seat) -> Option<Score> {
         let (mut standing, tile) = (s.hands[seat], usize::from(s.tile));
         if tile >= KINDS {
@@ -413,17 +413,17 @@ impl McrMahjong {
         hand.score(self.params.edition)
     }
 
-    /// Whether HU of `seat` is worth enough.
+    /// Returns the score of HU by `seat` if it reaches the minimum.
     pub(super) fn enough(&self, s: &State, seat: Seat) -> Option<Score> {
         self.worth(s, seat).filter(|score| score.points >= self.params.minimum)
     }
 
-    /// Whether `seat` may say HU.
+    /// Returns true if `seat` may declare HU.
     pub(super) fn may_hu(&self, s: &State, seat: Seat) -> bool {
         self.params.errors == Errors::Botzone || self.enough(s, seat).is_some()
     }
 
-    /// Whether `seat` may make this chow of the discard on offer; `low` to `high` is 0 to 2.
+    /// Returns true if `seat` may claim this chow; `place` is 0 for low to 2 for high.
     pub(super) fn may_chi(&self, s: &State, seat: Seat, place: u8) -> bool {
         let tile = s.tile;
         if seat != usize::from(next(s.seat)) || !suited(tile) {
@@ -437,12 +437,12 @@ impl McrMahjong {
         (low..low + 3).all(|t| t == usize::from(tile) || s.hands[seat][t] > 0)
     }
 
-    /// Whether anything but HU may be claimed.
+    /// Returns true if anything but HU may be claimed.
     pub(super) fn claimable(&self, s: &State) -> bool {
         self.tiles_left(s, next(s.seat)) > 0
     }
 
-    /// A move of the seat that has drawn or claimed.
+    /// Applies a move of the seat that has drawn or claimed.
     pub(super) fn act(&self, s: &mut State, a: Action) {
         (s.fresh_draws, s.fresh_kong, s.fresh_deal) = (0, false, false);
         let (seat, by) = (usize::from(s.seat), s.seat);
@@ -476,12 +476,12 @@ impl McrMahjong {
                 Some(score) => self.end(s, Outcome::SelfDraw, by, NONE, Some(&score)),
                 None => self.end(s, Outcome::False, by, NONE, None),
             },
-            // Nothing else is ever legal here; the match ends rather than stand still.
+            // Unreachable by legal moves; ends the match instead of blocking it.
             _ => s.phase = Phase::Over,
         }
     }
 
-    /// The answers of the three others to a discard or a promoted kong.
+    /// Applies the replies of the three other seats to a discard or a promoted kong.
     pub(super) fn answer(&self, s: &mut State, joint: &[Action]) {
         (s.fresh_draws, s.fresh_kong, s.fresh_deal) = (0, false, false);
         let answer = |p: Seat| ids::reading(joint.get(p).copied().unwrap_or(0));
@@ -533,7 +533,7 @@ impl McrMahjong {
             Doing::Chi(place) => Some((p, place)),
             _ => None,
         }) {
-            // The place of the discard in the chow tells its middle tile.
+            // The discard's position in the chow determines the middle tile.
             let middle = (tile + 1).saturating_sub(place);
             let laid = claim(Meld { kind: MeldKind::Chi, tile: middle });
             laid.meld.tiles().into_iter().filter(|&t| t != tile).for_each(|t| s.remove(p, t, 1));
@@ -544,7 +544,7 @@ impl McrMahjong {
         }
     }
 
-    /// Ends the hand: settles it, and begins the next one if there is one.
+    /// Scores the hand, and starts the next one if any are left.
     fn end(&self, s: &mut State, outcome: Outcome, winner: u8, from: u8, score: Option<&Score>) {
         let mut scores = [0i16; SEATS];
         let points = score.map_or(0, Score::total);
@@ -593,12 +593,12 @@ impl McrMahjong {
     }
 }
 
-/// Whether complete tiles win in some form.
+/// Returns true if complete tiles win in some form.
 fn wins(tiles: &Counts, melds: usize) -> bool {
     FORMS.into_iter().any(|form| form.open_to(melds) && likely(tiles, form) && form.distance(tiles, melds) == 0)
 }
 
-/// What every hand of a form has; quickly found.
+/// Returns true if a quick necessary condition of a form holds.
 fn likely(tiles: &Counts, form: Form) -> bool {
     match form {
         Form::KnittedStraight => tiles.iter().filter(|n| **n > 0).count() >= 10,

@@ -1,4 +1,4 @@
-//! Walls, turns, claims, settlement, and what is told.
+//! Walls, turns, claims, scoring and observed events.
 
 mod hands;
 mod marks;
@@ -9,13 +9,13 @@ use super::*;
 use crate::draw::Draw;
 use crate::registry::load;
 
-/// The rules of a game string.
+/// Loads a game string.
 fn rules(text: &str) -> McrMahjong {
     let game = load(text).unwrap();
     McrMahjong::new(serde_json::from_value(game.spec().params.clone().into()).unwrap()).unwrap()
 }
 
-/// Plays chance from a seed until a seat is to move, or the match is over.
+/// Plays chance from a seed until a seat is to move or the match has ended.
 fn deal(game: &McrMahjong, s: &mut State, draw: &mut Draw) {
     let mut outcomes = Outcomes::new();
     while game.to_move(s) == ToMove::Chance {
@@ -25,8 +25,8 @@ fn deal(game: &McrMahjong, s: &mut State, draw: &mut Draw) {
     }
 }
 
-/// A position with these walls and east's wind. A wall is given in the order in which it is taken: a first hand, then draws.
-/// What is not named is filled up with what is left, in the order of kinds.
+/// Returns a position with these walls and east's wind. A wall is listed in the order of draws, the first hand first.
+/// Missing tiles are filled with the remaining ones in the order of kinds.
 fn walls(game: &McrMahjong, named: [&str; SEATS]) -> State {
     let named = named.map(|text| text.split_whitespace().map(|t| tiles::read(t).unwrap()).collect::<Vec<Tile>>());
     let mut left = [COPIES; KINDS];
@@ -49,8 +49,8 @@ fn walls(game: &McrMahjong, named: [&str; SEATS]) -> State {
     s
 }
 
-/// Plays the moves of a text: `PLAY W1`, `DRAWN` for a discard of the drawn tile, or for a joint turn the answers in turn after the seat of the tile, with `/` between them.
-/// Each must be legal.
+/// Plays the moves of a text: `PLAY W1`, `DRAWN` for a discard of the drawn tile, or for a simultaneous turn the
+/// replies in order after the seat of the tile, separated by `/`. Each must be legal.
 fn play(game: &McrMahjong, s: &mut State, moves: &[&str]) {
     for text in moves {
         let read = |seat: Seat, text: &str| {
@@ -77,7 +77,7 @@ fn play(game: &McrMahjong, s: &mut State, moves: &[&str]) {
     }
 }
 
-/// All that everybody is told on reaching a position.
+/// Returns the public events on reaching a position.
 fn news(game: &McrMahjong, s: &State, who: Viewer) -> Vec<String> {
     game.reveals(s, who).into_iter().map(|(text, _)| text).collect()
 }

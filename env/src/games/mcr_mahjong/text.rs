@@ -1,4 +1,4 @@
-//! Words: reading moves, reasons for refusals, and the view as a text that is enough to play from.
+//! Text: parsing of moves, reasons for refusals, and a view as text that suffices to play.
 
 use super::hand::MeldKind;
 use super::ids::{self, Doing};
@@ -10,15 +10,15 @@ use super::{McrMahjong, WINDS};
 use crate::draw::Stream;
 use crate::game::{Action, Game, Seat};
 
-/// Why a text names no legal action.
+/// Reason why a text is not a legal action.
 pub(super) enum Unread {
-    /// It names this one, which is not legal.
+    /// The text denotes this illegal action.
     Illegal(Action),
-    /// It names none.
+    /// The text denotes no action.
     Words(String),
 }
 
-/// What the words of a move are.
+/// The move notation, for messages.
 const WORDS: &str = "PASS, PLAY t, GANG t, BUGANG t, HU, PENG, CHI m";
 
 fn tile(word: &str) -> Result<Tile, Unread> {
@@ -29,7 +29,7 @@ fn tile(word: &str) -> Result<Tile, Unread> {
 }
 
 impl McrMahjong {
-    /// The legal action that a text names.
+    /// Parses the text of a legal action.
     pub(super) fn read_action(&self, view: &View, legal: &[Action], text: &str) -> Result<Action, Unread> {
         let words: Vec<&str> = text.split([' ', ',', '\t']).filter(|w| !w.is_empty()).collect();
         let first = words.first().map(|w| w.to_ascii_uppercase()).unwrap_or_default();
@@ -70,7 +70,7 @@ impl McrMahjong {
         if legal.contains(&a) { Ok(a) } else { Err(Unread::Illegal(a)) }
     }
 
-    /// Why an action is not legal.
+    /// Explains why an action is not legal.
     pub(super) fn why(&self, s: &State, seat: Seat, a: Action) -> String {
         let seat = seat.min(SEATS - 1);
         let held = |t: Tile| s.hands[seat].get(usize::from(t)).copied().unwrap_or(0);
@@ -119,7 +119,7 @@ impl McrMahjong {
         format!("{text} is not legal: {why}")
     }
 
-    /// The view in words.
+    /// Returns the view as text.
     pub(super) fn words(&self, view: &View) -> String {
         let mut lines = Vec::new();
         let wind = |p: u8| WINDS.get(usize::from(p)).copied().unwrap_or("?");
@@ -184,10 +184,10 @@ impl McrMahjong {
         lines.join("\n")
     }
 
-    /// What one's own tiles tell: shanten, useful tiles, HU, and the legal moves.
+    /// Describes the observer's options: shanten, useful tiles, HU, and the legal moves.
     fn advise(&self, view: &View, lines: &mut Vec<String>) {
         let Some(me) = view.seat.map(|p| usize::from(p) % SEATS) else { return };
-        // What a seat knows of itself is the same in every world.
+        // A seat's own options are the same in every determinization.
         let s = self.world_of(view, &mut Stream::from_text("ludex.v1:mcr_mahjong:text"));
         let unseen = unseen(view);
         let copies = |kinds: Kinds| -> String {
@@ -239,7 +239,7 @@ impl McrMahjong {
     }
 }
 
-/// Each kind whose discard is possible, with the shanten that it leaves.
+/// Returns each possible discard with the shanten after it.
 pub(super) fn discards(hand: &Counts, melds: usize) -> Vec<(Tile, super::shanten::Shanten)> {
     tiles::kinds(hand)
         .iter()
@@ -251,7 +251,7 @@ pub(super) fn discards(hand: &Counts, melds: usize) -> Vec<(Tile, super::shanten
         .collect()
 }
 
-/// Copies of each kind that the observer does not see.
+/// Returns the copies of each kind that the observer does not see.
 pub fn unseen(view: &View) -> Counts {
     let mut left = [COPIES; KINDS];
     let melds = view.melds.iter().flatten().flat_map(|m| &m.tiles);
@@ -282,7 +282,7 @@ fn form_text(form: Form) -> &'static str {
     }
 }
 
-/// Tiles, suit by suit.
+/// Lists tiles by suit.
 fn suits(hand: &[Kind]) -> String {
     let part = |f: usize| names(hand.iter().map(|k| k.0).filter(|&t| family(t).min(SUITS) == f));
     let parts: Vec<String> = (0..=SUITS).map(part).filter(|p| !p.is_empty()).collect();

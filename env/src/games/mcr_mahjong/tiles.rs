@@ -1,29 +1,29 @@
-//! Tiles: 34 kinds by number, and eight flowers; Botzone's names.
+//! Tiles: 34 kinds by number, eight flowers, and Botzone's names.
 
 /// A kind: 0 to 8 characters, 9 to 17 dots, 18 to 26 bamboo, 27 to 30 winds, 31 to 33 dragons, 34 to 41 flowers.
 pub type Tile = u8;
 
-/// How many tiles of each kind, flowers aside.
+/// Number of tiles of each kind, without flowers.
 pub type Counts = [u8; KINDS];
 
-/// Kinds without flowers.
+/// Number of kinds without flowers.
 pub const KINDS: usize = 34;
-/// Kinds with flowers, of which there is one tile each.
+/// Number of kinds with flowers; each flower is a single tile.
 pub const ALL_KINDS: usize = 42;
-/// Suits, of nine ranks each.
+/// Number of suits.
 pub const SUITS: usize = 3;
-/// Ranks of a suit.
+/// Number of ranks of a suit.
 pub const RANKS: usize = 9;
-/// The first wind.
+/// Kind of the first wind.
 pub const WINDS: usize = 27;
-/// The first dragon.
+/// Kind of the first dragon.
 pub const DRAGONS: usize = 31;
-/// Tiles of a kind.
+/// Number of tiles of a kind.
 pub const COPIES: u8 = 4;
 
 /// Letters of the kinds, by [`family`].
 const LETTERS: [char; 5] = ['W', 'B', 'T', 'F', 'J'];
-/// Words for honors.
+/// Names of the honors in words.
 const WORDS: [&str; 7] = ["east", "south", "west", "north", "red", "green", "white"];
 
 /// A set of kinds, one bit each.
@@ -31,7 +31,7 @@ const WORDS: [&str; 7] = ["east", "south", "west", "north", "red", "green", "whi
 pub struct Kinds(pub u64);
 
 impl Kinds {
-    /// The kinds of a list.
+    /// Creates the set of the kinds of a list.
     pub const fn of(list: &[Tile]) -> Kinds {
         let (mut bits, mut k) = (0, 0);
         while k < list.len() {
@@ -41,12 +41,12 @@ impl Kinds {
         Kinds(bits)
     }
 
-    /// Whether `tile` is in the set.
+    /// Returns true if `tile` is in the set.
     pub const fn has(self, tile: Tile) -> bool {
         self.0 >> tile & 1 == 1
     }
 
-    /// The kinds, ascending.
+    /// Iterates over the kinds in ascending order.
     pub fn iter(self) -> impl Iterator<Item = Tile> {
         let mut left = self.0;
         std::iter::from_fn(move || {
@@ -56,13 +56,13 @@ impl Kinds {
         })
     }
 
-    /// Whether every kind of this set is in `other`.
+    /// Returns true if every kind of this set is in `other`.
     pub const fn is_subset_of(self, other: Kinds) -> bool {
         self.0 & !other.0 == 0
     }
 }
 
-/// The suit, 0 to 2; 3 for winds, 4 for dragons, 5 for flowers.
+/// Returns the suit, 0 to 2; 3 for winds, 4 for dragons, 5 for flowers.
 pub const fn family(tile: Tile) -> usize {
     match tile as usize {
         t if t < WINDS => t / RANKS,
@@ -72,7 +72,7 @@ pub const fn family(tile: Tile) -> usize {
     }
 }
 
-/// The rank within the suit, from 0; for honors the place among winds or dragons.
+/// Returns the rank within the suit, from 0; for honors the index among winds or dragons.
 pub const fn rank(tile: Tile) -> usize {
     match tile as usize {
         t if t < WINDS => t % RANKS,
@@ -82,17 +82,17 @@ pub const fn rank(tile: Tile) -> usize {
     }
 }
 
-/// Whether the tile belongs to a suit.
+/// Returns true if the tile belongs to a suit.
 pub const fn suited(tile: Tile) -> bool {
     (tile as usize) < WINDS
 }
 
-/// Whether `middle` can be the middle tile of a chow.
+/// Returns true if `middle` can be the middle tile of a chow.
 pub const fn chow_middle(middle: Tile) -> bool {
     suited(middle) && rank(middle) > 0 && rank(middle) < RANKS - 1
 }
 
-/// The name, e.g. `W5`; `H1` for the first flower, `?` for a number that is not a kind.
+/// Returns the name, e.g. `W5`; `H1` for the first flower, `?` for a number that is not a kind.
 pub fn name(tile: Tile) -> String {
     let letter = match family(tile) {
         5 if (tile as usize) < ALL_KINDS => 'H',
@@ -102,12 +102,12 @@ pub fn name(tile: Tile) -> String {
     format!("{letter}{}", rank(tile) + 1)
 }
 
-/// Names between blanks.
+/// Returns names separated by spaces.
 pub fn names(tiles: impl IntoIterator<Item = Tile>) -> String {
     tiles.into_iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// The kind of a name: `W5`, `5W`, `east`, `red`, whatever the case; flowers too.
+/// Parses the name of a kind or flower: `W5`, `5W`, `east`, `red`, in any case.
 pub fn read(text: &str) -> Option<Tile> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(k) = WORDS.iter().position(|w| *w == text) {
@@ -128,12 +128,12 @@ pub fn read(text: &str) -> Option<Tile> {
     (number < most).then_some((first + number) as Tile)
 }
 
-/// The tiles of counts, one by one, ascending.
+/// Iterates over the tiles of counts one by one, ascending.
 pub fn list(counts: &Counts) -> impl Iterator<Item = Tile> + '_ {
     (0..).zip(counts).flat_map(|(tile, &n)| std::iter::repeat_n(tile, n.into()))
 }
 
-/// The counts of tiles; flowers are left out.
+/// Counts tiles; flowers are ignored.
 pub fn counts(tiles: impl IntoIterator<Item = Tile>) -> Counts {
     let mut all = [0; KINDS];
     for tile in tiles {
@@ -144,15 +144,15 @@ pub fn counts(tiles: impl IntoIterator<Item = Tile>) -> Counts {
     all
 }
 
-/// The kinds that are held.
+/// Returns the kinds with a nonzero count.
 pub fn kinds(counts: &Counts) -> Kinds {
     Kinds((0..).zip(counts).fold(0, |bits, (tile, &n): (u32, _)| bits | u64::from(n > 0) << tile))
 }
 
-/// The knitted patterns: which of the ranks 1 4 7, 2 5 8 and 3 6 9 each suit has.
+/// The knitted patterns: for each suit, 0, 1 or 2 for the ranks 1 4 7, 2 5 8 or 3 6 9.
 pub const KNITTED: [[usize; SUITS]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// The nine tiles of a knitted pattern.
+/// Returns the nine tiles of a knitted pattern.
 pub const fn knitted(pattern: usize) -> Kinds {
     let (mut bits, mut suit) = (0, 0);
     while suit < SUITS {
@@ -162,7 +162,7 @@ pub const fn knitted(pattern: usize) -> Kinds {
     Kinds(bits)
 }
 
-/// All honors.
+/// All winds and dragons.
 pub const HONORS: Kinds = Kinds(0x7f << WINDS);
 /// Ranks 1 and 9 of the suits.
 pub const TERMINALS: Kinds = Kinds(0b1_0000_0001 | 0b1_0000_0001 << 9 | 0b1_0000_0001 << 18);

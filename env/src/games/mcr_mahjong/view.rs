@@ -1,4 +1,4 @@
-//! What each seat knows.
+//! Information available to each seat.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,39 +30,39 @@ impl TryFrom<String> for Kind {
     }
 }
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// The hand that is played, from 0.
+    /// Index of the current hand, from 0.
     pub hand_number: u8,
-    /// Hands of the episode.
+    /// Number of hands in the episode.
     pub hands: u8,
-    /// The prevalent wind, 0 to 3 for east to north, once it is known.
+    /// The prevalent wind, 0 to 3 for east to north; absent until it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prevalent: Option<u8>,
-    /// What is to be done.
+    /// The current phase of the hand.
     pub phase: Phase,
-    /// Tiles that chance has put into the walls; absent after the deal.
+    /// Number of wall tiles drawn by chance so far; absent after the deal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dealt: Option<u8>,
     /// The seats to move.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to_move: Vec<u8>,
-    /// The observer's standing tiles, sorted, the drawn one among them.
+    /// The observer's standing tiles, sorted, including the drawn one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hand: Vec<Kind>,
     /// The tile that the observer has just drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Kind>,
-    /// What the drawn tile is.
+    /// Properties of the drawn tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flags: Option<SeatFlags>,
-    /// Melds by seat.
+    /// Melds of each seat.
     pub melds: [Vec<MeldView>; SEATS],
-    /// Flowers by seat.
+    /// Flowers of each seat.
     pub flowers: [Vec<Kind>; SEATS],
     /// All discards of the hand in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,44 +70,44 @@ pub struct View {
     /// The tile that may be claimed or robbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
-    /// Standing tiles by seat.
+    /// Number of standing tiles of each seat.
     pub held: [u8; SEATS],
-    /// Tiles left in the wall of each seat, or in the common one.
+    /// Tiles left in the wall of each seat, or in the common wall.
     pub wall: Vec<u8>,
-    /// Claims of the observer that another's claim overrode.
+    /// Claims of the observer that another seat's claim overrode.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<Overridden>,
-    /// Draws of the whole episode so far.
+    /// Number of draws in the episode so far.
     pub draws: u16,
-    /// Discards of the hands before.
+    /// Number of discards in earlier hands.
     pub discards_before: u16,
-    /// Kongs of the whole episode that were promoted.
+    /// Number of promoted kongs in the episode.
     pub promoted: u16,
-    /// Sums of scores by seat.
+    /// Total scores of each seat.
     pub scores: [i16; SEATS],
-    /// Hands that are over.
+    /// Results of the finished hands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<HandResult>,
 }
 
-/// What the drawn tile is.
+/// Properties of the drawn tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeatFlags {
-    /// Drawn in the place of a kong's tile.
+    /// True if the tile is a replacement for a kong.
     pub replacement: bool,
-    /// The last tile of the wall.
+    /// True for the last tile of the wall.
     pub last_tile: bool,
 }
 
-/// A meld.
+/// A meld of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeldView {
-    /// What it is.
+    /// The type of the meld.
     pub kind: MeldKind,
-    /// Its tiles; absent for a concealed kong of another.
+    /// The tiles; absent for a concealed kong of another seat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<Kind>,
-    /// Whose discard was claimed.
+    /// The seat whose discard was claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u8>,
     /// The tile that was claimed.
@@ -115,16 +115,16 @@ pub struct MeldView {
     pub claimed: Option<Kind>,
 }
 
-/// A discard.
+/// A discard of the current hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Discard {
-    /// Its number in the episode, from 1.
+    /// Number of the discard in the episode, from 1.
     pub number: u16,
-    /// Whose it was.
+    /// The seat that discarded.
     pub seat: u8,
-    /// The tile.
+    /// The discarded tile.
     pub tile: Kind,
-    /// Who claimed it.
+    /// The seat that claimed the discard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<u8>,
 }
@@ -132,51 +132,51 @@ pub struct Discard {
 /// A tile that may be claimed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Offer {
-    /// The tile.
+    /// The offered tile.
     pub tile: Kind,
-    /// Whose it is.
+    /// The seat that offers the tile.
     pub seat: u8,
-    /// Whether it was added to a pung, and may be robbed; else it was discarded.
+    /// True if the tile was added to a pung and may be robbed; false for a discard.
     pub kong: bool,
 }
 
-/// A claim that another's claim overrode.
+/// A claim that another seat's claim overrode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overridden {
     /// The number of the discard, or of the promoted kong.
     pub number: u16,
-    /// The id of the claim.
+    /// The action id of the claim.
     pub claim: u32,
 }
 
-/// A hand that is over.
+/// The result of a finished hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandResult {
-    /// How it ended.
+    /// The outcome of the hand.
     pub outcome: Outcome,
-    /// Who won, or said HU in error.
+    /// The winner, or the seat that declared a false HU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
-    /// Whose tile it was, if it was not drawn.
+    /// The seat that supplied the winning tile; absent for a drawn tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u8>,
     /// The winning tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<Kind>,
-    /// Fans: points of one, how often, name.
+    /// The fans: points of one, count, name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fans: Vec<(u32, u8, String)>,
-    /// Points with flowers.
+    /// Total points with flowers.
     pub points: u32,
-    /// What each seat got.
+    /// Score of each seat for this hand.
     pub scores: [i16; SEATS],
     /// The winner's standing tiles with the winning one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hand: Vec<Kind>,
-    /// The winner's melds, concealed kongs among them.
+    /// The winner's melds, including concealed kongs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub melds: Vec<MeldView>,
-    /// The observer's claim of the winning tile, if another's came first.
+    /// The observer's claim of the winning tile, if another seat's claim overrode it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overridden: Option<Overridden>,
 }
@@ -189,13 +189,13 @@ fn kinds(tiles: impl IntoIterator<Item = Tile>) -> Vec<Kind> {
     tiles.into_iter().map(Kind).collect()
 }
 
-/// The flowers of a seat.
+/// Returns the flowers of a seat.
 pub(super) fn flowers(bits: u8) -> Vec<Kind> {
     kinds((KINDS..ALL_KINDS).filter(|t| bits >> (t - KINDS) & 1 == 1).map(|t| t as Tile))
 }
 
 impl McrMahjong {
-    /// The standing tiles of a seat: during the deal those of its first hand that are there.
+    /// Returns the standing tiles of a seat; during the deal, those of its first hand dealt so far.
     fn standing(&self, s: &State, seat: Seat) -> Vec<Kind> {
         if s.phase != Phase::Deal {
             return kinds(tiles::list(&s.hands[seat]));
@@ -234,7 +234,7 @@ impl McrMahjong {
         all
     }
 
-    /// The claims of a seat in this hand that others' claims overrode.
+    /// Returns the claims of a seat in this hand that other claims overrode.
     fn overridden(&self, s: &State, seat: Seat) -> Vec<Overridden> {
         let all = (0..SEATS).flat_map(|p| s.melds(p));
         let own = all.filter(|l| l.overrode != NONE && usize::from(super::state::next(l.from)) == seat);

@@ -1,4 +1,4 @@
-//! The kinds that complete a hand that is ready: a table of the complete hands of a suit.
+//! Waiting tiles: the kinds that complete a ready hand, by a table of the complete hands of a suit.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use super::divide::complete;
 use super::heights::{GROUPS, Heights, ONES, place, total};
 use super::tiles::{COPIES, RANKS, SUITS, Tile};
 
-/// What one tile of a rank adds to the index of a suit.
+/// Index increment of one tile of each rank.
 const FIVES: [u32; RANKS] = {
     let mut all = [1; RANKS];
     let mut rank = 1;
@@ -16,10 +16,10 @@ const FIVES: [u32; RANKS] = {
     }
     all
 };
-/// Suits with at most four tiles of a rank.
+/// Number of suits with at most four tiles of a rank.
 const SUIT_HANDS: usize = 5usize.pow(RANKS as u32);
 
-/// A bit for each suit with at most four of a rank: whether it makes at most four sets, or those and a pair (244 KB).
+/// Bit set over suits with at most four of a rank: true for at most four sets, with or without a pair (244 KB).
 static COMPLETE: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut all = vec![0; SUIT_HANDS.div_ceil(64)];
     add(&mut all, 0, 0, 4);
@@ -29,7 +29,7 @@ static COMPLETE: LazyLock<Vec<u64>> = LazyLock::new(|| {
     all
 });
 
-/// Adds the suits that `heights` and up to `more` sets from `set` on make: nine pungs, then seven chows.
+/// Adds all suits that `heights` and up to `more` sets, from number `set` on, form: nine pungs, then seven chows.
 fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     let at = index(heights) as usize;
     all[at / 64] |= 1 << (at % 64);
@@ -45,7 +45,7 @@ fn add(all: &mut [u64], heights: Heights, set: usize, more: u32) {
     }
 }
 
-/// Whether there are more than four of a rank; of each there are at most seven.
+/// Returns true if a rank has more than four tiles; it may have at most seven.
 const fn too_high(heights: Heights) -> bool {
     heights >> 2 & (heights | heights >> 1) & ONES != 0
 }
@@ -54,7 +54,7 @@ fn index(heights: Heights) -> u32 {
     FIVES.iter().enumerate().map(|(rank, five)| (heights >> (4 * rank) & 15) as u32 * five).sum()
 }
 
-/// Ranks that complete a group with one tile more, a bit each. A fifth tile counts.
+/// Returns the ranks that complete a group with one more tile, one bit each. A fifth tile counts.
 fn ranks(heights: Heights, group: usize) -> u64 {
     let height = |rank: usize| heights >> (4 * rank) & 15;
     let by_hand = |rank: usize| complete(heights + (1 << (4 * rank)), group);
@@ -70,12 +70,13 @@ fn ranks(heights: Heights, group: usize) -> u64 {
     (0..RANKS).fold(0, |all, rank| all | u64::from(fits(rank)) << rank)
 }
 
-/// The kinds that complete standing tiles to sets and a pair, a bit each, where `win` is one of them. A fifth tile counts.
+/// Returns the kinds that complete standing tiles to sets and a pair, one bit each; `win` must be one of them. A fifth
+/// tile counts.
 pub(super) fn waiting_tiles(standing: &[Heights; GROUPS], win: Tile) -> u64 {
     let (group, _) = place(win);
     let of = |g: usize| ranks(standing[g], g) << (RANKS * g);
     let all = of(group);
-    // Where the pair lies in another group, two groups of 3n + 2 tiles wait, each if the other has a pair.
+    // If the pair is in another group, two groups of 3n + 2 tiles wait, each if the other has a pair.
     if total(standing[group]) % 3 == 1 {
         return all;
     }

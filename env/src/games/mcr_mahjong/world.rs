@@ -1,4 +1,4 @@
-//! Positions that a viewer cannot tell from the true one: tiles that it does not see lie anywhere.
+//! Determinizations: full positions consistent with a view; unseen tiles are placed at random.
 
 use arrayvec::ArrayVec;
 
@@ -15,7 +15,7 @@ fn seat(p: Option<u8>) -> u8 {
     p.map_or(NONE, |p| p % SEATS as u8)
 }
 
-/// The meld of a view; `None` for a concealed kong that is hidden.
+/// Returns the meld of a view; `None` for a hidden concealed kong.
 fn meld(view: &MeldView) -> Option<Meld> {
     let place = usize::from(view.kind == MeldKind::Chi);
     let tile = view.tiles.get(place)?.0;
@@ -47,7 +47,7 @@ fn done(result: &HandResult, own: Option<u8>) -> FinishedHand {
     }
 }
 
-/// Tiles that are not seen.
+/// The unseen tiles.
 struct Pool {
     left: [u8; ALL_KINDS],
 }
@@ -59,7 +59,7 @@ impl Pool {
         }
     }
 
-    /// All of them in random order.
+    /// Returns all unseen tiles in random order.
     fn shuffled(&self, rng: &mut Stream) -> Vec<Tile> {
         let mut all: Vec<Tile> =
             (0..).zip(self.left).flat_map(|(t, n): (Tile, u8)| std::iter::repeat_n(t, n.into())).collect();
@@ -90,7 +90,7 @@ impl McrMahjong {
         s
     }
 
-    /// A world during the deal: own tiles lie in the own places, in any order.
+    /// Samples a position during the deal: own tiles keep their positions, in any order.
     fn deal_again(&self, view: &View, s: &mut State, pool: &mut Pool, rng: &mut Stream) {
         s.dealt = view.dealt.unwrap_or(0).min(self.tiles() as u8);
         let mut own: Vec<Tile> = view.hand.iter().map(|k| k.0).collect();
@@ -105,12 +105,12 @@ impl McrMahjong {
         }
         if self.fixed_wind(s.hand_number).is_some() {
             s.wind = NONE;
-            // A deal without a wind to draw is over with its last tile.
+            // If no wind is drawn, the deal ends with its last tile.
             s.dealt = s.dealt.min(self.tiles() as u8 - 1);
         }
     }
 
-    /// A world during play.
+    /// Samples a position during play.
     fn lay_again(&self, view: &View, s: &mut State, pool: &mut Pool, rng: &mut Stream) {
         for (p, list) in view.flowers.iter().enumerate() {
             for kind in list.iter().filter(|k| usize::from(k.0) >= KINDS) {
@@ -129,7 +129,7 @@ impl McrMahjong {
         let mut hidden: ArrayVec<(usize, usize), 16> = ArrayVec::new();
         let mut laid: [ArrayVec<Laid, 4>; SEATS] = Default::default();
         for (p, melds) in view.melds.iter().enumerate() {
-            // A seat's claims come in the order of the discards that it claimed.
+            // A seat's claims are in the order of the claimed discards.
             let mut claimed = (0u8..).zip(&view.discards).filter(|(_, d)| d.claimed_by == Some(p as u8));
             for (k, seen) in melds.iter().take(4).enumerate() {
                 let known = meld(seen);
@@ -166,7 +166,7 @@ impl McrMahjong {
             }
             let drew = s.phase == Phase::Turn && p == usize::from(s.seat);
             for k in 0..view.held[p].min(HAND as u8 + 1) {
-                // Flowers are never held.
+                // Flowers are never part of a hand.
                 let at = unseen.iter().rposition(|&t| usize::from(t) < KINDS);
                 let Some(tile) = at.map(|at| unseen.remove(at)) else { break };
                 s.hands[p][usize::from(tile)] += 1;
@@ -178,7 +178,7 @@ impl McrMahjong {
         self.wall_again(view, s, &mut unseen);
     }
 
-    /// Gives each hidden kong a kind of which nobody has seen a tile.
+    /// Assigns each hidden kong a kind with no visible tile.
     fn hide_kongs(
         &self,
         hidden: &[(usize, usize)],
@@ -196,7 +196,7 @@ impl McrMahjong {
         }
     }
 
-    /// The walls: what is left of them is random, what is gone does not matter.
+    /// Fills the walls: remaining tiles are random, used ones irrelevant.
     fn wall_again(&self, view: &View, s: &mut State, unseen: &mut Vec<Tile>) {
         s.dealt = self.tiles() as u8;
         s.wall[..self.tiles()].fill(0);
@@ -218,7 +218,7 @@ impl McrMahjong {
     }
 }
 
-/// Whose turn it is, and with which tile.
+/// Restores the acting seat and its tile.
 fn turn_again(view: &View, s: &mut State) {
     let mover = view.to_move.first().map_or(0, |&p| p % SEATS as u8);
     s.seat = mover;

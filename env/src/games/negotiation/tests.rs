@@ -21,7 +21,7 @@ fn play(g: &Negotiation, s: &mut State, text: &str) {
 const GIVEN: &str = "instance=2 3 4;7 1 7;7 6 1;6";
 
 #[test]
-fn an_agreement_shares_the_pool() {
+fn agreement_shares_pool() {
     let g = game(GIVEN);
     let mut s = g.start();
     for text in ["Proposal: [1, 0, 4]", ", Utterance: [0, 1, 2]", "<Proposal: [2, 3, 0]>", "<Utterance: [4, 4, 4]>"] {
@@ -35,7 +35,7 @@ fn an_agreement_shares_the_pool() {
 }
 
 #[test]
-fn the_last_proposal_still_has_its_utterance() {
+fn last_proposal_has_utterance() {
     let g = game("instance=1 0 0;1 1 1;1 1 1;1");
     let mut s = g.start();
     play(&g, &mut s, "0 0 0");
@@ -45,7 +45,7 @@ fn the_last_proposal_still_has_its_utterance() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn refusals_state_reason() {
     let g = game(GIVEN);
     let mut s = g.start();
     assert!(g.why_not(&s, 0, 216).contains("no proposal yet"));
@@ -61,7 +61,7 @@ fn refusals_say_why() {
 }
 
 #[test]
-fn lists_of_values_are_even_and_never_zero() {
+fn value_lists_are_uniform_and_nonzero() {
     let g = game("num_items=2");
     let mut s = g.start();
     (0..3).for_each(|_| g.play_unchecked(&mut s, 4));
@@ -75,7 +75,7 @@ fn lists_of_values_are_even_and_never_zero() {
 }
 
 #[test]
-fn limits_are_poisson_between_4_and_10() {
+fn limits_follow_truncated_poisson() {
     let g = game("");
     let mut out = Outcomes::new();
     g.chance(&g.start(), &mut out);
@@ -86,7 +86,7 @@ fn limits_are_poisson_between_4_and_10() {
 }
 
 #[test]
-fn instances_are_checked() {
+fn invalid_instances_are_refused() {
     for text in [
         "2 3 4;7 1 7;7 6 1",
         "2 3;7 1;7 6;6",
@@ -105,10 +105,10 @@ fn instances_are_checked() {
     assert!(load("negotiation(num_symbols=22)").is_err());
 }
 
-/// p1 keeps 2 of the first item and 3 of the second, 14 + 18 = 32. p0 gets 4 of the third, 28. No sum is greater: 2 * 7, 3 * 6 and
-/// 4 * 7 make 60.
+/// p1 keeps 2 of the first item and 3 of the second, 14 + 18 = 32. p0 gets 4 of the third, 28. No sum is greater: 2 *
+/// 7, 3 * 6 and 4 * 7 make 60.
 #[test]
-fn an_agreement_is_counted() {
+fn agreement_marks_are_counted() {
     let g = game(GIVEN);
     let mut s = g.start();
     for text in ["Proposal: [1, 0, 4]", ", Utterance: [0, 1, 2]", "<Proposal: [2, 3, 0]>", "<Utterance: [4, 4, 4]>"] {
@@ -143,7 +143,7 @@ fn an_agreement_is_counted() {
 }
 
 #[test]
-fn the_text_says_how_many_proposals_are_left() {
+fn text_states_remaining_proposals() {
     let g = game(GIVEN);
     let mut s = g.start();
     let text = |s: &State| g.text(&g.view(s, Viewer::Seat(0)));

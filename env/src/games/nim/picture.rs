@@ -1,21 +1,21 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{Nim, View};
 use crate::game::Game as _;
 use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill};
 
-/// With more objects than this, piles are numbers.
+/// Maximum number of objects that are drawn; larger positions show numbers.
 const MOST: u32 = 160;
-/// With more objects in a pile than this, piles are numbers.
+/// Maximum size of a drawn pile; larger piles show numbers.
 const TALLEST: u8 = 16;
 
-/// Whether every object is drawn.
+/// Returns true if every object is drawn.
 pub(super) fn draws_all_objects(view: &View) -> bool {
     let sum: u32 = view.piles.iter().map(|&n| u32::from(n)).sum();
     sum <= MOST && view.piles.iter().all(|&n| n <= TALLEST)
 }
 
-/// The object of a pile with `below` objects under it; both are counted from 1.
+/// Returns the name of the object in a pile with `below` objects under it, both counted from 1.
 pub(super) fn name(pile: usize, below: usize) -> String {
     format!("{}.{}", pile + 1, below + 1)
 }

@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{Pig, View};
 use crate::game::Game as _;

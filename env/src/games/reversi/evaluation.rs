@@ -1,4 +1,4 @@
-//! What a position is worth: corners and what hangs on them, freedom to move, discs that give the other side squares.
+//! Static evaluation: corners and adjacent squares, mobility, and frontier discs.
 
 use super::lines::moves;
 
@@ -8,16 +8,16 @@ const RIGHT: u64 = LEFT << 7;
 const TOP: u64 = 0xff;
 const BOTTOM: u64 = TOP << 56;
 const EDGE: u64 = LEFT | RIGHT | TOP | BOTTOM;
-/// Diagonally beside the corners.
+/// Squares diagonally adjacent to the corners.
 pub(super) const X_SQUARES: u64 = 1 << 9 | 1 << 14 | 1 << 49 | 1 << 54;
-/// Beside the corners along the edges.
+/// Edge squares adjacent to the corners.
 const C_SQUARES: u64 = 1 << 1 | 1 << 6 | 1 << 8 | 1 << 15 | 1 << 48 | 1 << 55 | 1 << 57 | 1 << 62;
-/// More than any lead in points.
+/// Upper bound of a lead in points.
 const BOUND: i32 = 4_000;
-/// With fewer empty squares the discs themselves count.
+/// Number of empty squares below which the discs themselves count.
 const LATE: i32 = 14;
 
-/// The squares of `set` and all around them.
+/// Returns the squares of `set` and all their neighbors.
 #[inline]
 fn widen(set: u64) -> u64 {
     let row = set | (set & !RIGHT) << 1 | (set & !LEFT) >> 1;
@@ -28,7 +28,7 @@ fn count(set: u64) -> i32 {
     set.count_ones() as i32
 }
 
-/// Discs that cannot be turned any more, of those on the edges: the runs of own discs from a corner.
+/// Returns the stable discs on the edges: the runs of own discs from a corner.
 fn stable(mine: u64) -> u64 {
     let mut stable = mine & CORNERS;
     let edge = mine & EDGE;
@@ -43,10 +43,10 @@ fn stable(mine: u64) -> u64 {
     }
 }
 
-/// Points of one side. `early` falls from 60 to 0 with the squares that are empty.
+/// Returns the points of one side. `early` falls from 60 to 0 with the number of empty squares.
 fn points(mine: u64, theirs: u64, early: i32) -> i32 {
     let empty = !(mine | theirs);
-    // Beside corners that are still open.
+    // Squares next to empty corners.
     let open = widen(empty & CORNERS);
     let mobility = count(moves(mine, theirs)) * (8 + early / 10);
     let frontier = count(mine & widen(empty)) * (2 + early / 20);
@@ -56,14 +56,14 @@ fn points(mine: u64, theirs: u64, early: i32) -> i32 {
     mobility - frontier + corners - gifts + discs
 }
 
-/// The lead of `mine` over `theirs`, within (-1, 1).
+/// Returns the lead of `mine` over `theirs`, within (-1, 1).
 pub(super) fn lead(mine: u64, theirs: u64) -> f64 {
     let early = count(!(mine | theirs));
     let lead = points(mine, theirs, early) - points(theirs, mine, early);
     f64::from(lead.clamp(1 - BOUND, BOUND - 1)) / f64::from(BOUND)
 }
 
-/// How unpromising a move is that leaves these discs: how free the other side is, and whether a corner is won or offered.
+/// Returns a penalty for a move that leaves these discs, by the other side's mobility and by corners won or exposed.
 pub(super) fn unpromising(square: u64, mine: u64, theirs: u64) -> i32 {
     let corner = if square & CORNERS != 0 { -20 } else { 0 };
     let offered = if square & X_SQUARES & widen(!(mine | theirs) & CORNERS) != 0 { 8 } else { 0 };
@@ -80,14 +80,14 @@ mod tests {
         assert_eq!(stable(0b0111), 0b0111);
         assert_eq!(stable(0b1110), 0);
         assert_eq!(stable(TOP | RIGHT), TOP | RIGHT);
-        // a8 up to a6, and the run ends there; b7 is not on the edge.
+        // a8 down to a6, and the run ends there; b7 is not on the edge.
         assert_eq!(stable(1 << 56 | 1 << 48 | 1 << 40 | 1 << 24 | 1 << 49), 1 << 56 | 1 << 48 | 1 << 40);
         // A run does not continue from h1 to a2.
         assert_eq!(stable(1 << 7 | 1 << 8), 1 << 7);
     }
 
     #[test]
-    fn the_lead_is_the_other_side_s_lag() {
+    fn lead_is_antisymmetric() {
         let mut rng = crate::draw::Stream::from_text("reversi");
         for _ in 0..1_000 {
             let (a, b) = (rng.bits(), rng.bits());

@@ -1,17 +1,17 @@
 //! Enclosed runs on a board of 64 bits, for all squares of a direction at once.
 
-/// All files but the outermost two: a disc on those is never enclosed along a row or a diagonal, and leaving them out
-/// keeps runs from going over the edge.
+/// All files except the outermost two: discs there are never enclosed along a row or a diagonal, and masking them keeps
+/// runs from wrapping around the edge.
 const INNER: u64 = 0x7e7e_7e7e_7e7e_7e7e;
 
-/// One step along a direction: `BY` bits up, or down if negative.
+/// Shifts bits by one step along a direction: `BY` bits up, or down if negative.
 #[inline(always)]
 const fn step<const BY: i32>(bits: u64) -> u64 {
     if BY > 0 { bits << BY } else { bits >> -BY }
 }
 
-/// The runs of `through` that begin beside `from` in one direction. Runs are at most six long: after one and two squares,
-/// two more at a time through pairs.
+/// Returns the runs of `through` that start next to `from` in one direction. Runs are at most six long: after one and
+/// two squares, two more at a time through pairs.
 #[inline(always)]
 fn runs<const BY: i32, const TWICE: i32>(from: u64, through: u64) -> u64 {
     let mut run = through & step::<BY>(from);
@@ -21,7 +21,7 @@ fn runs<const BY: i32, const TWICE: i32>(from: u64, through: u64) -> u64 {
     run | pairs & step::<TWICE>(run)
 }
 
-/// The empty squares on which a disc of `mine` would turn some of `theirs`.
+/// Returns the empty squares on which a disc of `mine` would flip some of `theirs`.
 #[inline]
 pub(super) fn moves(mine: u64, theirs: u64) -> u64 {
     let inner = theirs & INNER;
@@ -36,14 +36,14 @@ pub(super) fn moves(mine: u64, theirs: u64) -> u64 {
     ends & !(mine | theirs)
 }
 
-/// The run beside `square` in one direction if a disc of `mine` is at its end, else nothing.
+/// Returns the run next to `square` in one direction if a disc of `mine` is at its end, else nothing.
 #[inline(always)]
 fn enclosed<const BY: i32, const TWICE: i32>(mine: u64, through: u64, square: u64) -> u64 {
     let run = runs::<BY, TWICE>(square, through);
     if step::<BY>(run) & mine == 0 { 0 } else { run }
 }
 
-/// The discs of `theirs` that a disc of `mine` on `square` (one bit) turns.
+/// Returns the discs of `theirs` that a disc of `mine` on `square` (one bit) flips.
 #[inline]
 pub(super) fn flips(mine: u64, theirs: u64, square: u64) -> u64 {
     let inner = theirs & INNER;

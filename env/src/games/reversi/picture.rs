@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{MARKS, NAMES, Reversi, View, square_text};
 use crate::board;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::game::Count;
 
-/// A position from eight rows, as the world of a view.
+/// Returns a position from eight rows, by way of a view.
 fn position(g: &Reversi, board: [&str; 8], to_move: &str) -> State {
     let view = View { board: board.map(String::from), discs: [0; 2], to_move: Some(to_move.to_owned()) };
     g.sample_world(&view, &mut Stream::from_text("position"))
@@ -17,7 +17,7 @@ fn list(g: &Reversi, s: &State) -> Vec<Action> {
     out
 }
 
-/// One square at a time, as the rules are told to people.
+/// Returns the flipped discs by the rules as written, one square at a time.
 fn slowly_turned(s: &State, a: Action) -> u64 {
     let (me, mut all) = (usize::from(s.mover), 0);
     let (mine, theirs) = (s.discs[me], s.discs[1 - me]);
@@ -35,7 +35,7 @@ fn slowly_turned(s: &State, a: Action) -> u64 {
 }
 
 #[test]
-fn bits_agree_with_the_rules_square_by_square() {
+fn bitboards_match_written_rules() {
     let (g, mut rng) = (game(false), Stream::from_text("reversi bits"));
     for _ in 0..200 {
         let mut s = g.start();
@@ -53,9 +53,9 @@ fn bits_agree_with_the_rules_square_by_square() {
     }
 }
 
-/// Histories by depth, as published for Othello and counted by OpenSpiel.
+/// Numbers of move sequences by depth, as published for Othello and counted by OpenSpiel.
 #[test]
-fn histories_by_depth() {
+fn move_counts_match_reference() {
     fn perft(g: &Reversi, s: &State, depth: usize) -> u64 {
         let ToMove::Seat(seat) = g.to_move(s) else { return 0 };
         if depth == 1 {
@@ -77,12 +77,12 @@ fn histories_by_depth() {
     }
 }
 
-/// Black to move on a board where only white can.
+/// Black is to move, but only white can.
 const STUCK: [&str; 8] =
     ["........", "........", "........", "........", "........", "........", "........", "oox....."];
 
 #[test]
-fn who_cannot_move_passes() {
+fn player_without_move_passes() {
     let g = game(false);
     let mut s = position(&g, STUCK, "black");
     assert_eq!((g.to_move(&s), list(&g, &s)), (ToMove::Seat(0), vec![PASS]));
@@ -101,11 +101,11 @@ fn who_cannot_move_passes() {
 }
 
 #[test]
-fn who_cannot_move_is_passed_over_on_request() {
+fn player_without_move_is_skipped_with_auto_pass() {
     let g = game(true);
     let s = position(&g, STUCK, "black");
     assert_eq!((g.to_move(&s), list(&g, &s)), (ToMove::Seat(1), vec![59]));
-    // Games of both kinds are the same but for the passes.
+    // Games with both settings are the same except for the passes.
     let (plain, mut rng) = (game(false), Stream::from_text("reversi passes"));
     let mut passes = 0;
     for _ in 0..200 {
@@ -139,7 +139,7 @@ fn equal_discs_are_a_draw() {
 }
 
 #[test]
-fn squares_have_names() {
+fn square_names_round_trip() {
     let g = game(false);
     let (s, legal) = (g.start(), list(&g, &g.start()));
     let view = g.view(&s, Viewer::Public);
@@ -155,7 +155,7 @@ fn squares_have_names() {
 }
 
 #[test]
-fn a_corner_counts_for_its_owner() {
+fn corner_counts_for_its_owner() {
     let g = game(false);
     let s = position(
         &g,
@@ -166,7 +166,7 @@ fn a_corner_counts_for_its_owner() {
 }
 
 #[test]
-fn games_in_sgf() {
+fn games_convert_to_sgf() {
     let text = sgf(&[(0, 19), (1, PASS)], &[("RE", "0")]);
     assert_eq!(text, "(;FF[4]CA[UTF-8]GM[2]SZ[8]RE[0]\n;B[dc];W[])\n");
 }

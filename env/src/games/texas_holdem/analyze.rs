@@ -1,21 +1,22 @@
-//! What `ludex analyze texas_holdem` answers: who wins, with what, and equity while cards are to come.
+//! Replies of `ludex analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
 
 use serde_json::{Map, Value, json};
 
 use crate::cards::{self, Card, Equity, Hand, strength};
 use crate::draw::Stream;
 
-/// Most hands of a question.
+/// Maximum number of hands in a query.
 const HANDS: usize = 10;
-/// Most samples of a question.
+/// Maximum number of samples in a query.
 const SAMPLES: u64 = 100_000_000;
 const BOARD: usize = cards::equity::BOARD;
 const KEYS: [&str; 4] = ["board", "hands", "samples", "seed"];
 
-/// Answers `{"board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"]}`, with `samples` and `seed` for boards that are not full.
+/// Analyzes `{"board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"]}`, with `samples` and `seed` for incomplete
+/// boards.
 ///
 /// # Errors
-/// Every flaw, by name.
+/// All problems of the query, by name.
 pub(super) fn answer(question: &Value) -> Result<Value, String> {
     let q = question
         .as_object()
@@ -70,7 +71,7 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
     Ok(answer)
 }
 
-/// Cards as a text, or as a list of texts.
+/// Parses cards from a text, or from a list of texts.
 fn read(at: &str, v: &Value) -> Result<Vec<Card>, String> {
     let wrong = || format!("{at}: {v} is not a text of cards such as \"Tc 9h\"");
     let text = match v {

@@ -1,4 +1,4 @@
-//! The arrays: our observation, and OpenSpiel's two layouts.
+//! Arrays: the observation, and OpenSpiel's two layouts.
 
 use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 
@@ -7,7 +7,7 @@ use super::table::PokerTable;
 use super::{State, TexasHoldem};
 use crate::game::{Seat, Viewer};
 
-/// Longest hand for which there is an array of all moves.
+/// Maximum length of a hand that has an array of all moves.
 const RECALLED: u32 = 1_024;
 
 fn spec(d: Dtype, parts: &[(&str, usize)], high: f64) -> TensorSpec {
@@ -22,7 +22,7 @@ fn spec(d: Dtype, parts: &[(&str, usize)], high: f64) -> TensorSpec {
     TensorSpec { d, s: vec![at], low: 0.0, high, parts }
 }
 
-/// Writes numbers one after the other, little-endian.
+/// Writes consecutive numbers, little-endian.
 struct Writer<'a> {
     cells: std::slice::ChunksExactMut<'a, u8>,
 }
@@ -42,7 +42,7 @@ impl<'a> Writer<'a> {
         self.put((v as f32).to_le_bytes());
     }
 
-    /// One for each of `n` cells, where `set` says so.
+    /// Writes `n` cells, set to one where `set` returns true.
     fn reals(&mut self, n: usize, set: impl Fn(usize) -> bool) {
         (0..n).for_each(|k| self.real(f64::from(u8::from(set(k)))));
     }
@@ -70,7 +70,7 @@ impl TexasHoldem {
         spec(Dtype::F4, &parts, 1.0)
     }
 
-    /// OpenSpiel's observation.
+    /// Returns the spec of OpenSpiel's observation.
     pub(super) fn openspiel_spec(&self) -> TensorSpec {
         let t = &self.table;
         let (deck, n) = (usize::from(t.deck), t.n);
@@ -78,7 +78,7 @@ impl TexasHoldem {
         spec(Dtype::F4, &parts, f64::from(t.unit()))
     }
 
-    /// OpenSpiel's information state, for single hands with fixed seats that are not too long.
+    /// Returns the spec of OpenSpiel's information state, for single short hands with fixed seats.
     pub(super) fn info_spec(&self) -> Option<TensorSpec> {
         let t = &self.table;
         let (deck, long) = (usize::from(t.deck), t.length());
@@ -98,7 +98,7 @@ impl TexasHoldem {
         let (c, shift) = (&d.chips, s.shift(t, s.past.len()));
         let me = who.seat();
         let first = me.unwrap_or(0);
-        // The k-th seat from the observer on, as a position; without a draw of seats there is none.
+        // The k-th seat from the observer on, as a position; `None` before seats are drawn.
         let position = |k: usize| shift.map(|shift| (first + k + t.n - shift) % t.n);
         let hole = self.own(d, me, shift);
         let unit = f64::from(t.unit());
@@ -140,7 +140,7 @@ impl TexasHoldem {
         let t = &self.table;
         let (d, me) = (&s.now, who.seat());
         let hole = self.own(d, me, Some(0));
-        // Moves stand among the deals, in the order in which things happened.
+        // Moves and deals are interleaved in chronological order.
         let at = |i: usize| d.moves.iter().enumerate().find(|(k, m)| usize::from(m.dealt) + k == i).map(|(_, m)| m);
         let long = t.length() as usize;
         let mut w = Writer::new(out);
@@ -157,14 +157,14 @@ impl TexasHoldem {
             let pair = pair(i);
             w.ints(2, |k| pair[k]);
         });
-        // Sums to which bets go; with a limit they say nothing new.
+        // Target sums of bets; with a limit they are redundant.
         let bet = |m: &&super::deal::BettingMove| {
             !t.limit && matches!(m.does, Does::Raise(_) | Does::AllIn) && m.action != FOLD
         };
         w.ints(long, |i| at(i).filter(bet).map_or(0, |m| m.to));
     }
 
-    /// The hole cards that a seat has seen.
+    /// Returns the hole cards that a seat has seen.
     fn own<'a>(&self, d: &'a Deal, me: Option<Seat>, shift: Option<usize>) -> &'a [u8] {
         match (me, shift) {
             (Some(me), Some(shift)) => d.hole(&self.table, (me + self.table.n - shift) % self.table.n),
@@ -174,7 +174,7 @@ impl TexasHoldem {
 }
 
 impl PokerTable {
-    /// Whether the seats must still be drawn.
+    /// Returns true if the seats must still be drawn.
     pub fn draws(&self, s: &State) -> bool {
         self.random_seats && s.first.is_none()
     }

@@ -1,7 +1,9 @@
-//! One hand, from the first card to the showdown. Positions, not seats: who sits where is the match's business.
+//! One hand, from the first card to the showdown. It uses positions; the match maps them to seats.
 //!
-//! Betting follows the dealer of the Annual Computer Poker Competition, which OpenSpiel uses: a raise adds at least as much as
-//! the greatest bet or raise of its round before, less only for all one has; with one seat left that could bet, nobody bets.
+//! Betting follows the dealer of the Annual Computer Poker Competition, which OpenSpiel uses: a raise adds at least as
+//! much
+//! as the greatest bet or raise before it in the round, less only for an all-in; no bets follow if only one seat could
+//! bet.
 
 use arrayvec::ArrayVec;
 use smallvec::SmallVec;
@@ -10,49 +12,49 @@ use super::table::{Abstraction, HAND, HOLE, PokerTable, ROUND_MOVES, SEATS};
 use crate::cards::Hand;
 use crate::game::Action;
 
-/// Most cards of a hand.
+/// Maximum number of cards in a hand.
 const CARDS: usize = SEATS * HOLE + HAND;
 
-/// Give up.
+/// Gives up the hand.
 pub(super) const FOLD: Action = 0;
-/// Match the highest bet, or check.
+/// Matches the highest bet, or checks.
 pub(super) const CALL: Action = 1;
 
-/// What happens next in a hand.
+/// The next step of a hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A card is dealt.
     Card,
     /// A position acts.
     Move(usize),
-    /// Nothing.
+    /// The hand has ended.
     Over,
 }
 
-/// What an id does, whether it is legal or not.
+/// The effect of an id, legal or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
     Fold,
     Call,
-    /// To that sum over the hand.
+    /// Raises to this sum over the hand.
     Raise(u32),
     AllIn,
 }
 
-/// A move as it was made.
+/// A move with its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BettingMove {
     pub action: Action,
     pub does: Does,
     pub position: u8,
     pub round: u8,
-    /// What the position has put in afterwards.
+    /// The position's sum over the hand after the move.
     pub to: u32,
-    /// Cards dealt before it.
+    /// Number of cards dealt before the move.
     pub dealt: u8,
 }
 
-/// Legal ids: some, then all of a range, ascending.
+/// Legal ids, ascending: some single ones, then a range.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Options {
     pub few: ArrayVec<Action, 5>,
@@ -74,34 +76,34 @@ impl Options {
     }
 }
 
-/// The part of a hand that is plain.
+/// The copyable part of a hand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Chips {
     pub cards: [u8; CARDS],
     pub dealt: u8,
-    /// What each position has put in.
+    /// Chips that each position has put in.
     pub spent: [u32; SEATS],
-    /// The most that a position has put in, now and before this round.
+    /// Highest sum of a position, now and before this round.
     pub most: u32,
     before: u32,
-    /// The least sum that a raise may go to.
+    /// The lowest sum that a raise may go to.
     least: u32,
-    /// The most that was put in at once in this round; at its start what counts as such.
+    /// The greatest bet or raise of this round, with its initial value at the start.
     put: u32,
-    /// Positions that gave up, as bits.
+    /// Bit set of the positions that folded.
     pub folded: u16,
-    /// Positions that have answered the last raise, as bits.
+    /// Bit set of the positions that have replied to the last raise.
     answered: u16,
     pub round: u8,
     raises: u8,
-    /// Moves of this round.
+    /// Number of moves in this round.
     moves: u8,
     next: u8,
-    /// No more bets.
+    /// True if no more bets are possible.
     done: bool,
 }
 
-/// A hand.
+/// A hand with its cards and moves.
 #[derive(Debug)]
 pub(super) struct Deal {
     pub chips: Chips,
@@ -159,7 +161,7 @@ impl Deal {
         }
     }
 
-    /// The ids that are legal for the position to move.
+    /// Returns the ids that are legal for the position to move.
     pub fn options(&self, t: &PokerTable) -> Options {
         let c = &self.chips;
         let p = usize::from(c.next);
@@ -205,7 +207,7 @@ impl Deal {
                     (Some((low, high)), _) => {
                         let (half, whole) = c.pot_raises(t, p);
                         may(2, (low..=high).contains(&whole));
-                        // Where the pot is all one has, there is one name for it.
+                        // If a pot-sized raise is all-in, only one of the two ids is legal.
                         may(3, whole != high);
                         may(4, sizes == Abstraction::Fchpa && whole <= high && (low..=high).contains(&half));
                     }
@@ -215,7 +217,7 @@ impl Deal {
         o
     }
 
-    /// What an id does for the position to move.
+    /// Returns the effect of an id for the position to move.
     pub fn does(&self, t: &PokerTable, a: Action) -> Does {
         let c = &self.chips;
         let p = usize::from(c.next);
@@ -274,24 +276,25 @@ impl Deal {
         c.settle(t, p);
     }
 
-    /// The cards of a position that are dealt.
+    /// Returns the dealt hole cards of a position.
     pub fn hole(&self, t: &PokerTable, p: usize) -> &[u8] {
         let (from, dealt) = (p * usize::from(t.hole), usize::from(self.chips.dealt));
         &self.chips.cards[from.min(dealt)..(from + usize::from(t.hole)).min(dealt)]
     }
 
-    /// The board so far.
+    /// Returns the board so far.
     pub fn board(&self, t: &PokerTable) -> &[u8] {
         let dealt = usize::from(self.chips.dealt);
         &self.chips.cards[usize::from(t.holes).min(dealt)..dealt]
     }
 
-    /// Whether cards are laid open: the end with two or more positions in.
+    /// Returns true at a showdown: the end with two or more positions in.
     pub fn showdown(&self, t: &PokerTable) -> bool {
         self.chips.seats_in(t) > 1 && self.next(t) == Next::Over
     }
 
-    /// Chips won or lost by position, at the end of the hand. The pot is split exactly, down to parts of a chip.
+    /// Returns chips won or lost by position, at the end of the hand. The pot is split exactly, down to fractions of a
+    /// chip.
     pub fn won(&self, t: &PokerTable) -> [f64; SEATS] {
         let c = &self.chips;
         let mut won = [0.0; SEATS];
@@ -303,8 +306,8 @@ impl Deal {
         };
         let strengths: [u16; SEATS] =
             std::array::from_fn(|p| if !single && p < t.n && c.in_hand(p) { strength(p) } else { 0 });
-        // Side pots: level by level, the best of those who reach it get what the others put in up to there. What nobody who
-        // is in could match stays with its owner.
+        // Side pots, level by level: the best hand that reaches a level gets the chips put in up to it. Unmatched chips
+        // return to their owner.
         let mut floor = 0;
         loop {
             let reach = |p: &usize| c.in_hand(*p) && c.spent[*p] > floor;
@@ -325,18 +328,18 @@ impl Chips {
         self.folded >> p & 1 == 0
     }
 
-    /// Positions that have not given up.
+    /// Returns the number of positions that have not folded.
     #[inline]
     pub fn seats_in(&self, t: &PokerTable) -> usize {
         t.n - self.folded.count_ones() as usize
     }
 
-    /// Whether a position can still bet.
+    /// Returns true if a position can still bet.
     fn acts(&self, t: &PokerTable, p: usize) -> bool {
         self.in_hand(p) && self.spent[p] < t.stacks[p]
     }
 
-    /// The next position after `p` that can still bet; `p` itself if there is none.
+    /// Returns the next position after `p` that can still bet; `p` itself if there is none.
     fn after(&self, t: &PokerTable, p: usize) -> u8 {
         let order = (1..=t.n).map(|k| (p + k) % t.n);
         order.clone().find(|&q| self.acts(t, q)).unwrap_or(p % t.n) as u8
@@ -346,18 +349,18 @@ impl Chips {
         self.spent[..t.n].iter().fold(0, |sum: u32, &s| sum.saturating_add(s))
     }
 
-    /// Raises by half the pot and by the pot, after a call, as the sums to which they go.
+    /// Returns raises by half the pot and by the pot, after a call, as target sums.
     fn pot_raises(&self, t: &PokerTable, p: usize) -> (u32, u32) {
         let pot = self.pot(t).saturating_add(self.most.saturating_sub(self.spent[p]));
         (self.most.saturating_add(pot.div_ceil(2)), self.most.saturating_add(pot))
     }
 
-    /// Whether the round has no room for another raise and its answers.
+    /// Returns true if the round has no room for another raise and its replies.
     fn full(&self, t: &PokerTable) -> bool {
         usize::from(self.moves) + t.n > ROUND_MOVES
     }
 
-    /// The bounds of a raise, as the sum to which it goes; `None` where no raise is possible.
+    /// Returns the bounds of a raise as target sums; `None` if no raise is possible.
     fn raise_bounds(&self, t: &PokerTable) -> Option<(u32, u32)> {
         let alone = (0..t.n).filter(|&p| self.acts(t, p)).count() <= 1;
         if self.raises >= t.raises[usize::from(self.round)] || self.full(t) || alone {
@@ -367,7 +370,7 @@ impl Chips {
         (self.most < stack).then(|| (self.least.min(stack), stack))
     }
 
-    /// After a move of `p`: the next position, the next round, or the end of the bets.
+    /// Continues after a move of `p`: the next position, the next round, or the end of the bets.
     fn settle(&mut self, t: &PokerTable, p: usize) {
         let acting = (0..t.n).filter(|&q| self.acts(t, q)).fold(0, |set: u16, q| set | 1 << q);
         self.next = self.after(t, p);
@@ -389,7 +392,7 @@ impl Chips {
 }
 
 impl PokerTable {
-    /// A card of this table's deck as one of the full deck.
+    /// Converts a card of this table's deck to one of the full deck.
     pub fn card(&self, k: u8) -> crate::cards::Card {
         k / self.suits * 4 + k % self.suits
     }

@@ -1,4 +1,4 @@
-//! What was done in each decision, how good the hand was, and who gave it up.
+//! Marks of decisions and hands: moves, equity, and folds.
 
 use super::deal::{Deal, Does, Next};
 use super::{State, TexasHoldem};
@@ -9,10 +9,10 @@ use crate::marks::{COUNT, FLAG, WORD};
 
 const BENCH: &str = "BotzoneBench, table 3";
 
-/// Draws behind an equity.
+/// Number of samples of an equity.
 const SAMPLES: u32 = 10_000;
 
-/// The marks of a decision, and of a hand that is over.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         "action",
@@ -67,7 +67,7 @@ impl TexasHoldem {
         }
     }
 
-    /// The equity of position `p` in hand `k`.
+    /// Returns the equity of position `p` in hand `k`.
     fn equity(&self, d: &Deal, p: usize, k: usize) -> f64 {
         let t = &self.table;
         let [hole, board] =

@@ -1,4 +1,4 @@
-//! Parameters, and the table that they describe.
+//! Parameters, and the poker table that they describe.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -8,69 +8,71 @@ use ludex_protocol::spec::Params as Raw;
 
 use crate::params::{self, ParamError};
 
-/// Most seats.
+/// Maximum number of seats.
 pub(super) const SEATS: usize = 10;
-/// Most betting rounds.
+/// Maximum number of betting rounds.
 pub(super) const ROUNDS: usize = 4;
-/// Most hole cards of a seat.
+/// Maximum number of hole cards of a seat.
 pub(super) const HOLE: usize = 3;
-/// Most cards that make up a hand: hole and board.
+/// Maximum number of cards that form a hand: hole and board.
 pub(super) const HAND: usize = 7;
-/// Most chips of a blind, a bet or a stack.
+/// Maximum number of chips of a blind, a bet or a stack.
 const CHIPS: u32 = 1_000_000;
-/// What a seat has where stacks have no end; OpenSpiel's number.
+/// Stack size without a limit; OpenSpiel's number.
 pub(super) const NO_END: u32 = i32::MAX as u32;
-/// Most moves of a betting round: nobody may raise where the answers would go beyond. The limit of the ACPC's dealer.
+/// Maximum number of moves in a betting round: no raise is legal if its replies would exceed it. The limit of the
+/// ACPC's dealer.
 pub(super) const ROUND_MOVES: usize = 64;
 
-/// How bets are sized.
+/// Sizing of bets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Betting {
-    /// By fixed amounts.
+    /// Bets of fixed sizes.
     Limit,
-    /// As one likes.
+    /// Bets of any size up to the stack.
     Nolimit,
 }
 
-/// Which bets there are when stacks are the limit.
+/// Available bets without a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Abstraction {
-    /// None: fold and call only.
+    /// No bets: fold and call only.
     Fc,
     /// The pot, and all-in.
     Fcpa,
     /// Half the pot, the pot, and all-in.
     Fchpa,
-    /// Every amount, as the sum that one has put in over the hand.
+    /// Every amount, as the seat's sum over the hand.
     Fullgame,
     /// Half the pot, the pot, and all-in, with the arithmetic of RLCard.
     Rlcard,
-    /// Every amount, as what is put in now, by the rules of Botzone; two seats.
+    /// Every amount, as the chips put in now, by the rules of Botzone; two seats.
     Botzone,
 }
 
-/// What a match pays.
+/// Unit of the returns of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Score {
-    /// Chips won.
+    /// Chips won over all hands.
     Chips,
-    /// Big blinds won over all hands, cut to whole halves.
+    /// Big blinds won over all hands, truncated to multiples of one half.
     Blinds,
 }
 
-/// The table and its stakes. Lists by position begin with position 0; without `randomSeats`, that is seat 0's in the first hand.
+/// Parameters of the poker table and its stakes. Lists by position start with position 0; without `randomSeats`, that
+/// is seat 0's in the first hand.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct Params {
-    /// `limit` or `nolimit`.
+    /// Sizing of bets: `limit` or `nolimit`.
     pub betting: Betting,
-    /// Seats, 2 to 10.
+    /// Number of seats, 2 to 10.
     #[schemars(range(min = 2, max = 10))]
     pub num_players: u32,
-    /// Betting rounds, 1 to 4.
+    /// Number of betting rounds, 1 to 4.
     #[schemars(range(min = 1, max = 4))]
     pub num_rounds: u32,
     /// Blinds by position. Default: 100 and 50 for two seats, 50 and 100 for more.
@@ -79,35 +81,35 @@ pub struct Params {
     /// The position that acts first in each round, counted from 1. Default: 2 (for three and more seats 3), then 1.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub first_player: Option<Vec<u32>>,
-    /// Chips at the start of a hand, by position. Default: 200 big blinds each; with `limit` no end of chips.
+    /// Chips at the start of a hand, by position. Default: 200 big blinds each; unlimited with `limit`.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub stack: Option<Vec<u32>>,
-    /// What a bet adds in each round, with `limit`. Default: the big blind, from the third round on twice as much.
+    /// Size of a bet in each round, with `limit`. Default: the big blind, from the third round on twice as much.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub raise_size: Option<Vec<u32>>,
-    /// Most bets in each round, up to 255. Default: 3, then 4 with `limit`, else 255.
+    /// Maximum number of bets in each round, up to 255. Default: 3, then 4 with `limit`, else 255.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub max_raises: Option<Vec<u32>>,
-    /// Suits of the deck, 1 to 4.
+    /// Number of suits in the deck, 1 to 4.
     #[schemars(range(min = 1, max = 4))]
     pub num_suits: u32,
-    /// Ranks of the deck from the two up, 2 to 13.
+    /// Number of ranks in the deck from the two up, 2 to 13.
     #[schemars(range(min = 2, max = 13))]
     pub num_ranks: u32,
-    /// Hole cards of each seat, 1 to 3.
+    /// Number of hole cards of each seat, 1 to 3.
     #[schemars(range(min = 1, max = 3))]
     pub num_hole_cards: u32,
-    /// Board cards dealt before each round. Default: 0, 3, 1, 1.
+    /// Number of board cards dealt before each round. Default: 0, 3, 1, 1.
     #[serde(deserialize_with = "list", skip_serializing_if = "Option::is_none")]
     pub num_board_cards: Option<Vec<u32>>,
-    /// Which bets there are without a limit: `fc`, `fcpa`, `fchpa`, `fullgame`, `rlcard` or `botzone`.
+    /// Available bets without a limit: `fc`, `fcpa`, `fchpa`, `fullgame`, `rlcard` or `botzone`.
     pub betting_abstraction: Abstraction,
     /// Hands of a match, 1 to 1000; positions move on by one seat after each hand.
     #[schemars(range(min = 1, max = 1000))]
     pub hands: u32,
-    /// Whether chance draws the seat of position 0 in the first hand.
+    /// If true, chance draws the seat of position 0 in the first hand.
     pub random_seats: bool,
-    /// What is paid: `chips`, or `blinds`, cut to whole halves.
+    /// Unit of the returns: `chips`, or `blinds`, truncated to multiples of one half.
     pub score: Score,
 }
 
@@ -138,7 +140,7 @@ fn list<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<u32>>, D::Error> {
     params::list(d).map(Some)
 }
 
-/// OpenSpiel's `universal_poker`: what it leaves out has OpenSpiel's defaults, not ours.
+/// Converts the parameters of OpenSpiel's `universal_poker`, with OpenSpiel's defaults for missing ones.
 pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
     for (name, only) in [("boardCards", ""), ("handReaches", ""), ("potSize", "0"), ("calcOddsNumSims", "0")] {
         if let Some(given) = raw.remove(name) {
@@ -154,7 +156,7 @@ pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
     }
     let limit = raw.get("betting").is_some_and(|b| b == "limit");
     if limit {
-        // There, stacks do not count with a limit.
+        // OpenSpiel ignores stacks with a limit.
         raw.remove("stack");
     } else {
         raw.remove("raiseSize");
@@ -181,7 +183,7 @@ pub(super) fn universal(mut raw: Raw) -> Result<Raw, ParamError> {
     Ok(raw)
 }
 
-/// The table: parameters checked, as the play of a hand needs them. Lists are by position or by round.
+/// The poker table with checked parameters. Lists are by position or by round.
 #[derive(Clone, Debug)]
 pub(super) struct PokerTable {
     pub n: usize,
@@ -195,14 +197,14 @@ pub(super) struct PokerTable {
     pub raise: [u32; ROUNDS],
     pub raises: [u8; ROUNDS],
     pub suits: u8,
-    /// Cards of the deck.
+    /// Number of cards in the deck.
     pub deck: u8,
-    /// Hole cards of a seat, and of all seats.
+    /// Number of hole cards of a seat, and of all seats.
     pub hole: u8,
     pub holes: u8,
-    /// Cards dealt in all, up to each round.
+    /// Total number of cards dealt, up to each round.
     pub dealt: [u8; ROUNDS],
-    /// Whether stacks are counted.
+    /// True if stacks are limited.
     pub stacked: bool,
     pub hands: usize,
     pub random_seats: bool,
@@ -210,7 +212,7 @@ pub(super) struct PokerTable {
 }
 
 impl PokerTable {
-    /// The table, with the defaults filled into `p`.
+    /// Creates the poker table, and fills the defaults into `p`.
     pub fn new(p: &mut Params) -> Result<PokerTable, ParamError> {
         let within = |name: &str, v: u32, low: u32, high: u32| match v {
             v if (low..=high).contains(&v) => Ok(()),
@@ -319,14 +321,14 @@ impl PokerTable {
         })
     }
 
-    /// Most that a position can put in over a hand.
+    /// Returns the maximum number of chips that a position can put in over a hand.
     pub fn most(&self, position: usize) -> u32 {
         let bets = |r: usize| self.raise[r].saturating_mul(u32::from(self.raises[r]));
         let all = (0..self.rounds).fold(self.big_blind, |sum, r| sum.saturating_add(bets(r)));
         self.stacks[position].min(if self.limit { all } else { NO_END })
     }
 
-    /// Most chips that a position can lose in a hand, and win in one.
+    /// Returns the maximum number of chips that a position can lose in a hand, and win in one.
     pub fn swing(&self) -> (u32, u32) {
         let all: Vec<u32> = (0..self.n).map(|p| self.most(p)).collect();
         let but = |p: usize| all.iter().enumerate().filter(move |(q, _)| *q != p).map(|(_, &m)| m);
@@ -336,13 +338,13 @@ impl PokerTable {
         (greatest(&lost), greatest(&won))
     }
 
-    /// Most chips on the table before any seat, the unit of the observation array.
+    /// Returns the largest stack of a seat, the unit of the observation array.
     pub fn unit(&self) -> u32 {
         (0..self.n).map(|p| self.most(p)).max().unwrap_or(1).max(1)
     }
 
-    /// Bound on the moves and deals of a hand. In OpenSpiel's games it is OpenSpiel's number, which the arrays go by: one end,
-    /// all cards, a check of every seat in every round, and the bets that stacks allow.
+    /// Returns a bound on the moves and deals of a hand. For OpenSpiel's games it is OpenSpiel's number, which
+    /// determines its arrays: one end, all cards, a check of every seat in every round, and the bets that stacks allow.
     pub fn length(&self) -> u32 {
         let most_moves = (ROUND_MOVES * self.rounds) as u32;
         let most = if self.limit { NO_END } else { (0..self.n).map(|p| self.stacks[p]).max().unwrap_or(0) };
@@ -351,7 +353,7 @@ impl PokerTable {
             _ if self.big_blind == 0 => return most_moves,
             Abstraction::Fc => 0,
             Abstraction::Fullgame if !self.limit => most.div_ceil(self.big_blind),
-            // How often the highest bet can grow by the pot, all seats in it; twofold: by half the pot.
+            // Number of times that the highest bet can grow by the pot, with all seats in; doubled for half the pot.
             sizes => {
                 let half = sizes == Abstraction::Fchpa && !self.limit;
                 let twofold = if half { self.n as u64 + 2 } else { 2 * self.n as u64 + 2 };
@@ -370,7 +372,7 @@ impl PokerTable {
         (1 + cards + seats * self.rounds as u32).saturating_add((seats - 1).saturating_mul(bets))
     }
 
-    /// Number of action ids.
+    /// Returns the number of action ids.
     pub fn actions(&self) -> u32 {
         let most = (0..self.n).map(|p| self.stacks[p]).max().unwrap_or(0);
         match self.sizes {
@@ -398,7 +400,7 @@ fn exactly(name: &str, list: &[u32], n: usize, what: &str) -> Result<(), ParamEr
     Err(ParamError::value(name, list.to_vec(), format!("{n} numbers, one for each {what}")))
 }
 
-/// One number for each round; what goes beyond is cut, as OpenSpiel does.
+/// Checks that a list has a number for each round; excess numbers are dropped, as in OpenSpiel.
 fn by_round(name: &str, list: &mut Vec<u32>, rounds: usize) -> Result<(), ParamError> {
     if list.len() < rounds {
         return Err(ParamError::value(name, list.clone(), format!("{rounds} numbers, one for each round")));

@@ -9,7 +9,7 @@ fn game(params: &str) -> GameRef {
     crate::load(&name).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// Deals the named cards in order, then what is left in order of ids, and plays `moves` by their texts.
+/// Deals the named cards in order, then the rest in order of ids, and plays `moves` by their texts.
 fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
     let mut s = game(params).start();
     let mut cards = cards.split(' ').filter(|c| !c.is_empty());
@@ -46,7 +46,7 @@ fn view(s: &dyn DynState, seat: Seat) -> Value {
 }
 
 #[test]
-fn defaults_and_presets_are_what_they_say() {
+fn defaults_and_presets_match_documentation() {
     let spec = |params: &str| game(params).spec().clone();
     let plain = crate::load("texas_holdem").unwrap();
     assert_eq!(plain.spec().hash, spec("preset=hunl_fcpa").hash);
@@ -70,7 +70,7 @@ fn defaults_and_presets_are_what_they_say() {
 }
 
 #[test]
-fn bad_parameters_are_named() {
+fn invalid_parameters_are_named() {
     for (params, name) in [
         ("numPlayers=11", "numPlayers"),
         ("numPlayers=1", "numPlayers"),
@@ -98,7 +98,7 @@ fn bad_parameters_are_named() {
 }
 
 #[test]
-fn raises_have_bounds_in_words() {
+fn refusals_state_raise_bounds() {
     let s = played("preset=hunl_fullgame", "", &[]);
     let ToMove::Seat(1) = s.turn() else { panic!("the button acts first") };
     assert!(s.view(Viewer::Seat(1)).text().ends_with("p1 is to move. A call costs 50. Raises go from 200 to 20000."));
@@ -118,18 +118,18 @@ fn raises_have_bounds_in_words() {
     assert!(refused(&*s, "Fold").contains("no bet to call"));
     let s = played("blind=100 50,stack=250 250", "", &[]);
     assert!(refused(&*s, "pot").contains("the stack is 250"), "{}", refused(&*s, "pot"));
-    // A raise by the pot that takes the whole stack is the all-in.
+    // A pot-sized raise of the whole stack is the all-in.
     let s = played("blind=100 50,stack=300 300", "", &[]);
     assert_eq!(s.legal_list(1), [0, 1, 2]);
     assert!(refused(&*s, "3").contains("Bet is all-in"));
     assert_eq!(s.parse_move(1, &Move::Text("all in".into())), Ok(crate::ParsedMove::Action(2)));
-    // The same by ids, through a checked play.
+    // The same by ids, through checked play.
     let mut s = played("preset=hunl_fullgame", "", &[]);
     assert!(s.play(1, 199).unwrap_err().message.contains("at least 200"));
 }
 
 #[test]
-fn names_have_many_spellings() {
+fn action_notations_are_equivalent() {
     let id = |params: &str, text: &str| {
         let s = played(params, "", &[]);
         let ToMove::Seat(seat) = s.turn() else { unreachable!() };
@@ -154,8 +154,8 @@ fn names_have_many_spellings() {
 
 /// Three all-ins of different size: the main pot to the best of three, the side pot to the better of two.
 #[test]
-fn side_pots() {
-    // Position 0 (1,000 chips) has aces, 1 (3,000) kings, 2 (2,000) queens; the board helps nobody.
+fn side_pots_go_to_best_hands() {
+    // Position 0 (1,000 chips) has aces, 1 (3,000) kings, 2 (2,000) queens; the board improves no hand.
     let cards = "As Ad Ks Kd Qs Qd 2c 7h 9d 3s Jh";
     let params = "numPlayers=3,blind=50 100 0,stack=1000 3000 2000";
     let s = played(params, cards, &["AllIn", "Call", "Call"]);
@@ -173,14 +173,14 @@ fn side_pots() {
 }
 
 #[test]
-fn the_low_straight_counts() {
+fn five_high_straight_counts() {
     let s =
         played("", "As 2d Kc Kd 3h 4c 5s Kh 9d", &["Call", "Call", "Call", "Call", "Call", "Call", "AllIn", "Call"]);
     assert_eq!(s.returns(), [20_000.0, -20_000.0]);
 }
 
 #[test]
-fn limits_raise_by_rounds() {
+fn limit_raises_follow_rounds() {
     let s = played("preset=limit", "", &["Bet", "Bet", "Bet"]);
     assert_eq!(s.legal_list(0), [0, 1]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 40]));
@@ -190,9 +190,9 @@ fn limits_raise_by_rounds() {
 }
 
 #[test]
-fn rlcard_counts_the_pot_without_a_call() {
+fn rlcard_pot_excludes_call() {
     let s = played("preset=llmarena", "", &[]);
-    // 3 chips in the pot: half is 1, which with the blind of 1 does not go beyond 2.
+    // 3 chips in the pot: half is 1, which with the blind of 1 does not exceed 2.
     assert_eq!(s.legal_list(0), [0, 1, 3, 4]);
     let s = played("preset=llmarena", "", &["RaiseFullPot"]);
     assert_eq!(view(&*s, 0)["spent"], json!([4, 2]));
@@ -200,7 +200,7 @@ fn rlcard_counts_the_pot_without_a_call() {
     assert_eq!(view(&*s, 0)["spent"], json!([4, 5]));
     let s = played("preset=llmarena", "", &["AllIn"]);
     assert_eq!(s.legal_list(1), [0, 1]);
-    // Folding is legal though a check is free.
+    // Folding is legal even if a check is free.
     let s = played("preset=llmarena", "", &["Call"]);
     assert_eq!(s.legal_list(1), [0, 1, 2, 3, 4]);
     assert_eq!(s.default_move(1, &mut Stream::from_text("any")), ParsedMove::Action(FOLD));
@@ -209,7 +209,7 @@ fn rlcard_counts_the_pot_without_a_call() {
 }
 
 #[test]
-fn botzone_raises_double_what_was_put_in() {
+fn botzone_raises_double_previous_amount() {
     let bounds = |moves: &[&str]| {
         let s = played("preset=botzone", "", moves);
         let ToMove::Seat(seat) = s.turn() else { unreachable!() };
@@ -237,7 +237,7 @@ fn botzone_raises_double_what_was_put_in() {
 }
 
 #[test]
-fn hands_of_a_match_add_up() {
+fn hands_of_match_add_up() {
     let s = played("preset=botzone,hands=3", "", &["-1", "-1"]);
     let v = view(&*s, 0);
     assert_eq!((&v["hand"], &v["total"]), (&json!(3), &json!([0.0, 0.0])));
@@ -252,13 +252,13 @@ fn hands_of_a_match_add_up() {
     assert_eq!(view(&*s, 0)["total"], json!([-150.0, 150.0]));
     assert_eq!(s.returns(), [-1.5, 1.5]);
     assert!(s.view(Viewer::Seat(0)).text().contains("Hand 2 of 2"));
-    // Less than half a blind is cut away.
+    // Less than half a blind is truncated.
     let s = played("preset=botzone,hands=1,blind=49 100", "", &["-1"]);
     assert_eq!((s.returns(), view(&*s, 0)["total"].clone()), (vec![0.0, 0.0], json!([-49.0, 49.0])));
 }
 
 #[test]
-fn unknown_cards_are_dealt_evenly() {
+fn sampled_cards_are_uniform() {
     let g = TexasHoldem::new(Params {
         num_ranks: 2,
         num_suits: 3,
@@ -280,7 +280,7 @@ fn unknown_cards_are_dealt_evenly() {
 }
 
 #[test]
-fn questions_are_answered() {
+fn queries_are_analyzed() {
     let ask = |q: Value| game("").analyze(&q);
     assert_eq!(
         ask(json!({ "board": "Tc 9h Qs 5s 8c", "hands": ["2s 3s", "Kh Kc"] })),
@@ -299,7 +299,7 @@ fn questions_are_answered() {
 }
 
 #[test]
-fn flaws_of_questions_are_named() {
+fn invalid_queries_are_named() {
     let why = |q: Value| game("").analyze(&q).unwrap_err().message;
     let hands = |list: Value| json!({ "board": "Tc 9h Qs", "hands": list });
     for (q, word) in [
@@ -324,7 +324,7 @@ fn flaws_of_questions_are_named() {
     }
 }
 
-/// The marks of the last of these moves, and of chance after it: (seat, name, value).
+/// Returns the marks of the last of these moves, and of the chance node after it: (seat, name, value).
 fn counted(params: &str, cards: &str, moves: &[&str]) -> Vec<(usize, String, Value)> {
     let (last, first) = moves.split_last().unwrap();
     let mut s = played(params, cards, first);
@@ -344,7 +344,7 @@ fn equity(cards: &str, moves: &[&str]) -> f64 {
 }
 
 #[test]
-fn decisions_have_their_word() {
+fn decision_marks_name_move() {
     let word = |params: &str, moves: &[&str]| {
         let all = counted(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         all.into_iter().find(|m| m.1 == "action").unwrap().2
@@ -355,9 +355,9 @@ fn decisions_have_their_word() {
     assert_eq!(word("", &["Call", "Call", "Bet"]), "raise");
     assert_eq!(word("", &["Call", "Call", "Bet", "Fold"]), "fold");
     assert_eq!(word("", &["AllIn"]), "all_in");
-    // To call everything is a call.
+    // Calling an all-in is a call.
     assert_eq!(word("", &["AllIn", "Call"]), "call");
-    // A bet of all there is, by its size.
+    // An all-in bet by its size.
     assert_eq!(word("preset=hunl_fullgame", &["Bet20000"]), "all_in");
     assert_eq!(word("preset=hunl_fullgame", &["Bet400"]), "raise");
     assert_eq!(word("preset=botzonebench", &["-2"]), "all_in");
@@ -365,7 +365,7 @@ fn decisions_have_their_word() {
 }
 
 #[test]
-fn hands_that_end_are_counted() {
+fn finished_hands_are_marked() {
     let ends = |params: &str, moves: &[&str]| {
         let all = counted(params, "As Ks 2c 7d Qh Jh 5c 6c 9d", moves);
         let of = |name: &str| all.iter().filter(|m| m.1 == name).map(|m| m.2.as_f64().unwrap()).collect::<Vec<_>>();
@@ -378,23 +378,24 @@ fn hands_that_end_are_counted() {
     s.play(first, FOLD).unwrap();
     let folded = [0, 1].map(|seat| f64::from(u8::from(seat == first))).to_vec();
     assert_eq!(ends("", &["Fold"]), (vec![1.0; 2], folded.clone()));
-    // In a match the next hand begins, and the blinds change seats.
+    // In a match the next hand starts, and the blinds change seats.
     let (hands, gave_up) = ends("hands=3", &["Fold", "Fold"]);
     assert_eq!((hands, gave_up), (vec![2.0; 2], folded.iter().map(|f| 1.0 - f).collect()));
 }
 
 /// Seats get two cards each, p0 first; the small blind, p1, acts first before the flop, p0 after it.
 #[test]
-fn equities_by_hand() {
+fn equities_match_hand_computation() {
     let at_river = &["Call"; 7];
     // Four aces: only a straight flush is better, and this board allows none.
     assert_eq!(equity("As Ah 7c 2d Ad Ac 9s 5h 3d", at_river), 1.0);
-    // The board is the best hand: everybody splits.
+    // The board is the best hand: all seats split.
     assert_eq!(equity("2c 3d 7c 2d As Ks Qs Js Ts", at_river), 0.5);
-    // 9s 8s on Qs Js Ts 2d 2h is a straight flush to the queen. As Ks alone beats it, one of 990 hands; none ties.
+    // 9s 8s on Qs Js Ts 2d 2h is a straight flush to the queen. Only As Ks beats it, one of 990 hands; there are no
+    // ties.
     let e = equity("9s 8s 7c 2c Qs Js Ts 2d 2h", at_river);
     assert!((e - 989.0 / 990.0).abs() < 0.0012, "{e}");
-    // The stream is named by what is seen: the same position gives the same number.
+    // The random stream depends on the visible cards: equal positions give equal numbers.
     assert_eq!(e, equity("9s 8s 4c 4h Qs Js Ts 2d 2h", at_river));
     // Aces against a random hand before the flop.
     let e = equity("7c 2d As Ah", &["Call"]);

@@ -1,4 +1,4 @@
-//! What one viewer knows, as data and as text.
+//! Information available to a viewer, as data and as text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,56 +10,56 @@ use crate::cards;
 use crate::draw::Stream;
 use crate::game::{Action, Seat, Viewer};
 
-/// What one seat, or the public, knows: the hand that is played, and all that was seen of the hands before.
+/// The information of one seat, or of the public: the current hand, and the visible parts of the earlier ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// Which hand is played, from 1.
+    /// Number of the current hand, from 1.
     pub hand: u32,
-    /// How many hands the match has.
+    /// Number of hands in the match.
     pub hands: u32,
-    /// Chips won or lost in all hands that are finished, by seat.
+    /// Chips won or lost in all finished hands, by seat.
     pub total: Vec<f64>,
-    /// The hand that is played; after the last one, that one.
+    /// The current hand; after the end, the last one.
     #[serde(flatten)]
     pub now: HandView,
-    /// The hands before, oldest first.
+    /// The earlier hands, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<HandView>,
 }
 
-/// What one viewer knows of one hand.
+/// The information of one viewer about one hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandView {
-    /// The seats by position; empty until chance has drawn who sits first.
+    /// The seats by position; empty until chance has drawn them.
     pub positions: Vec<u8>,
     /// The observer's hole cards, in the order of the deal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hole: Vec<String>,
     /// The board, in the order of the deal.
     pub board: Vec<String>,
-    /// Cards dealt so far, everybody's and the board's.
+    /// Number of cards dealt so far to all seats and to the board.
     pub dealt: u8,
     /// The betting round, from 0.
     pub round: u8,
     /// Chips that each seat has put in.
     pub spent: Vec<u32>,
-    /// Chips that each seat has left; absent where stacks have no end, and before the seats are drawn.
+    /// Chips that each seat has left; absent without a stack limit, and before the seats are drawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<u32>,
-    /// Seats that gave up.
+    /// The seats that have folded.
     pub folded: Vec<u8>,
-    /// What the seats did.
+    /// The moves of all seats, in order.
     pub moves: Vec<MoveView>,
-    /// The seat to move; absent while cards are dealt and at the end.
+    /// The seat to move; absent at chance nodes and at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The least and the greatest size of a raise, in the numbers of the actions, where every size is an action.
+    /// The lowest and the highest size of a raise, in the numbers of the actions, if every size is an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raise: Option<[u32; 2]>,
-    /// The hole cards laid open at a showdown, by seat; null for seats that gave up.
+    /// The hole cards revealed at a showdown, by seat; null for seats that folded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Option<Vec<String>>>,
     /// Chips won or lost in this hand, by seat, at its end.
@@ -70,15 +70,15 @@ pub struct HandView {
 /// One move of one seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveView {
-    /// The seat.
+    /// The seat that moved.
     pub seat: u8,
     /// The betting round, from 0.
     pub round: u8,
-    /// The action's id.
+    /// The id of the action.
     pub action: u32,
-    /// The action's name.
+    /// The name of the action.
     pub name: String,
-    /// Chips that the seat has put in over the hand, afterwards.
+    /// The seat's total chips in the hand after the move.
     pub to: u32,
 }
 
@@ -86,7 +86,7 @@ pub struct MoveView {
 const STREETS: [&str; 4] = ["Pre-flop", "Flop", "Turn", "River"];
 
 impl TexasHoldem {
-    /// What `who` knows.
+    /// Returns the view of `who`.
     pub(super) fn look(&self, s: &State, who: Viewer) -> View {
         let t = &self.table;
         let seat = match who {
@@ -104,7 +104,7 @@ impl TexasHoldem {
         }
     }
 
-    /// One hand, with position 0 at seat `shift`; `None` before that is drawn.
+    /// Returns the view of one hand, with position 0 at seat `shift`; `None` before seats are drawn.
     fn hand_view(&self, d: &Deal, shift: Option<usize>, me: Option<Seat>) -> HandView {
         let t = &self.table;
         let c = &d.chips;
@@ -153,7 +153,7 @@ impl TexasHoldem {
         }
     }
 
-    /// A state that fits the view: the cards that it does not show are dealt anew.
+    /// Samples a state consistent with the view: hidden cards are dealt at random.
     pub(super) fn fitting(&self, view: &View, rng: &mut Stream) -> State {
         let t = &self.table;
         let me = view.seat.map(usize::from).filter(|&p| p < t.n);
@@ -211,9 +211,9 @@ impl TexasHoldem {
         }
     }
 
-    /// The chips that an action of the seat to move puts in.
+    /// Returns the chips that an action of the seat to move puts in.
     pub(super) fn chips_of(&self, view: &View, a: Action) -> String {
-        // Which cards the others hold makes no difference to the chips.
+        // The hidden cards do not affect the chips.
         let mut deal = self.fitting(view, &mut Stream::new(&[0; 32])).now;
         let t = &self.table;
         let Next::Move(p) = deal.next(t) else { return String::new() };
@@ -230,12 +230,12 @@ impl TexasHoldem {
         }
     }
 
-    /// The view in words.
+    /// Returns the view as text.
     pub(super) fn words(&self, view: &View) -> String {
         self.in_words(view, |m| format!("p{} {}", m.seat, m.name))
     }
 
-    /// The same with the chips of each move.
+    /// Returns the view as text with the chips of each move.
     pub(super) fn verbose_text(&self, view: &View) -> String {
         let mut words = self.in_words(view, |m| match m.action {
             FOLD => format!("p{} {}", m.seat, m.name),
@@ -246,7 +246,7 @@ impl TexasHoldem {
             words =
                 words.replace(&format!("\n{name}: "), &format!("\nRound {} ({}): ", round + 1, name.to_lowercase()));
         }
-        // By Botzone's rules all of one's chips cannot be put in by a call.
+        // By Botzone's rules, a call cannot be all-in.
         let (hand, table) = (&view.now, &self.table);
         let to_move = hand.to_move.map(usize::from).filter(|_| table.sizes == Abstraction::Botzone && !table.limit);
         let chips = to_move.and_then(|p| Some((*hand.spent.get(p)?, *hand.left.get(p)?)));
@@ -309,7 +309,7 @@ impl TexasHoldem {
     }
 }
 
-/// The moves, a line for each round.
+/// Lists the moves, a line for each round.
 fn streets(hand: &HandView, of: fn(&MoveView) -> String) -> Vec<String> {
     let line = |(r, name): (usize, &&str)| {
         let moves: Vec<String> = hand.moves.iter().filter(|m| usize::from(m.round) == r).map(of).collect();
@@ -318,7 +318,7 @@ fn streets(hand: &HandView, of: fn(&MoveView) -> String) -> Vec<String> {
     STREETS.iter().enumerate().filter_map(line).collect()
 }
 
-/// What was shown and won.
+/// Describes the revealed cards and the chips won.
 fn ended(hand: &HandView) -> Vec<String> {
     let shown = hand.shown.iter().enumerate();
     let shown: Vec<String> =
@@ -337,7 +337,7 @@ pub(super) fn cards_of_board(t: &PokerTable) -> usize {
 }
 
 impl PokerTable {
-    /// The name of a card of this table's deck.
+    /// Returns the name of a card of this table's deck.
     pub fn name(&self, k: u8) -> String {
         cards::name(self.card(k))
     }
@@ -346,7 +346,7 @@ impl PokerTable {
         list.iter().map(|&k| self.name(k)).collect()
     }
 
-    /// The card of a name, if it is in this table's deck.
+    /// Parses the name of a card of this table's deck.
     pub fn read(&self, name: &str) -> Option<u8> {
         let card = cards::card(name)?;
         let (rank, suit) = (card / 4, card % 4);

@@ -1,11 +1,11 @@
-//! Actions as people write them, and why one is refused.
+//! Notations of actions, and explanations of refusals.
 
 use super::TexasHoldem;
 use super::deal::{CALL, Deal, Does, FOLD, Next, Options};
 use super::table::{Abstraction, PokerTable};
 use crate::game::Action;
 
-/// Botzone's number for an id: -1 fold, 0 call or check, -2 all-in, else the chips that are put in.
+/// Returns Botzone's number for an id: -1 fold, 0 call or check, -2 all-in, else the chips that are put in.
 fn botzone(a: Action) -> i64 {
     match a {
         0 => -1,
@@ -16,7 +16,7 @@ fn botzone(a: Action) -> i64 {
 }
 
 impl TexasHoldem {
-    /// The name of an action: OpenSpiel's, RLCard's or Botzone's.
+    /// Returns the name of an action: OpenSpiel's, RLCard's or Botzone's.
     pub(super) fn name(&self, a: Action) -> String {
         let t = &self.table;
         let word = match (a, t.sizes) {
@@ -33,13 +33,13 @@ impl TexasHoldem {
         word.to_owned()
     }
 
-    /// The size that an id of a range stands for, as its name has it.
+    /// Returns the size in the name of a range id.
     pub(super) fn size(&self, a: Action) -> u32 {
         if self.table.sizes == Abstraction::Botzone { a.saturating_sub(2) } else { a }
     }
 
-    /// The id that `text` names: an action's name in any spelling, words of poker, sizes, and bare ids (of Botzone's presets,
-    /// Botzone's numbers). What is named need not be legal.
+    /// Parses an action in any spelling: names, terms of poker, sizes, and bare ids (for Botzone's presets, Botzone's
+    /// numbers). The result may be illegal.
     pub(super) fn id(&self, legal: &[Action], text: &str) -> Option<Action> {
         let t = &self.table;
         let text = text.trim().to_ascii_lowercase();
@@ -76,7 +76,7 @@ impl TexasHoldem {
             "allin" | "shove" | "a" => Some(all),
             _ => None,
         };
-        // Where the pot is all one has, it is the all-in.
+        // A pot-sized raise that is all-in has the all-in's id.
         let all_in = if legal.contains(&2) && !legal.contains(&3) { 2 } else { 3 };
         match (bare, t.sizes) {
             ("fold" | "f", _) => Some(FOLD),
@@ -91,7 +91,7 @@ impl TexasHoldem {
         }
     }
 
-    /// Names of legal actions, of a range the first and the last.
+    /// Returns the names of legal actions; of a range, the first and the last.
     pub(super) fn words_of(&self, legal: &[Action]) -> String {
         let ends = [legal.get(5..).and_then(<[Action]>::first), legal.get(6..).and_then(<[Action]>::last)];
         let shown: Vec<String> =
@@ -99,7 +99,7 @@ impl TexasHoldem {
         shown.join(", ")
     }
 
-    /// Why an id is refused, with the bounds of what is possible.
+    /// Explains why an id is refused, with the legal bounds.
     pub(super) fn refusal(&self, d: &Deal, a: Action) -> String {
         let t = &self.table;
         let Next::Move(p) = d.next(t) else { return "nobody is to move".to_owned() };

@@ -1,11 +1,11 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::{MARKS, NAMES, TicTacToe, View};
 use crate::board;
 use crate::game::Game as _;
 use crate::picture::{Board, Paint, Picture, line, square_name};
 
-/// `a1` is the lower left square.
+/// Returns the name of a square; `a1` is at the lower left.
 pub(super) fn name(square: [usize; 2]) -> String {
     square_name("abc", 3, square)
 }

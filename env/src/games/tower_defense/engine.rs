@@ -1,4 +1,4 @@
-//! What the frame of the games of plans asks for.
+//! Implementation of the engine interface of plan games.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const SECOND: Action = 70;
 const TENTH: Action = 131;
 const ROW: Action = 151;
 const END: Action = 156;
-/// Ticks of a second.
+/// Number of ticks in a second.
 const TICKS: u16 = 1000 / TICK as u16;
 const LAST: u16 = (LATEST / TICK as u32) as u16;
 
@@ -30,7 +30,7 @@ fn list(side: Side) -> &'static str {
     ["humans", "demons"][side & 1]
 }
 
-/// A whole number from 0 to `most`.
+/// Parses an integer from 0 to `most`.
 fn whole(value: &Value, most: u32) -> Option<u32> {
     let n = value.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=f64::from(most)).contains(n))?;
     Some(n as u32)
@@ -121,7 +121,7 @@ impl PlanEngine for TowerDefenseEngine {
             plan.push(Piece { kind, cell, tick });
         }
         if side == 0 {
-            // Also among units whose names are wrong: cells and times alone count.
+            // Covers units with wrong names too: only cells and times count.
             let mut places: Vec<[u32; 3]> = entries
                 .iter()
                 .filter_map(|e| {

@@ -1,45 +1,45 @@
-//! Plans: what they are, what they cost, and random ones.
+//! Plans: contents, cost, and random generation.
 
 use super::units::{DEMONS, HUMANS, human_cost};
 use super::{Rules, TICK};
 use crate::draw::Stream;
 use crate::game::Seat;
 
-/// Columns in which humans stand, and rows.
+/// Number of columns for human units.
 pub const COLUMNS: u8 = 11;
-/// The most pieces of a plan.
+/// Maximum number of pieces in a plan.
 pub const MOST: usize = 200;
-/// Rows of the field.
+/// Number of rows of the field.
 pub const ROWS: u8 = 5;
-/// The first cell of the column in which demons appear.
+/// First cell of the column in which demons appear.
 pub const ENTRY: u8 = COLUMNS * ROWS;
-/// The last moment at which a unit may appear, in milliseconds.
+/// Latest time at which a unit may appear, in milliseconds.
 pub const LATEST: u32 = 60_000;
 
 /// One unit of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Its place in the table of its side.
+    /// Index in the table of its side.
     pub kind: u8,
     /// 5x + y for a human unit, 55 + y for a demon.
     pub cell: u8,
-    /// When it appears: 0 to 1200.
+    /// Tick of its appearance: 0 to 1200.
     pub tick: u16,
 }
 
-/// What a unit costs.
+/// Returns the price of a unit.
 pub fn cost(side: Seat, kind: u8, rules: Rules) -> u32 {
     if side == 0 { human_cost(kind, rules) } else { DEMONS[usize::from(kind)].cost }
 }
 
-/// A random plan: names equally likely until one does not fit the budget, anywhere, in the first ten seconds.
+/// Draws a random plan: names uniformly until one exceeds the budget, at any place, in the first ten seconds.
 pub fn random(side: Seat, budget: u32, rules: Rules, rng: &mut Stream) -> Vec<Piece> {
     let mut plan = Vec::new();
     fill(side, budget, rules, &mut plan, rng);
     plan
 }
 
-/// Adds random units until one does not fit the budget.
+/// Adds random units until one exceeds the budget.
 fn fill(side: Seat, budget: u32, rules: Rules, plan: &mut Vec<Piece>, rng: &mut Stream) {
     let mut spent: u32 = plan.iter().map(|piece| cost(side, piece.kind, rules)).sum();
     while plan.len() < MOST {
@@ -55,18 +55,18 @@ fn fill(side: Seat, budget: u32, rules: Rules, plan: &mut Vec<Piece>, rng: &mut 
     }
 }
 
-/// A random place and time.
+/// Draws a random place and time.
 fn anywhere(side: Seat, rng: &mut Stream) -> Piece {
     let cell = if side == 0 { rng.below(ENTRY.into()) as u8 } else { ENTRY + rng.below(ROWS.into()) as u8 };
     Piece { kind: 0, cell, tick: rng.below(10_000 / TICK as usize) as u16 }
 }
 
-/// Whether no human of the plan appears at the same place and time.
+/// Returns true if no human unit of the plan appears at the same place and time.
 fn fits(side: Seat, plan: &[Piece], piece: Piece) -> bool {
     side == 1 || plan.iter().all(|other| (other.cell, other.tick) != (piece.cell, piece.tick))
 }
 
-/// A plan with one unit elsewhere, or with one or two units replaced by random ones.
+/// Returns the plan with one unit moved, or with one or two units replaced at random.
 pub fn vary(side: Seat, budget: u32, rules: Rules, plan: &[Piece], rng: &mut Stream) -> Vec<Piece> {
     let mut new = plan.to_vec();
     if rng.below(2) == 0 && !new.is_empty() {

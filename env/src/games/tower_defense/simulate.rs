@@ -10,25 +10,25 @@ use super::units::{Blast, DEMONS, Demon, Duty, HUMANS, Human, SUMMONED, Shot, Tr
 use super::{MOST, Piece, Rules, TICK};
 use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
-/// Rows of the field.
+/// Number of rows of the field.
 const ROWS: usize = 5;
-/// Columns in which humans stand.
+/// Number of columns for human units.
 const COLUMNS: usize = 11;
 /// Width of a cell.
 const CELL: i32 = 1120;
-/// Where demons appear.
+/// Position at which demons appear.
 const ENTRY: i32 = 11 * CELL;
-/// Units that a demon walks in a tick at speed 1, slowed down; twice as many else.
+/// Distance per tick of a slowed demon of speed 1; twice as much otherwise.
 const STRIDE: i32 = 11;
 /// The first tick that is not played: 600 s.
 const CAP: i32 = 12_000;
-/// Ticks in a second: between attacks of a demon, and from a hit of fire to its second point.
+/// Ticks per second: between attacks of a demon, and from a hit of fire to its second point.
 const SECOND: i32 = 1000 / TICK;
-/// Ticks for which a hit of ice slows down.
+/// Ticks for which a hit of ice slows a demon.
 const SLOW: i32 = 2000 / TICK;
 /// Ticks between two summons.
 const SUMMON: i32 = 5000 / TICK;
-/// How many columns a pulse reaches.
+/// Number of columns that a pulse reaches.
 const PULSE: i32 = 10;
 /// Damage against shields of the demon that breaks them, in points.
 const BREAKS: i32 = 5;
@@ -45,7 +45,7 @@ enum Damage {
     Light,
 }
 
-/// A human unit on the field; its number is its place in the list.
+/// A human unit on the field; its number is its index in the list.
 struct Soldier {
     kind: u8,
     x: u8,
@@ -60,24 +60,24 @@ struct Marcher {
     kind: u8,
     row: u8,
     number: u16,
-    /// Its front edge.
+    /// Position of its front edge.
     p: i32,
     health: i32,
-    /// The tick from which it may attack.
+    /// The first tick in which it may attack.
     ready: i32,
     /// The tick of its next summons.
     summons: i32,
     /// The tick in which it burns; `NEVER` for none.
     burns: i32,
-    /// The first tick in which it is not slow.
+    /// The first tick in which it is not slowed.
     slow: i32,
-    /// The unit that it stands before.
+    /// The unit that blocks it.
     before: u16,
-    /// Whether it has its shield or body, or its jump.
+    /// True if it still has its shield, body or jump.
     armed: bool,
-    /// Whether it has been damaged.
+    /// True if it has been damaged.
     awake: bool,
-    /// Whether it belongs to the plan.
+    /// True if it belongs to the plan.
     paid: bool,
 }
 
@@ -114,17 +114,17 @@ struct Field<'a, L> {
     log: &'a mut L,
     tick: i32,
     humans: ArrayVec<Soldier, MOST>,
-    /// The living and those that died in this tick, in spawn order.
+    /// Living demons and those that died in this tick, in spawn order.
     demons: SmallVec<[Marcher; 64]>,
-    /// How many demons have appeared.
+    /// Number of demons that have appeared.
     seen: u16,
     /// The unit of each cell.
     grid: [[Option<u8>; COLUMNS]; ROWS],
-    /// Living demons that shelter, by row.
+    /// Number of living sheltering demons, by row.
     shadows: [u8; ROWS],
-    /// Living mages, by row.
+    /// Number of living mages, by row.
     lights: [u8; ROWS],
-    /// Whether a demon has died in this tick.
+    /// True if a demon has died in this tick.
     fell: bool,
 }
 
@@ -198,14 +198,14 @@ pub fn simulate<L: BattleLog>(humans: &[Piece], demons: &[Piece], rules: Rules, 
     BattleEnd { winner, reason, length: field.tick as u32, value: [value, -value] }
 }
 
-/// The living units of the winner: name, and health in tenths.
+/// Returns the living units of the winner: name, and health in tenths.
 fn survivors(winner: usize, humans: &[Soldier], demons: &[Marcher]) -> Vec<Value> {
     let humans = humans.iter().filter(|s| s.health > 0).map(|s| json!([s.table().name, s.health]));
     let demons = demons.iter().map(|demon| json!([demon.table().name, demon.health]));
     if winner == 0 { humans.collect() } else { demons.collect() }
 }
 
-/// The places in the list, by tick and then by place.
+/// Returns the indexes in the list, by tick and then by index.
 fn by_time(pieces: &[Piece]) -> ArrayVec<u8, MOST> {
     let mut order: ArrayVec<u8, MOST> = (0..pieces.len().min(MOST) as u8).collect();
     order.sort_unstable_by_key(|&n| (pieces[usize::from(n)].tick, n));
@@ -260,12 +260,12 @@ impl<L: BattleLog> Field<'_, L> {
         number
     }
 
-    /// Whether another demon shelters this one.
+    /// Returns true if another demon shelters this one.
     fn sheltered(&self, demon: &Marcher) -> bool {
         self.shadows[usize::from(demon.row)] > u8::from(demon.is(Trait::Shadow))
     }
 
-    /// What `points` of damage are to a demon, in tenths.
+    /// Returns the effective damage to a demon, in tenths.
     fn felt(&self, n: usize, points: i32, damage: Damage) -> i32 {
         let demon = &self.demons[n];
         let tenths = 10 * points;
@@ -283,7 +283,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Takes `tenths` off a demon and tells it; `by` is the unit, if there is one.
+    /// Deducts `tenths` from a demon and logs it; `by` is the attacking unit, if any.
     fn hurt(&mut self, n: usize, tenths: i32, kind: &'static str, by: Option<usize>) {
         let demon = &mut self.demons[n];
         demon.health -= tenths;
@@ -300,7 +300,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// Second points of fire that are due.
+    /// Applies the second points of fire that are due.
     fn burn(&mut self) {
         for n in 0..self.demons.len() {
             if self.demons[n].burns == self.tick {
@@ -311,7 +311,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// The humans, in the order in which they were placed.
+    /// Lets the human units act in the order of their placement.
     fn act(&mut self) {
         for n in 0..self.humans.len() {
             let soldier = &self.humans[n];
@@ -327,7 +327,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// The living demon that a unit aims at: the foremost in its row that is not behind it.
+    /// Returns the target of a unit: the foremost living demon in its row that is not behind it.
     fn target(&self, soldier: &Soldier, shot: Shot) -> Option<usize> {
         let from = i32::from(soldier.x) * CELL;
         let mut best: Option<(i32, usize)> = None;
@@ -400,7 +400,7 @@ impl<L: BattleLog> Field<'_, L> {
         tell!(self.log, self.tick, "gone", h(by));
     }
 
-    /// A unit is out of the way.
+    /// Removes a unit from the field.
     fn leave(&mut self, n: usize) {
         let soldier = &mut self.humans[n];
         soldier.health = soldier.health.min(0);
@@ -442,7 +442,7 @@ impl<L: BattleLog> Field<'_, L> {
         }
     }
 
-    /// The demons walk, jump and attack, in spawn order.
+    /// Lets the demons move, jump and attack in spawn order.
     fn march(&mut self) {
         for n in 0..self.demons.len() {
             let demon = &mut self.demons[n];
@@ -503,7 +503,7 @@ impl<L: BattleLog> Field<'_, L> {
         self.humans.iter().filter(|s| s.health > 0).map(|s| human_cost(s.kind, self.rules)).sum()
     }
 
-    /// What the living demons of the plan cost.
+    /// Returns the price of the plan's living demons.
     fn demon_cost(&self) -> u32 {
         self.demons.iter().filter(|demon| demon.paid).map(|demon| demon.table().cost).sum()
     }

@@ -1,78 +1,78 @@
-//! The units: everything else reads their names and figures here.
+//! The units: names and values.
 
 use super::Rules;
 
-/// What a human unit does.
+/// Role of a human unit in battle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duty {
     /// Shoots at the first demon of its row.
     Shoots(Shot),
-    /// Only stands in the way.
+    /// Blocks the way only.
     Blocks {
-        /// Whether demons cannot jump over it.
+        /// True if demons cannot jump over it.
         high: bool,
     },
-    /// Explodes after its interval, and is gone.
+    /// Explodes after its interval and disappears.
     Explodes(Blast),
-    /// Takes the defence off the demons of its row.
+    /// Removes the defense of the demons in its row.
     Pulses,
-    /// Makes the shots of its row light.
+    /// Turns the shots of its row into light.
     Lights,
 }
 
-/// What a shot is.
+/// Type of a shot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shot {
-    /// Normal damage.
+    /// Normal damage to the target.
     Bullet,
-    /// Fire, and a further point of fire later.
+    /// Fire, with a second point of fire later.
     Flame,
-    /// Ice, which slows down.
+    /// Ice, which slows the target.
     Ice,
-    /// Reaches flyers too.
+    /// A shot that also reaches flying demons.
     Air,
-    /// Normal damage to everything around the target too.
+    /// Normal damage to the target and its surroundings.
     Rocket,
 }
 
-/// Where an explosion reaches.
+/// Area of an explosion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blast {
-    /// Its own cell and those around it.
+    /// Its own cell and the surrounding ones.
     Around,
-    /// Its row.
+    /// The whole row of the unit.
     Row,
 }
 
-/// What is special about a demon.
+/// Special trait of a demon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trait {
-    /// Nothing.
+    /// The demon has no trait.
     Plain,
     /// A shield against normal damage.
     Shield,
     /// A body that halves normal damage; faster once damaged.
     Machine,
-    /// Jumps over the first unit that it meets.
+    /// A jump over the first unit that it meets.
     Bouncing,
-    /// Hits shields harder.
+    /// Higher damage to shields.
     ShieldBreaker,
-    /// Immune to fire.
+    /// Immunity to fire damage.
     Fire,
-    /// Immune to ice and slowness.
+    /// Immunity to ice and slowing.
     Frost,
-    /// Passes over units; hit from anti-air guns only.
+    /// Flight over units; only anti-air guns hit it.
     Flying,
-    /// Shelters the others of its row from all but light.
+    /// Shelter for the other demons of its row from all damage except light.
     Shadow,
-    /// Brings further demons.
+    /// Summoning of further demons.
     Summoning,
 }
 
 /// A kind of human unit.
 #[derive(Debug)]
 pub struct Human {
-    /// Its name.
+    /// Name of the unit.
     pub name: &'static str,
     /// Health in points.
     pub health: i32,
@@ -80,34 +80,34 @@ pub struct Human {
     pub interval: u16,
     /// Damage in points.
     pub damage: i32,
-    /// Its price.
+    /// Price of the unit.
     pub cost: u32,
-    /// What it does.
+    /// Role of the unit.
     pub duty: Duty,
-    /// That in words.
+    /// Description of the role in words.
     pub ability: &'static str,
-    /// Its roles, for the likeness of two plans.
+    /// Roles of the unit, for the similarity of two plans.
     pub roles: &'static [&'static str],
 }
 
 /// A kind of demon.
 #[derive(Debug)]
 pub struct Demon {
-    /// Its name.
+    /// Name of the demon.
     pub name: &'static str,
     /// Health in points.
     pub health: i32,
-    /// 22 units of the field in a tick each.
+    /// Speed in multiples of 22 field units per tick.
     pub speed: i32,
     /// Damage in points, once a second.
     pub damage: i32,
-    /// Its price.
+    /// Price of the demon.
     pub cost: u32,
-    /// What is special about it.
+    /// Trait of the demon.
     pub is: Trait,
-    /// That in words.
+    /// Description of the trait in words.
     pub ability: &'static str,
-    /// Its roles, for the likeness of two plans.
+    /// Roles of the demon, for the similarity of two plans.
     pub roles: &'static [&'static str],
 }
 
@@ -164,13 +164,13 @@ pub static DEMONS: [Demon; 13] = [
 /// Index of the demon that summoners bring.
 pub const SUMMONED: u8 = 0;
 
-/// The price of a human unit under these rules.
+/// Returns the price of a human unit under these rules.
 pub fn human_cost(kind: u8, rules: Rules) -> u32 {
     let unit = &HUMANS[usize::from(kind)];
     if rules == Rules::Repo && unit.duty == Shoots(Shot::Air) { 100 } else { unit.cost }
 }
 
-/// The health of a demon under these rules, in points.
+/// Returns the health of a demon under these rules, in points.
 pub fn demon_health(kind: u8, rules: Rules) -> i32 {
     let demon = &DEMONS[usize::from(kind)];
     if rules == Rules::Repo && demon.is == Trait::Flying { 5 } else { demon.health }

@@ -1,4 +1,4 @@
-//! What is counted of a step: clues, votes, guesses, and the result.
+//! Marks of clues, votes, guesses, and the result.
 
 use super::words::{equal, stems};
 use super::{BLANK, NONE, Phase, State, Undercover};
@@ -8,7 +8,7 @@ use ludex_protocol::record::RefusedMove;
 
 const ARENA: &str = "LLMArena, table 4";
 
-/// The marks of clues, votes and the end.
+/// Documentation of the marks.
 pub(super) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("stock", FLAG, "of each clue: 1 for a stock clue, else 0", OURS),
     MarkDoc::new("blank", FLAG, "of each clue: 1 where nothing was said, else 0", OURS),
@@ -78,7 +78,7 @@ impl Undercover {
             }
         }
     }
-    /// Attempts at a clue that were refused.
+    /// Counts refused attempts at a clue.
     pub(super) fn count_refusals(s: &State, seat: Seat, tries: &[RefusedMove], out: &mut Marks) {
         if s.phase == Phase::Clue {
             for (name, code) in [("clue_contains_word", "contains_word"), ("repeated", "repeated")] {

@@ -1,4 +1,4 @@
-//! The picture of a position.
+//! Pictures of a position.
 
 use super::view::View;
 use super::{Phase, Undercover};

@@ -1,4 +1,4 @@
-//! Clues and votes as people write them.
+//! Notations of clues and votes.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::{BLANK, NONE, Phase, State, Undercover, VOTE};
 use crate::draw::Stream;
 use crate::game::{Action, Game, ParsedMove, Seat, SeatSet};
 
-/// What an agent without an answer hands over. Every game refuses it, also where any other line is a clue.
+/// Text that hosts submit for an agent without a reply. Every game refuses it, even if other free text is legal.
 const NO_MOVE: &str = "no move";
-/// The most characters of a guess.
+/// Maximum number of characters of a guess.
 const GUESS: usize = 40;
 
 fn issue(code: &str, path: &str, got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Vec<Issue> {
     vec![Issue::new(path, got, allowed, message).code(code)]
 }
 
-/// The target and the guesses of a canonical vote.
+/// Returns the target and the guesses of a canonical vote.
 pub(super) fn ballot(said: &Value) -> (Action, Vec<(u8, String)>) {
     let target = said.get("vote").and_then(Value::as_str).and_then(number).unwrap_or(0);
     let guesses = said.get("guesses").and_then(Value::as_object).into_iter().flatten();
@@ -27,12 +27,12 @@ pub(super) fn ballot(said: &Value) -> (Action, Vec<(u8, String)>) {
     (target.min(9), guesses.collect())
 }
 
-/// The seat of a name.
+/// Parses the name of a seat.
 fn number(name: &str) -> Option<Action> {
     name.strip_prefix("player_").and_then(|n| n.parse().ok())
 }
 
-/// The last seat that a text names, or the number that is all of it.
+/// Returns the last seat named in a text, or the number that is the whole text.
 fn named(text: &str) -> Option<Action> {
     let lower = text.to_ascii_lowercase();
     let after = lower.rmatch_indices("player_").find_map(|(at, found)| {
@@ -43,7 +43,7 @@ fn named(text: &str) -> Option<Action> {
     after.or_else(|| bare.parse().ok())
 }
 
-/// White space to single spaces, and quotes around it dropped.
+/// Collapses white space, and removes surrounding quotes.
 fn trimmed(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let quotes = [('"', '"'), ('\'', '\''), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}'), ('\u{ab}', '\u{bb}')];
@@ -197,7 +197,7 @@ impl Undercover {
         Ok(ParsedMove::Document(json!({ "vote": format!("player_{target}"), "guesses": guesses })))
     }
 
-    /// A document that is heard here.
+    /// Draws a document that is legal here.
     pub(super) fn sample_document(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
         match s.phase {
             Phase::Clue => {

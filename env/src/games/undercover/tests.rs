@@ -9,7 +9,7 @@ use crate::dyn_state::DynState;
 use ludex_protocol::Move;
 
 #[test]
-fn the_stem_match_has_its_cases() {
+fn stems_match_expected_words() {
     for (clue, word, wanted) in [
         ("suns", "sun", true),
         ("Sunny", "sun", false),
@@ -45,7 +45,7 @@ fn the_stem_match_has_its_cases() {
 }
 
 #[test]
-fn the_analysis_shows_stems() {
+fn analysis_returns_stems() {
     let game = crate::load("undercover").unwrap();
     let out = game.analyze(&json!({ "clue": "dancing suns", "word": "dance" })).unwrap();
     assert_eq!(out, json!({ "holds": true, "clue": ["danc", "sun"], "word": ["danc"] }));
@@ -57,7 +57,7 @@ fn the_analysis_shows_stems() {
 }
 
 #[test]
-fn the_pairs_are_good() {
+fn word_pairs_are_valid() {
     let text = include_str!("pairs.tsv");
     assert!(text.lines().take(3).any(|line| line.starts_with('#') && line.contains("Licence")));
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
@@ -74,7 +74,7 @@ fn the_pairs_are_good() {
 }
 
 #[test]
-fn a_faulty_line_is_refused_with_its_reason() {
+fn invalid_pair_line_is_refused_with_reason() {
     for (line, why) in [
         ("sun\tmoon", "fields"),
         ("sun\tmoon\tsky\tmore", "fields"),
@@ -97,7 +97,7 @@ fn a_faulty_line_is_refused_with_its_reason() {
 }
 
 #[test]
-fn no_stock_clue_holds_a_word() {
+fn stock_clues_contain_no_list_word() {
     let all = lexicon();
     assert_eq!(all.clues.len(), STOCK_CLUES);
     for (k, clue) in all.clues.iter().enumerate() {
@@ -116,7 +116,7 @@ fn start(text: &str) -> Box<dyn DynState> {
     crate::load(text).unwrap_or_else(|e| panic!("{text}: {e}")).start()
 }
 
-/// Every living seat says a stock clue.
+/// Plays a stock clue of every living seat.
 fn round(s: &mut dyn DynState) {
     while let ToMove::Seat(seat) = s.turn() {
         let a = s.legal_list(seat)[1];
@@ -124,7 +124,7 @@ fn round(s: &mut dyn DynState) {
     }
 }
 
-/// All vote for the seat of the list in their place.
+/// Plays votes: each seat votes for the entry at its index.
 fn vote(s: &mut dyn DynState, targets: &[Option<Action>]) {
     let joint: Vec<Option<Action>> = targets.iter().map(|t| t.map(|p| VOTE + p)).collect();
     s.play_together(&joint).unwrap();
@@ -133,8 +133,8 @@ fn vote(s: &mut dyn DynState, targets: &[Option<Action>]) {
 const GIVEN: &str = "undercover(pair=sun;moon,undercover=last";
 
 #[test]
-fn the_game_ends_as_it_should() {
-    // Players, undercovers, who is voted out by all others in each round, and who wins.
+fn game_ends_with_correct_winner() {
+    // Players, undercovers, the seat voted out by all others in each round, and the winner.
     for (players, undercovers, out, won) in [
         (3usize, 1, vec![2], false),
         (3, 1, vec![0], true),
@@ -178,7 +178,7 @@ fn the_game_ends_as_it_should() {
 }
 
 #[test]
-fn a_tie_is_decided_by_chance() {
+fn tie_is_broken_by_chance() {
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(0), Some(0), Some(1), Some(2)]);
@@ -192,7 +192,7 @@ fn a_tie_is_decided_by_chance() {
 }
 
 #[test]
-fn a_tie_of_all_is_drawn_among_all() {
+fn tie_of_all_seats_is_drawn_among_all() {
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(2), Some(3), Some(4), Some(0)]);
@@ -201,7 +201,7 @@ fn a_tie_of_all_is_drawn_among_all() {
     assert_eq!(outcomes.items(), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
     s.play_chance(4).unwrap();
     assert_eq!((s.turn(), s.returns()), (ToMove::Over, vec![1.0, 1.0, 1.0, 1.0, -1.0]));
-    // The seat with most votes is out without a draw.
+    // A seat with strictly most votes is eliminated without a draw.
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(2), Some(1), Some(4), Some(0)]);
@@ -209,7 +209,7 @@ fn a_tie_of_all_is_drawn_among_all() {
 }
 
 #[test]
-fn the_default_vote_is_uniform() {
+fn default_vote_is_uniform() {
     let mut s = start(&format!("{GIVEN})"));
     round(&mut *s);
     let mut counts = [0u32; 5];
@@ -231,7 +231,7 @@ fn code(s: &dyn DynState, seat: usize, given: Move) -> String {
 }
 
 #[test]
-fn clues_are_heard_in_every_form() {
+fn clue_notations_are_parsed() {
     let mut s = start(&format!("{GIVEN},clue_chars=60)"));
     let said = |s: &dyn DynState, seat: usize, text: &str| s.parse_move(seat, &Move::Text(text.into()));
     let clue = |text: &str| Ok(ParsedMove::Document(json!({ "clue": text })));
@@ -266,9 +266,9 @@ fn clues_are_heard_in_every_form() {
     assert_eq!(said(&*s, 2, "blank"), Ok(ParsedMove::Action(0)));
 }
 
-/// Answers as models give them to LLMArena's prompts, which ask for `player_i: clue` and `vote: player_i`.
+/// Replies of models to LLMArena's prompts, which expect `player_i: clue` and `vote: player_i`.
 #[test]
-fn answers_in_the_forms_of_llmarena_are_read() {
+fn llmarena_replies_are_parsed() {
     let clue = |text: &str| Ok(ParsedMove::Document(json!({ "clue": text })));
     let s = start("undercover(preset=llmarena,pair=sun;moon)");
     for (text, wanted) in [
@@ -308,7 +308,7 @@ fn answers_in_the_forms_of_llmarena_are_read() {
 }
 
 #[test]
-fn votes_are_heard_in_every_form() {
+fn vote_notations_are_parsed() {
     let mut s = start(&format!("{GIVEN},guesses=true,players=6)"));
     round(&mut *s);
     let everyone = [Some(5), Some(5), Some(5), Some(5), Some(5), Some(0)];
@@ -351,7 +351,7 @@ fn votes_are_heard_in_every_form() {
 }
 
 #[test]
-fn only_the_voter_knows_the_guesses() {
+fn guesses_are_visible_to_voter_only() {
     let mut s = start("undercover(preset=llmarena_guess,pair=sun;moon)");
     round(&mut *s);
     let said = json!({ "vote": "player_3", "guesses": { "player_0": "moon" } });
@@ -375,7 +375,7 @@ fn only_the_voter_knows_the_guesses() {
 }
 
 #[test]
-fn seats_see_their_word_alone() {
+fn seats_see_own_word_only() {
     let s = start(&format!("{GIVEN})"));
     assert_eq!(s.view(Viewer::Seat(4)).value()["word"], "sun");
     assert_eq!(s.view(Viewer::Seat(0)).value()["word"], "moon");
@@ -385,7 +385,7 @@ fn seats_see_their_word_alone() {
 }
 
 #[test]
-fn a_given_pair_bars_the_stock_clues_that_hold_it() {
+fn fixed_pair_excludes_stock_clues_that_contain_it() {
     let s = start("undercover(pair=winter;summer,undercover=last)");
     let barred = |s: &dyn DynState| (1..=STOCK_CLUES as Action).filter(|&a| !s.is_legal(0, a)).count();
     assert_eq!(barred(&*s), 1, "summer is in one stock clue");
@@ -393,7 +393,7 @@ fn a_given_pair_bars_the_stock_clues_that_hold_it() {
 }
 
 #[test]
-fn presets_and_sizes_keep_the_laws() {
+fn presets_and_sizes_obey_game_laws() {
     for text in [
         "undercover",
         "undercover(preset=llmarena)",
@@ -410,7 +410,7 @@ fn presets_and_sizes_keep_the_laws() {
 }
 
 #[test]
-fn wrong_parameters_are_named() {
+fn invalid_parameters_are_named() {
     for (name, text) in [
         ("players", "undercover(players=2)"),
         ("players", "undercover(players=11)"),
@@ -425,9 +425,9 @@ fn wrong_parameters_are_named() {
     }
 }
 
-/// Whole games at random, half of the moves documents: what holds at the end and on the way.
+/// Whole random games, half of the moves documents: invariants during the game and at the end.
 #[test]
-fn random_games_end_as_they_must() {
+fn random_games_keep_invariants() {
     for preset in ["undercover", "undercover(preset=llmarena)", "undercover(preset=llmarena_guess)"] {
         let game = crate::load(preset).unwrap();
         let mut rng = Stream::from_text(preset);
@@ -473,7 +473,7 @@ fn random_games_end_as_they_must() {
     }
 }
 
-/// The marks of a step, as (seat, name, value).
+/// Returns the marks of a step, as (seat, name, value).
 fn marks(before: &dyn DynState, joint: &[Option<ParsedMove>], after: &dyn DynState) -> Vec<serde_json::Value> {
     let mut out = Marks::all();
     before.marks(joint, after, &mut out);
@@ -481,7 +481,7 @@ fn marks(before: &dyn DynState, joint: &[Option<ParsedMove>], after: &dyn DynSta
 }
 
 #[test]
-fn clues_votes_and_guesses_are_counted() {
+fn clue_vote_and_guess_marks_are_counted() {
     let mut s = start(&format!("{GIVEN},players=3,guesses=true)"));
     let mut counted = Vec::new();
     let clues =
@@ -515,9 +515,9 @@ fn clues_votes_and_guesses_are_counted() {
     assert_eq!(found, [of_votes.concat(), ends.concat()].concat());
 }
 
-/// What a seat reads is enough to play: its name, its word, the rules, what was said, and the form of the answer.
+/// A seat's text suffices to play: name, word, rules, history, and the form of a reply.
 #[test]
-fn every_seat_reads_what_it_needs() {
+fn text_suffices_for_every_seat() {
     let mut s = start(&format!("{GIVEN},guesses=true)"));
     round(&mut *s);
     vote(&mut *s, &[Some(1), Some(0), Some(1), Some(1), Some(1)]);
@@ -545,7 +545,7 @@ fn every_seat_reads_what_it_needs() {
     assert!(s.view(Viewer::Public).text().contains("To move: player_0, player_2, player_3, player_4."));
 }
 
-/// Every refusal says where, what was given and what is allowed.
+/// Returns the issues of a refusal: path, submitted value and allowed values.
 fn refused(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<String> {
     let refused = s.parse_move(seat, &Move::Document(given.clone())).expect_err("it is refused");
     let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
@@ -554,7 +554,7 @@ fn refused(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<Strin
 }
 
 #[test]
-fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
+fn invalid_documents_are_refused_with_path() {
     let mut s = start(&format!("{GIVEN},guesses=true)"));
     assert!(refused(&*s, 0, json!({ "vote": "player_1" })).contains(&"/clue".to_owned()));
     assert_eq!(refused(&*s, 0, json!({ "clue": 1e300 })), ["/clue"]);
@@ -578,7 +578,7 @@ fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
         refused(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_0": "x" } })),
         ["/guesses/player_0", "/guesses/player_7", "/vote"]
     );
-    // A joint move with a vote missing, or with one too many, leaves all as it was.
+    // A joint move with a missing or an extra vote leaves the state unchanged.
     let before = s.view(Viewer::Public).value();
     for joint in [vec![Some(VOTE + 1); 4], vec![Some(VOTE + 1), Some(VOTE), None, Some(VOTE), Some(VOTE)]] {
         assert!(s.play_together(&joint).is_err(), "{joint:?}");
@@ -586,9 +586,9 @@ fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
     assert_eq!(s.view(Viewer::Public).value(), before);
 }
 
-/// Attempts before a clue: one held the word twice over and was said before, one was too long.
+/// Attempts before a clue: one contained the word twice and was a repeat, one was too long.
 #[test]
-fn refused_clues_are_counted() {
+fn refused_clue_marks_are_counted() {
     let s = start(&format!("{GIVEN})"));
     let attempt = |codes: &[&str]| RefusedMove {
         action: None,
@@ -607,7 +607,7 @@ fn refused_clues_are_counted() {
     let tries = [attempt(&["contains_word", "repeated"]), attempt(&["too_long"]), attempt(&["contains_word"])];
     assert_eq!(counted(&tries), [json!([0, "clue_contains_word", 2.0]), json!([0, "repeated", 1.0])]);
     assert_eq!(counted(&[]), [json!([0, "clue_contains_word", 0.0]), json!([0, "repeated", 0.0])]);
-    // The codes are those of real refusals.
+    // The codes match real refusals.
     let codes = |text: &str| {
         let refusal = s.parse_move(0, &Move::Document(json!({ "clue": text }))).unwrap_err();
         refusal.issues.into_iter().filter_map(|i| i.code.map(String::from)).collect::<Vec<_>>()

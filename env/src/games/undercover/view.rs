@@ -1,4 +1,4 @@
-//! What a seat knows: the view, its words, its array, and the worlds that fit it.
+//! Information available to a seat: view, text, array, and determinizations.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use crate::draw::Stream;
 use crate::game::{Game, Seat, SeatSet, ToMove};
 use crate::quote::quoted;
 
-/// What one seat, or the public, knows.
+/// The information of one seat, or of the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The observer's seat; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// The observer's word, once it is drawn.
+    /// The observer's word; absent until it is drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,
-    /// The running round, from 0.
+    /// Index of the current round, from 0.
     pub round: u8,
-    /// What is next.
+    /// The current phase of the game.
     pub phase: Phase,
-    /// How many undercovers are drawn.
+    /// Number of undercovers drawn so far.
     pub drawn: u8,
-    /// The seats that are in the game.
+    /// The seats still in the game.
     pub alive: Vec<u8>,
-    /// Who is out, in order.
+    /// The eliminated seats, in order.
     pub out: Vec<Out>,
-    /// All clues.
+    /// All clues so far, in order.
     pub clues: Vec<Clue>,
-    /// All votes that are told.
+    /// All revealed votes, in order.
     pub votes: Vec<Vote>,
     /// The observer's own guesses.
     pub guesses: Vec<GuessedWord>,
@@ -43,62 +43,62 @@ pub struct View {
     pub told: Option<RevealView>,
 }
 
-/// Who is out.
+/// The elimination of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Out {
-    /// The seat.
+    /// The eliminated seat.
     pub seat: u8,
-    /// The round.
+    /// Index of the round.
     pub round: u8,
-    /// Whether it was an undercover.
+    /// True if the seat was an undercover.
     pub undercover: bool,
 }
 
-/// A clue.
+/// A clue of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clue {
-    /// The round.
+    /// Index of the round.
     pub round: u8,
-    /// Who gave it.
+    /// The seat that gave the clue.
     pub seat: u8,
-    /// The clue; empty where nothing was said.
+    /// The text of the clue; empty for a blank one.
     pub text: String,
 }
 
-/// A vote.
+/// A vote of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Vote {
-    /// The round.
+    /// Index of the round.
     pub round: u8,
-    /// Who voted.
+    /// The seat that voted.
     pub voter: u8,
-    /// For whom.
+    /// The seat voted for.
     pub target: u8,
 }
 
-/// A word that the observer named.
+/// A guess of the observer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GuessedWord {
-    /// The round.
+    /// Index of the round.
     pub round: u8,
-    /// Whose word it is meant to be.
+    /// The seat whose word is guessed.
     pub seat: u8,
-    /// The word.
+    /// The guessed word.
     pub word: String,
 }
 
-/// Words and roles.
+/// Words and roles, revealed at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RevealView {
     /// The seats of the undercovers.
     pub undercovers: Vec<u8>,
-    /// Their word.
+    /// The word of the undercovers.
     pub word: String,
     /// The word of the others.
     pub others: String,
 }
 
-/// The rounds of all clues, in order: a round ends when all who were alive in it have spoken.
+/// Iterates over the rounds of all clues: a round ends after a clue of every living seat.
 fn rounds(s: &State) -> impl Iterator<Item = u8> {
     let total = s.alive.count_ones() as usize + s.out.len();
     let ends: Vec<usize> = (0..s.out.len())
@@ -122,7 +122,7 @@ impl Undercover {
             seat: s.clues[k].0,
             text: Self::text_of(s, k).to_owned(),
         });
-        // The votes of the running round are told once all are there.
+        // The votes of the current round are revealed together.
         let done = usize::from(s.round) + usize::from(s.phase == Phase::Tie);
         let votes = s.votes.iter().enumerate().take(done).flat_map(|(round, votes)| {
             let cast = votes.iter().enumerate().filter(|(_, target)| **target != NONE);
@@ -161,7 +161,7 @@ impl Undercover {
         }
     }
 
-    /// Everything of a view that is not hidden, as a position.
+    /// Returns the public part of a view as a position.
     fn open(&self, view: &View) -> State {
         let mut s = self.start();
         s.phase = view.phase;
@@ -201,13 +201,14 @@ impl Undercover {
         s
     }
 
-    /// Whether a position could have led here: nobody has said the own word, and told roles are true.
+    /// Returns true if a position is consistent with the view: no seat has given its own word as a clue, and revealed
+    /// roles match.
     fn fits(&self, s: &State, view: &View) -> bool {
         let role = |seat: u8| s.undercover >> seat.min(15) & 1 == 1;
         let listed = self.given.is_none();
         let legal = |k: usize| {
             let (seat, id) = s.clues[k];
-            // No stock clue holds a word of the list.
+            // No stock clue contains a word of the list.
             id == 0 || id != NONE && listed || !words::holds(Self::text_of(s, k), self.word(s, seat.into()))
         };
         view.out.iter().all(|o| role(o.seat) == o.undercover)
@@ -222,7 +223,7 @@ impl Undercover {
     pub(super) fn world_of(&self, view: &View, rng: &mut Stream) -> State {
         let mut s = self.open(view);
         let known = view.word.as_deref().or(view.told.as_ref().map(|t| t.word.as_str()));
-        // A pair and an order are as likely as another; those without the known word are left out.
+        // Pairs and orders are equally likely; those without the known word are skipped.
         let swaps = if self.params.swap && self.given.is_none() { 2 } else { 1 };
         let pairs = if self.given.is_some() { 1 } else { lexicon().pairs.len() };
         let fitting: Vec<(u16, bool)> = (0..pairs as u16)
@@ -244,7 +245,7 @@ impl Undercover {
                 break;
             }
         }
-        // Draws that are still to come leave no trace.
+        // Pending draws are reset.
         if s.phase == Phase::Pair {
             (s.pair, s.swap) = (0, false);
         } else if s.phase == Phase::Swap {
@@ -253,13 +254,13 @@ impl Undercover {
         s
     }
 
-    /// The undercovers' seats where they are the last ones.
+    /// Returns the undercovers' seats if they are the last ones.
     fn start_roles(&self) -> Option<u16> {
         let (n, last) = (self.players(), self.params.undercover == super::Seats::Last);
         last.then(|| SeatSet::first(n).0 & !SeatSet::first(n - self.params.undercovers as usize).0)
     }
 
-    /// Undercovers that fit the roles that were told, all such sets equally likely.
+    /// Draws undercovers consistent with the revealed roles, uniformly over all such sets.
     fn roles(&self, view: &View, rng: &mut Stream) -> u16 {
         let told = |bad: bool| {
             view.out.iter().filter(move |o| o.undercover == bad && o.seat < 10).fold(0u16, |set, o| set | 1 << o.seat)
@@ -272,7 +273,7 @@ impl Undercover {
         set
     }
 
-    /// The rules in a few sentences.
+    /// Returns the rules in a few sentences.
     pub(super) fn rules(&self) -> String {
         let n = self.params.undercovers;
         let plural = if n == 1 {

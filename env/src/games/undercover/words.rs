@@ -1,21 +1,21 @@
-//! Pairs of words, stock clues, and whether a clue holds a word.
+//! Pairs of words, stock clues, and the test for words contained in clues.
 
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use unicode_normalization::UnicodeNormalization;
 
-/// A clue of the list, ready for comparison.
+/// A stock clue with its stems.
 pub(super) struct Stock {
     pub text: &'static str,
     pub stems: Vec<String>,
 }
 
-/// What is drawn from, and what may be said by number.
+/// The word pairs and the stock clues.
 pub(super) struct Lexicon {
-    /// The words of each pair, and what they are.
+    /// The words of each pair.
     pub pairs: Vec<[&'static str; 2]>,
-    /// What the words of each pair are.
+    /// The category of each pair.
     pub categories: Vec<&'static str>,
     /// All words, sorted.
     pub words: Vec<&'static str>,
@@ -26,10 +26,10 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 
-/// A line of the file of pairs: two words and what they are.
+/// Parses a line of the file of pairs: two words and their category.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem of an invalid line.
 pub(super) fn pair(line: &str) -> Result<([&str; 2], &str), String> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [a, b, category] = fields[..] else {
@@ -53,7 +53,7 @@ pub(super) fn pair(line: &str) -> Result<([&str; 2], &str), String> {
     Ok(([a, b], category))
 }
 
-/// The lists of this crate.
+/// Returns the lists of this crate.
 pub(super) fn lexicon() -> &'static Lexicon {
     static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         let (pairs, categories): (Vec<[&str; 2]>, Vec<&str>) =
@@ -67,12 +67,12 @@ pub(super) fn lexicon() -> &'static Lexicon {
     &LEXICON
 }
 
-/// The text in normal form.
+/// Returns the text in normal form.
 fn normal(text: &str) -> String {
     text.nfkc().collect::<String>().to_lowercase()
 }
 
-/// The words of a text: normal form, split at whatever is neither letter nor digit.
+/// Returns the words of a text: normal form, split at characters other than letters and digits.
 pub(super) fn tokens(text: &str) -> Vec<String> {
     let text = normal(text);
     text.split(|c: char| !c.is_alphanumeric()).filter(|t| !t.is_empty()).map(str::to_owned).collect()
@@ -82,7 +82,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A token without plural, -ing, -ed and a last e.
+/// Strips plural, -ing, -ed and a final e from a token.
 pub(super) fn stem(token: &str) -> String {
     if length(token) < 4 {
         return token.to_owned();
@@ -117,23 +117,23 @@ pub(super) fn stem(token: &str) -> String {
     t
 }
 
-/// The stems of a text.
+/// Returns the stems of a text.
 pub(super) fn stems(text: &str) -> Vec<String> {
     tokens(text).iter().map(|t| stem(t)).collect()
 }
 
-/// Whether two clues say the same.
+/// Returns true if two clues are equal.
 pub(super) fn equal(a: &[String], b: &[String]) -> bool {
     !a.is_empty() && a == b
 }
 
-/// Letters of scripts that put no spaces between words.
+/// Returns true for letters of scripts without spaces between words.
 fn dense(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{1100}'..='\u{11ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
         | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// Whether a clue holds a word.
+/// Returns true if a clue contains a word.
 pub(super) fn holds(clue: &str, word: &str) -> bool {
     let (said, secret) = (tokens(clue), tokens(word));
     if secret.is_empty() {
@@ -152,10 +152,10 @@ pub(super) fn holds(clue: &str, word: &str) -> bool {
     inside || word.chars().any(dense) && normal(clue).contains(normal(word).trim())
 }
 
-/// `{"clue", "word"}` in, `{"holds", "clue": [stems], "word": [stems]}` out.
+/// Analyzes `{"clue", "word"}`; returns `{"holds", "clue": [stems], "word": [stems]}`.
 ///
 /// # Errors
-/// A question of another form.
+/// A query of another form.
 pub(super) fn answer(question: &Value) -> Result<Value, String> {
     let fields = question.as_object().filter(|map| map.keys().all(|k| k == "clue" || k == "word"));
     let text = |key: &str| fields.and_then(|map| map.get(key)).and_then(Value::as_str);

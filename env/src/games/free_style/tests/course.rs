@@ -1,4 +1,4 @@
-//! Whole games, and the order of things in a ply.
+//! Whole games, and the order of events in a ply.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::*;
 const WON: fn(u8) -> Option<Winner> = |seat| Some(Winner::Seat(seat));
 
 #[test]
-fn f0_is_won_by_four_in_line() {
+fn four_in_line_wins_under_f0() {
     let f0 = Rules::built_in(0);
     let mut s = after(f0, &["c3", "a1", "c2", "a2", "b3", "a3"]);
     board_is(&s, [". . . . .", ". . . . .", "x o o . .", "x . o . .", "x . . . ."]);
@@ -21,7 +21,7 @@ fn f0_is_won_by_four_in_line() {
 }
 
 #[test]
-fn f0_with_a_full_board_is_a_draw() {
+fn full_board_is_a_draw_under_f0() {
     let f0 = Rules::built_in(0);
     let o = ["a1", "b1", "c1", "d2", "e2", "a3", "b3", "d4", "e4", "c3", "a5", "b5", "c5"];
     let x = ["d1", "e1", "a2", "b2", "c2", "d3", "e3", "a4", "b4", "c4", "d5", "e5"];
@@ -34,9 +34,9 @@ fn f0_with_a_full_board_is_a_draw() {
     assert_eq!((winner(&s), s.over.map(|e| e.why)), (Some(Winner::Draw), Some(Why::PlyCap)));
 }
 
-/// The boards are those of a program of a few lines in another language.
+/// The expected boards come from an independent program in another language.
 #[test]
-fn f1_turns_neighbours_until_the_board_is_full() {
+fn neighbors_flip_until_board_is_full_under_f1() {
     let f1 = Rules::built_in(1);
     let plies = "b2 b4 c5 e3 b1 a2 a5 a3 e2 d3 e5 c3 d1 d2 b5 d5 a1 c1 a4 e4 b3 e1 c4 d4 c2";
     let mut s = BoardState::start(f1, 0);
@@ -57,7 +57,7 @@ fn f1_turns_neighbours_until_the_board_is_full() {
 use super::super::score;
 
 #[test]
-fn f2_compares_rows_of_hidden_numbers() {
+fn hidden_number_rows_are_compared_under_f2() {
     let f2 = Rules::built_in(2);
     let mut s = after(f2, &["a1=5", "e1=4", "a2=3", "e2=4"]);
     board_is(&s, [". . . . .", ". . . . .", ". . . . .", "o3 . . . x4", "o5 . . . x4"]);
@@ -76,7 +76,7 @@ fn f2_compares_rows_of_hidden_numbers() {
 }
 
 #[test]
-fn a_sum_at_its_limit_leaves_nothing_but_zero() {
+fn sum_at_limit_allows_only_zero() {
     let f2 = Rules::built_in(2);
     let s = after(f2, &["a1=15", "e1=15"]);
     assert_eq!(legal(f2, &s, 0), ["a2=0", "a3=0", "a4=0", "a5=0"]);
@@ -87,7 +87,7 @@ fn a_sum_at_its_limit_leaves_nothing_but_zero() {
 }
 
 #[test]
-fn unique_numbers_and_setup_count() {
+fn setup_counts_for_unique_numbers() {
     let r = rules(
         json!({ "kinds": [{ "id": "s", "supply": 2, "values": { "min": 1, "max": 3, "unique": true, "sum_max": 5 } }],
         "setup": [{ "owner": 0, "kind": "s", "at": "a1", "value": 2 }] }),
@@ -100,14 +100,14 @@ fn unique_numbers_and_setup_count() {
 }
 
 #[test]
-fn supply_counts_what_is_placed_alone() {
+fn supply_counts_placements_only() {
     let r = rules(json!({ "kinds": [{ "id": "s", "supply": 1 }], "setup": [{ "owner": 0, "kind": "s", "at": "a1" }],
         "end": [{ "if": "supply_out", "then": "score" }], "score": [{ "per": "piece", "pts": 1 }] }));
     let mut s = after(&r, &["b1"]);
     assert_eq!((winner(&s), legal(&r, &s, 1).len()), (None, 23), "one side is out, the other is not");
     go(&r, &mut s, "e5");
     assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(0), Some(Why::SupplyOut)));
-    // A kind without a limit keeps supply_out from coming.
+    // A kind without a limit keeps supply_out from applying.
     let r = rules(json!({ "kinds": [{ "id": "s", "supply": 1 }, { "id": "t" }], "actions": [
         { "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } },
         { "do": "place", "kind": "t", "by": { "0": "all", "1": "all" } }],
@@ -116,7 +116,7 @@ fn supply_counts_what_is_placed_alone() {
 }
 
 #[test]
-fn near_does_not_bind_a_first_placement() {
+fn near_is_ignored_for_first_placement() {
     for (near, cells) in
         [("own4", vec!["b3", "c2", "c4", "d3"]), ("own8", vec!["b2", "b3", "b4", "c2", "c4", "d2", "d3", "d4"])]
     {
@@ -135,7 +135,7 @@ fn near_does_not_bind_a_first_placement() {
 }
 
 #[test]
-fn near_asks_for_the_opponent_or_for_distance() {
+fn near_requires_opponent_or_distance() {
     let r = |near: &str| {
         rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" }, "near": near }] }))
     };
@@ -154,7 +154,7 @@ fn near_asks_for_the_opponent_or_for_distance() {
 }
 
 #[test]
-fn zones_bind_each_seat() {
+fn zones_restrict_each_seat() {
     let r = rules(json!({ "zones": { "mine": ["c3", "b2"] },
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "mine", "1": "corner" } }] }));
     let s = BoardState::start(&r, 0);
@@ -186,7 +186,7 @@ fn slides_stop_before_pieces() {
 }
 
 #[test]
-fn leaps_jump_and_repeat() {
+fn leaps_skip_pieces_and_repeat() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a1" }, { "owner": 0, "kind": "s", "at": "b1" },
         { "owner": 1, "kind": "s", "at": "e5" }]);
     let r = mover(json!("knight"), 1, false, "empty", setup.clone());
@@ -228,14 +228,14 @@ fn onto_compares_numbers() {
 }
 
 #[test]
-fn the_first_action_that_fits_a_move_counts() {
+fn first_permitting_action_decides_move() {
     let two = |first: &str, second: &str| {
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
             "hidden": { "values": true, "reveal": "contact" },
             "actions": [{ "do": "move", "kind": "v", "steps": "orth", "onto": first }, { "do": "move", "kind": "v", "steps": "king", "onto": second },
                 { "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }] }))
     };
-    // The number of the other piece is unknown, so the comparing action fits, and decides if it is the first.
+    // The other piece's number is unknown, so the comparing action is legal; it decides if it is first in the list.
     let s = after(&two("opp_lower", "opp_any"), &["c3=1", "c4=5", "c3-c4"]);
     assert_eq!((shown(&s).contains("o1"), s.captured), (true, [0, 0]));
     let s = after(&two("opp_any", "opp_lower"), &["c3=1", "c4=5", "c3-c4"]);
@@ -243,7 +243,7 @@ fn the_first_action_that_fits_a_move_counts() {
 }
 
 #[test]
-fn a_failed_comparison_uses_the_ply_and_shows_both() {
+fn failed_comparison_uses_ply_and_reveals_both_numbers() {
     let r =
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
         "hidden": { "values": true, "reveal": "contact" },
@@ -260,13 +260,13 @@ fn a_failed_comparison_uses_the_ply_and_shows_both() {
     assert!(!may(&r, &s, 0, "c3-c4"), "the number is known now, and not lower");
     go(&r, &mut s, "b1=9");
     assert_eq!(s.contact, [None; 2], "contact is of the last ply alone");
-    // Without a comparison contact shows too, and the capture succeeds.
+    // Without a comparison, contact still reveals numbers, and the capture succeeds.
     go(&r, &mut s, "c4-c3");
     board_is(&s, [". . . . .", ". . . . .", ". . x7 . .", ". . . . .", "x0 o9 . . ."]);
 }
 
 #[test]
-fn contact_shows_numbers_before_effects_remove_pieces() {
+fn contact_reveals_numbers_before_effects_remove_pieces() {
     let r =
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
         "hidden": { "values": true, "reveal": "contact" },
@@ -274,14 +274,14 @@ fn contact_shows_numbers_before_effects_remove_pieces() {
             { "do": "move", "kind": "v", "steps": "orth", "onto": "empty_or_opp_any" }],
         "effects": [{ "on": "move", "cells": "adj4", "who": "opp", "then": "remove" }] }));
     let s = after(&r, &["c3=4", "c4=7", "a1=0", "d4=9", "c3-c4"]);
-    // c4 is captured in contact; the effect then takes d4 off, whose number nobody was shown.
+    // c4 is captured on contact; the effect then removes d4, whose number was never revealed.
     board_is(&s, [". . . . .", ". . o4 . .", ". . . . .", ". . . . .", "o0 . . . ."]);
     assert_eq!((s.contact[0], s.captured), (Some((4, 7)), [2, 0]));
     assert!(s.is_known_to(&r, Some(1), 17) && s.shown == 1 << 17, "only the piece that made contact is shown");
 }
 
 #[test]
-fn a_piece_that_moves_on_stays_shown() {
+fn revealed_piece_stays_revealed_after_move() {
     let r =
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
         "hidden": { "values": true, "reveal": "contact" },
@@ -289,13 +289,13 @@ fn a_piece_that_moves_on_stays_shown() {
             { "do": "move", "kind": "v", "steps": "orth", "onto": "empty_or_opp_lower" }] }));
     let s = after(&r, &["c3=4", "c4=2", "c3-c4", "e5=1", "c4-c5", "d5=3"]);
     assert!(s.is_known_to(&r, Some(1), 22) && !s.is_known_to(&r, Some(0), 24));
-    // A piece that is placed where a shown one stood is hidden.
+    // A piece placed on the cell of an earlier revealed piece is hidden.
     let s = after(&r, &["c3=4", "c4=2", "c3-c4", "e5=1", "c4-c5", "c4=3"]);
     assert!(!s.is_known_to(&r, Some(0), 17));
 }
 
 #[test]
-fn a_bump_on_a_hidden_piece_counts_and_the_seat_moves_again() {
+fn bump_on_hidden_piece_counts_and_repeats_turn() {
     let r = rules(json!({ "hidden": { "pieces": true }, "kinds": [{ "id": "s", "supply": 3 }],
         "end": [{ "if": "line", "len": 3, "then": "win" }] }));
     let mut s = after(&r, &["c3"]);
@@ -310,15 +310,15 @@ fn a_bump_on_a_hidden_piece_counts_and_the_seat_moves_again() {
 }
 
 #[test]
-fn conditions_are_judged_for_the_mover_first_and_in_order() {
-    // The mover's line makes it lose, the opponent's makes it win: the mover's pass comes first.
+fn end_conditions_are_checked_for_mover_first() {
+    // The mover's line loses, the opponent's line wins: the mover's conditions are checked first.
     let two = |first: serde_json::Value, second: serde_json::Value| rules(json!({ "end": [first, second] }));
     let (row, many) =
         (json!({ "if": "line", "len": 3, "then": "lose" }), json!({ "if": "pieces_ge", "n": 3, "then": "win" }));
     let plies = ["a1", "a5", "b1", "b5", "c1"];
     assert_eq!(winner(&after(&two(row.clone(), many.clone()), &plies)), WON(1), "the line is first in the list");
     assert_eq!(winner(&after(&two(many, row), &plies)), WON(0), "the number is first in the list");
-    // Full and supply_out count in the mover's pass.
+    // `full` and `supply_out` are checked together with the mover's conditions.
     let r =
         rules(json!({ "kinds": [{ "id": "s", "supply": 1 }], "score": [{ "per": "piece", "pts": 1 }], "tie": "second",
         "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" }],
@@ -329,7 +329,7 @@ fn conditions_are_judged_for_the_mover_first_and_in_order() {
 }
 
 #[test]
-fn lines_are_exact_or_not_and_have_directions() {
+fn line_end_respects_exact_and_dirs() {
     let r = |end: serde_json::Value| rules(json!({ "end": [end] }));
     let exact = r(json!({ "if": "line", "len": 3, "exact": true, "then": "win" }));
     assert_eq!(winner(&after(&exact, &["a1", "a5", "b1", "b5", "d1", "e5", "c1"])), None, "four in a row");
@@ -343,16 +343,16 @@ fn lines_are_exact_or_not_and_have_directions() {
 }
 
 #[test]
-fn a_line_of_the_opponent_after_a_flip_is_the_opponents() {
+fn flipped_line_counts_for_opponent() {
     let r = rules(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "both", "then": "flip" }],
         "end": [{ "if": "line", "len": 3, "dirs": "orth", "then": "win" }] }));
-    // o takes a row's middle: the mover's own stone below it turns, and makes a row of three for the other side.
+    // o plays in the middle of a row: its own stone below flips and completes a row of three for x.
     let mut s = after(&r, &["b2", "a1", "d3", "c1", "e5", "e3"]);
     board_is(&s, [". . . . o", ". . . . .", ". . . x x", ". o . . .", "x . x . ."]);
     go(&r, &mut s, "a5");
     go(&r, &mut s, "b1");
     board_is(&s, ["o . . . o", ". . . . .", ". . . x x", ". x . . .", "o x o . ."]);
-    // Both flip: what the mover touches turns to the other side.
+    // Both seats' pieces flip: each adjacent piece changes sides.
     let r = rules(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "both", "then": "flip" }],
         "setup": [{ "owner": 1, "kind": "s", "at": "a1" }, { "owner": 0, "kind": "s", "at": "b1" }, { "owner": 1, "kind": "s", "at": "c1" },
             { "owner": 0, "kind": "s", "at": "e1" }],
@@ -362,7 +362,7 @@ fn a_line_of_the_opponent_after_a_flip_is_the_opponents() {
 }
 
 #[test]
-fn reach_and_eliminated() {
+fn reach_and_eliminated_end_game() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "c4" }, { "owner": 1, "kind": "s", "at": "c2" }]);
     let ends = json!([{ "if": "reach", "zone": { "0": "home1", "1": "home0" }, "then": "win" }, { "if": "eliminated", "then": "win" }]);
     let walk = json!([{ "do": "move", "kind": "s", "steps": "orth", "range": 2, "onto": "empty_or_opp_any" }]);
@@ -371,7 +371,7 @@ fn reach_and_eliminated() {
     assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(0), Some(Why::Reach)));
     let s = after(&r, &["c4-c3", "c2-c3"]);
     assert_eq!((winner(&s), s.over.map(|o| o.why)), (WON(1), Some(Why::Eliminated)));
-    // Who still has something to place is not eliminated, nor is who never had a piece.
+    // A seat with pieces left to place is not eliminated, nor is one that never had a piece.
     let both = json!([{ "do": "move", "kind": "s", "steps": "orth", "range": 2, "onto": "empty_or_opp_any" },
         { "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }]);
     let r = rules(json!({ "actions": both, "setup": setup, "end": [{ "if": "eliminated", "then": "win" }] }));
@@ -381,8 +381,8 @@ fn reach_and_eliminated() {
 }
 
 #[test]
-fn stuck_has_each_outcome() {
-    // Seat 1 may place on c3 alone, and seat 0 takes it.
+fn stuck_end_has_each_result() {
+    // Seat 1 may place on c3 only, and seat 0 takes it.
     let r = |more: serde_json::Value| {
         let mut doc = json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "centre" } }],
             "score": [{ "per": "piece", "pts": 1 }] });
@@ -400,7 +400,7 @@ fn stuck_has_each_outcome() {
     let s = after(&r2, &["c3"]);
     assert_eq!((legal(&r2, &s, 1), winner(&s)), (vec!["pass".to_owned()], None));
     assert_eq!(legal(&r2, &after(&r2, &["c3", "pass"]), 0).len(), 24, "who has another action may not pass");
-    // A `stuck` end goes before a pass.
+    // A `stuck` end applies before a pass.
     let r3 = r(json!({ "actions": pass("stuck"), "end": [{ "if": "stuck", "then": "lose" }] }));
     assert_eq!(over(&r3), Some((Winner::Seat(0), Why::Stuck, false)));
     let r4 = r(json!({ "actions": pass("always") }));
@@ -408,17 +408,17 @@ fn stuck_has_each_outcome() {
 }
 
 #[test]
-fn the_cap_scores_the_board() {
+fn ply_cap_scores_board() {
     let r = rules(json!({ "ply_cap": 3, "score": [{ "per": "piece", "pts": 1 }] }));
     let s = after(&r, &["a1", "a2", "a3"]);
     assert_eq!((winner(&s), s.over.map(|o| o.why), s.ply), (WON(0), Some(Why::PlyCap), 3));
-    // A condition of the same ply goes first.
+    // A condition that holds in the same ply takes precedence.
     let r = rules(json!({ "ply_cap": 3, "end": [{ "if": "pieces_ge", "n": 2, "then": "win" }] }));
     assert_eq!(after(&r, &["a1", "a2", "a3"]).over.map(|o| o.why), Some(Why::PiecesGe));
 }
 
 #[test]
-fn ties() {
+fn ties_are_broken_as_configured() {
     let r = |tie: &str| rules(json!({ "ply_cap": 3, "tie": tie }));
     let of = |tie: &str| winner(&after(&r(tie), &["a1", "a2", "a3"]));
     assert_eq!(
@@ -430,7 +430,7 @@ fn ties() {
 }
 
 #[test]
-fn scores_count() {
+fn scoring_rules_add_points() {
     let setup = json!([{ "owner": 0, "kind": "v", "at": "a1", "value": 3 }, { "owner": 0, "kind": "v", "at": "b1", "value": 4 },
         { "owner": 0, "kind": "v", "at": "c1", "value": 1 }, { "owner": 0, "kind": "s", "at": "b3" },
         { "owner": 1, "kind": "v", "at": "a2", "value": 9 }, { "owner": 1, "kind": "v", "at": "c2", "value": 6 },
@@ -460,7 +460,7 @@ fn scores_count() {
 }
 
 #[test]
-fn territory_touches_one_side() {
+fn territory_touches_one_side_only() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a2" }, { "owner": 0, "kind": "s", "at": "b1" },
         { "owner": 1, "kind": "s", "at": "d5" }, { "owner": 1, "kind": "s", "at": "d4" }, { "owner": 1, "kind": "s", "at": "e3" }]);
     let r = rules(json!({ "setup": setup, "score": [{ "per": "territory4", "pts": 1 }] }));
@@ -471,14 +471,14 @@ fn territory_touches_one_side() {
 }
 
 #[test]
-fn captures_are_counted_in_own_plies() {
+fn captures_count_own_plies_only() {
     let setup = json!([{ "owner": 0, "kind": "s", "at": "a1" }, { "owner": 1, "kind": "s", "at": "a2" },
         { "owner": 1, "kind": "s", "at": "b3" }, { "owner": 0, "kind": "s", "at": "a3" }, { "owner": 0, "kind": "s", "at": "e1" },
         { "owner": 1, "kind": "s", "at": "e5" }]);
     let r = rules(json!({ "setup": setup, "score": [{ "per": "capture", "pts": 1 }],
         "actions": [{ "do": "move", "kind": "s", "steps": "orth", "onto": "empty_or_opp_any" }],
         "effects": [{ "on": "move", "cells": "adj8", "who": "both", "then": "remove" }] }));
-    // a1 takes a2, then a3 (own) and b3 (the opponent's) are taken off: two captures.
+    // a1 captures a2, then the effect removes a3 (own) and b3 (opposing): two captures.
     let s = after(&r, &["a1-a2"]);
     board_is(&s, [". . . . x", ". . . . .", ". . . . .", "o . . . .", ". . . . o"]);
     assert_eq!((s.captured, score::points(&r, &s)), ([2, 0], [2, 0]));
@@ -496,18 +496,18 @@ fn both(more: serde_json::Value) -> Rules {
 }
 
 #[test]
-fn together_placements_on_one_cell_fail() {
+fn simultaneous_placements_on_one_cell_fail() {
     let r = both(json!({ "kinds": [{ "id": "s", "supply": 2 }] }));
     let mut s = after(&r, &["c3 & c3"]);
     assert_eq!((s.occupied(), s.placed, s.ply), (0, [[0; 4]; 2], 1));
     go(&r, &mut s, "c3 & a1");
-    // A move and a placement that meet on one cell fail too.
+    // A move and a placement with the same target cell fail too.
     go(&r, &mut s, "c3-b2 & b2");
     board_is(&s, [". . . . .", ". . . . .", ". . o . .", ". . . . .", "x . . . ."]);
 }
 
 #[test]
-fn together_pieces_swap_collide_and_slip_away() {
+fn simultaneous_moves_swap_collide_or_escape() {
     let r = both(json!({}));
     let s = after(&r, &["c3 & c4", "c3-c4 & c4-c3"]);
     board_is(&s, [". . . . .", ". . o . .", ". . x . .", ". . . . .", ". . . . ."]);
@@ -523,13 +523,13 @@ fn together_pieces_swap_collide_and_slip_away() {
 }
 
 #[test]
-fn together_ends_are_judged_for_both() {
+fn simultaneous_ends_are_judged_for_both_seats() {
     let r = both(json!({ "end": [{ "if": "pieces_ge", "n": 2, "then": "win" }], "tie": "second" }));
     let s = after(&r, &["a1 & b1", "a2 & b2"]);
     assert_eq!(winner(&s), WON(1), "both: tie, and seat 1 counts as the second");
     let s = after(&r, &["a1 & b1", "a2 & b1-c1"]);
     assert_eq!(winner(&s), WON(0));
-    // A seat without an action does nothing; with none for both the board is scored.
+    // A seat without an action does nothing; if neither has one, the board is scored.
     let r = rules(
         json!({ "mode": "simultaneous", "actions": [{ "do": "place", "kind": "s", "by": { "0": "row1", "1": "centre" } }] }),
     );
@@ -543,9 +543,9 @@ fn together_ends_are_judged_for_both() {
 }
 
 #[test]
-fn together_effects_take_one_board() {
+fn simultaneous_effects_apply_to_one_board() {
     let r = both(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" }] }));
-    // Each turns the other's new piece: both were there on the board that both effects saw.
+    // Each effect flips the other's new piece: both effects apply to the same board.
     let s = after(&r, &["c3 & c4"]);
     board_is(&s, [". . . . .", ". . o . .", ". . x . .", ". . . . .", ". . . . ."]);
     let r = both(json!({ "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "remove" }] }));

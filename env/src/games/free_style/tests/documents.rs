@@ -1,4 +1,4 @@
-//! Documents: canonical form, hash, and what the validator says.
+//! Documents: canonical form, hash and validation.
 
 use sha2::{Digest as _, Sha256};
 
@@ -7,7 +7,7 @@ use super::super::sample;
 use super::*;
 
 #[test]
-fn built_in_rules_have_their_canonical_form_and_hash() {
+fn builtin_rules_match_canonical_form_and_hash() {
     for (k, hash, wanted) in [
         (0, "180ab998", include_str!("f0.json")),
         (1, "c440f6a5", include_str!("f1.json")),
@@ -22,7 +22,7 @@ fn built_in_rules_have_their_canonical_form_and_hash() {
 }
 
 #[test]
-fn a_canonical_form_stays_itself_and_the_name_is_not_hashed() {
+fn canonical_form_is_stable_and_hash_ignores_name() {
     let text = include_str!("f1.json");
     let mut value: Value = serde_json::from_str(text).unwrap();
     value["name"] = "another".into();
@@ -31,7 +31,7 @@ fn a_canonical_form_stays_itself_and_the_name_is_not_hashed() {
 }
 
 #[test]
-fn a_hash_is_of_the_canonical_form() {
+fn hash_covers_canonical_form() {
     let mut rng = crate::draw::Stream::from_text("hashes");
     let zones = [
         ("z", "plain"),
@@ -84,7 +84,7 @@ fn f1(more: Value) -> Value {
 }
 
 #[test]
-fn each_code_is_found_with_its_place() {
+fn each_issue_code_has_its_path() {
     let all = json!({ "0": "all", "1": "all" });
     let place = |kind: &str| json!({ "do": "place", "kind": kind, "by": all });
     let numbers = |min: u8, max: u8, unique: bool, sum: Option<u16>, supply: Option<u8>| json!([{ "id": "s", "supply": supply, "values": { "min": min, "max": max, "unique": unique, "sum_max": sum } }]);
@@ -184,7 +184,7 @@ fn each_code_is_found_with_its_place() {
 }
 
 #[test]
-fn all_flaws_are_told_at_once() {
+fn all_issues_are_reported_at_once() {
     let value = f1(
         json!({ "hidden": { "values": true }, "score": [], "actions": [{ "do": "place", "kind": "t", "by": { "0": "x", "1": "all" } }] }),
     );
@@ -196,8 +196,8 @@ fn all_flaws_are_told_at_once() {
 }
 
 #[test]
-fn warnings_do_not_refuse() {
-    // Two of three corners by chance, and the first seat has one ply more.
+fn warnings_keep_document_valid() {
+    // Two of three corners by chance, and the first seat has one more ply.
     let value = f1(json!({ "ply_cap": 3, "effects": [], "end": [] }));
     let verdict = validate::verdict(&value);
     let codes: Vec<&str> =
@@ -210,7 +210,7 @@ fn warnings_do_not_refuse() {
 }
 
 #[test]
-fn a_verdict_is_a_function_of_the_document() {
+fn verdict_is_deterministic() {
     let value = f1(json!({ "first": "random" }));
     let [a, b] = [validate::verdict(&value), validate::verdict(&value)].map(|v| v.playouts.unwrap());
     assert_eq!(a, b);
@@ -218,7 +218,7 @@ fn a_verdict_is_a_function_of_the_document() {
 }
 
 #[test]
-fn symmetry_of_rows() {
+fn mirrored_rules_are_symmetric() {
     let symmetric = |value: &Value| validate::symmetric(&serde_json::from_value(value.clone()).unwrap());
     assert!(symmetric(&Rules::built_in(1).canonical));
     assert!(!symmetric(&Rules::built_in(2).canonical), "column a is not column e");
@@ -229,7 +229,7 @@ fn symmetry_of_rows() {
 }
 
 #[test]
-fn a_summary_says_every_clause() {
+fn summary_covers_every_clause() {
     let text = Rules::built_in(2).summary();
     for part in ["from 0 to 15", "at most 15", "column a", "column e", "hidden", "10 plies", "row", "1 point"] {
         assert!(text.contains(part), "{part:?} in {text}");

@@ -1,4 +1,4 @@
-//! Effects, each of them on a board that is written out.
+//! Effects, each on an explicit board.
 
 use serde_json::json;
 
@@ -13,14 +13,14 @@ fn placing(effects: Value, setup: Value) -> Rules {
     )
 }
 
-/// Pieces of kind s, `o` cells of seat 0 and `x` cells of seat 1.
+/// Pieces of kind s: `o` lists cells of seat 0, `x` cells of seat 1.
 fn stones(o: &[&str], x: &[&str]) -> Value {
     let one = |owner: u8, at: &&str| json!({ "owner": owner, "kind": "s", "at": at });
     o.iter().map(|at| one(0, at)).chain(x.iter().map(|at| one(1, at))).collect()
 }
 
 #[test]
-fn neighbours_flip_by_owner() {
+fn neighbors_flip_by_owner() {
     let setup = stones(&["c2", "d4"], &["c4", "d3", "b2"]);
     for (cells, who, rows) in [
         ("adj4", "opp", [". . . . .", ". . o o .", ". . o o .", ". x o . .", ". . . . ."]),
@@ -35,7 +35,7 @@ fn neighbours_flip_by_owner() {
 }
 
 #[test]
-fn sandwiches_need_an_own_piece_behind() {
+fn sandwich_needs_own_piece_at_far_end() {
     let setup = stones(&["a1", "e3", "c5"], &["b1", "c1", "d3", "b2", "c4"]);
     let eight = placing(json!([{ "on": "place", "cells": "sandwich8", "who": "opp", "then": "flip" }]), setup.clone());
     board_is(&after(&eight, &["s:c3"]), [". . o . .", ". . o . .", ". . o o o", ". o . . .", "o x x . ."]);
@@ -48,10 +48,11 @@ fn sandwiches_need_an_own_piece_behind() {
 }
 
 #[test]
-fn the_rest_of_a_line() {
+fn line_rest_affects_other_pieces_of_line() {
     let setup = stones(&["a3", "b3", "c1", "c2", "d4", "e3"], &[]);
     let r = placing(json!([{ "on": "place", "cells": "line_rest", "who": "own", "then": "remove" }]), setup);
-    // A row of five with c3 would be a3 to e3 without d3; a3, b3 and c3 are three, c1 to c3 are three, c3 and d4 only two.
+    // A row of five with c3 would be a3 to e3, but d3 is missing; a3 to c3 and c1 to c3 are three long, c3 and d4 only
+    // two.
     let s = after(&r, &["s:c3"]);
     board_is(&s, [". . . . .", ". . . o .", ". . o . o", ". . . . .", ". . . . ."]);
     assert_eq!(s.captured, [0, 0], "own pieces are not captures");
@@ -72,13 +73,13 @@ fn conditions_compare_numbers() {
         let mut wanted: Vec<&str> = left.split(' ').collect();
         wanted.sort_by_key(|c| board::cell(c));
         assert_eq!(found, wanted, "{cond}");
-        // A piece without a number compares with nothing.
+        // A piece without a number never satisfies a comparison.
         assert_eq!(after(&r, &["s:c3"]).pieces[1].count_ones(), 4, "{cond}");
     }
 }
 
 #[test]
-fn numbers_change_within_their_kind() {
+fn changed_numbers_stay_in_range_of_kind() {
     let setup = json!([{ "owner": 1, "kind": "v", "at": "b3", "value": 2 }, { "owner": 0, "kind": "v", "at": "d3", "value": 8 },
         { "owner": 1, "kind": "s", "at": "c2" }]);
     let r = |then: &str, who: &str| {
@@ -90,7 +91,7 @@ fn numbers_change_within_their_kind() {
 }
 
 #[test]
-fn effects_come_in_order_on_the_first_board() {
+fn effects_apply_in_order_to_first_board() {
     let setup = stones(&[], &["c2"]);
     let flip = json!({ "on": "place", "cells": "adj4", "who": "opp", "then": "flip" });
     let again = json!({ "on": "place", "cells": "adj8", "who": "opp", "then": "flip" });
@@ -104,7 +105,7 @@ fn effects_come_in_order_on_the_first_board() {
 }
 
 #[test]
-fn effects_follow_their_action_alone() {
+fn effects_follow_their_own_action_only() {
     let r = rules(json!({ "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } },
             { "do": "move", "kind": "s", "steps": "orth", "onto": "empty" }],
         "effects": [{ "on": "move", "cells": "adj4", "who": "opp", "then": "flip" }] }));
@@ -119,7 +120,7 @@ fn effects_follow_their_action_alone() {
 }
 
 #[test]
-fn numbers_that_are_taken_stay_used_when_an_effect_changes_them() {
+fn used_numbers_stay_used_after_effect_changes_them() {
     let r = rules(json!({ "kinds": [{ "id": "v", "values": { "min": 1, "max": 9, "unique": true, "sum_max": 12 } }],
         "actions": [{ "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }],
         "effects": [{ "on": "place", "cells": "adj4", "who": "opp", "then": "add", "n": 5 }] }));

@@ -1,4 +1,4 @@
-//! The game around the rules: negotiation, views, laws.
+//! Negotiation, views and game laws.
 
 use serde_json::json;
 
@@ -27,20 +27,20 @@ fn lawful(game: &GameRef, episodes: u64) {
 }
 
 #[test]
-fn games_under_built_in_rules_keep_the_laws() {
+fn builtin_rules_obey_game_laws() {
     ["free_style(rules=F0)", "free_style(rules=F1)", "free_style(rules=F2)"]
         .iter()
         .for_each(|text| lawful(&load(text), 6));
 }
 
 #[test]
-fn negotiation_keeps_the_laws() {
+fn negotiation_obeys_game_laws() {
     lawful(&load("free_style"), 3);
     lawful(&load("free_style(messages=2,first=1,fallback=F2)"), 6);
 }
 
 #[test]
-fn games_under_sampled_rules_keep_the_laws() {
+fn sampled_rules_obey_game_laws() {
     let mut rng = Stream::from_text("ludex.v1:free_style:laws");
     let (mut hidden, mut together) = (0, 0);
     for _ in 0..scaled(40) {
@@ -53,7 +53,7 @@ fn games_under_sampled_rules_keep_the_laws() {
 }
 
 #[test]
-fn hidden_pieces_keep_the_laws() {
+fn hidden_pieces_obey_game_laws() {
     let rules = json!({ "fsr": 1, "name": "dark", "board": 5, "ply_cap": 40, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } }, { "do": "pass", "when": "stuck" }],
         "hidden": { "pieces": true }, "end": [{ "if": "line", "len": 4, "then": "win" }] });
@@ -61,7 +61,7 @@ fn hidden_pieces_keep_the_laws() {
 }
 
 #[test]
-fn contact_keeps_the_laws() {
+fn contact_obeys_game_laws() {
     let rules = json!({ "fsr": 1, "name": "ranks", "board": 5, "ply_cap": 60, "first": "random",
         "kinds": [{ "id": "s", "values": { "min": 1, "max": 6, "unique": true, "sum_max": null }, "supply": 4 }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "row2", "1": "row4" } },
@@ -79,7 +79,7 @@ fn say(s: &mut dyn DynState, seat: usize, given: serde_json::Value) -> Result<()
 }
 
 #[test]
-fn seats_negotiate_and_play_by_what_they_agreed_on() {
+fn agreed_rules_are_played() {
     let game = load("free_style");
     let mut s = game.start();
     assert_eq!(s.legal_list(0), [0, 1, 2, 4]);
@@ -116,7 +116,7 @@ fn seats_negotiate_and_play_by_what_they_agreed_on() {
 }
 
 #[test]
-fn without_agreement_chance_draws_the_rules() {
+fn chance_draws_rules_without_agreement() {
     let game = load("free_style(messages=3)");
     let mut s = game.start();
     [(0, 0), (1, 4), (0, 4)].into_iter().for_each(|(seat, a)| s.play(seat, a).unwrap());
@@ -135,7 +135,7 @@ fn without_agreement_chance_draws_the_rules() {
 }
 
 #[test]
-fn a_document_without_words_is_its_id() {
+fn document_without_text_equals_its_id() {
     let s = load("free_style").start();
     let heard = |v| s.parse_move(0, &Move::Document(v));
     assert_eq!(
@@ -161,7 +161,7 @@ fn a_document_without_words_is_its_id() {
 }
 
 #[test]
-fn hidden_numbers_are_seen_by_their_owner_alone() {
+fn hidden_numbers_are_visible_to_owner_only() {
     let game = load("free_style(rules=F2)");
     let mut s = game.start();
     assert_eq!(s.turn(), ToMove::Seat(1));
@@ -183,7 +183,7 @@ fn hidden_numbers_are_seen_by_their_owner_alone() {
 }
 
 #[test]
-fn wrong_parameters_are_named() {
+fn invalid_parameters_are_named() {
     for text in
         ["free_style(rules=F3)", "free_style(messages=1)", "free_style(first=2)", "free_style(rules={\"fsr\":1})"]
     {
@@ -193,7 +193,7 @@ fn wrong_parameters_are_named() {
 }
 
 #[test]
-fn a_question_is_answered_with_a_verdict() {
+fn analysis_returns_verdict() {
     let game = load("free_style");
     let out = game.analyze(&super::Rules::built_in(2).canonical).unwrap();
     assert_eq!((&out["valid"], &out["hash"]), (&json!(true), &json!("84fbd700")));
@@ -203,11 +203,12 @@ fn a_question_is_answered_with_a_verdict() {
 }
 
 #[test]
-fn a_state_is_small() {
+fn state_size_stays_small() {
     assert!(size_of::<super::super::State>() <= 1_024, "{}", size_of::<super::super::State>());
 }
 
-/// Worlds are drawn uniformly: of two hidden numbers with a sum of at most 3, each of ten pairs is as likely.
+/// Determinizations are drawn uniformly: for two hidden numbers with a sum of at most 3, all ten pairs are equally
+/// likely.
 #[test]
 fn hidden_numbers_are_drawn_uniformly() {
     let rules = json!({ "fsr": 1, "name": "u", "board": 5, "ply_cap": 10, "first": "seat0",
@@ -233,7 +234,7 @@ fn hidden_numbers_are_drawn_uniformly() {
 }
 
 #[test]
-fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
+fn invalid_documents_are_refused_with_path() {
     let refused = |s: &dyn DynState, seat: usize, given: serde_json::Value| -> Vec<String> {
         let refused = s.parse_move(seat, &Move::Document(given.clone())).expect_err("it is refused");
         let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
@@ -270,7 +271,7 @@ fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
 }
 
 #[test]
-fn a_negotiation_is_counted() {
+fn negotiation_marks_are_counted() {
     let game = load("free_style");
     let mut s = game.start();
     let mut step = |seat: usize, a: u32| -> Vec<serde_json::Value> {
@@ -281,8 +282,8 @@ fn a_negotiation_is_counted() {
         out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect()
     };
     assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "nothing was open");
-    // line4 and turncoats: the name; an effect of six values for an empty list; an end with two values for one with five; a score of
-    // three values for an empty list.
+    // line4 and turncoats differ in the name, an effect of six values, an end with two values against five, and a score
+    // of three values.
     assert_eq!(step(1, 1), [json!([1, "edit_distance", 1.0 + 7.0 + 5.0 + 4.0])]);
     assert_eq!(step(0, 4), Vec::<serde_json::Value>::new());
     assert_eq!(step(1, 4), Vec::<serde_json::Value>::new());
@@ -312,13 +313,13 @@ fn issues_of_refused_messages_are_counted() {
     s.tried(0, &twice, &mut out);
     let found: Vec<_> = out.take().iter().map(|m| json!([m.seat, m.name, m.value])).collect();
     assert_eq!(found, [json!([0, "validity_errors", 3.0 * refusal.issues.len() as f64])]);
-    // Moves of the game that was found are none of its business.
+    // In play without a negotiation, refused moves add no mark.
     load("free_style(rules=F0)").start().tried(0, &twice, &mut out);
     assert!(out.take().is_empty());
 }
 
 #[test]
-fn the_last_message_is_offered_what_it_may_be() {
+fn last_message_schema_lists_legal_acts() {
     let mut s = load("free_style(messages=2)").start();
     let text = |s: &dyn DynState, seat| s.view(Viewer::Seat(seat)).text();
     assert!(text(&*s, 0).contains("`propose F2`") && !text(&*s, 0).contains("`accept`, `reject`"));

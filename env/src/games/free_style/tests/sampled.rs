@@ -1,4 +1,4 @@
-//! Thousands of documents by the generator: every clause occurs, and no game breaks.
+//! Thousands of generated documents: every clause occurs, and all games stay sound.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::check::scaled;
 use crate::draw::Stream;
 
-/// Every value of an enumeration, and every flag, that a document uses.
+/// Counts each enumeration value and each flag that a document uses.
 fn clauses(value: &Value, path: &str, out: &mut BTreeMap<String, u32>) {
     match value {
         Value::Object(map) => {
@@ -28,7 +28,7 @@ fn clauses(value: &Value, path: &str, out: &mut BTreeMap<String, u32>) {
     }
 }
 
-/// The enumeration values of the schema, by the names of their fields.
+/// Returns the enumeration values of the schema with their field names.
 fn wanted() -> Vec<&'static str> {
     let text = "/first=author /first=other /first=seat0 /first=random /mode=alternate /mode=simultaneous \
         /actions/near=any /actions/near=own4 /actions/near=own8 /actions/near=opp4 /actions/near=opp8 /actions/near=away4 \
@@ -51,7 +51,7 @@ fn wanted() -> Vec<&'static str> {
     text.split_whitespace().collect()
 }
 
-/// What always holds in a position.
+/// Asserts the invariants of a position.
 fn sound(rules: &Rules, s: &BoardState) {
     assert_eq!(s.pieces[0] & s.pieces[1], 0);
     assert_eq!((s.occupied() | s.shown) & !ALL, 0);
@@ -76,7 +76,7 @@ fn sound(rules: &Rules, s: &BoardState) {
 }
 
 #[test]
-fn sampled_documents_reach_every_clause() {
+fn sampled_documents_cover_every_clause() {
     let mut rng = Stream::from_text("ludex.v1:free_style:sampled");
     let (mut counts, mut valid, mut slowest) = (BTreeMap::new(), 0, std::time::Duration::ZERO);
     let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
@@ -124,9 +124,9 @@ fn sampled_documents_reach_every_clause() {
     assert!(rare.is_empty() || total < 10_000, "{valid} valid documents have too few of {rare:?}");
 }
 
-/// Every position of a random game is sound, not the last alone.
+/// Checks every position of a random game, not just the last.
 #[test]
-fn positions_of_sampled_games_are_sound() {
+fn sampled_games_have_sound_positions() {
     let mut rng = Stream::from_text("ludex.v1:free_style:positions");
     for _ in 0..scaled(60) {
         let rules = sample::valid(&mut rng);
@@ -147,9 +147,9 @@ fn positions_of_sampled_games_are_sound() {
     }
 }
 
-/// Whatever stands where, ids that are not legal do no harm.
+/// Checks that illegal ids are harmless in any position.
 #[test]
-fn any_id_is_harmless() {
+fn illegal_ids_are_harmless() {
     let mut rng = Stream::from_text("ludex.v1:free_style:any");
     for _ in 0..scaled(60) {
         let rules = sample::valid(&mut rng);
@@ -166,7 +166,7 @@ fn any_id_is_harmless() {
     }
 }
 
-/// A document with one thing broken.
+/// Returns a document with one broken part.
 fn broken(value: &Value, rng: &mut Stream) -> Value {
     let mut value = value.clone();
     let Some(map) = value.as_object_mut() else { return Value::Null };
@@ -206,7 +206,7 @@ fn broken(value: &Value, rng: &mut Stream) -> Value {
 }
 
 #[test]
-fn mutated_documents_are_refused_with_reasons() {
+fn mutated_documents_are_refused_with_issues() {
     let mut rng = Stream::from_text("ludex.v1:free_style:mutated");
     for _ in 0..scaled(10_000) {
         let value = broken(&sample::document(&mut rng), &mut rng);

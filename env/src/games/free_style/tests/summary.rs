@@ -1,4 +1,4 @@
-//! The English summary: a reader of it knows every clause.
+//! English summaries cover every clause.
 
 use super::super::document::Document;
 use super::super::sample;
@@ -6,7 +6,7 @@ use super::*;
 use crate::check::scaled;
 use crate::draw::Stream;
 
-/// The values that a field may have instead, by the part of the document that it stands in.
+/// Returns alternative values of a field, by the part of the document that contains it.
 fn others(part: &str, key: &str, value: &Value) -> Vec<Value> {
     let list: &[&str] = match (part, key) {
         ("", "first") => &["author", "other", "seat0", "random"],
@@ -46,7 +46,7 @@ fn others(part: &str, key: &str, value: &Value) -> Vec<Value> {
     named.chain(more).filter(|other| other != value).collect()
 }
 
-/// The document with each of its fields changed, one at a time.
+/// Returns the document with each field changed, one at a time.
 fn changed(value: &Value) -> Vec<(String, Value)> {
     let mut out = Vec::new();
     let mut todo = vec![String::new()];
@@ -71,14 +71,14 @@ fn changed(value: &Value) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn every_clause_of_a_document_shows_in_its_summary() {
+fn summary_changes_with_every_clause() {
     let mut rng = Stream::from_text("ludex.v1:free_style:summaries");
     let mut tried = std::collections::BTreeSet::new();
     for _ in 0..scaled(150) {
         let rules = sample::valid(&mut rng);
         for (path, value) in changed(&rules.canonical) {
             let Some(other) = serde_json::from_value::<Document>(value).ok().and_then(Rules::of) else { continue };
-            // What cannot matter need not be said: `reveal` without hidden numbers.
+            // Fields without effect need no sentence, such as `reveal` without hidden numbers.
             if other.hash == rules.hash || path == "/hidden/reveal" && !rules.document.hidden.values {
                 continue;
             }
@@ -89,9 +89,9 @@ fn every_clause_of_a_document_shows_in_its_summary() {
     assert!(tried.len() > 30 || scaled(150) < 150, "{tried:?}");
 }
 
-/// The summary of a whole document, for a reader to judge.
+/// Checks the summary of a complete document.
 #[test]
-fn a_summary_can_be_played_from() {
+fn summary_describes_complete_game() {
     let wanted = "\
 \"line4\": a game on a board of 5 columns, a to e, and 5 rows, 1 to 5. Row 1 is the home row of seat a, row 5 of seat b.
 The seat that accepted these rules counts as the first: it moves first, then the seats move in turn.

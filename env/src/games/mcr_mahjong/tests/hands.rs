@@ -1,4 +1,4 @@
-//! The calculator: flags, corrections, shanten, and questions that are wrong.
+//! The calculator: flags, corrections, shanten, and invalid queries.
 
 mod fans;
 
@@ -14,7 +14,7 @@ fn tiles_of(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-/// The names of the fans of a hand, with further fields.
+/// Returns the names of the fans of a hand, with additional fields.
 fn fans_of(hand: &str, win: &str, more: Value) -> Vec<String> {
     let mut question = json!({ "hand": tiles_of(hand), "win": win });
     for (name, value) in more.as_object().unwrap() {
@@ -27,7 +27,7 @@ fn fans_of(hand: &str, win: &str, more: Value) -> Vec<String> {
 const PLAIN: &str = "W1 W2 W3 B4 B5 B6 T7 T8 T9 W5 W5 B7 B8";
 
 #[test]
-fn each_flag_has_its_fan() {
+fn each_flag_adds_its_fan() {
     let has = |more: Value, name: &str| fans_of(PLAIN, "B9", more).iter().any(|f| f == name);
     for (flags, name) in [
         (json!({ "self_drawn": true }), "Fully Concealed Hand"),
@@ -52,7 +52,7 @@ fn each_flag_has_its_fan() {
 }
 
 #[test]
-fn flags_that_cannot_be_are_corrected() {
+fn impossible_flags_are_corrected() {
     let corrected = |hand: &str, win: &str, more: Value| {
         let mut question = json!({ "hand": tiles_of(hand), "win": win });
         for (name, value) in more.as_object().unwrap() {
@@ -60,22 +60,22 @@ fn flags_that_cannot_be_are_corrected() {
         }
         ask(question).unwrap()["corrected"].clone()
     };
-    // The own hand holds a copy, so this is not the last tile.
+    // The own hand holds another copy, so this is not the last tile.
     let pair = "W1 W2 W3 B4 B5 B6 T7 T8 T9 W5 B7 B8 B9";
     assert_eq!(corrected(pair, "W5", json!({ "fourth_tile": true })), json!(["fourth_tile"]));
-    // Three copies lie in an own pung, so it is.
+    // Three copies are in an own pung, so it is the last tile.
     let pung = json!({ "pack": [["PENG", "B9", 1]] });
     assert_eq!(corrected("W1 W2 W3 B4 B5 B6 W5 W5 B7 B8", "B9", pung), json!(["fourth_tile"]));
-    // A replacement needs a kong.
+    // A replacement requires a kong.
     let drawn = json!({ "self_drawn": true, "about_kong": true });
     assert_eq!(corrected(PLAIN, "B9", drawn), json!(["about_kong"]));
-    // A tile of which the own hand has a copy was not robbed.
+    // A tile with another copy in the own hand was not robbed.
     assert_eq!(corrected(pair, "W5", json!({ "about_kong": true })), json!(["about_kong"]));
     assert_eq!(corrected(PLAIN, "B9", json!({ "about_kong": true })), Value::Null);
 }
 
 #[test]
-fn wrong_questions_are_refused_with_their_path() {
+fn invalid_queries_are_refused_with_path() {
     let hand = tiles_of(PLAIN);
     let with = |field: &str, value: Value| {
         let mut question = json!({ "hand": hand, "win": "B9" });
@@ -114,7 +114,7 @@ fn wrong_questions_are_refused_with_their_path() {
 }
 
 #[test]
-fn what_is_added_after_exclusions() {
+fn combined_fans_add_up_after_exclusions() {
     let total = |hand: &str, win: &str, more: Value| {
         let mut question = json!({ "hand": tiles_of(hand), "win": win });
         for (name, value) in more.as_object().unwrap() {
@@ -126,7 +126,7 @@ fn what_is_added_after_exclusions() {
     let orphans = "W1 W9 B1 B9 T1 T9 F1 F2 F3 F4 J1 J2 J3";
     assert_eq!(total(orphans, "J3", json!({ "self_drawn": true })), 89);
     assert_eq!(total(orphans, "J3", json!({})), 88);
-    // Nine Gates, won with the 5 of a chow: All Chows, Tile Hog and what the chows make may be added, never Full Flush.
+    // Nine Gates, won with the 5 of a chow: All Chows, Tile Hog and fans of the chows may be added, never Full Flush.
     let gates = fans_of("W1 W1 W1 W2 W3 W4 W5 W6 W7 W8 W9 W9 W9", "W5", json!({}));
     assert!(gates.contains(&"Nine Gates".to_owned()) && !gates.contains(&"Full Flush".to_owned()), "{gates:?}");
     // Editions: a melded and a concealed kong.
@@ -139,7 +139,7 @@ fn what_is_added_after_exclusions() {
 }
 
 #[test]
-fn a_hand_that_does_not_win_is_told_how_far_it_is() {
+fn losing_hand_gets_shanten() {
     let answer = ask(json!({ "hand": tiles_of(PLAIN), "win": "F1" })).unwrap();
     assert_eq!((&answer["win"], &answer["shanten"]), (&json!(false), &json!(0)));
     assert_eq!(answer["useful"], json!(["B3", "B6", "B9"]));
@@ -147,11 +147,11 @@ fn a_hand_that_does_not_win_is_told_how_far_it_is() {
     assert_eq!(answer["forms"].as_object().unwrap().len(), 5);
 }
 
-/// Distances of the table are those of a search for targets that are written down set by set.
+/// The distances of the table match a brute-force search over explicit sets.
 #[test]
-fn distances_are_those_of_a_plain_search() {
+fn distances_match_brute_force_search() {
     let mut rng = Stream::from_text("mahjong distances");
-    // All sets and pairs by what they use.
+    // All sets and pairs by the tiles that they use.
     let sets: Vec<Vec<usize>> = (0..KINDS)
         .map(|t| vec![t, t, t])
         .chain((0..KINDS).filter(|&t| tiles::chow_middle(t as Tile)).map(|t| vec![t - 1, t, t + 1]))
@@ -163,7 +163,7 @@ fn distances_are_those_of_a_plain_search() {
         })
     }
     for _ in 0..40 {
-        // Four standing tiles: a set and a pair are wanted.
+        // Four standing tiles: a set and a pair are needed.
         let mut all: Vec<Tile> = tiles::list(&[COPIES; KINDS]).collect();
         let kinds = 1 + rng.below(KINDS);
         all.retain(|&t| usize::from(t) < kinds.max(2));
@@ -180,7 +180,7 @@ fn distances_are_those_of_a_plain_search() {
     }
 }
 
-/// Tiles as in `W123 F11`.
+/// Expands tiles such as `W123 F11`.
 fn short(text: &str) -> Vec<String> {
     let group = |group: &str| {
         let (letter, ranks) = group.split_at(1);
@@ -189,7 +189,7 @@ fn short(text: &str) -> Vec<String> {
     text.split_whitespace().flat_map(group).collect()
 }
 
-/// The question that a line of the table is.
+/// Returns the query of a line of the table.
 fn question(line: &str) -> Value {
     let parts: Vec<&str> = line.split('|').map(str::trim).collect();
     let [melds, hand, last] = parts[..] else { return question(&format!("|{line}")) };
@@ -221,7 +221,7 @@ fn question(line: &str) -> Value {
 }
 
 #[test]
-fn each_fan_has_a_hand_that_has_it_and_one_that_misses_it() {
+fn each_fan_applies_to_its_hand_only() {
     let has = |line: &str, fan: &str| {
         let answer = ask(question(line)).unwrap_or_else(|issue| panic!("{line}: {issue:?}"));
         answer["fans"].as_array().is_some_and(|fans| fans.iter().any(|f| f[2] == fan))
@@ -235,7 +235,7 @@ fn each_fan_has_a_hand_that_has_it_and_one_that_misses_it() {
     }
 }
 
-/// The fans of a line's hand, without and with exclusions.
+/// Returns the fans of a line's hand before and after exclusions.
 fn both(line: &str) -> [Vec<usize>; 2] {
     let q = question(line);
     let read = |v: &Value| tiles::read(v.as_str().unwrap()).unwrap();
@@ -267,10 +267,10 @@ fn both(line: &str) -> [Vec<usize>; 2] {
     [numbers(hand.all_fans()), numbers(hand.score(Edition::Oracle))]
 }
 
-/// For each exclusion of the table a hand counts the first fan without the second, and no hand counts both. Where the tally may hold both,
-/// there is a hand that holds both before the exclusion.
+/// For each exclusion of the table, some hand counts the first fan without the second, and no hand counts both. If both
+/// fans can apply at once, some hand has both before the exclusion.
 #[test]
-fn each_exclusion_leaves_a_fan_out() {
+fn each_exclusion_removes_a_fan() {
     use super::super::fans::FANS as TABLE;
     let lines = fans::FANS.iter().flat_map(|row| [row.1, row.2]).chain(fans::BOTH.iter().copied());
     let hands: Vec<[Vec<usize>; 2]> = lines.map(both).collect();

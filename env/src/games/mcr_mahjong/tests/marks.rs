@@ -1,9 +1,9 @@
-//! Marks: what is counted of a hand that is over.
+//! Marks of finished hands.
 
 use super::*;
 use crate::game::{Mark, MarkValue, Marks};
 
-/// The marks of the last of these moves.
+/// Returns the marks of the last of these moves.
 fn marks(game: &McrMahjong, mut s: State, moves: &[&str]) -> (Vec<Mark>, State) {
     let (last, first) = moves.split_last().unwrap();
     play(game, &mut s, first);
@@ -14,7 +14,7 @@ fn marks(game: &McrMahjong, mut s: State, moves: &[&str]) -> (Vec<Mark>, State) 
     (out.take(), s)
 }
 
-/// How the hand went for each seat.
+/// Returns the result of the hand for each seat.
 fn won_by(all: &[Mark]) -> Vec<&'static str> {
     let word = |m: &Mark| match m.value {
         MarkValue::Word(word) => (m.name == "won_by").then_some(word),
@@ -41,7 +41,7 @@ const HANDS: [&str; SEATS] = [
 const PASSES: &str = "PASS/PASS/PASS";
 
 #[test]
-fn a_hand_that_is_won() {
+fn won_hand_is_marked() {
     let game = rules("mcr_mahjong(minimum=1)");
     let (all, s) = marks(&game, walls(&game, HANDS), &["PLAY B5", "PASS/PASS/HU"]);
     assert_eq!(won_by(&all), ["dealt_in", "paid", "paid", "discard"]);
@@ -80,7 +80,7 @@ fn a_hand_that_is_won() {
 }
 
 #[test]
-fn a_hand_that_nobody_wins() {
+fn drawn_hand_is_marked() {
     let game = rules("mcr_mahjong(errors=botzone)");
     let (all, _) = marks(&game, walls(&game, HANDS), &["PLAY B5", "HU/PASS/PASS"]);
     assert_eq!((won_by(&all), numbers(&all, "hand_score")), (vec!["false"; 4], vec![10.0, -30.0, 10.0, 10.0]));

@@ -5,7 +5,7 @@ use super::*;
 const PASSES: &str = "PASS/PASS/PASS";
 
 #[test]
-fn the_walls_of_seed_42() {
+fn walls_of_fixed_seed_match_reference() {
     let game = rules("mcr_mahjong");
     let mut s = game.start();
     deal(&game, &mut s, &mut Draw::new("mcr_mahjong", 42, 0));
@@ -22,7 +22,7 @@ const WALL_42: [&str; SEATS] = [
 ];
 
 #[test]
-fn walls_depend_on_the_seed_alone() {
+fn walls_depend_on_seed_only() {
     // Two winds, two presets, two ways of play: the same walls in the same hand.
     let wall = |text: &str, style: u64, hand: usize| {
         let game = rules(text);
@@ -46,7 +46,7 @@ fn walls_depend_on_the_seed_alone() {
     assert_eq!(second, wall("mcr_mahjong(preset=ijcai2020)", 2, 1));
 }
 
-/// A random move of the seats to move.
+/// Plays a random move of the seats to move.
 fn random(game: &McrMahjong, s: &mut State, rng: &mut Stream) {
     match game.to_move(s) {
         ToMove::Seat(seat) => {
@@ -61,7 +61,7 @@ fn random(game: &McrMahjong, s: &mut State, rng: &mut Stream) {
     }
 }
 
-/// Tiles that there are: in hands, melds, unclaimed discards, flowers and walls.
+/// Counts all tiles: in hands, melds, unclaimed discards, flowers and walls.
 fn all_tiles(game: &McrMahjong, s: &State) -> [u8; ALL_KINDS] {
     let mut all = [0; ALL_KINDS];
     let claimed = s.claimed();
@@ -84,7 +84,7 @@ fn all_tiles(game: &McrMahjong, s: &State) -> [u8; ALL_KINDS] {
 }
 
 #[test]
-fn tiles_and_scores_are_kept() {
+fn tiles_and_scores_are_conserved() {
     let mut outcomes = [0u32; 5];
     for preset in ["botzone", "flowers", "ijcai2020"] {
         let game = rules(&format!("mcr_mahjong(preset={preset},minimum=1)"));
@@ -116,7 +116,7 @@ fn tiles_and_scores_are_kept() {
     assert!(outcomes[..4].iter().filter(|n| **n > 0).count() >= 2, "{outcomes:?}");
 }
 
-/// East has a B5 to discard. South may say CHI, west PENG, north HU.
+/// East has a B5 to discard. South may declare CHI, west PENG, north HU.
 const CLAIMS: [&str; SEATS] = [
     "W1 W1 W1 W1 W2 W2 W2 W3 W3 W3 W9 W9 B5 T9",
     "B4 B6 T1 T2 T4 T5 T7 T8 F1 F2 F3 F4 J1",
@@ -124,7 +124,7 @@ const CLAIMS: [&str; SEATS] = [
     "B1 B1 B2 B3 B4 B7 B8 B9 W4 W5 W6 B6 B7",
 ];
 
-/// The position after these moves, with HU from one point on.
+/// Returns the position after these moves, with HU from one point on.
 fn after(moves: &[&str]) -> (McrMahjong, State) {
     let game = rules("mcr_mahjong(minimum=1)");
     let mut s = walls(&game, CLAIMS);
@@ -133,7 +133,7 @@ fn after(moves: &[&str]) -> (McrMahjong, State) {
 }
 
 #[test]
-fn hu_comes_before_peng_and_peng_before_chi() {
+fn hu_precedes_peng_and_peng_precedes_chi() {
     let (game, s) = after(&["PLAY B5"]);
     assert_eq!(game.to_move(&s), ToMove::Simultaneous(SeatSet(0b1110)));
     assert_eq!(legal(&game, &s, 1), ["PASS", "CHI B5"]);
@@ -168,7 +168,7 @@ fn hu_comes_before_peng_and_peng_before_chi() {
     assert!(own[0].starts_with("draw 2: south ") && own.len() == 1, "{own:?}");
 }
 
-/// A pass and an overridden claim look alike to everybody but the claimant.
+/// A pass and an overridden claim look the same to all seats but the claimant.
 #[test]
 fn overridden_claims_are_secret() {
     let cases = [
@@ -198,7 +198,7 @@ fn overridden_claims_are_secret() {
             assert_eq!(array(&a), array(&b), "{what}");
         }
     }
-    // A HU that came later in turn, with two false ones.
+    // A HU later in turn order, with two false ones.
     let game = rules("mcr_mahjong(errors=botzone)");
     let end = |answers: &str| {
         let mut s = walls(&game, CLAIMS);
@@ -214,7 +214,7 @@ fn overridden_claims_are_secret() {
 }
 
 #[test]
-fn an_added_tile_may_be_robbed() {
+fn promoted_tile_can_be_robbed() {
     let moves = ["PLAY B5", "PASS/PENG/PASS", "PLAY F4", PASSES, "DRAWN", PASSES, "DRAWN", PASSES, "DRAWN", PASSES];
     let (game, mut s) = after(&moves);
     play(&game, &mut s, &["BUGANG B5"]);
@@ -223,13 +223,13 @@ fn an_added_tile_may_be_robbed() {
     play(&game, &mut s, &["HU/PASS/PASS"]);
     assert_eq!((s.done[0].outcome, s.done[0].winner, s.done[0].from), (Outcome::Robbed, 3, 2));
     assert!(s.done[0].fans.contains(&(fans::ROBBING_THE_KONG, 1)), "{:?}", s.done[0].fans);
-    // Nobody robs it: its owner draws for the kong.
+    // No seat robs the tile: its owner draws for the kong.
     play(&game, &mut kept, &[PASSES]);
     assert_eq!((kept.phase, kept.seat, kept.replacement), (Phase::Turn, 2, true));
 }
 
 #[test]
-fn a_concealed_kong_is_hidden() {
+fn concealed_kong_is_hidden() {
     let (game, mut s) = after(&[]);
     let gang = ids::GANG;
     let told = |who| game.observe_action(&s, who, Mover::Seat(0), gang);
@@ -239,7 +239,7 @@ fn a_concealed_kong_is_hidden() {
     let melds = |seat: Seat| game.view(&s, Viewer::Seat(seat)).melds[0][0].tiles.len();
     assert_eq!([melds(0), melds(1), melds(2), melds(3)], [4, 0, 0, 0]);
     assert_eq!((s.phase, s.seat, s.replacement), (Phase::Turn, 0, true));
-    // Kinds of which a seat sees a tile are not in the kong that it imagines.
+    // A sampled hidden kong never contains a kind of which the seat sees a tile.
     let (view, mut rng) = (game.view(&s, Viewer::Seat(3)), Stream::from_text("hidden kong"));
     for _ in 0..200 {
         let world = game.sample_world(&view, &mut rng);
@@ -249,7 +249,7 @@ fn a_concealed_kong_is_hidden() {
 }
 
 #[test]
-fn a_wall_that_is_empty_ends_the_hand() {
+fn empty_wall_ends_hand() {
     let (game, mut s) = after(&[]);
     while s.phase != Phase::Over {
         if s.phase == Phase::Claim && !game.claimable(&s) {
@@ -263,7 +263,7 @@ fn a_wall_that_is_empty_ends_the_hand() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn refusals_state_reason() {
     let game = rules("mcr_mahjong");
     let mut s = walls(&game, CLAIMS);
     let why = |s: &State, seat: Seat, text: &str| game.why_not_text(s, seat, text);
@@ -290,9 +290,9 @@ fn refusals_say_why() {
     assert!(load("mcr_mahjong(minimum=89)").is_err());
 }
 
-/// A player that reads nothing but the text finds every fact that a choice needs.
+/// A player that reads only the text finds all facts needed for a choice.
 #[test]
-fn the_text_is_enough() {
+fn text_suffices_to_play() {
     let (game, s) = after(&["PLAY B5"]);
     let text = game.text(&game.view(&s, Viewer::Seat(3)));
     for part in [
@@ -308,7 +308,7 @@ fn the_text_is_enough() {
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
-    // Hosts list the moves apart from the position.
+    // Hosts list the moves separately.
     let drawn = game.drawing(&game.view(&s, Viewer::Seat(3)), Viewer::Seat(3));
     assert!(drawn.contains("HU is worth ") && !drawn.contains("Legal moves"), "{drawn}");
 }

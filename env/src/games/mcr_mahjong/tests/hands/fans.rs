@@ -1,6 +1,8 @@
-//! For each fan a hand that has it and one that just misses it, from the definitions: melds (`C` chow by its middle tile, `P` pung, `G`
-//! kong, `A` concealed kong), standing tiles, the winning tile, and flags: `d` drawn, `4` fourth tile, `k` about a kong, `l` last tile,
-//! `f2` flowers, `s1` seat wind, `p1` prevalent wind.
+//! For each fan, a hand that has it and a hand that just misses it, derived from the definitions: melds (`C` chow by
+//! its
+//! middle tile, `P` pung, `G` kong, `A` concealed kong), standing tiles, the winning tile, and flags: `d` drawn, `4`
+//! fourth
+//! tile, `k` about a kong, `l` last tile, `f2` flowers, `s1` seat wind, `p1` prevalent wind.
 
 /// Fan, hand that has it, hand that misses it.
 pub(super) const FANS: &[(&str, &str, &str)] = &[
@@ -87,7 +89,7 @@ pub(super) const FANS: &[(&str, &str, &str)] = &[
     ("Flower Tiles", "C:W2 | B567 T78 W678 F22 | T9 f2", "C:W2 | B567 T78 W678 F22 | T9"),
 ];
 
-/// Further hands, of which an exclusion leaves a fan out.
+/// Additional hands in which an exclusion removes a fan.
 pub(super) const BOTH: &[&str] = &[
     "F111 F222 F333 F44 W11 | F4 s1",
     "T22 T33 T44 T66 T88 J22 T3 | T3",
@@ -130,8 +132,8 @@ pub(super) const BOTH: &[&str] = &[
     "C:W2 | B456 T78 F33 W789 | T9 4 k",
 ];
 
-/// Exclusions that the tally never meets: the definitions leave no room for both, or the greater fan counts in the place of the smaller
-/// one (three kongs are not two as well, a chow beside a fan of chows is combined once).
+/// Exclusions that can never apply: the definitions conflict, or the greater fan replaces the smaller one (three kongs
+/// are not also two, and a chow next to a fan of chows is combined only once).
 pub(super) const NEVER_TOGETHER: &[(&str, &str)] = &[
     ("Big Four Winds", "Pung of Terminals or Honors"),
     ("All Green", "One Voided Suit"),
