@@ -119,12 +119,12 @@ fn test_settings_parse_from_text() {
         ("", "elo0 and elo1 are needed"),
         ("elo0=0", "elo0 and elo1 are needed"),
         ("elo0=0 elo1=0", "expected elo0 below elo1"),
-        ("elo0=0 elo1=x", "\"elo1=x\" is not valid"),
-        ("elo0=0 elo1=NaN", "is not valid"),
+        ("elo0=0 elo1=x", "expected NAME=NUMBER, got \"elo1=x\""),
+        ("elo0=0 elo1=NaN", "expected NAME=NUMBER"),
         ("elo0=0 elo1=9000", "between -2000 and 2000"),
         ("elo0=0 elo1=30 alpha=0", "above 0 and below 0.5"),
         ("elo0=0 elo1=30 beta=0.5", "above 0 and below 0.5"),
-        ("elo0=0 elo2=30", "\"elo2\" is not known"),
+        ("elo0=0 elo2=30", "unknown name \"elo2\""),
     ] {
         let said = bad.parse::<Sprt>().unwrap_err();
         assert!(said.contains(why), "{bad}: {said}");
