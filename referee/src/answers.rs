@@ -6,13 +6,10 @@ use serde::Serialize;
 /// Reply counts by verdict, one reply per attempt at a move. Records hold the verdict in the note `verdict`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answers {
-    /// Legal moves.
     pub ok: u64,
-    /// Illegal moves.
     pub illegal: u64,
     /// Replies without a readable move.
     pub unparsed: u64,
-    /// Empty replies.
     pub empty: u64,
     /// Replies refused by the model or a filter.
     pub refused: u64,

@@ -77,7 +77,6 @@ pub struct ComparisonRow {
     pub game: String,
     /// Parts of the suite with these pairs, in alphabetical order; empty for matches without a suite.
     pub parts: Vec<String>,
-    /// Number of pairs.
     pub pairs: usize,
     /// Number of blocks, each on one seed.
     pub blocks: usize,
@@ -275,13 +274,11 @@ pub fn correlation(first: &[Side], second: &[Side]) -> Option<f64> {
     if both.len() > 2 { pearson(&both) } else { None }
 }
 
-/// Mean over blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     pub value: f64,
     /// Standard error; 0 if all blocks agree or there is only one.
     pub error: f64,
-    /// Number of blocks.
     pub blocks: usize,
 }
 

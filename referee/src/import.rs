@@ -71,7 +71,6 @@ impl Format {
     }
 }
 
-/// Parsed table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Import {
     layout: &'static Layout,

@@ -145,15 +145,12 @@ pub const METRICS: &[Metric] = &[
 /// Definition of a metric.
 #[derive(Clone, Copy)]
 pub struct Metric {
-    /// Machine-readable id.
     pub id: &'static str,
-    /// Display name.
     pub title: &'static str,
     /// Unit; empty for a plain number.
     pub unit: &'static str,
     /// Number of decimals for display.
     pub digits: usize,
-    /// Formula as text.
     pub formula: &'static str,
     /// Source of the definition.
     pub source: &'static str,

@@ -34,9 +34,7 @@ pub struct PlayedGame {
 /// Comparison of two seats of one game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duel {
-    /// First player.
     pub a: usize,
-    /// Second player.
     pub b: usize,
     /// Score of `a`: 1 for a win, 1/2 for a draw, 0 for a loss.
     pub score: f64,

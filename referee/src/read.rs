@@ -11,7 +11,6 @@ use serde::Serialize;
 /// Location of a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// File or store.
     pub file: String,
     /// Line, from 1; 0 in a store, which has no lines.
     pub line: usize,
@@ -60,7 +59,6 @@ impl fmt::Display for Refused {
 /// Contents of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
-    /// Records in order.
     pub found: Vec<Found>,
     /// Lines that are not records.
     pub refused: Vec<Refused>,
@@ -89,7 +87,6 @@ pub fn read_file(path: &Path) -> io::Result<Lines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }
 
-/// Unparsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawLine {
     /// Location of the line.

@@ -25,7 +25,6 @@ use crate::verify::Verifier;
 /// Origin of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReportAbout {
-    /// Heading.
     pub title: String,
     /// Command that reproduces the report.
     pub command: String,

@@ -35,7 +35,6 @@ pub struct GameResult {
     pub flag: Option<String>,
     /// Reason for the end of the episode.
     pub reason: Reason,
-    /// Seat that forfeited.
     pub at_fault: Option<usize>,
     /// Number of moves: a joint move is one, chance events do not count.
     pub moves: u32,
@@ -113,9 +112,7 @@ pub struct TokenUse {
     pub answers: u64,
     /// Number of moves among them.
     pub moves: u64,
-    /// Input tokens.
     pub input: u64,
-    /// Output tokens.
     pub out: u64,
 }
 
@@ -243,7 +240,6 @@ impl GameResult {
         self.game.spec()
     }
 
-    /// Returns the game.
     pub fn game(&self) -> &GameRef {
         &self.game
     }

@@ -92,7 +92,6 @@ pub struct Match<'a> {
     pub scores: Vec<f64>,
     /// Reason for the end of the match.
     pub reason: Reason,
-    /// Seat that forfeited.
     pub at_fault: Option<usize>,
     /// Moves of all seats; absent in a table.
     pub moves: Option<u32>,
@@ -169,7 +168,6 @@ pub struct RowValue {
     pub value: f64,
 }
 
-/// Contents of [`Rows`].
 #[derive(Clone, Default)]
 pub struct Table<'a> {
     /// Agents in the order of the plan.
@@ -178,7 +176,6 @@ pub struct Table<'a> {
     pub parts: Vec<RowPart>,
     /// Matches in any order.
     pub matches: Vec<Match<'a>>,
-    /// Values without matches.
     pub values: Vec<RowValue>,
     /// Agents with a constant rating, in Elo points.
     pub fixed: Vec<(usize, f64)>,
@@ -211,7 +208,6 @@ impl<'r, 'a> Sample<'r, 'a> {
     }
 }
 
-/// Observed value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed<'r> {
     /// Index of the match among the selected matches.

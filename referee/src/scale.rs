@@ -27,7 +27,6 @@ use crate::rating::trueskill::trueskill;
 use crate::result::{GameResult, Spent, TokenUse};
 use crate::rows::{Match, RowAgent, RowPart, Rows, Table, rung};
 
-/// Options for rating.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingOptions {
     /// Agents with a constant rating, by name or spec, in Elo points. Default: anchors run by the server, with the
@@ -76,7 +75,6 @@ pub struct Scale {
     pub name: String,
     pub game: String,
     pub title: String,
-    /// Canonical game string.
     pub string: String,
     /// Part of the suite that the episodes belong to; absent for episodes without a run.
     #[serde(skip_serializing_if = "Option::is_none")]

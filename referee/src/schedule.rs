@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::{rated_seed, seed_under};
 
-/// Scheduled match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
     /// Number of the block (with two seats: the pair), from 0. Matches of one block share the seed.
@@ -26,7 +25,6 @@ pub struct Planned {
     pub seats: Vec<usize>,
 }
 
-/// Source of seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
     /// Public seeds: the first 8 bytes, big-endian, of SHA-256 of `ludex.v1:schedule:<seed>:<pair>`.
@@ -131,12 +129,7 @@ impl MatchSeeds {
 pub enum PlanError {
     /// Fewer entrants than seats.
     #[error("expected at least {seats} entrants, got {entrants}")]
-    TooFew {
-        /// Number of entrants.
-        entrants: usize,
-        /// Number of seats.
-        seats: usize,
-    },
+    TooFew { entrants: usize, seats: usize },
     /// No seats, or settings that do not fit the format.
     #[error("{0}")]
     Bad(String),

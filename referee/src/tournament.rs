@@ -38,7 +38,6 @@ use crate::schedule::{PlanError, rotations, round_robin};
 
 pub use standings::Standing;
 
-/// Tournament format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -47,10 +46,7 @@ pub enum Format {
     /// One block per pair: one seed with the seats swapped.
     DoubleRoundRobin,
     /// Rounds between entrants with equal points.
-    Swiss {
-        /// Number of rounds.
-        rounds: u64,
-    },
+    Swiss { rounds: u64 },
     /// Challenges of newcomers up the table.
     Ladder,
 }

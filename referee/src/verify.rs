@@ -123,7 +123,6 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Index of the event at fault, from 0.
     pub event: Option<usize>,
-    /// One-sentence description.
     pub message: String,
 }
 
@@ -221,7 +220,10 @@ impl Verifier {
     ) -> Result<Verified, Fault> {
         let game = self.game(&record.header)?;
         let seed = seed_of(&record)?;
-        let reason = record.footer.reason.ok_or_else(|| Fault::new(FaultKind::Result, "expected a finished episode, got one without a reason"))?;
+        let reason = record
+            .footer
+            .reason
+            .ok_or_else(|| Fault::new(FaultKind::Result, "expected a finished episode, got one without a reason"))?;
         let ending = replay(&game, &record, reason, seed, &self.wanted)?;
         let at_fault = result(game.spec(), &record, reason, &ending, named()?)?;
         let digest = digest().map_err(|e| Fault::new(FaultKind::Digest, e.to_string()))?;
@@ -401,7 +403,11 @@ fn result(
     }
     let decided = outcomes(spec, &expected, reason, at_fault);
     if decided != *outcome {
-        return wrong(format!("expected outcome {} from returns {returns:?}{by}, got {}", names(&decided), names(outcome)));
+        return wrong(format!(
+            "expected outcome {} from returns {returns:?}{by}, got {}",
+            names(&decided),
+            names(outcome)
+        ));
     }
     Ok(at_fault)
 }

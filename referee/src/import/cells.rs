@@ -7,9 +7,7 @@ use super::{Format, ImportError};
 /// Maximum number of matches per row.
 pub(super) const MOST: u64 = 1_000_000;
 
-/// Table as text.
 pub(super) struct Cells {
-    /// Column names.
     pub columns: Vec<String>,
     pub rows: Vec<Row>,
 }
@@ -45,7 +43,6 @@ impl Cells {
         self.get(row, column).ok_or_else(|| ImportError::at(row.number, column, "is empty"))
     }
 
-    /// Parses a number.
     pub fn number(&self, row: &Row, column: &str) -> Result<f64, ImportError> {
         let text = self.text(row, column)?;
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -55,7 +52,8 @@ impl Cells {
     /// Parses a nonnegative integer.
     pub fn whole(&self, row: &Row, column: &str) -> Result<u64, ImportError> {
         let text = self.text(row, column)?;
-        let wrong = || ImportError::at(row.number, column, format!("expected a whole number from 0 to {MOST}, got {text:?}"));
+        let wrong =
+            || ImportError::at(row.number, column, format!("expected a whole number from 0 to {MOST}, got {text:?}"));
         text.parse::<u64>().ok().filter(|n| *n <= MOST).ok_or_else(wrong)
     }
 
@@ -99,7 +97,11 @@ fn json(text: &str) -> Result<Cells, ImportError> {
     let mut objects = Vec::new();
     for (number, value) in (1..).zip(&list) {
         let Some(object) = value.as_object() else {
-            return Err(ImportError { row: Some(number), column: None, message: format!("expected an object, got {value}") });
+            return Err(ImportError {
+                row: Some(number),
+                column: None,
+                message: format!("expected an object, got {value}"),
+            });
         };
         for name in object.keys().filter(|name| !columns.contains(name)).collect::<Vec<_>>() {
             columns.push(name.clone());

@@ -9,13 +9,10 @@ use super::{Import, ImportError, ImportedMatch};
 use crate::result::SeatMark;
 use crate::rows::RowValue;
 
-/// Kind of table.
 #[derive(Debug)]
 pub struct Layout {
     pub name: &'static str,
-    /// Required columns.
     pub columns: &'static [&'static str],
-    /// Optional columns.
     pub optional: &'static [&'static str],
     /// Meaning of a row.
     pub about: &'static str,
@@ -271,7 +268,9 @@ fn decisions(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportEr
             "win" => 1.0,
             "draw" => 0.0,
             "loss" => -1.0,
-            other => return Err(ImportError::at(row.number, "result", format!("expected win, draw or loss, got {other:?}"))),
+            other => {
+                return Err(ImportError::at(row.number, "result", format!("expected win, draw or loss, got {other:?}")));
+            }
         };
         let value = cells.text(row, "value")?;
         let (who, part) = (import.agent(agent, true), import.part(part));

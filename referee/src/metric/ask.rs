@@ -85,7 +85,6 @@ pub struct ParamDef {
     pub default: &'static str,
     /// Type of the argument.
     pub takes: Takes,
-    /// Description for users.
     pub doc: &'static str,
 }
 
@@ -102,9 +101,7 @@ impl ParamDef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Takes {
-    /// Real number.
     Number,
-    /// Nonnegative integer.
     Whole,
     /// One of the listed words.
     Words(&'static [&'static str]),

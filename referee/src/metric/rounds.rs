@@ -72,7 +72,6 @@ impl Played {
     }
 }
 
-/// Submitted initial strategy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Attempt {
     /// Attempt number, from 1.
@@ -88,7 +87,6 @@ pub(super) struct Attempt {
 pub(super) struct Course {
     /// Attempts at the initial strategy.
     pub attempts: Vec<Attempt>,
-    /// Rounds in order.
     pub rounds: Vec<Played>,
 }
 

@@ -25,7 +25,6 @@ pub(super) const WHEN: ParamDef = ParamDef::new(
     "what the mark of where must be: a word, a number, >=8, <=3 or 4..6; none: anything but 0",
 );
 
-/// Selected value.
 pub(super) struct Picked<'r> {
     pub seen: Observed<'r>,
     /// Group of the value, if the metric is grouped.

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// Measured number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measure {
     pub value: f64,
@@ -12,7 +11,6 @@ pub struct Measure {
     /// Upper end of the 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Sample size.
     pub n: u64,
 }
 
@@ -31,7 +29,6 @@ pub enum Value {
     Number(Measure),
     /// Number for each name.
     Shares(Vec<(String, Measure)>),
-    /// Distribution of numbers.
     Quantiles(Quantiles),
     /// Number for each step, as (step, number).
     Series(Vec<(f64, Measure)>),
@@ -55,13 +52,10 @@ impl Value {
 /// Summary of a distribution. Quantiles are interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// Sample size.
     pub n: u64,
     pub min: f64,
-    /// First quartile.
     pub q1: f64,
     pub median: f64,
-    /// Third quartile.
     pub q3: f64,
     pub max: f64,
     pub mean: f64,
@@ -70,29 +64,22 @@ pub struct Quantiles {
 /// Point of a plane.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Horizontal coordinate.
     pub x: f64,
-    /// Vertical coordinate.
     pub y: f64,
     /// Label of the point; may be empty.
     pub label: String,
 }
 
-/// Table of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Matrix {
-    /// Row names.
     pub rows: Vec<String>,
-    /// Column names.
     pub columns: Vec<String>,
     /// Cells as `cells[row][column]`; absent without data.
     pub cells: Vec<Vec<Option<Measure>>>,
 }
 
-/// Directed graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Graph {
-    /// Node names.
     pub nodes: Vec<String>,
     pub edges: Vec<Edge>,
 }

@@ -50,7 +50,8 @@ impl FromStr for Sprt {
         for part in text.split([' ', ',']).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let number = value.parse().ok().filter(|x: &f64| x.is_finite());
-            let number = number.ok_or_else(|| format!("expected NAME=NUMBER, got {part:?}; example: elo0=0 elo1=30"))?;
+            let number =
+                number.ok_or_else(|| format!("expected NAME=NUMBER, got {part:?}; example: elo0=0 elo1=30"))?;
             match name {
                 "elo0" => elo0 = Some(number),
                 "elo1" => elo1 = Some(number),
@@ -89,17 +90,13 @@ impl Sprt {
     }
 }
 
-/// Accepted hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Smaller difference.
     Elo0,
-    /// Greater difference.
     Elo1,
 }
 
-/// Running test.
 #[derive(Clone, Debug)]
 pub struct SequentialTest {
     sprt: Sprt,

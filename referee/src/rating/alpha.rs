@@ -8,7 +8,6 @@ use petgraph::graphmap::DiGraphMap;
 pub struct Alpha {
     /// Selection strength: a larger value favors the better strategy more.
     pub alpha: f64,
-    /// Population size.
     pub population: u32,
 }
 

@@ -188,7 +188,6 @@ impl Component {
 
 #[derive(Clone)]
 struct Problem {
-    /// Constant ratings.
     fixed: Vec<Option<f64>>,
     edges: Vec<Edge>,
     /// Distinct kinds of units, as (edge, score of `a`) of each comparison. A unit is resampled as a whole: a pair, or

@@ -20,7 +20,6 @@ impl Default for Course {
 }
 
 impl Course {
-    /// Appends a value.
     pub fn push(&mut self, value: f64) {
         self.count += 1;
         self.last = Some((self.count, value));

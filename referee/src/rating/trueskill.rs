@@ -11,7 +11,6 @@ use super::PlayedGame;
 pub struct Skill {
     /// Mean; the value in LLMArena's tables.
     pub mu: f64,
-    /// Standard deviation.
     pub sigma: f64,
 }
 

@@ -23,7 +23,6 @@ pub struct RunHead {
     /// Description of the shard that was played; empty for the whole suite.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub share: String,
-    /// Agents under evaluation.
     pub agents: Vec<HeadAgent>,
     /// Summaries of the suite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -36,7 +35,6 @@ pub struct RunHead {
     pub matches: Vec<HeadMatch>,
 }
 
-/// Agent under evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadAgent {
     pub name: String,
@@ -46,7 +44,6 @@ pub struct HeadAgent {
     /// Cost of the calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<HeadCost>,
-    /// Results by part.
     pub results: Vec<HeadResult>,
 }
 
@@ -55,7 +52,6 @@ pub struct HeadAgent {
 pub struct HeadSummary {
     /// Id of the summary in the suite.
     pub summary: String,
-    /// Display title.
     pub title: String,
     /// Number of decimals for display.
     pub digits: usize,
@@ -75,11 +71,8 @@ pub struct HeadMean {
 /// Cost of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HeadCost {
-    /// Number of calls.
     pub calls: u64,
-    /// Input tokens.
     pub tokens_in: u64,
-    /// Output tokens.
     pub tokens_out: u64,
     /// US dollars of the calls with a known price.
     pub usd: f64,

@@ -49,12 +49,9 @@ pub const KINDS: &[Kind] = &[
 /// Style of all drawings. Colors come from variables of the page's style.
 pub const STYLE: &str = include_str!("figure/figure.css");
 
-/// Kind of figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Name in suites.
     pub id: &'static str,
-    /// Description for users.
     pub doc: &'static str,
     draw: Draw,
 }
@@ -79,10 +76,8 @@ pub(crate) enum Needs {
     Lines,
     /// Distribution for each row.
     Spreads,
-    /// Pairs of numbers.
     Pairs,
     Graph,
-    /// Pictures of games.
     Pictures,
 }
 

@@ -53,7 +53,6 @@ pub enum Partner {
     Anchor(usize),
 }
 
-/// Match to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meeting {
     /// Index of the waiting agent.

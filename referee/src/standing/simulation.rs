@@ -11,7 +11,6 @@ use super::pairing::{Pacing, Partner, Waiter, meetings};
 use super::table::{Rating, SeatName, Table};
 use crate::rating::elo::expected;
 
-/// Simulated agent.
 struct Agent {
     name: String,
     strength: f64,

@@ -8,7 +8,6 @@ use crate::rating::glicko::Skill;
 use crate::result::{GameResult, SeatResult};
 use crate::scale::RatingOptions;
 
-/// Milliseconds per day.
 const DAY: f64 = 86_400_000.0;
 
 /// Rating settings of a ladder.
@@ -78,7 +77,6 @@ pub struct Entry {
 /// Ratings of a standing ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Rating settings.
     pub rating: Rating,
     /// Anchors with their constant ratings, by spec.
     pub anchors: BTreeMap<String, f64>,
@@ -114,7 +112,6 @@ pub struct Row {
     pub rating: f64,
     /// Current standard deviation of the rating.
     pub deviation: f64,
-    /// Rank status.
     pub standing: Standing,
     /// True if the rating is provisional.
     pub provisional: bool,

@@ -9,7 +9,6 @@ use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 pub(super) struct Course {
     /// Table, highest first, without entrants that have not joined yet.
     pub table: Vec<usize>,
-    /// Completed meetings.
     pub finished: Vec<FinishedBlock>,
     /// Challenges that can be played now.
     pub due: Vec<TournamentBlock>,

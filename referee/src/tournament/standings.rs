@@ -35,7 +35,6 @@ pub struct Standing {
 struct Counted<'a> {
     finished: Vec<&'a FinishedBlock>,
     byes: Vec<u64>,
-    /// Points of byes.
     given: Vec<f64>,
     walkovers: Vec<u64>,
     /// Places on the ladder, which are the ranks.

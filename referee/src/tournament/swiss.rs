@@ -7,7 +7,6 @@ use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 /// Maximum number of entrants for an exhaustive search of the pairings.
 const FEW: usize = 10;
 
-/// Paired round.
 pub(super) struct Round {
     /// Meetings, highest first, each with its finished blocks.
     pub meetings: Vec<([usize; 2], Vec<FinishedBlock>)>,

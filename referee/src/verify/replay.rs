@@ -61,7 +61,11 @@ pub(super) fn replay(
         let start = record.header.start as usize;
         let given = step.at < start;
         if given && step.at + step.events.len() > start {
-            return Err(Fault::at(step.at, FaultKind::Move, "expected the start to end after a joint move, got an end within it"));
+            return Err(Fault::at(
+                step.at,
+                FaultKind::Move,
+                "expected the start to end after a joint move, got an end within it",
+            ));
         }
         let before = replay.turns.clone();
         match step.events {
@@ -100,13 +104,18 @@ pub(super) fn replay(
         }
         if !step.played {
             if reason == Reason::Finished {
-                return Err(Fault::at(step.at, FaultKind::Move, "expected a move in each turn of a finished episode, got none"));
+                return Err(Fault::at(
+                    step.at,
+                    FaultKind::Move,
+                    "expected a move in each turn of a finished episode, got none",
+                ));
             }
             unanswered = step.moves().filter(|(_, m)| m.action.is_none()).map(|(_, m)| m.seat as usize).last();
         }
     }
     if record.header.start as usize > record.events.len() {
-        let message = format!("expected at least {} events for the start, got {}", record.header.start, record.events.len());
+        let message =
+            format!("expected at least {} events for the start, got {}", record.header.start, record.events.len());
         return Err(Fault::new(FaultKind::Move, message));
     }
     let over = steps.position().turn() == Turn::Over;
@@ -167,7 +176,9 @@ impl Replay<'_> {
         for attempt in m.tries.iter().filter(about_move) {
             let Some(given) = history::given(attempt) else { continue };
             match before.read(seat, &given) {
-                Ok(_) => return wrong(format!("expected an illegal attempt of seat {seat}, got the legal move {given:?}")),
+                Ok(_) => {
+                    return wrong(format!("expected an illegal attempt of seat {seat}, got the legal move {given:?}"));
+                }
                 // If both kinds are counted separately, the kind of a refusal decides the policy that applies.
                 Err(why) if illegal.unparsed.is_some() && why.code != attempt.code => {
                     return wrong(format!(

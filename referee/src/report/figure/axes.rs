@@ -10,7 +10,6 @@ pub(crate) struct Scale {
     from: f64,
     to: f64,
     paper: [f64; 2],
-    /// Distance between ticks.
     step: f64,
 }
 
@@ -127,7 +126,6 @@ pub(crate) fn room(values: impl IntoIterator<Item = f64>, ticks: usize) -> f64 {
 /// Symbol of a series in a legend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// Filled square.
     Patch,
     /// Mark of the series.
     Mark,

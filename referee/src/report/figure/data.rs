@@ -8,7 +8,6 @@ use crate::metric::value::{Graph, Point, Quantiles};
 /// Meaning of a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
-    /// Display title.
     pub title: String,
     /// Unit; empty for a plain number.
     pub unit: String,
@@ -22,7 +21,6 @@ pub struct Axis {
 pub enum Data {
     /// Numbers by row and column.
     Grid(Grid),
-    /// Numbers along lines.
     Lines(Lines),
     Boxes(Boxes),
     /// Points of a plane.
@@ -38,7 +36,6 @@ pub enum Data {
 pub struct Grid {
     /// Heading of the row labels, e.g. `Agent`.
     pub corner: String,
-    /// Row labels.
     pub rows: Vec<String>,
     pub columns: Vec<Column>,
     /// Numbers row by row; `None` without data.
@@ -58,7 +55,6 @@ pub struct Grid {
 pub enum Highlight {
     /// Highest number; in a graph, the node with the most wins.
     Best,
-    /// Lowest number.
     Lowest,
 }
 
@@ -68,7 +64,6 @@ pub struct Column {
     /// Heading shared with neighboring columns; empty without one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub under: String,
-    /// Column label.
     pub name: String,
     /// Meaning of the numbers.
     pub axis: Axis,
@@ -111,12 +106,9 @@ impl Grid {
     }
 }
 
-/// Numbers along lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Lines {
-    /// Horizontal axis.
     pub x: Axis,
-    /// Vertical axis.
     pub y: Axis,
     pub lines: Vec<Line>,
 }
@@ -125,7 +117,6 @@ pub struct Lines {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Line {
     pub name: String,
-    /// Position and number.
     pub points: Vec<(f64, Measure)>,
     /// Index of the series among all pages of the figure, from 0. It determines color and mark.
     #[serde(skip)]
@@ -151,9 +142,7 @@ pub struct NamedBox {
 /// Points of a plane, in groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Points {
-    /// Horizontal axis.
     pub x: Axis,
-    /// Vertical axis.
     pub y: Axis,
     /// Groups, each with its own color and mark.
     pub groups: Vec<PointGroup>,
@@ -176,7 +165,6 @@ pub struct PointGroup {
 /// Correlation of two numbers over all points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Fit {
-    /// Number of points.
     pub n: u64,
     pub r: f64,
     /// Two-sided p value of the correlation.

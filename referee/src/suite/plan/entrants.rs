@@ -8,9 +8,7 @@ use crate::suite::variants::VariantOf;
 /// Agent of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entrant {
-    /// Name in records.
     pub name: String,
-    /// Agent spec.
     pub spec: String,
     /// Link to the candidate, for a variant.
     pub variant: Option<VariantOf>,

@@ -12,7 +12,6 @@ pub enum Climb {
     Open(u32),
     /// First level that the candidate did not pass.
     Stopped(u32),
-    /// Top passed.
     Topped,
     /// Level whose matches were all discarded: the progress is unknown.
     Unknown(u32),

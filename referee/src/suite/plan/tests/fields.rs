@@ -39,7 +39,10 @@ fn roles_are_filled_by_the_run_or_the_suite() {
     let against = part("schedule = \"against\"\nopponents = [\"random\", \"@reference\"]\n");
     let mut open = suite(&format!("[[role]]\nname = \"reference\"\ncount = 2\n{against}"));
     let why = plan_of(&open, &["me"]).err().unwrap().to_string();
-    assert!(why.contains("role \"reference\" has no agents: expected 2 agents; set them with --role reference=AGENT"), "{why}");
+    assert!(
+        why.contains("role \"reference\" has no agents: expected 2 agents; set them with --role reference=AGENT"),
+        "{why}"
+    );
     for (wrong, why) in [
         (cast("refrence", &["x", "y"]), "t has no role \"refrence\"; its roles: reference"),
         (cast("reference", &["x"]), "role \"reference\" takes 2 agents, not 1"),
