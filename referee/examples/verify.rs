@@ -1,7 +1,7 @@
-//! Verifies and rates a file of records while it is read, and says how fast that went:
+//! Verifies and rates a file of records while it is read, and prints the throughput:
 //! `cargo run --release -p ludex-referee --example verify -- FILE [--whole]`.
 //!
-//! With `--whole` the file is first read into memory as JSON values, which is the slow way; both must agree.
+//! With `--whole` the file is first read into memory as JSON values, which is slower; both ways must agree.
 
 use std::fs::File;
 use std::io::BufReader;

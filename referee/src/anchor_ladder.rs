@@ -1,12 +1,13 @@
-//! Ladders measured: which matches compare the rungs of a game's ladder, and what their returns say.
+//! Calibration of anchor ladders: the matches that compare the rungs of a game's ladder, and the ratings from their
+//! returns.
 //!
-//! A rung is compared by [`Unit`]s of play. In duels each bot of a level meets each bot of the level below. With two
-//! seats they swap seats on one seed. With four, in duplicate units, each has every second seat, and then the others. Else
-//! one of them sits alone among copies of the other, on every seat, and then the other way round. In a field each rung meets
-//! each agent of the field, on every seat.
+//! Rungs are compared in [`Unit`]s of play. In duels each bot of a level meets each bot of the level below. With two
+//! seats they swap seats on one seed. With four seats, in duplicate units, each bot has every second seat, and then the
+//! others. In other games one bot sits alone among copies of the other, on every seat, and then vice versa. In a field
+//! each rung meets each agent of the field, on every seat.
 //!
-//! Scores count whole units and say whether the levels are far enough apart. Ratings are on the scale of single
-//! episodes, as in [`crate::scale`], so that records can be rated against them.
+//! Scores count whole units and measure the distance between levels. Ratings are on the scale of single episodes, as in
+//! [`crate::scale`], so that records can be rated against them.
 
 use ludex_env::Unit;
 use ludex_env::anchor_ladder::{AnchorRow, AnchorTable};
@@ -19,37 +20,37 @@ use crate::rating::table::{Interval, Tally};
 use crate::rating::{PlayedGame, gain, points};
 use crate::schedule::Planned;
 
-/// The least and the most that a level should score against the level below.
+/// Acceptable range for the score of a level against the level below.
 pub const WANTED: [f64; 2] = [0.6, 0.95];
 
-/// Two agents that are compared, as indices of [`Ladder::agents`].
+/// Pair of agents to compare, as indices of [`Ladder::agents`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pairing {
     a: usize,
     b: usize,
 }
 
-/// A ladder and what must be played to measure it.
+/// Ladder with the matches for its calibration.
 pub struct AnchorLadder {
     spec: Spec,
     unit: Unit,
     /// Specs of the rungs, in the ladder's order, then those of the field.
     agents: Vec<String>,
     pairings: Vec<Pairing>,
-    /// Who sits where in the episodes on one seed: `true` is the pairing's `a`.
+    /// Seatings of the episodes on one seed: `true` is the pairing's `a`.
     tables: Vec<Vec<bool>>,
 }
 
-/// Four seats, taken in turn.
+/// Returns the seating of alternating sides on four seats.
 const fn two_and_two(first: bool) -> [bool; 4] {
     [first, !first, first, !first]
 }
 
-/// The returns of a unit: of each episode, seed by seed and table by table, by seat.
+/// Returns of a unit by episode and seat, ordered by seed, then seating.
 pub type Returns = Vec<Vec<f64>>;
 
 impl AnchorLadder {
-    /// The ladder of a game.
+    /// Creates the ladder of a game.
     pub fn new(spec: &Spec, unit: Unit) -> AnchorLadder {
         let rungs = &spec.anchors;
         let mut agents: Vec<String> = rungs.iter().map(|r| r.agent.clone()).collect();
@@ -76,33 +77,33 @@ impl AnchorLadder {
         AnchorLadder { spec: spec.clone(), unit, agents, pairings, tables }
     }
 
-    /// The agents that play, as specs: the rungs, then the field.
+    /// Returns the agents as specs: the rungs, then the field.
     pub fn agents(&self) -> &[String] {
         &self.agents
     }
 
-    /// How many pairings there are; a round is one unit of each.
+    /// Returns the number of pairings; a round is one unit of each.
     pub fn pairings(&self) -> usize {
         self.pairings.len()
     }
 
-    /// The two agents of a pairing.
+    /// Returns the two agents of a pairing.
     pub fn agents_of(&self, pairing: usize) -> [&str; 2] {
         let Pairing { a, b } = self.pairings[pairing];
         [&self.agents[a], &self.agents[b]]
     }
 
-    /// How many seeds make a unit.
+    /// Returns the number of seeds in a unit.
     fn seeds(&self) -> u64 {
         if let Unit::Duplicate(n) = self.unit { u64::from(n) } else { 1 }
     }
 
-    /// How many episodes make a unit.
+    /// Returns the number of episodes in a unit.
     pub fn episodes(&self) -> usize {
         self.seeds() as usize * self.tables.len()
     }
 
-    /// The episodes of a pairing's unit. Blocks are numbered by seed, the same for all pairings.
+    /// Returns the episodes of a pairing's unit. Blocks are numbered by seed, equally for all pairings.
     pub fn plan(&self, pairing: usize, unit: u64) -> Vec<Planned> {
         let Pairing { a, b } = self.pairings[pairing];
         let seeds = unit * self.seeds()..(unit + 1) * self.seeds();
@@ -115,7 +116,7 @@ impl AnchorLadder {
         seeds.flat_map(of).collect()
     }
 
-    /// Measures the ladder by the units of each pairing: its rungs, and the share of draws between equals. Each pairing has
+    /// Computes the rungs and the share of draws between equals from the units of each pairing. Each pairing has
     /// equally many units.
     ///
     /// # Panics
@@ -137,7 +138,7 @@ impl AnchorLadder {
         (self.spec.anchors.iter().enumerate().map(row).collect(), draws)
     }
 
-    /// The score of a rung against the level below.
+    /// Returns the score of a rung against the level below.
     fn score(&self, rung: usize, units: &[Vec<Returns>]) -> Option<Interval> {
         let mut tally = Tally::default();
         let own = self.pairings.iter().zip(units).filter(|(p, _)| p.a == rung);
@@ -153,10 +154,10 @@ impl AnchorLadder {
         tally.score()
     }
 
-    /// The mean return of a rung in its field, by the rung's units with each agent of the field.
+    /// Returns the mean return of a rung in its field, over its units with each agent of the field.
     fn mean(&self, units: &[Vec<Returns>]) -> Option<Interval> {
         let most = units.iter().map(Vec::len).min()?;
-        // All episodes on one seed are one observation, whatever the field.
+        // All episodes on one seed, with any agent of the field, are one observation.
         let on = |k: usize| {
             let all = units.iter().flat_map(|of| of[k].iter().zip(self.tables.iter().cycle()));
             let own = all.map(|(returns, table)| gain(table, returns)[1]);
@@ -167,7 +168,8 @@ impl AnchorLadder {
         Some(Interval { value, low: value - half, high: value + half })
     }
 
-    /// Rating and interval of each rung, with `random` at 0, and the share of draws between equals; absent without duels.
+    /// Returns rating and interval of each rung, with `random` at 0, and the share of draws between equals; absent
+    /// without duels.
     fn ratings(&self, units: &[Vec<Returns>]) -> (Vec<[Option<f64>; 3]>, f64) {
         let rungs = self.spec.anchors.len();
         if let Unit::Field(_) = self.unit {
@@ -199,8 +201,8 @@ impl AnchorLadder {
         (ratings.players.into_iter().map(ends).collect(), ratings.draws)
     }
 
-    /// The rungs that are not far enough from the level below, and why: a score outside [`WANTED`] (the highest level
-    /// may win more), or a mean return that may not be better.
+    /// Returns the rungs that are too close to the level below or too far from it, with the reason: a score outside
+    /// [`WANTED`] (the highest level may score more), or a mean return that is not clearly better.
     pub fn strays(&self, rows: &[AnchorRow]) -> Vec<String> {
         let top = rows.iter().map(|r| r.anchor.level).max().unwrap_or(0);
         let mut out = Vec::new();
@@ -223,7 +225,7 @@ impl AnchorLadder {
         out
     }
 
-    /// The table for the game's page.
+    /// Returns the table for the game's page.
     pub fn table(&self, rows: Vec<AnchorRow>, draws: f64, about: String) -> AnchorTable {
         let measure = match self.unit {
             Unit::Field(_) => "mean return in the field",
@@ -233,7 +235,7 @@ impl AnchorLadder {
         AnchorTable { string, rules, measure: measure.into(), rows, draws, about }
     }
 
-    /// `units` units in words.
+    /// Describes `units` units in words.
     pub fn in_words(&self, units: u64) -> String {
         let seats = self.spec.players;
         match self.unit {

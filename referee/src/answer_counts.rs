@@ -1,26 +1,23 @@
-//! What became of the answers of language models.
+//! Reply counts of language models by verdict.
 
 use ludex_protocol::record::{MoveRecord, Notes};
 use serde::Serialize;
 
-/// How many answers came to what, one for each attempt at a move. Records say it in the note `verdict`.
+/// Reply counts by verdict, one reply per attempt at a move. Records hold the verdict in the note `verdict`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answers {
-    /// A legal move.
     pub ok: u64,
-    /// A move that was not legal.
     pub illegal: u64,
-    /// No move could be read in it.
+    /// Replies without a readable move.
     pub unparsed: u64,
-    /// Nothing.
     pub empty: u64,
-    /// The model, or a filter, refused to answer.
+    /// Replies refused by the model or a filter.
     pub refused: u64,
-    /// It was cut off before it came to a move.
+    /// Replies cut off before the move.
     pub truncated: u64,
 }
 
-/// From this share of answers on, a kind of them is worth a warning.
+/// Minimum share of a verdict for a warning.
 const WORTH: f64 = 0.05;
 
 impl Answers {
@@ -44,7 +41,7 @@ impl Answers {
         *count += 1;
     }
 
-    /// Adds those of another.
+    /// Adds the counts of another agent.
     pub fn add(&mut self, other: &Answers) {
         let Answers { ok, illegal, unparsed, empty, refused, truncated } = other;
         self.ok += ok;
@@ -55,12 +52,12 @@ impl Answers {
         self.truncated += truncated;
     }
 
-    /// All answers.
+    /// Returns the total number of replies.
     pub fn total(&self) -> u64 {
         self.by_kind().iter().map(|(_, n)| n).sum()
     }
 
-    /// Each kind with its name.
+    /// Returns the count of each verdict with its name.
     pub fn by_kind(&self) -> [(&'static str, u64); 6] {
         let Answers { ok, illegal, unparsed, empty, refused, truncated } = *self;
         [
@@ -73,7 +70,7 @@ impl Answers {
         ]
     }
 
-    /// One line for each kind that is at least 5 % of all answers and is not a legal move, with what to do.
+    /// Returns one line for each verdict except `ok` that makes up at least 5 % of all replies, with a remedy.
     pub fn warnings(&self) -> Vec<String> {
         let total = self.total();
         let worth = |&(name, n): &(&'static str, u64)| name != "ok" && n > 0 && n as f64 >= WORTH * total as f64;
@@ -96,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_begin_at_a_twentieth() {
+    fn warnings_start_at_five_percent() {
         let answers = Answers { ok: 95, truncated: 5, ..Answers::default() };
         assert_eq!(answers.warnings(), ["5 of 100 answers were cut off: raise max_tokens"]);
         assert!(Answers { ok: 96, truncated: 4, ..Answers::default() }.warnings().is_empty());

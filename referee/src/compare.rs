@@ -1,37 +1,36 @@
-//! Two agents compared match by match: who did better on the same seed, on the same seats, against the same opponents.
+//! Paired comparison of two agents: their results on the same seeds, on the same seats, against the same opponents.
 //!
-//! Two matches under equal terms, one of each agent, are a **pair**: the luck of the seed and of the seat is the same
-//! in both and cancels out of the difference. This module does not read files: a [`Side`] says which match an agent
-//! played and how it did.
+//! Two matches with equal settings, one of each agent, are a **pair**: the luck of the seed and of the seat is the same
+//! in both and cancels out of the difference. This module does not read files: a [`Side`] holds one match of one agent.
 //!
 //! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are not independent trials (the same
 //! cards with seats swapped, the same deal against several opponents), so they form a block, and the standard error is
-//! that for clusters: with `n` pairs in `G` blocks, `se^2 = G / (G - 1) * sum over blocks of (sum of (d - mean))^2 /
-//! n^2`
-//! (K.-Y. Liang and S. L. Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73, 1986, with the
-//! usual small-sample factor). The 95 % interval is `mean +- t * se`, `t` the 0.975 quantile of Student's distribution with
-//! `G - 1` degrees of freedom. With one pair in each block this is the paired t interval (Student, "The probable error of a
-//! mean", Biometrika 6, 1908). There is no interval for fewer than two blocks, or if all blocks agree: that no spread
-//! was seen does not prove that there is none.
+//! that for clusters: with `n` pairs in `G` blocks,
+//! `se^2 = G / (G - 1) * sum over blocks of (sum of (d - mean))^2 / n^2` (K.-Y. Liang and S. L. Zeger, "Longitudinal
+//! data analysis using generalized linear models", Biometrika 73, 1986, with the usual small-sample factor). The 95 %
+//! interval is `mean +- t * se`, `t` the 0.975 quantile of Student's distribution with `G - 1` degrees of freedom. With
+//! one pair in each block this is the paired t interval (Student, "The probable error of a mean", Biometrika 6, 1908).
+//! There is no interval for fewer than two blocks, or if all blocks agree: a sample without spread does not prove zero
+//! variance.
 //!
-//! **McNemar.** Some pairs were won by one agent only: the test asks how they are divided. If both are equally strong,
-//! each such pair is the toss of a coin. `p` is exact and two-sided, `min(1, 2 * P(X <= min(b, c)))` with `X` binomial
-//! over `b + c` tosses
-//! (Q. McNemar, Psychometrika 12, 1947; the exact form as in M. W. Fagerland, S. Lydersen and P. Laake, BMC Medical Research
+//! **McNemar.** The test uses the pairs that only one agent won. If both are equally strong, each such pair is a coin
+//! toss. `p` is exact and two-sided, `min(1, 2 * P(X <= min(b, c)))` with `X` binomial over `b + c` tosses (Q. McNemar,
+//! Psychometrika 12, 1947; the exact form as in M. W. Fagerland, S. Lydersen and P. Laake, BMC Medical Research
 //! Methodology 13:91, 2013). It treats pairs as independent; if blocks are large, `p` is therefore a little too small.
 //!
-//! **Several games.** Each game has a `p`: McNemar's, or without winners that of the t test of the returns. The more games are
-//! looked at, the more likely one of them is small by chance. `holm` is corrected for that: the probability that any game's
-//! `holm` is at most 0.05 is at most 0.05 if the two are equal in all of them, however the games depend on each other. With
-//! the `m` values sorted, it is `max over j <= i of min(1, (m - j + 1) p_j)`, j from 1 (S. Holm, "A simple sequentially rejective
-//! multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+//! **Several games.** Each game has a `p`: McNemar's, or without winners that of the t test of the returns. With more
+//! games, a small `p` in one of them by chance is more likely. `holm` corrects for that: if the agents are equal in all
+//! games, the probability that any game's `holm` is at most 0.05 is at most 0.05, for any dependence between the games.
+//! With the `m` values sorted, it is `max over j <= i of min(1, (m - j + 1) p_j)`, j from 1 (S. Holm, "A simple
+//! sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
 //!
-//! **Needed.** The blocks that would show a difference of [`power::REPORTED`] points with the power [`power::POWER`], if their
-//! differences vary as those that were played (see [`power`]); if no spread was seen, as those of independent matches.
+//! **Needed.** Number of blocks that detect a difference of [`power::REPORTED`] points with the power [`power::POWER`],
+//! if the differences of further blocks vary like those of the played ones (see [`power`]); without spread in the
+//! sample, like those of independent matches.
 //!
 //! **Unpaired.** If there are no pairs: the difference of the two means with `se^2 = se_a^2 + se_b^2` and Welch's
-//! degrees of
-//! freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not cancel out here: the interval is wider.
+//! degrees of freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not cancel out here: the interval is
+//! wider.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,121 +41,115 @@ use crate::power;
 use crate::rating::table::Interval;
 use crate::relation::pearson;
 
-/// A match of one agent, and how it did.
+/// Match of one agent with its result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedMatch {
-    /// Part of the suite.
     pub part: String,
-    /// Game string.
     pub game: String,
-    /// Who sat on each seat: `None` is the agent itself.
+    /// Opponents by seat; `None` is the agent itself.
     pub seats: Vec<Option<String>>,
-    /// The seed.
     pub seed: u64,
-    /// 1 for a win, 1/2 for a draw, 0 for a loss; `None` if the game has no winners.
+    /// Score: 1 for a win, 1/2 for a draw, 0 for a loss; `None` if the game has no winners.
     pub score: Option<f64>,
-    /// The agent's return, mean over its seats.
+    /// Return of the agent, as a mean over its seats.
     pub payoff: f64,
 }
 
-/// Wins of pairs: only scores of 1 are wins.
+/// Wins by pair: only scores of 1 are wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct McNemar {
-    /// Won by both.
+    /// Pairs won by both agents.
     pub both: u64,
-    /// Won by the first only.
+    /// Pairs won by the first agent only.
     pub first: u64,
-    /// Won by the second only.
+    /// Pairs won by the second agent only.
     pub second: u64,
-    /// Won by neither.
+    /// Pairs won by neither agent.
     pub neither: u64,
     /// Exact two-sided probability of a split at least as uneven, if both are equally strong.
     pub p: f64,
 }
 
-/// The comparison over some pairs.
+/// Comparison over a set of pairs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparisonRow {
     /// Game string, or `all`.
     pub game: String,
-    /// The parts of the suite that the pairs belong to, in alphabetical order; empty for matches of no suite.
+    /// Parts of the suite with these pairs, in alphabetical order; empty for matches without a suite.
     pub parts: Vec<String>,
-    /// Pairs.
     pub pairs: usize,
-    /// Blocks that they form, each on one seed.
+    /// Number of blocks, each on one seed.
     pub blocks: usize,
     /// Mean score of each agent, over pairs with scores.
     pub scores: Option<[f64; 2]>,
     /// Mean difference of scores, the first minus the second.
     pub score: Option<Difference>,
-    /// Mean difference of returns; only over a single game, because each game has its own unit.
+    /// Mean difference of returns; only for a single game, because each game has its own unit.
     pub payoff: Option<Difference>,
-    /// Who won, over pairs with scores.
+    /// McNemar's test over pairs with scores.
     pub mcnemar: Option<McNemar>,
-    /// How likely a difference like this is between equals: McNemar's `p`, or without scores that of the returns.
+    /// Probability of a difference at least as large between equal agents: McNemar's `p`, or without scores that of the
+    /// returns.
     pub p: Option<f64>,
-    /// The same, corrected for the number of games; absent in the row of all games.
+    /// Value of `p` corrected for the number of games; absent in the row of all games.
     pub holm: Option<f64>,
-    /// Blocks that would show a difference of [`power::REPORTED`] points; absent without scores.
+    /// Number of blocks that detect a difference of [`power::REPORTED`] points; absent without scores.
     pub needed: Option<u64>,
 }
 
-/// A mean difference with its interval, if there is one.
+/// Mean difference with its interval, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The estimate.
     pub value: f64,
-    /// Lower end, 95 %.
+    /// Lower end of the 95 % interval.
     pub low: Option<f64>,
-    /// Upper end, 95 %.
+    /// Upper end of the 95 % interval.
     pub high: Option<f64>,
     /// Two-sided probability of the t test that belongs to the interval.
     pub p: Option<f64>,
-    /// Why there is no interval, if there is none.
+    /// Reason for a missing interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<NoInterval>,
 }
 
-/// Why a difference has no interval.
+/// Reason for a missing interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoInterval {
-    /// A spread between blocks needs two of them.
+    /// Only one block: the spread between blocks needs two.
     OneBlock,
-    /// All blocks agree: that no spread was seen does not prove that there is none.
+    /// Equal blocks: a sample without spread does not prove zero variance.
     NoSpread,
 }
 
-/// Two agents.
+/// Comparison of two agents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// By game, in the order of names.
+    /// Comparison by game, in the order of names.
     pub games: Vec<ComparisonRow>,
-    /// Over all pairs.
+    /// Comparison over all pairs.
     pub all: ComparisonRow,
-    /// How many matches of the first and of the second have no partner and are left out.
+    /// Number of excluded matches without a partner, of the first and of the second agent.
     pub unpaired: [usize; 2],
-    /// These matches by part, game and opponents: how many of the first, and of the second.
+    /// Excluded matches by part, game and opponents: counts of the first and of the second agent.
     pub left_out: BTreeMap<String, [usize; 2]>,
-    /// If there are no pairs: the plain difference in games that both have played.
+    /// Unpaired differences in the games of both agents, if there are no pairs.
     pub fallback: Vec<Unpaired>,
 }
 
-/// The plain difference in one game.
+/// Unpaired difference in one game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unpaired {
-    /// Game string.
     pub game: String,
-    /// Matches with a score, of the first and of the second.
+    /// Number of matches with a score, of the first and of the second agent.
     pub matches: [usize; 2],
-    /// Mean scores.
     pub scores: [f64; 2],
-    /// Their difference.
+    /// Difference of the mean scores.
     pub score: Difference,
 }
 
-/// Compares two agents by their matches under equal terms.
+/// Compares two agents by their matches with equal settings.
 pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison {
     let mut partners: BTreeMap<Terms, Vec<&ComparedMatch>> = BTreeMap::new();
     second.iter().rev().for_each(|side| partners.entry(Terms::of(side)).or_default().push(side));
@@ -189,7 +182,7 @@ pub fn compare(first: &[ComparedMatch], second: &[ComparedMatch]) -> Comparison 
     }
 }
 
-/// What must be equal in a pair.
+/// Settings that must be equal in a pair.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Terms<'a>(&'a str, &'a str, &'a [Option<String>], u64);
 
@@ -199,7 +192,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// `part: game against a, b`.
+/// Formats `part: game against a, b`.
 fn label(side: &ComparedMatch) -> String {
     let others: Vec<&str> = side.seats.iter().flatten().map(String::as_str).collect();
     format!("{}: {} against {}", side.part, side.game, others.join(", "))
@@ -231,7 +224,7 @@ fn row(game: &str, pairs: &[(&ComparedMatch, &ComparedMatch)], payoffs: bool) ->
     }
 }
 
-/// The mean of `values` with its interval for blocks; `None` without values.
+/// Returns the mean of `values` with its interval for blocks; `None` without values.
 fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
     let mean = clustered(values)?;
     let Some(Interval { value, low, high }) = mean.interval() else {
@@ -242,16 +235,16 @@ fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
     Some(Difference { value, low: Some(low), high: Some(high), p: Some(p), why: None })
 }
 
-/// The blocks that would show a difference of [`power::REPORTED`] points between equals.
+/// Returns the number of blocks that detect a difference of [`power::REPORTED`] points between equals.
 fn needed(mean: Mean, pairs: usize) -> Option<u64> {
     let blocks = mean.blocks as f64;
-    // Two scores of independent matches vary by 1/4 each, and a block is the mean of its pairs.
+    // Scores of independent matches have a variance of at most 1/4 each, and a block is the mean of its pairs.
     let unseen = (0.5 * blocks / pairs as f64).sqrt();
     let deviation = if mean.error > 0.0 { mean.error * blocks.sqrt() } else { unseen };
     power::blocks_for_difference(deviation, power::expected_score(power::REPORTED) - 0.5, power::POWER)
 }
 
-/// The probabilities of several tests, corrected for their number by Holm's method, in their order.
+/// Corrects the probabilities of several tests for their number by Holm's method, preserving their order.
 pub fn holm(all: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[a].total_cmp(&all[b]));
@@ -264,8 +257,8 @@ pub fn holm(all: &[f64]) -> Vec<f64> {
     out
 }
 
-/// How alike two agents fare in the same blocks: Pearson's correlation of their mean scores, over the blocks that both played
-/// on equal terms. `None` with fewer than three blocks, or without spread.
+/// Returns Pearson's correlation of the mean scores of two agents, over the blocks that both played with equal
+/// settings. `None` with fewer than three blocks, or without spread.
 pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<f64> {
     let means = |sides: &[ComparedMatch]| {
         let mut blocks: BTreeMap<(String, String, u64), (f64, f64)> = BTreeMap::new();
@@ -282,19 +275,16 @@ pub fn correlation(first: &[ComparedMatch], second: &[ComparedMatch]) -> Option<
     if both.len() > 2 { pearson(&both) } else { None }
 }
 
-/// A mean over blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// The mean of the values.
     pub value: f64,
-    /// Its standard error; 0 if all blocks agree or there is only one.
+    /// Standard error; 0 if all blocks agree or there is only one.
     pub error: f64,
-    /// Blocks.
     pub blocks: usize,
 }
 
 impl Mean {
-    /// The 95 % interval of Student's distribution; `None` without spread between blocks.
+    /// Returns the 95 % interval of Student's distribution; `None` without spread between blocks.
     pub fn interval(&self) -> Option<Interval> {
         if self.error <= 0.0 || self.blocks < 2 {
             return None;
@@ -304,7 +294,7 @@ impl Mean {
     }
 }
 
-/// The mean of values that come in blocks, each with its block; `None` without values.
+/// Returns the mean of values by block, each given with its block; `None` without values.
 pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
     let n = values.len() as f64;
     if values.is_empty() {
@@ -319,12 +309,12 @@ pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
     }
     let squares: f64 = sums.values().map(|s| s * s).sum();
     let error = (blocks as f64 / (blocks as f64 - 1.0) * squares).sqrt() / n;
-    // Sums of equal numbers may leave a trace of rounding, which is not spread.
+    // Rounding errors in sums of equal numbers are not spread.
     let error = if error < 1e-12 * (1.0 + value.abs()) { 0.0 } else { error };
     Some(Mean { value, error, blocks })
 }
 
-/// McNemar's exact test over pairs: whether the first won, and the second.
+/// Runs McNemar's exact test over pairs: (first agent won, second agent won).
 pub fn mcnemar(pairs: impl IntoIterator<Item = (bool, bool)>) -> McNemar {
     let mut out = McNemar::default();
     for (first, second) in pairs {
@@ -347,7 +337,7 @@ pub fn mcnemar(pairs: impl IntoIterator<Item = (bool, bool)>) -> McNemar {
     out
 }
 
-/// The plain difference in every game of both.
+/// Returns the unpaired difference in every game of both agents.
 fn fallback(first: &[ComparedMatch], second: &[ComparedMatch]) -> Vec<Unpaired> {
     let scored = |sides: &[ComparedMatch], game: &str| -> Vec<((String, u64), f64)> {
         let of = sides.iter().filter(|s| s.game == game);
@@ -363,7 +353,7 @@ fn fallback(first: &[ComparedMatch], second: &[ComparedMatch]) -> Vec<Unpaired> 
     compared.collect()
 }
 
-/// The difference of two independent means.
+/// Returns the difference of two independent means.
 pub fn welch(a: Mean, b: Mean) -> Difference {
     let value = a.value - b.value;
     let part = |m: Mean| m.error * m.error;

@@ -1,21 +1,21 @@
-//! Commitments: the digest and the seed's commitment, which hosts make, and rated seeds
-//! (`docs/records.md`).
+//! Seeds of rated matches, and re-exports of record digests and seed commitments (`docs/records.md`).
 
 use hmac::{Hmac, KeyInit, Mac};
 pub use ludex_env::recording::{Chain, NotCanonical, canonical, digest, seed_commit};
 use sha2::Sha256;
 
-/// The seed of rated pair `index` of a run: the first 8 bytes, big-endian, of HMAC-SHA-256(secret, decimal index).
+/// Returns the seed of rated pair `index` of a run: the first 8 bytes, big-endian, of HMAC-SHA-256(secret, decimal
+/// index).
 ///
-/// Nobody can predict it without the secret. The secret is published with the report, so that anybody can check that no
-/// seed was chosen.
+/// The seed cannot be predicted without the secret. The secret is published with the report, so that anyone can check
+/// that no seed was hand-picked.
 pub fn rated_seed(secret: &[u8], index: u64) -> u64 {
     seed_under(secret, &index.to_string())
 }
 
-/// The same for a place that is more than a number.
+/// Returns the seed for a text label instead of an index.
 pub(crate) fn seed_under(secret: &[u8], place: &str) -> u64 {
-    // HMAC takes keys of any length: those longer than a block are hashed first.
+    // HMAC takes keys of any length: keys longer than a block are hashed first.
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| unreachable!("HMAC takes any key length"));
     mac.update(place.as_bytes());
     let whole = mac.finalize().into_bytes();
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rated_seeds_are_hmac() {
+    fn rated_seeds_match_openssl_hmac() {
         // echo -n 0 | openssl dgst -sha256 -hmac secret
         let long = [7u8; 200];
         assert_eq!(format!("{:016x}", rated_seed(b"secret", 0)), SECRET_0);

@@ -1,11 +1,11 @@
-//! The normal distribution and Student's.
+//! Normal and Student's t distributions.
 
 use crate::rating::table::Z95;
 
-/// With more degrees of freedom, Student's quantiles equal the normal ones to four decimals, and its series is long.
+/// Degrees of freedom from which Student's quantiles equal the normal ones to four decimals; the series would be long.
 const LONG: u32 = 50_000;
 
-/// The probability that a standard normal variable is below `x`, to about 15 digits of what is left of it above 0.
+/// Returns the probability that a standard normal variable is below `x`, to about 15 digits after the decimal point.
 ///
 /// G. Marsaglia, "Evaluating the normal distribution", Journal of Statistical Software 11, 2004.
 pub fn below(x: f64) -> f64 {
@@ -24,7 +24,7 @@ pub fn below(x: f64) -> f64 {
     0.5 + sum * (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
 
-/// The number that a standard normal variable is below with the probability `p`, by bisection; `None` unless `0 < p < 1`.
+/// Returns the quantile of the standard normal distribution at `p`, by bisection; `None` unless `0 < p < 1`.
 pub fn quantile(p: f64) -> Option<f64> {
     if !(p > 0.0 && p < 1.0) {
         return None;
@@ -37,7 +37,7 @@ pub fn quantile(p: f64) -> Option<f64> {
     Some(f64::midpoint(low, high))
 }
 
-/// The 0.975 quantile of Student's distribution with `freedom` degrees of freedom, by bisection.
+/// Returns the 0.975 quantile of Student's distribution with `freedom` degrees of freedom, by bisection.
 ///
 /// # Panics
 /// If `freedom` is 0.
@@ -54,7 +54,7 @@ pub fn student_95(freedom: u32) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The probability that Student's variable is at least as far from 0 as `t`.
+/// Returns the probability that Student's variable is at least as far from 0 as `t`.
 ///
 /// # Panics
 /// If `freedom` is 0.
@@ -66,12 +66,12 @@ pub fn student_p(t: f64, freedom: u32) -> f64 {
     (1.0 - within(t.abs(), freedom)).max(0.0)
 }
 
-/// The probability that Student's variable lies within `-t..t`: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+/// Returns the probability that Student's variable lies within `-t..t`: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 fn within(t: f64, freedom: u32) -> f64 {
     let theta = (t / f64::from(freedom).sqrt()).atan();
     let (sine, cosine) = theta.sin_cos();
     let odd = freedom % 2 == 1;
-    // Terms of cosines with falling powers, times the ratio of even to odd numbers, or of odd to even ones.
+    // Cosine terms with increasing powers, times the ratio of even to odd numbers, or of odd to even ones.
     let mut term = if odd { cosine } else { 1.0 };
     let mut sum = if freedom == 1 { 0.0 } else { term };
     let mut k = if odd { 2.0 } else { 1.0 };
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_the_normal_table() {
+    fn normal_quantiles_match_the_table() {
         for (p, z) in [(0.5, 0.0), (0.8, 0.841_621), (0.9, 1.281_552), (0.975, 1.959_964), (0.999, 3.090_232)] {
             near(quantile(p).unwrap(), z, 5e-7);
             near(quantile(1.0 - p).unwrap(), -z, 5e-7);
@@ -106,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_of_students_table() {
-        // Abramowitz and Stegun, table 26.10, and any other.
+    fn student_quantiles_match_the_table() {
+        // Abramowitz and Stegun, table 26.10, and others.
         for (freedom, t) in [
             (1, 12.706),
             (2, 4.303),

@@ -1,7 +1,7 @@
-//! Tables of results that were made elsewhere, read as [`Rows`], so that the same formulas measure them.
+//! Import of external result tables as [`Rows`], for the same metrics as records.
 //!
-//! A table is CSV with one header row, or a JSON list of objects. What it holds is told by its columns
-//! ([`LAYOUTS`]). docs/ratings.md explains each.
+//! A table is CSV with one header row, or a JSON list of objects. The columns determine the kind of table
+//! ([`LAYOUTS`]). docs/ratings.md explains each kind.
 
 mod cells;
 mod layouts;
@@ -18,14 +18,13 @@ use cells::Cells;
 
 pub use layouts::{LAYOUTS, TableLayout};
 
-/// Why a table cannot be used: where, and what is wrong.
+/// Error in a table with its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ImportError {
-    /// The row: lines of CSV from 1 (the header), objects of JSON from 1.
+    /// Row: lines of CSV from 1 (the header), objects of JSON from 1.
     pub row: Option<u64>,
-    /// The column.
     pub column: Option<String>,
-    /// What is wrong, with what stood there.
+    /// Description of the problem, with the invalid value.
     pub message: String,
 }
 
@@ -51,17 +50,17 @@ impl fmt::Display for ImportError {
     }
 }
 
-/// How a table is written.
+/// File format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {
     /// Comma-separated values (RFC 4180) with one header row.
     Csv,
-    /// A list of objects.
+    /// JSON list of objects.
     Json,
 }
 
 impl ImportFormat {
-    /// By the extension of a file's name.
+    /// Returns the format for the extension of a file name.
     pub fn of_name(name: &str) -> Option<ImportFormat> {
         let (_, extension) = name.rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
@@ -72,7 +71,6 @@ impl ImportFormat {
     }
 }
 
-/// A table that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Import {
     layout: &'static TableLayout,
@@ -83,7 +81,7 @@ pub struct Import {
     values: Vec<RowValue>,
 }
 
-/// A match of a table.
+/// Match of a table.
 #[derive(Clone, Debug, PartialEq)]
 struct ImportedMatch {
     part: usize,
@@ -105,11 +103,11 @@ impl ImportedMatch {
 }
 
 impl Import {
-    /// Reads a table. With `directed`, results of A against B and of B against A are different matches; without it they must
-    /// agree, and count once.
+    /// Parses a table. With `directed`, results of A against B and of B against A are different matches; without it
+    /// they must agree, and count once.
     ///
     /// # Errors
-    /// The first fault, with its row and column.
+    /// The first invalid value, with its row and column.
     pub fn read(text: &str, format: ImportFormat, directed: bool) -> Result<Import, ImportError> {
         let cells = Cells::read(text, format)?;
         let layout = layouts::told_apart(&cells)?;
@@ -125,12 +123,12 @@ impl Import {
         Ok(import)
     }
 
-    /// What the table holds.
+    /// Returns the layout of the table.
     pub fn layout(&self) -> &'static TableLayout {
         self.layout
     }
 
-    /// The table as rows.
+    /// Returns the table as rows.
     pub fn rows(&self) -> Rows<'_> {
         let of = |game: &'_ ImportedMatch| MetricMatch {
             part: game.part,
@@ -159,10 +157,10 @@ impl Import {
         })
     }
 
-    /// Checks that the table has the columns that a metric needs.
+    /// Checks that the table has the columns for a metric.
     ///
     /// # Errors
-    /// The columns that are missing, or that only records can feed the metric.
+    /// The missing columns, or a metric that needs records.
     pub fn feeds(&self, asked: &MetricQuery) -> Result<(), ImportError> {
         metric_inputs::check(self.layout, &self.columns, asked).map_err(ImportError::whole)
     }

@@ -1,4 +1,4 @@
-//! Labels that people, or a model, give moves: JSON lines `{"episode", "seat", "turn", "label"}`.
+//! Move labels from people or a model: JSON lines `{"episode", "seat", "turn", "label"}`.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,21 @@ use serde::Deserialize;
 use crate::metric::LABEL;
 use crate::result::{GameResult, SeatMark};
 
-/// A label of a move.
+/// Label of a move.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// The episode's name.
     episode: String,
     seat: usize,
-    /// The seat's own turn, from 0, as records count.
+    /// Index of the seat's own turn, from 0, as in records.
     turn: u32,
     label: String,
 }
 
-/// Adds the labels of a text to the results that they are about, as marks of the name [`LABEL`]; how many there are.
+/// Adds the labels of a text to their results, as marks with the name [`LABEL`], and returns the number of labels.
 ///
 /// # Errors
-/// The first line that is not a label, or that is about an episode or seat that is not here, with its number.
+/// The first invalid line, or a label for a missing episode or seat, with the line number.
 pub fn put(text: &str, results: &mut [GameResult]) -> Result<usize, String> {
     let places: HashMap<String, usize> =
         results.iter().enumerate().map(|(k, game)| (game.episode.clone(), k)).collect();

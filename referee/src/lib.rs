@@ -1,6 +1,6 @@
-//! The verdicts: verification, schedules, ratings, metrics and reports, made from episode records alone.
+//! Verification, schedules, ratings, metrics and reports, computed from episode records alone.
 //!
-//! A record counts only if playing it again gives the same result. What is verified can be rated:
+//! A record counts only if its replay gives the same result. Verified records can be rated:
 //!
 //! ```
 //! use std::{fs::File, io::BufReader};
@@ -16,7 +16,7 @@
 //! });
 //! assert_eq!((results.len(), refused.len()), (10, 0));
 //!
-//! // These matches were played without a server, so they are unrated unless we ask for them.
+//! // These matches were played without a server, so they are unrated by default.
 //! let scales = rate(&results, &RatingOptions { unrated: true, ..RatingOptions::default() });
 //! let best = &scales[0].agents[0];
 //! assert_eq!(best.name, "alphabeta depth=9");
@@ -24,14 +24,14 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! What holds for everything here:
+//! Rules for this crate:
 //!
-//! - It knows records and rules, and nothing else: no sockets, no store, no clock, no agents. Times are what the
-//!   records say.
-//! - The same input gives the same output: whatever is drawn (resamples, seatings) comes from a seed that is named.
-//! - Only a [`Verifier`] makes a [`Verified`] record or a [`GameResult`], so that only true records are rated.
-//! - A bad line or record is named with its place, and the rest is still read.
-//! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from what is done to what is due. They play nothing.
+//! - It depends on records and game rules only: no sockets, no store, no clock, no agents. Times come from the records.
+//! - Equal input gives equal output: every random draw (resamples, seatings) comes from an explicit seed.
+//! - Only a [`Verifier`] creates a [`Verified`] record or a [`GameResult`], so that only verified records are rated.
+//! - A bad line or record is reported with its location, and reading continues.
+//! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from completed matches to due matches. They run no
+//!   matches.
 #![forbid(unsafe_code)]
 
 pub mod anchor_ladder;

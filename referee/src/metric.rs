@@ -1,7 +1,7 @@
-//! What can be measured. Each metric has its own file, with formula, unit, source and code.
+//! Metrics. Each one has its own file, with formula, unit, source and code.
 //!
-//! A metric is a function of [`Rows`] and arguments, so the same formula serves records and imported tables. If there is
-//! nothing to measure, the value is absent, never zero.
+//! A metric is a function of [`Rows`] and arguments, so the same formula serves records and imported tables. Without
+//! data the value is absent, never zero.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -84,11 +84,11 @@ pub use self::time::TIME_PER_MOVE;
 pub use self::value::{Edge, Graph, Matrix, Measurement, Point, Quantiles, Value};
 pub use self::walls::WALL_POINTS;
 
-/// The metrics that every report of ratings shows, in its order.
+/// Metrics of every ratings report, in its order.
 pub const USUAL: &[Metric] =
     &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, WALL_POINTS, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
 
-/// All metrics, as suites, figures and tables ask for them.
+/// All metrics for suites, figures and tables.
 pub const METRICS: &[Metric] = &[
     score::SCORE_RATE,
     returns::MEAN_RETURN,
@@ -142,73 +142,66 @@ pub const METRICS: &[Metric] = &[
     fma::FMA,
 ];
 
-/// A way to measure.
+/// Definition of a metric.
 #[derive(Clone, Copy)]
 pub struct Metric {
-    /// Its name for programs.
     pub id: &'static str,
-    /// Its name for people.
     pub title: &'static str,
     /// Unit; empty for a plain number.
     pub unit: &'static str,
-    /// Decimals worth showing to people.
+    /// Number of decimals for display.
     pub digits: usize,
-    /// How it is computed.
     pub formula: &'static str,
-    /// Where it comes from.
+    /// Source of the definition.
     pub source: &'static str,
-    /// What it is measured of.
     pub scope: MetricScope,
-    /// What it takes.
+    /// Parameters with their defaults.
     pub params: &'static [ParamDef],
-    /// The marks that it reads whatever its arguments are.
+    /// Marks that the metric reads with any arguments.
     pub marks: &'static [&'static str],
-    /// The measurement; `None` where there is nothing to measure.
+    /// Function that computes the value; it returns `None` without data.
     pub of: fn(&Rows, &Args) -> Option<Value>,
 }
 
-/// What a metric is measured of.
+/// Subject of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetricScope {
-    /// Of one agent, or of one agent against another. It may look at the matches of all.
+    /// One agent, or one agent against another. All agents' matches may contribute.
     Agent,
-    /// Of an ordered pair of agents.
+    /// Ordered pair of agents.
     Pair,
-    /// Of all agents of a part.
+    /// All agents of a part.
     Pool,
-    /// Of all parts together.
+    /// All parts of the suite.
     Suite,
 }
 
-/// A metric with its arguments.
+/// Metric with its arguments.
 #[derive(Clone)]
 pub struct MetricQuery {
-    /// The metric.
     pub metric: &'static Metric,
-    /// Its arguments.
     pub args: Args,
 }
 
-/// A measurement with what it is of.
+/// Measurement with its subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricResult {
-    /// The part; absent for a metric over all parts.
+    /// Part; absent for a metric over all parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// The agent; absent for a metric of all agents.
+    /// Agent; absent for a metric of all agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What was measured.
     #[serde(flatten)]
     pub value: Value,
 }
 
 impl Metric {
-    /// The metric of an id.
+    /// Returns the metric with this id.
     ///
     /// # Errors
-    /// There is none, with the nearest name and all names.
+    /// An unknown id; the text lists the nearest id and all ids.
     pub fn find(id: &str) -> Result<&'static Metric, String> {
         METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
             let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
@@ -216,17 +209,17 @@ impl Metric {
         })
     }
 
-    /// The measurement without arguments, if it is a number.
+    /// Returns the value with default arguments, if it is a number.
     pub fn usual(&self, rows: &Rows) -> Option<Measurement> {
         (self.of)(rows, &Args::new(self.params, &Default::default()).ok()?)?.number()
     }
 }
 
 impl MetricQuery {
-    /// The metric that is asked for.
+    /// Creates the query for a metric.
     ///
     /// # Errors
-    /// An unknown metric, or arguments that it does not take.
+    /// An unknown metric, or arguments that it does not accept.
     pub fn new(ask: &MetricSpec) -> Result<MetricQuery, String> {
         let metric = Metric::find(&ask.id)?;
         let args = Args::new(metric.params, &ask.args).map_err(|why| format!("metric {}: {why}", ask.id))?;
@@ -238,7 +231,7 @@ impl MetricQuery {
         Ok(MetricQuery { metric, args })
     }
 
-    /// As [`new`](Self::new), from text.
+    /// Parses a query from text.
     ///
     /// # Errors
     /// As [`new`](Self::new), and those of [`Ask::parse`].
@@ -246,10 +239,10 @@ impl MetricQuery {
         MetricQuery::new(&MetricSpec::parse(text)?)
     }
 
-    /// Checks that a game has the marks that are asked for by name.
+    /// Checks that a game provides the marks named in the arguments.
     ///
     /// # Errors
-    /// A mark that the game does not tell, with those that it does.
+    /// A mark that the game does not provide; the text lists its marks.
     pub fn check_marks(&self, game: &dyn DynGame) -> Result<(), String> {
         let known = known_marks(game);
         for param in self.metric.params {
@@ -267,17 +260,17 @@ impl MetricQuery {
         Ok(())
     }
 
-    /// The measurement; `None` where there is nothing to measure.
+    /// Computes the value; `None` without data.
     pub fn of(&self, rows: &Rows) -> Option<Value> {
         (self.metric.of)(rows, &self.args)
     }
 
-    /// The measurement, if it is a number.
+    /// Computes the value, if it is a number.
     pub fn number(&self, rows: &Rows) -> Option<Measurement> {
         self.of(rows)?.number()
     }
 
-    /// The measurement of each candidate in each part, of each part, or of all, as its scope is.
+    /// Computes the value of each candidate in each part, of each part, or of all parts, depending on the scope.
     pub fn everywhere(&self, rows: &Rows) -> Vec<MetricResult> {
         let mut out = Vec::new();
         let mut put = |part: Option<usize>, agent: Option<usize>, value: Option<Value>| {
@@ -302,7 +295,7 @@ impl MetricQuery {
         out
     }
 
-    /// The names of the marks that it needs, so that a [`Verifier`](crate::Verifier) keeps them.
+    /// Returns the names of the required marks, for the [`Verifier`](crate::Verifier) to collect.
     pub fn marks(&self) -> BTreeSet<String> {
         let mut out: BTreeSet<String> = self.metric.marks.iter().map(|mark| (*mark).to_owned()).collect();
         for param in self.metric.params {
@@ -317,8 +310,8 @@ impl MetricQuery {
     }
 }
 
-/// What a rating gives each agent, by all matches of one part: the number of the agent that is asked about, or shares of all
-/// agents if nobody is. It is computed once for all agents; `key` names it with its arguments.
+/// Returns the rating of the queried agent, or the ratings of all agents without one, from all matches of one part.
+/// They are computed once for all agents; `key` identifies the rating with its arguments.
 fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measurement>>) -> Option<Value> {
     let all = rows.once(key, || {
         let all = rows.of_all();
@@ -334,7 +327,7 @@ fn rated(rows: &Rows, key: &str, of: impl FnOnce(&Rows) -> Vec<Option<Measuremen
     }
 }
 
-/// How many of the games compare each player with another.
+/// Counts the games that compare each player with another.
 fn met(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     let mut met = vec![0; players];
     for game in games {
@@ -346,44 +339,44 @@ fn met(players: usize, games: &[PlayedGame]) -> Vec<u64> {
     met
 }
 
-/// What another metric gives each candidate, as (agent, number); computed once. Agents of which nothing is known are left out.
+/// Returns another metric's value for each candidate as (agent, number), memoized. Agents without data are omitted.
 fn of_candidates(rows: &Rows, of: &str) -> Rc<Vec<(usize, f64)>> {
     rows.once(&format!("of candidates: {of}"), || {
-        // Arguments that are metrics are checked when the metric is asked for.
+        // Arguments that are metrics were checked when the query was created.
         let Ok(asked) = MetricQuery::parse(of) else { return Vec::new() };
         let value = |agent: usize| Some((agent, asked.number(&rows.of_agent(agent))?.value));
         rows.candidates_here().into_iter().filter_map(value).collect()
     })
 }
 
-/// A share with Wilson's interval, as a measure.
+/// Returns a share with Wilson's interval.
 fn share_of(hits: u64, n: u64) -> Option<Measurement> {
     let i = wilson(hits as f64, n as f64)?;
     Some(Measurement { value: i.value, low: Some(i.low), high: Some(i.high), n })
 }
 
-/// The marks that can be asked of a game: its own, what agents note, and labels.
+/// Returns all marks available for a game: its own, the agents' notes, and labels.
 pub fn known_marks(game: &dyn DynGame) -> Vec<&'static str> {
     game.marks_docs().iter().map(|doc| doc.name).chain([EMOTION, LABEL]).collect()
 }
 
-/// A number as a value.
+/// Wraps a number as a value.
 fn number(measure: Option<Measurement>) -> Option<Value> {
     measure.map(Value::Number)
 }
 
-/// The mean of numbers with the interval of the normal approximation, `mean +- 1.96 s / sqrt(n)`, cut to what is possible;
-/// `None` without numbers, no interval for one.
+/// Returns the mean with the normal-approximation interval `mean +- 1.96 s / sqrt(n)`, clipped to the given range.
+/// `None` without numbers; no interval for a single number.
 fn mean(of: &Moments, [least, most]: [f64; 2]) -> Option<Measurement> {
     let (value, half) = (of.mean()?, of.half_width());
     let end = |half: Option<f64>| half.map(|half| (value + half).clamp(least.min(value), most.max(value)));
     Some(Measurement { value, low: end(half.map(|h| -h)), high: end(half), n: of.count() })
 }
 
-/// The range of what cannot be negative.
+/// Range of nonnegative numbers.
 const NOT_NEGATIVE: [f64; 2] = [0.0, f64::INFINITY];
 
-/// The range of every number.
+/// Range of all numbers.
 const ANY: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 #[cfg(test)]

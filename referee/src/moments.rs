@@ -1,8 +1,8 @@
-//! Means and their spread without keeping the numbers.
+//! Running mean and variance without storing the numbers.
 
 use crate::rating::table::Z95;
 
-/// Count, sum and spread of some numbers.
+/// Count, sum and spread of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     n: u64,
@@ -18,8 +18,8 @@ impl Moments {
         self.add(&Moments { n: 1, sum: value, spread: 0.0 });
     }
 
-    /// Adds the numbers of another. Source: T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the
-    /// sample variance", The American Statistician 37, 1983.
+    /// Merges other moments. Source: T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the sample
+    /// variance", The American Statistician 37, 1983.
     pub fn add(&mut self, other: &Moments) {
         if self.n > 0 && other.n > 0 {
             let (n, m) = (self.n as f64, other.n as f64);
@@ -31,17 +31,16 @@ impl Moments {
         self.n += other.n;
     }
 
-    /// How many numbers.
     pub fn count(&self) -> u64 {
         self.n
     }
 
-    /// Their mean; `None` without numbers.
+    /// Returns the mean; `None` without numbers.
     pub fn mean(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sum / self.n as f64)
     }
 
-    /// Half the width of the mean's 95 % interval by the normal approximation: `1.96 s / sqrt(n)`, with
+    /// Returns half the width of the mean's 95 % interval by the normal approximation: `1.96 s / sqrt(n)`, with
     /// `s^2 = spread / (n - 1)`. `None` for fewer than two numbers.
     pub fn half_width(&self) -> Option<f64> {
         let n = self.n as f64;
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_have_the_moments_of_the_whole() {
+    fn merged_moments_equal_those_of_all_values() {
         // Far from zero, where a sum of squares would lose the spread.
         let values: Vec<f64> = (0..1000).map(|k| 1e9 + f64::from(k * k % 71)).collect();
         let all: Moments = values.iter().copied().collect();

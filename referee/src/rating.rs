@@ -1,6 +1,6 @@
 //! Ratings from plain results: sequential Elo, TrueSkill, and the batch rating to quote.
 //!
-//! This module does not know games or records: a [`PlayedGame`] says who sat where and how well each seat did.
+//! This module does not depend on games or records: a [`PlayedGame`] holds the player and the score of each seat.
 //! `docs/ratings.md` explains the formulas, and which rating to quote.
 
 pub mod alpha;
@@ -15,40 +15,38 @@ pub mod progress;
 pub mod table;
 pub mod trueskill;
 
-/// The result of one game. Lists of results are in the order of play.
+/// Result of one game. Lists of results are in the order of play.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayedGame {
-    /// The player (an index from 0) on each seat.
+    /// Player index of each seat, from 0.
     pub seats: Vec<usize>,
-    /// How well each seat did; only the order counts, equal scores are a draw.
+    /// Score of each seat. Only the order matters; equal scores are a draw.
     pub scores: Vec<f64>,
-    /// The team of each seat; empty if there are no teams.
+    /// Team of each seat; empty without teams.
     pub teams: Vec<usize>,
-    /// The seat that lost by its own fault. With three or more seats the others are then not compared with each other,
+    /// Seat that lost through its own fault. With three or more seats the others are then not compared with each other,
     /// because their game was not finished.
     pub forfeit: Option<usize>,
-    /// Games with the same number form a block (the same seed, seats swapped) and are resampled together.
+    /// Block number. Games of one block (the same seed, seats swapped) are resampled together.
     pub pair: Option<usize>,
 }
 
-/// The comparison of two seats of one game.
+/// Comparison of two seats of one game.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duel {
-    /// One player.
     pub a: usize,
-    /// The other.
     pub b: usize,
-    /// What `a` got: 1 for a win, 1/2 for a draw, 0 for a loss.
+    /// Score of `a`: 1 for a win, 1/2 for a draw, 0 for a loss.
     pub score: f64,
 }
 
 impl PlayedGame {
-    /// A game of two.
+    /// Creates the result of a two-player game.
     pub fn two(a: usize, b: usize, score_of_a: f64) -> Self {
         PlayedGame { seats: vec![a, b], scores: vec![score_of_a, 1.0 - score_of_a], ..PlayedGame::default() }
     }
 
-    /// Every comparison of two seats: one in a game of two, `n (n - 1) / 2` in a free-for-all of `n`.
+    /// Returns every comparison of two seats: one in a two-player game, `n (n - 1) / 2` in a free-for-all of `n`.
     ///
     /// Seats of one team and seats of one player are not compared. A seat without a score counts as 0.
     pub fn duels(&self) -> Vec<Duel> {
@@ -76,8 +74,8 @@ impl PlayedGame {
     }
 }
 
-/// What the first side of a match got more than the second, by mean return per seat; and the first side's own mean.
-/// `seating` says which seats are the first side's.
+/// Returns the first side's lead over the second side by mean return per seat, and the first side's own mean. `seating`
+/// marks the seats of the first side.
 pub(crate) fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
     let mean = |who: bool| {
         let own = seating.iter().zip(returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
@@ -86,7 +84,8 @@ pub(crate) fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
     [mean(true) - mean(false), mean(true)]
 }
 
-/// What a gain is worth: 1 for a win, 1/2 for a draw, 0 for a loss. Differences of a billionth are rounding.
+/// Converts a lead to points: 1 for a win, 1/2 for a draw, 0 for a loss. Differences up to 1e-9 count as rounding
+/// errors.
 pub(crate) fn points(gain: f64) -> f64 {
     match gain {
         g if g > 1e-9 => 1.0,
@@ -95,7 +94,7 @@ pub(crate) fn points(gain: f64) -> f64 {
     }
 }
 
-/// The number of players: one more than the largest index that the games name.
+/// Returns the number of players: one more than the largest player index in the games.
 pub fn players(games: &[PlayedGame]) -> usize {
     games.iter().flat_map(|g| &g.seats).map(|&p| p + 1).max().unwrap_or(0)
 }
@@ -105,14 +104,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_free_for_all_is_every_pair_of_seats() {
+    fn free_for_all_compares_every_pair_of_seats() {
         let game = PlayedGame { seats: vec![4, 5, 6], scores: vec![2.0, 7.0, 2.0], ..PlayedGame::default() };
         let duels: Vec<_> = game.duels().iter().map(|d| (d.a, d.b, d.score)).collect();
         assert_eq!(duels, [(4, 5, 0.0), (4, 6, 0.5), (5, 6, 1.0)]);
     }
 
     #[test]
-    fn nothing_and_minus_nothing_are_a_draw() {
+    fn negative_zero_ties_with_zero() {
         let game = PlayedGame { seats: vec![0, 1], scores: vec![0.0, -0.0], ..PlayedGame::default() };
         assert_eq!(game.duels(), [Duel { a: 0, b: 1, score: 0.5 }]);
     }
@@ -129,8 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn a_forfeit_is_a_loss_against_each_and_says_nothing_of_the_others() {
-        // The offender's score is the highest here: the fault decides all the same.
+    fn forfeit_counts_as_loss_to_each_opponent_only() {
+        // The offender has the highest score here, but the forfeit decides.
         let game =
             PlayedGame { seats: vec![0, 1, 2], scores: vec![9.0, 5.0, 1.0], forfeit: Some(0), ..PlayedGame::default() };
         assert_eq!(game.duels(), [Duel { a: 0, b: 1, score: 0.0 }, Duel { a: 0, b: 2, score: 0.0 }]);

@@ -1,5 +1,4 @@
-//! Reading episode records from JSON Lines: a bad line is named by file and line, and the lines after it are still
-//! read.
+//! Reading of episode records from JSON Lines: a bad line is reported by file and line, and reading continues.
 
 use std::fmt;
 use std::fs::File;
@@ -9,12 +8,11 @@ use std::path::Path;
 use ludex_protocol::record::RecordParts;
 use serde::Serialize;
 
-/// Where a record came from.
+/// Location of a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// File or store.
     pub file: String,
-    /// Line, from 1; 0 where there are no lines (a store).
+    /// Line, from 1; 0 in a store, which has no lines.
     pub line: usize,
 }
 
@@ -27,25 +25,24 @@ impl fmt::Display for Source {
     }
 }
 
-/// A record as it was found.
+/// Record with its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourcedRecord {
-    /// Where.
     pub source: Source,
-    /// Its three parts as plain JSON.
+    /// Parts of the record as plain JSON.
     pub parts: RecordParts,
 }
 
-/// A record or a line that is not accepted.
+/// Rejected record or line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RejectedRecord {
-    /// Where it stands.
+    /// Location of the record.
     #[serde(flatten)]
     pub source: Source,
-    /// The episode's name, if that much could be read.
+    /// Episode name, if it was readable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub episode: Option<String>,
-    /// Why.
+    /// Reason for the rejection.
     pub message: String,
 }
 
@@ -59,24 +56,23 @@ impl fmt::Display for RejectedRecord {
     }
 }
 
-/// What a source held.
+/// Contents of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordLines {
-    /// The records, in order.
     pub found: Vec<SourcedRecord>,
-    /// The lines that are not records.
+    /// Lines that are not records.
     pub refused: Vec<RejectedRecord>,
 }
 
 impl RecordLines {
-    /// Records of a store, which has no lines.
+    /// Wraps records of a store, which has no lines.
     pub fn of_store(name: &str, records: impl IntoIterator<Item = RecordParts>) -> Self {
         let source = Source { file: name.to_owned(), line: 0 };
         let found = records.into_iter().map(|parts| SourcedRecord { source: source.clone(), parts });
         RecordLines { found: found.collect(), refused: Vec::new() }
     }
 
-    /// Appends what another source held.
+    /// Appends the contents of another source.
     pub fn append(&mut self, mut other: RecordLines) {
         self.found.append(&mut other.found);
         self.refused.append(&mut other.refused);
@@ -91,14 +87,13 @@ pub fn read_file(path: &Path) -> io::Result<RecordLines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }
 
-/// A line that may be a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawLine {
-    /// Where it stands.
+    /// Location of the line.
     pub source: Source,
-    /// The episode's name, where the source knows it beside the text (a store).
+    /// Episode name, if the source stores it separately from the text (a store).
     pub episode: Option<String>,
-    /// Its text, without white space around it.
+    /// Text without surrounding white space.
     pub text: String,
 }
 
@@ -111,7 +106,7 @@ impl RawLine {
     }
 }
 
-/// Reads lines; `name` stands for the file in messages. Empty lines are skipped.
+/// Reads and parses lines; `name` is the file name in messages. Empty lines are skipped.
 pub fn read_lines(name: &str, reader: impl BufRead) -> RecordLines {
     let mut out = RecordLines::default();
     for line in raw_lines(name, reader) {
@@ -123,8 +118,8 @@ pub fn read_lines(name: &str, reader: impl BufRead) -> RecordLines {
     out
 }
 
-/// Reads lines one by one, without looking at what they say; `name` stands for the file in messages. Empty lines are
-/// skipped. A line that is not UTF-8 is refused; after an error of the reader there are no more lines.
+/// Reads lines one by one without parsing them; `name` is the file name in messages. Empty lines are skipped. A line
+/// that is not UTF-8 is rejected; after a read error there are no more lines.
 pub fn raw_lines<R: BufRead>(
     name: &str,
     mut reader: R,
@@ -163,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_lines_are_named_and_the_rest_is_read() {
+    fn bad_lines_are_reported_and_reading_continues() {
         let good = r#"{"ludex":1,"episode":"a","events":[]}"#;
         let mut text = format!("\u{feff}{good}\n\n{{\"ludex\":1,\n").into_bytes();
         text.extend(b"\xff\xfe\n[]\n");
@@ -176,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_an_error() {
+    fn missing_file_is_an_error() {
         assert!(read_file(Path::new("/there/is/no/such/file")).is_err());
     }
 }

@@ -1,9 +1,9 @@
-//! How two lists of numbers go together.
+//! Correlation and slope of lists of numbers.
 
 use crate::distribution::student_p;
 
-/// Pearson's correlation of pairs: `sum (x - mx)(y - my) / sqrt(sum (x - mx)^2 sum (y - my)^2)`. `None` without spread, or with
-/// fewer than two pairs.
+/// Returns Pearson's correlation of pairs: `sum (x - mx)(y - my) / sqrt(sum (x - mx)^2 sum (y - my)^2)`. `None` without
+/// spread, or with fewer than two pairs.
 pub fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len() as f64;
     let (x, y) = (pairs.iter().map(|p| p.0).sum::<f64>() / n, pairs.iter().map(|p| p.1).sum::<f64>() / n);
@@ -12,14 +12,14 @@ pub fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
     (pairs.len() > 1 && varies > 1e-18).then(|| (sum(&|p| (p.0 - x) * (p.1 - y)) / varies.sqrt()).clamp(-1.0, 1.0))
 }
 
-/// Spearman's rank correlation: Pearson's of the ranks, equal numbers sharing the mean of their ranks (C. Spearman, *American
-/// Journal of Psychology* 15, 1904).
+/// Returns Spearman's rank correlation: Pearson's of the ranks, equal numbers sharing the mean of their ranks (C.
+/// Spearman, *American Journal of Psychology* 15, 1904).
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     pearson(&ranks(&x).into_iter().zip(ranks(&y)).collect::<Vec<_>>())
 }
 
-/// Ranks from 1, ascending; equal numbers share the mean of their ranks.
+/// Returns ranks from 1, ascending; equal numbers share the mean of their ranks.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |own: f64| {
         let below = values.iter().filter(|&&other| other < own).count();
@@ -29,16 +29,17 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(|&own| rank(own)).collect()
 }
 
-/// The two-sided probability of a correlation at least as strong if there is none, by Student's distribution with `n - 2` degrees
-/// of freedom: `t = r sqrt((n - 2) / (1 - r^2))`. `None` for fewer than three pairs.
+/// Returns the two-sided probability of a correlation at least as strong between uncorrelated values, by Student's
+/// distribution with `n - 2` degrees of freedom: `t = r sqrt((n - 2) / (1 - r^2))`. `None` for fewer than three pairs.
 pub fn correlation_p(r: f64, n: usize) -> Option<f64> {
     let freedom = u32::try_from(n.checked_sub(2)?).ok().filter(|freedom| *freedom > 0)?;
     let left = 1.0 - r * r;
     Some(if left <= 0.0 { 0.0 } else { student_p(r * (f64::from(freedom) / left).sqrt(), freedom) })
 }
 
-/// Kendall's tau-b: `(C - D) / sqrt((C + D + Tx) (C + D + Ty))`, with C concordant and D discordant pairs of pairs, and those that
-/// are equal in x only or y only (M. Kendall, *Biometrika* 33, 1945). `None` if all are equal in one of them.
+/// Returns Kendall's tau-b: `(C - D) / sqrt((C + D + Tx) (C + D + Ty))`, with C concordant and D discordant pairs of
+/// pairs, and those that are equal in x only or y only (M. Kendall, *Biometrika* 33, 1945). `None` if all are equal in
+/// one of them.
 pub fn kendall(pairs: &[(f64, f64)]) -> Option<f64> {
     let (mut agree, mut x_differs, mut y_differs) = (0.0, 0.0, 0.0);
     for (k, a) in pairs.iter().enumerate() {
@@ -53,7 +54,7 @@ pub fn kendall(pairs: &[(f64, f64)]) -> Option<f64> {
     (x_differs * y_differs > 0.0).then(|| agree / (x_differs * y_differs).sqrt())
 }
 
-/// The slope of the line of least squares through numbers at 0, 1, 2 and so on; `None` for fewer than two.
+/// Returns the slope of the least-squares line through numbers at 0, 1, 2 and so on; `None` for fewer than two.
 pub fn slope(values: &[f64]) -> Option<f64> {
     let n = values.len() as f64;
     let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);

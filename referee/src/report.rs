@@ -1,7 +1,7 @@
-//! The report: rating tables, crosstables, metrics and discards, as HTML, CSV and JSON with the same numbers.
+//! Reports: rating tables, crosstables, metrics and discards, as HTML, CSV and JSON with the same numbers.
 //!
-//! A report is a function of the records and the options: the same input gives the same bytes. The footer shows the
-//! command that makes it again.
+//! A report is a function of the records and the options: the same input gives the same bytes. The footer contains the
+//! command that reproduces it.
 
 pub mod about;
 mod csv;
@@ -22,81 +22,77 @@ use crate::result::GameResult;
 use crate::scale::{RatingOptions, Scale, keys, labels, rate};
 use crate::verify::Verifier;
 
-/// Where a report comes from.
+/// Origin of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReportAbout {
-    /// Heading.
     pub title: String,
-    /// The command that makes it again.
+    /// Command that reproduces the report.
     pub command: String,
-    /// Secret of the rated seeds, hex, so that anybody can check that none was chosen.
+    /// Secret of the rated seeds in hex, so that anyone can check that no seed was hand-picked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// What a reader must know of the plan, such as parts that could not be played.
+    /// Notes on the plan for readers, such as parts that could not be played.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// Everything that a report shows.
+/// Contents of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Heading, command, secret.
     #[serde(flatten)]
     pub about: ReportAbout,
-    /// The program that made it, e.g. `ludex/0.1.0`.
+    /// Program that generated the report, e.g. `ludex/0.1.0`.
     pub program: String,
-    /// How the ratings were made.
     pub options: RatingOptions,
-    /// Verified records.
+    /// Number of verified records.
     pub records: usize,
-    /// SHA-256 over their digests, sorted, one per line: names this set of records.
+    /// SHA-256 over the sorted record digests, one per line: identifies this set of records.
     pub records_digest: String,
-    /// When the first episode started and the last one ended, according to the records.
+    /// Start of the first episode and end of the last one, from the records.
     pub period: Option<[String; 2]>,
-    /// The scales, each rated by itself.
+    /// Scales, each rated separately.
     pub scales: Vec<Scale>,
-    /// Means over games, when there are several games.
+    /// Means over games, if there are several games.
     pub headline: Vec<HeadlineRow>,
     /// Verified records that do not count, by agent.
     pub discards: Vec<DiscardRow>,
-    /// Records and lines that were refused.
+    /// Rejected records and lines.
     pub refused: Vec<RejectedRecord>,
-    /// The runs that it is about; empty if it is about records alone.
+    /// Runs in the report; empty for a report on records alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunHead>,
-    /// The leaderboard, one picture of all games, and the figures of the suites.
+    /// Leaderboard, overview of all games, and the figures of the suites.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<RenderedFigure>,
 }
 
-/// An agent's mean over games.
+/// Mean rating of an agent over games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadlineRow {
-    /// The agent.
     pub name: String,
     /// Mean over the games of the mean over each game's scales.
     pub rating: f64,
-    /// Lower end of its 95 % interval. The half widths of the scales are added as those of independent errors.
+    /// Lower end of the 95 % interval. The half widths of the scales are combined as those of independent errors.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the 95 % interval.
     pub high: Option<f64>,
     /// Mean rating by game.
     pub games: BTreeMap<String, f64>,
-    /// Whether the agent has a rating in every game of the report that rates anybody; if not, its mean cannot be compared.
+    /// True if the agent has a rating in every rated game of the report; otherwise its mean is not comparable.
     pub complete: bool,
 }
 
 /// Episodes of an agent that do not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DiscardRow {
-    /// The agent.
     pub name: String,
-    /// How many, by reason (`no_show`, `infra_error`, `aborted`, `replayed`, `unrated`, or a flag such as `peek`).
+    /// Number of episodes by reason (`no_show`, `infra_error`, `aborted`, `replayed`, `unrated`, or a flag such as
+    /// `peek`).
     pub reasons: BTreeMap<String, u64>,
 }
 
 impl Report {
-    /// Rates the records and gathers what a report shows. Refused records are only listed.
+    /// Rates the records and collects the contents of a report. Rejected records are only listed.
     ///
     /// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
     pub fn build<G: AsRef<GameResult>>(
@@ -127,7 +123,7 @@ impl Report {
         }
     }
 
-    /// The same report, about these runs and with these figures of their suites.
+    /// Adds runs, and the figures of their suites, to the report.
     pub fn with_runs(mut self, runs: Vec<RunHead>, figures: Vec<RenderedFigure>) -> Report {
         self.runs = runs;
         self.figures = overview::boards(&self);
@@ -135,29 +131,29 @@ impl Report {
         self
     }
 
-    /// Verifies what was read and builds the report from the true records; the others are listed as refused.
+    /// Verifies records and builds the report from the valid ones; the others are listed as rejected.
     pub fn verify(lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
         let (good, untrue) = Verifier::new().verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
     }
 
-    /// One HTML page that loads nothing: readable in light and dark, on paper, and by a screen reader.
+    /// Renders a self-contained HTML page for light and dark mode, print and screen readers.
     pub fn to_html(&self) -> String {
         html::page(self)
     }
 
-    /// The rating tables as CSV (RFC 4180), one line per agent and scale.
+    /// Renders the rating tables as CSV (RFC 4180), one line per agent and scale.
     pub fn to_csv(&self) -> String {
         csv::ratings(self)
     }
 
-    /// The crosstables as CSV, one line per ordered pair of agents that met.
+    /// Renders the crosstables as CSV, one line per ordered pair of agents that met.
     pub fn crosstable_csv(&self) -> String {
         csv::crosstable(self)
     }
 
-    /// All files of the report by name: the page, the tables, everything as JSON, and in the folder `figures` the numbers of each figure as CSV,
-    /// JSON and LaTeX with its drawings.
+    /// Returns all files of the report by name: the page, the tables, the whole report as JSON, and in the directory
+    /// `figures` the numbers of each figure as CSV, JSON and LaTeX with its drawings.
     pub fn files(&self) -> Vec<(String, String)> {
         let json = format!("{:#}\n", self.to_json());
         let mut out = vec![
@@ -171,18 +167,18 @@ impl Report {
         out
     }
 
-    /// Everything as one JSON document.
+    /// Returns the whole report as one JSON document.
     pub fn to_json(&self) -> serde_json::Value {
         // A report is always valid JSON: keys are text, and numbers that are not finite become null.
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
-/// An agent's ratings by game: rating and half width of its interval on each scale.
+/// Ratings of an agent by game: rating and half width of its interval on each scale.
 type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
 
 fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
-    // A game that is not a fight rates nobody, so nobody lacks a rating there.
+    // A noncompetitive game has no ratings, so no agent lacks one there.
     let rated = |scale: &&Scale| scale.agents.iter().any(|a| a.anchored && a.rating.is_some());
     let games: BTreeSet<&str> = scales.iter().filter(rated).map(|s| &*s.game).collect();
     if games.len() < 2 {

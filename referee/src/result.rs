@@ -1,4 +1,4 @@
-//! What ratings and metrics need of a verified record: a few hundred bytes, however long the game was.
+//! Compact result of a verified record for ratings and metrics: a few hundred bytes for any game length.
 
 use std::borrow::Cow;
 
@@ -10,76 +10,71 @@ use crate::answer_counts::Answers;
 use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
-/// The result of a verified record. Only [`Verifier`](crate::Verifier) makes one, inside of a
+/// Result of a verified record. Only [`Verifier`](crate::Verifier) creates one, inside of a
 /// [`Verified`](crate::Verified) record.
 #[derive(Clone)]
 pub struct GameResult {
     pub(crate) game: GameRef,
-    /// Name of the episode.
     pub episode: String,
-    /// When it started, as the record says.
+    /// Start time from the record.
     pub started: String,
-    /// When it ended, as the record says.
+    /// End time from the record.
     pub ended: Option<String>,
-    /// The run that it belongs to.
+    /// Run of the episode.
     pub run: Option<String>,
-    /// The pair that it belongs to: same seed, seats swapped.
+    /// Pair of the episode: same seed, seats swapped.
     pub pair: Option<String>,
-    /// The part of the run's suite that it belongs to.
+    /// Part of the run's suite.
     pub part: Option<String>,
-    /// Its place in the order of the run's plan; 0 where nobody said. Ratings that depend on the order follow it.
+    /// Position in the order of the run's plan, used by ratings that depend on the order; 0 if unknown.
     pub order: usize,
-    /// Whether the run's plan plays another match in its place, because an illegal move ended it. Then it does not count.
+    /// True if an illegal move ended the match and the plan schedules a replacement. The match then does not count.
     pub replayed: bool,
-    /// Whether the match was rated.
     pub rated: bool,
-    /// The first of the flags that make it special, e.g. `peek`.
+    /// First of the flags that mark the match as special, e.g. `peek`.
     pub flag: Option<String>,
-    /// Why it ended.
+    /// Reason for the end of the episode.
     pub reason: EndReason,
-    /// The seat that forfeited.
     pub at_fault: Option<usize>,
-    /// Moves that were played: a joint move is one, chance is not counted.
+    /// Number of moves: a joint move is one, chance events do not count.
     pub moves: u32,
-    /// The record's digest, lower-case hex.
+    /// Record digest in lower-case hex.
     pub digest: String,
-    /// The team of each seat; empty if there are no teams.
+    /// Team of each seat; empty without teams.
     pub teams: Vec<usize>,
-    /// The returns of its mirror by seat; empty without one.
+    /// Returns of the mirror match by seat; empty without one.
     pub mirror: Vec<f64>,
-    /// The result of each seat.
     pub seats: Vec<SeatResult>,
 }
 
-/// What an agent did on its seat.
+/// Result of one seat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatResult {
-    /// The agent's name.
     pub name: String,
-    /// Its spec, if the server played it.
+    /// Agent spec, if the server ran the agent.
     pub spec: Option<String>,
-    /// What it is.
     pub kind: AgentKind,
-    /// Its return; absent where a match that does not count has none.
+    /// Return of the seat; absent if a match that does not count has none.
     pub payoff: Option<f64>,
-    /// Its score in each hand, in order, where the game tells it.
+    /// Score in each hand, in order, for games that report it.
     pub hand_scores: Vec<f64>,
-    /// What became of its answers, if it is a language model.
+    /// Reply counts by verdict, for a language model.
     pub answers: Answers,
-    /// Its refused attempts.
+    /// Number of refused attempts.
     pub refused: u64,
-    /// The milliseconds of its own moves; turns without a move and forced moves are left out.
+    /// Milliseconds of the agent's own moves; turns without a move and forced moves are excluded.
     pub times: Moments,
-    /// The tokens of its answers.
+    /// Tokens of the agent's replies.
     pub tokens: TokenUse,
-    /// What its answers cost.
+    /// Cost of the agent's replies.
     pub spent: SeatCost,
-    /// What was marked of its moves, in the order of play: the marks that the [`Verifier`](crate::Verifier) was asked for.
+    /// Marks of the seat's moves in the order of play, limited to those that the [`Verifier`](crate::Verifier)
+    /// collects.
     pub marks: Vec<SeatMark>,
 }
 
 impl SeatResult {
-    /// A seat of which nothing is known but who sat there.
+    /// Creates an empty result for an agent.
     pub(crate) fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
         SeatResult {
             name: name.to_owned(),
@@ -97,40 +92,37 @@ impl SeatResult {
     }
 }
 
-/// A mark of a seat.
+/// Mark of a seat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatMark {
-    /// Its name.
     pub name: Cow<'static, str>,
-    /// Its value.
     pub value: MarkValue,
-    /// The seat's own turn, from 0: that of its move, or for a mark of a step without a move of the seat, that of its next one.
+    /// Index of the seat's own turn, from 0: the turn of the marked move. For a mark of a step in which the seat did
+    /// not move, its next turn.
     pub turn: u32,
 }
 
-/// The mark that is made of the note `emotion` of a move: a letter from `A` (desperate) to `E` (excited).
+/// Name of the mark from the move note `emotion`: a letter from `A` (desperate) to `E` (excited).
 pub const EMOTION: &str = "emotion";
 
-/// Tokens of a seat.
+/// Token use of a seat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenUse {
-    /// Moves whose notes say what they cost, and refused attempts likewise.
+    /// Number of moves and refused attempts with a token count in their notes.
     pub answers: u64,
-    /// Moves among them.
+    /// Number of moves among them.
     pub moves: u64,
-    /// Tokens that were read.
     pub input: u64,
-    /// Tokens that were written.
     pub out: u64,
 }
 
 impl TokenUse {
-    /// Tokens that were read and written.
+    /// Returns the sum of input and output tokens.
     pub fn total(&self) -> u64 {
         self.input + self.out
     }
 
-    /// The sum of two.
+    /// Returns the sum of two counts.
     pub fn plus(self, other: TokenUse) -> TokenUse {
         TokenUse {
             answers: self.answers + other.answers,
@@ -154,18 +146,18 @@ impl TokenUse {
     }
 }
 
-/// Dollars of a seat, by the notes of its moves and of its refused attempts: `usd` where the host counted, `cost` where an agent that
-/// connects said so.
+/// Cost of a seat in dollars, from the notes of moves and refused attempts: `usd` if the host measured it, `cost` if a
+/// remote agent reported it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SeatCost {
-    /// Moves whose notes say what they cost.
+    /// Number of moves with a cost in their notes.
     pub moves: u64,
-    /// What they cost together.
+    /// Total cost in dollars.
     pub usd: f64,
 }
 
 impl SeatCost {
-    /// The sum of two.
+    /// Returns the sum of two costs.
     pub fn plus(self, other: SeatCost) -> SeatCost {
         SeatCost { moves: self.moves + other.moves, usd: self.usd + other.usd }
     }
@@ -180,7 +172,7 @@ impl SeatCost {
     }
 }
 
-/// What a move may cost in dollars; what an agent notes beyond that is a slip.
+/// Maximum plausible cost of a move in dollars; larger values in the notes are ignored.
 const DEAREST: f64 = 10_000.0;
 
 impl GameResult {
@@ -232,8 +224,8 @@ impl GameResult {
         }
     }
 
-    /// Makes each agent another one in each role: `NAME/ROLE`, in games whose teams have names. A constant of a ladder holds for
-    /// all roles together, so agents are not constants then.
+    /// Splits each agent by role into `NAME/ROLE`, in games whose teams have names. Constants of a ladder hold for all
+    /// roles together, so no agent is a constant afterwards.
     pub fn by_role(&mut self) {
         let roles = self.game.roles();
         for (seat, team) in self.seats.iter_mut().zip(&self.teams) {
@@ -243,17 +235,16 @@ impl GameResult {
         }
     }
 
-    /// What its game tells about itself.
+    /// Returns the spec of the game.
     pub fn spec(&self) -> &Spec {
         self.game.spec()
     }
 
-    /// Its game.
     pub fn game(&self) -> &GameRef {
         &self.game
     }
 
-    /// The plain result, as ratings take it: `players` names who sat on each seat, `pair` the block.
+    /// Converts to a plain result for ratings: `players` holds the player index of each seat, `pair` the block.
     pub(crate) fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
         let scores = self.seats.iter().map_while(|seat| seat.payoff).collect();
         PlayedGame { seats: players, scores, teams: self.teams.clone(), forfeit: self.at_fault, pair }
@@ -266,7 +257,7 @@ impl AsRef<GameResult> for GameResult {
     }
 }
 
-/// The part of a run's match, by its name `RUN.PART.PAIRING.INDEX.TURN`.
+/// Returns the part of a run's match, from its name `RUN.PART.PAIRING.INDEX.TURN`.
 fn part_of(run: &str, episode: &str) -> Option<String> {
     let key = episode.strip_prefix(run)?.strip_prefix('.')?;
     let [part, _, _, _] = key.strip_suffix(".re").unwrap_or(key).split('.').collect::<Vec<_>>()[..] else {
@@ -275,7 +266,7 @@ fn part_of(run: &str, episode: &str) -> Option<String> {
     Some(part.to_owned())
 }
 
-/// Whether the agent itself made the move.
+/// Returns true if the agent itself made the move.
 fn is_own(m: &MoveRecord) -> bool {
     !m.forced && (m.action.is_some() || m.said.is_some())
 }

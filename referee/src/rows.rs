@@ -1,7 +1,8 @@
-//! What metrics are computed of: matches with who sat where, from verified records or from an imported table.
+//! Input of metrics: matches with their seatings, from verified records or from an imported table.
 //!
-//! [`Rows`] holds the matches in the order of the plan, and says who is asked about. Narrowing it
-//! ([`of_part`](Rows::of_part), [`of_agent`](Rows::of_agent), [`of_pair`](Rows::of_pair)) gives other rows and copies no match.
+//! [`Rows`] holds the matches in the order of the plan, and the queried agents. Narrowing it
+//! ([`of_part`](Rows::of_part), [`of_agent`](Rows::of_agent), [`of_pair`](Rows::of_pair)) returns other rows without
+//! copying matches.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -17,96 +18,92 @@ use crate::outcome::is_competitive;
 use crate::rating::{self, PlayedGame};
 use crate::result::{GameResult, SeatResult};
 
-/// What can be asked for like a mark and is known of every match: the seat's return, its points (1, 1/2, 0), the moves of the
-/// match, the tokens of the seat. `turn`, the number of a move, stands for the x of points only.
+/// Columns available for every match in the place of a mark: the seat's return, its points (1, 1/2, 0), the moves of
+/// the match, the tokens of the seat. `turn`, the number of a move, is valid only as the x of points.
 pub const COLUMNS: &[&str] = &["return", "points", "length", "tokens", "turn"];
 
-/// An agent.
+/// Agent of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowAgent {
-    /// Its name.
     pub name: String,
-    /// Whether it is under evaluation. The others are opponents that the suite names.
+    /// True if the agent is under evaluation. The other agents are opponents from the suite.
     pub candidate: bool,
 }
 
-/// A part of a suite, or all matches of one game.
+/// Part of a suite, or all matches of one game.
 #[derive(Clone)]
 pub struct RowPart {
-    /// Its id.
     pub id: String,
-    /// Its game; a table has none.
+    /// Game of the part; a table has none.
     pub game: Option<GameRef>,
-    /// Whether the best result against the top level of its ladder is a draw.
+    /// True if a draw is the best possible result against the top level of its ladder.
     pub drawn: bool,
-    /// Whether its matches are rated although each seat of its game has an aim of its own: the higher return wins.
+    /// True if its matches are rated although each seat maximizes its own return: the higher return wins.
     pub contest: bool,
-    /// Whether a candidate counts only where it is `a`, the first of those who meet, and not where it is the opponent of others.
+    /// True if a candidate counts only in matches where it is `a`, the first entrant, and not where it is an opponent.
     pub only_a: bool,
 }
 
 impl RowPart {
-    /// A part of a game.
+    /// Creates a part with a game.
     pub fn of_game(id: &str, game: &GameRef) -> RowPart {
         RowPart { game: Some(game.clone()), ..RowPart::of_table(id) }
     }
 
-    /// A part of a table.
+    /// Creates a part of a table.
     pub fn of_table(id: &str) -> RowPart {
         RowPart { id: id.to_owned(), game: None, drawn: false, contest: false, only_a: false }
     }
 
-    /// What its game tells about itself.
+    /// Returns the spec of the game.
     pub fn spec(&self) -> Option<&Spec> {
         self.game.as_ref().map(|game| game.spec())
     }
 
-    /// Whether an agent can be better than another by beating it ([`is_fight`]); in a table it can.
+    /// Returns true if agents can beat each other in the game ([`is_fight`]); true for tables.
     pub fn is_fight(&self) -> bool {
         self.game.as_ref().is_none_or(|game| is_competitive(&**game))
     }
 }
 
-/// A match.
+/// Match with its result.
 #[derive(Clone, Debug)]
 pub struct MetricMatch<'a> {
-    /// Its part, as an index.
+    /// Index of the part.
     pub part: usize,
-    /// The cycle of its round robin, from 0.
+    /// Cycle of its round robin, from 0.
     pub cycle: u64,
-    /// Its place in the order of the plan.
+    /// Position in the order of the plan.
     pub order: usize,
-    /// Its block: the same seed, seats swapped.
+    /// Block of the match: same seed, seats swapped.
     pub block: Option<&'a str>,
-    /// The level of the ladder that the opponent is, if it is one.
+    /// Ladder level of the opponent, if any.
     pub level: Option<u32>,
-    /// The agent on each seat, as an index.
+    /// Agent index of each seat.
     pub players: Vec<usize>,
-    /// The side of each seat: 0 is `a`, the first of those who meet. Empty if nobody said; then an agent that meets itself
-    /// is counted from each of its seats.
+    /// Side of each seat: 0 is `a`, the first entrant. Empty if unknown; a match of an agent against itself then counts
+    /// for each of its seats.
     pub sides: Vec<usize>,
-    /// The seat that goes first.
+    /// Seat that moves first.
     pub first: usize,
-    /// Whether it counts. One that does not was ended by an illegal move and was to be played again.
+    /// False if the match does not count, because an illegal move ended it and the plan replays it.
     pub valid: bool,
-    /// How well each seat did; only the order counts.
+    /// Score of each seat; only the order matters.
     pub scores: Vec<f64>,
-    /// Why it ended.
+    /// Reason for the end of the match.
     pub reason: EndReason,
-    /// The seat that forfeited.
     pub at_fault: Option<usize>,
     /// Moves of all seats; absent in a table.
     pub moves: Option<u32>,
-    /// The team of each seat; empty if there are no teams.
+    /// Team of each seat; empty without teams.
     pub teams: &'a [usize],
-    /// The returns of its mirror by seat; empty without one.
+    /// Returns of the mirror match by seat; empty without one.
     pub mirror: &'a [f64],
-    /// What each seat did.
     pub seats: &'a [SeatResult],
 }
 
 impl<'a> MetricMatch<'a> {
-    /// A match by its verified record; `players` says who sat on each seat.
+    /// Creates a match from its verified record; `players` holds the agent index of each seat.
     pub fn of(game: &'a GameResult, part: usize, players: Vec<usize>) -> MetricMatch<'a> {
         let first = game.spec().params.get("first").and_then(serde_json::Value::as_u64).unwrap_or(0) as usize;
         MetricMatch {
@@ -129,15 +126,15 @@ impl<'a> MetricMatch<'a> {
         }
     }
 
-    /// The seats that an agent has, as the plan counts them: where it meets itself, those of the first side.
+    /// Returns the counted seats of an agent: if it meets itself, those of the first side.
     pub fn seats_of(&self, agent: usize) -> Vec<usize> {
         let own: Vec<usize> = (0..self.players.len()).filter(|&seat| self.players[seat] == agent).collect();
         let first: Vec<usize> = own.iter().copied().filter(|&seat| self.sides.get(seat) == Some(&0)).collect();
         if first.is_empty() { own } else { first }
     }
 
-    /// The points of some seats: 1, 1/2 or 0 by their mean score against that of the others. A side that forfeited lost. Where
-    /// all seats are asked about, they are those of the first seat against the others.
+    /// Returns the points of some seats: 1, 1/2 or 0 by their mean score against that of the others. A side that
+    /// forfeited lost. If `own` holds all seats, the first seat is compared with the others.
     pub fn points(&self, own: &[usize]) -> f64 {
         let all = own.len() == self.players.len();
         let own: &[usize] = if all { &[0] } else { own };
@@ -149,7 +146,7 @@ impl<'a> MetricMatch<'a> {
         }
     }
 
-    /// The plain result, as ratings take it. `block` is the number of its block.
+    /// Converts to a plain result for ratings. `block` is the number of its block.
     pub fn played(&self, block: Option<usize>) -> PlayedGame {
         PlayedGame {
             seats: self.players.clone(),
@@ -161,33 +158,30 @@ impl<'a> MetricMatch<'a> {
     }
 }
 
-/// A value of a table that has no matches.
+/// Value of a table without matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowValue {
-    /// The agent, as an index.
+    /// Index of the agent.
     pub agent: usize,
-    /// The part, as an index.
+    /// Index of the part.
     pub part: usize,
-    /// The value.
     pub value: f64,
 }
 
-/// Everything that there is.
 #[derive(Clone, Default)]
 pub struct ResultTable<'a> {
-    /// The agents, in the order of the plan.
+    /// Agents in the order of the plan.
     pub agents: Vec<RowAgent>,
-    /// The parts, in the order of the suite.
+    /// Parts in the order of the suite.
     pub parts: Vec<RowPart>,
-    /// The matches, in any order.
+    /// Matches in any order.
     pub matches: Vec<MetricMatch<'a>>,
-    /// Values without matches.
     pub values: Vec<RowValue>,
-    /// Agents whose rating is a constant.
+    /// Agents with a constant rating, in Elo points.
     pub fixed: Vec<(usize, f64)>,
 }
 
-/// Matches, and who is asked about.
+/// Selected matches, and the agents that a metric is computed for.
 #[derive(Clone)]
 pub struct Rows<'a> {
     table: Rc<ResultTable<'a>>,
@@ -195,48 +189,44 @@ pub struct Rows<'a> {
     part: Option<usize>,
     agent: Option<usize>,
     opponent: Option<usize>,
-    /// What was computed once for all agents of these matches.
+    /// Memoized results for all agents of these matches.
     memo: Rc<RefCell<HashMap<String, Rc<dyn Any>>>>,
 }
 
-/// The part that an agent took in a match.
+/// Seat of an agent in a match.
 #[derive(Clone, Copy)]
 pub struct Sample<'r, 'a> {
-    /// The match.
     pub game: &'r MetricMatch<'a>,
-    /// The agent's seat.
+    /// Seat of the agent.
     pub seat: usize,
 }
 
 impl<'r, 'a> Sample<'r, 'a> {
-    /// What the agent did on its seat.
+    /// Returns the agent's result on its seat.
     pub fn own(&self) -> &'a SeatResult {
         &self.game.seats[self.seat]
     }
 }
 
-/// One value that was observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed<'r> {
-    /// The number of the match among those that are looked at.
+    /// Index of the match among the selected matches.
     pub game: usize,
-    /// The seat.
     pub seat: usize,
-    /// The seat's own turn, from 0; 0 for what is known of a whole match.
+    /// Index of the seat's own turn, from 0; 0 for values of a whole match.
     pub turn: u32,
-    /// The value.
     pub value: Cow<'r, MarkValue>,
 }
 
 impl<'a> Rows<'a> {
-    /// All of a table. The matches are put into the order of the plan.
+    /// Creates rows of a whole table, sorted in the order of the plan.
     pub fn new(mut table: ResultTable<'a>) -> Rows<'a> {
         table.matches.sort_by_key(|game| (game.part, game.order));
         let picked = (0..table.matches.len()).collect();
         Rows { table: Rc::new(table), picked, part: None, agent: None, opponent: None, memo: Rc::default() }
     }
 
-    /// The rows of one part.
+    /// Returns the rows of one part.
     pub fn of_part(&self, part: usize) -> Rows<'a> {
         let own = |&&k: &&usize| self.table.matches[k].part == part;
         Rows {
@@ -247,68 +237,67 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows whose match fits.
+    /// Returns the rows whose match satisfies a condition.
     pub fn filtered(&self, keep: impl Fn(&MetricMatch<'a>) -> bool) -> Rows<'a> {
         let own = |&&k: &&usize| keep(&self.table.matches[k]);
         Rows { picked: self.picked.iter().filter(own).copied().collect(), memo: Rc::default(), ..self.clone() }
     }
 
-    /// The same matches, and the question about one agent.
+    /// Returns the same matches, queried for one agent.
     pub fn of_agent(&self, agent: usize) -> Rows<'a> {
         Rows { agent: Some(agent), opponent: None, ..self.clone() }
     }
 
-    /// The same matches, and the question about an agent against another.
+    /// Returns the same matches, queried for an agent against another.
     pub fn of_pair(&self, agent: usize, opponent: usize) -> Rows<'a> {
         Rows { agent: Some(agent), opponent: Some(opponent), ..self.clone() }
     }
 
-    /// The same matches, and the question about all.
+    /// Returns the same matches, queried for all agents.
     pub fn of_all(&self) -> Rows<'a> {
         Rows { agent: None, opponent: None, ..self.clone() }
     }
 
-    /// The agent that is asked about.
+    /// Returns the queried agent.
     pub fn agent(&self) -> Option<usize> {
         self.agent
     }
 
-    /// The opponent that is asked about.
+    /// Returns the queried opponent.
     pub fn opponent(&self) -> Option<usize> {
         self.opponent
     }
 
-    /// The part, if these are the rows of one.
+    /// Returns the part, if these are the rows of one.
     pub fn part(&self) -> Option<usize> {
         self.part
     }
 
-    /// All agents, also those without a match here.
+    /// Returns all agents, including those without a match in these rows.
     pub fn agents(&self) -> &[RowAgent] {
         &self.table.agents
     }
 
-    /// All parts.
     pub fn parts(&self) -> &[RowPart] {
         &self.table.parts
     }
 
-    /// The agent of a name.
+    /// Returns the index of an agent by name.
     pub fn agent_index(&self, name: &str) -> Option<usize> {
         self.table.agents.iter().position(|agent| agent.name == name)
     }
 
-    /// The part of an id.
+    /// Returns the index of a part by id.
     pub fn part_named(&self, id: &str) -> Option<usize> {
         self.table.parts.iter().position(|part| part.id == id)
     }
 
-    /// The part of a match.
+    /// Returns the part of a match.
     pub fn part_of(&self, game: &MetricMatch) -> &RowPart {
         &self.table.parts[game.part]
     }
 
-    /// The parts that have matches or values here, in the order of the suite.
+    /// Returns the parts with matches or values in these rows, in the order of the suite.
     pub fn parts_here(&self) -> Vec<usize> {
         let mut here = vec![false; self.table.parts.len()];
         self.everything().for_each(|game| here[game.part] = true);
@@ -316,7 +305,7 @@ impl<'a> Rows<'a> {
         (0..here.len()).filter(|&part| here[part]).collect()
     }
 
-    /// The agents that took part here, in the order of the plan.
+    /// Returns the agents with matches or values in these rows, in the order of the plan.
     pub fn agents_here(&self) -> Vec<usize> {
         let mut here = vec![false; self.table.agents.len()];
         self.everything().flat_map(|game| &game.players).for_each(|&agent| here[agent] = true);
@@ -324,27 +313,27 @@ impl<'a> Rows<'a> {
         (0..here.len()).filter(|&agent| here[agent]).collect()
     }
 
-    /// The candidates among [`agents_here`](Self::agents_here).
+    /// Returns the candidates among [`agents_here`](Self::agents_here).
     pub fn candidates_here(&self) -> Vec<usize> {
         self.agents_here().into_iter().filter(|&agent| self.table.agents[agent].candidate).collect()
     }
 
-    /// All matches, also those that do not count.
+    /// Returns all matches, including those that do not count.
     pub fn everything(&self) -> impl Iterator<Item = &MetricMatch<'a>> {
         self.picked.iter().map(|&k| &self.table.matches[k])
     }
 
-    /// The matches that count, of all agents, in the order of the plan.
+    /// Returns the matches that count, of all agents, in the order of the plan.
     pub fn matches(&self) -> impl Iterator<Item = &MetricMatch<'a>> {
         self.everything().filter(|game| game.valid)
     }
 
-    /// The values without matches of the part, of all agents.
+    /// Returns the part's values without matches, of all agents.
     pub fn values(&self) -> impl Iterator<Item = &RowValue> {
         self.table.values.iter().filter(|value| self.part.is_none_or(|part| value.part == part))
     }
 
-    /// The cycles, ascending.
+    /// Returns the cycles, ascending.
     pub fn cycles(&self) -> Vec<u64> {
         let mut cycles: Vec<u64> = self.matches().map(|game| game.cycle).collect();
         cycles.sort_unstable();
@@ -352,24 +341,24 @@ impl<'a> Rows<'a> {
         cycles
     }
 
-    /// The rows of one cycle.
+    /// Returns the rows of one cycle.
     pub fn of_cycle(&self, cycle: u64) -> Rows<'a> {
         self.filtered(|game| game.cycle == cycle)
     }
 
-    /// The matches that count of the agent that is asked about, against the opponent if one is named, each with the agent's
-    /// seats; where its part says so ([`RowPart::only_a`]), only those in which it is `a`. If nobody is asked about: all matches
-    /// with all seats.
+    /// Returns the queried agent's matches that count, against the queried opponent if there is one, each with the
+    /// agent's seats. In parts with [`RowPart::only_a`], only matches where the agent is `a` are included. Without a
+    /// queried agent: all matches with all seats.
     pub fn own_matches(&self) -> Vec<(&MetricMatch<'a>, Vec<usize>)> {
         self.own_everything().into_iter().filter(|(game, _)| game.valid).collect()
     }
 
-    /// As [`own_matches`](Self::own_matches), with those that do not count.
+    /// Returns the matches of [`own_matches`](Self::own_matches) and those that do not count.
     pub fn own_everything(&self) -> Vec<(&MetricMatch<'a>, Vec<usize>)> {
         let Some(agent) = self.agent else {
             return self.everything().map(|game| (game, (0..game.players.len()).collect())).collect();
         };
-        // Where each agent played, found once for all.
+        // Matches of each agent, computed once for all agents.
         let places = self.once("places", || {
             let mut places: Vec<Vec<usize>> = vec![Vec::new(); self.table.agents.len()];
             for &k in &*self.picked {
@@ -394,19 +383,20 @@ impl<'a> Rows<'a> {
         own.filter(|(game, seats)| meets(game, seats) && counts(game, seats)).collect()
     }
 
-    /// The same, each seat by itself.
+    /// Returns the seats of [`own_matches`](Self::own_matches), one by one.
     pub fn samples(&self) -> Vec<Sample<'_, 'a>> {
         let each = |(game, seats): (_, Vec<usize>)| seats.into_iter().map(move |seat| Sample { game, seat });
         self.own_matches().into_iter().flat_map(each).collect()
     }
 
-    /// Whether a match says who is better: its game is a fight, teams played against each other, or its part rates it.
+    /// Returns true if the match ranks its players: its game is competitive, teams play against each other, or its part
+    /// is rated.
     pub fn is_contest(&self, game: &MetricMatch) -> bool {
         !game.teams.is_empty() || self.part_of(game).is_fight() || self.part_of(game).contest
     }
 
-    /// All matches that count and are a [contest](Self::is_contest) as plain results, for ratings; the players are the agents by
-    /// index.
+    /// Returns all competitive matches that count ([`is_contest`](Self::is_contest)) as plain results for ratings;
+    /// players are agent indices.
     pub fn games(&self) -> Vec<PlayedGame> {
         let mut blocks: HashMap<(usize, &str), usize> = HashMap::new();
         let games = self.matches().filter(|game| self.is_contest(game));
@@ -418,12 +408,12 @@ impl<'a> Rows<'a> {
         each.collect()
     }
 
-    /// Agents whose rating is a constant.
+    /// Returns the agents with a constant rating.
     pub fn fixed(&self) -> &[(usize, f64)] {
         &self.table.fixed
     }
 
-    /// What was observed of the agent that is asked about: the values of a mark in the order of play, or a column
+    /// Returns the observed values of the queried agent: those of a mark in the order of play, or of a column
     /// ([`COLUMNS`]).
     pub fn observed(&self, of: &str) -> Vec<Observed<'_>> {
         let mut out = Vec::new();
@@ -462,7 +452,7 @@ impl<'a> Rows<'a> {
         out
     }
 
-    /// What `of` gives, computed once for all rows that look at the same matches. `key` names it.
+    /// Returns the result of `of`, memoized under `key` for all rows with the same matches.
     pub fn once<T: 'static>(&self, key: &str, of: impl FnOnce() -> T) -> Rc<T> {
         let known = self.memo.borrow().get(key).cloned();
         if let Some(known) = known.and_then(|known| known.downcast::<T>().ok()) {
@@ -474,8 +464,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The rating of a rung of a game's ladder, by the spec of the agent that played: the name of the anchor or the agent's own.
-/// `random` is as strong as level 0.
+/// Returns the rating of a rung of a game's ladder, by the spec of the agent: the name of the anchor or the agent's
+/// own. `random` is as strong as level 0.
 pub(crate) fn rung(spec: &Spec, agent: &str) -> Option<f64> {
     if agent == "random" {
         return Some(0.0);

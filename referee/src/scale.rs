@@ -1,7 +1,8 @@
-//! Rating scales: verified records are grouped by game, rules and part of their suite, and each group is rated separately.
+//! Rating scales: verified records are grouped by game, rules and part of their suite, and each group is rated
+//! separately.
 //!
-//! A rating can only be compared on its own scale: the same game with the same parameters, the same rules, and the same
-//! constants. The scale's name, `game@rules/ladder-digest`, says all three. Ratings of different scales are never
+//! Ratings are comparable only on one scale: the same game with the same parameters, the same rules, and the same
+//! constants. The scale's name, `game@rules/ladder-digest`, encodes all three. Ratings of different scales are never
 //! mixed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -26,21 +27,20 @@ use crate::rating::trueskill::trueskill;
 use crate::result::{GameResult, SeatCost, TokenUse};
 use crate::rows::{MetricMatch, ResultTable, RowAgent, RowPart, Rows, rung};
 
-/// How to rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingOptions {
-    /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server
-    /// played, with the ratings of the game's ladder ([`ladder`]), and `random` with 0.
+    /// Agents with a constant rating, by name or spec, in Elo points. Default: anchors run by the server, with the
+    /// ratings of the game's ladder ([`ladder`]), and `random` with 0.
     pub fixed: Option<BTreeMap<String, f64>>,
-    /// Resamples for the intervals.
+    /// Number of resamples for the intervals.
     pub resamples: usize,
     /// Seed of the resampling.
     pub seed: u64,
     /// K of the sequential Elo.
     pub elo_k: f64,
-    /// Start of the sequential Elo.
+    /// Initial rating of the sequential Elo.
     pub elo_start: f64,
-    /// Whether episodes count that were not rated or have flags.
+    /// True if unrated and flagged episodes count too.
     pub unrated: bool,
 }
 
@@ -52,7 +52,7 @@ impl Default for RatingOptions {
 }
 
 impl RatingOptions {
-    /// Why an episode does not count, if it does not.
+    /// Returns the reason that an episode does not count; `None` if it counts.
     pub fn discards(&self, game: &impl AsRef<GameResult>) -> Option<String> {
         let game = game.as_ref();
         if !game.reason.counts() {
@@ -68,94 +68,85 @@ impl RatingOptions {
     }
 }
 
-/// A rating scale and everything on it.
+/// Rating scale with its agents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scale {
-    /// `game@rules/ladder-digest`, the game with its parameters.
+    /// Name in the form `game@rules/ladder-digest`, the game with its parameters.
     pub name: String,
-    /// Game id.
     pub game: String,
-    /// Title of the game.
     pub title: String,
-    /// Canonical game string.
     pub string: String,
-    /// The part of a suite that the episodes belong to; absent for episodes of no run.
+    /// Part of the suite that the episodes belong to; absent for episodes without a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Rules version.
     pub rules: u32,
     /// Hash of rules, parameters, actions and views.
     pub hash: String,
-    /// Episodes that count.
+    /// Number of episodes that count.
     pub games: usize,
-    /// Blocks of episodes on one seed; an episode without a block counts as a block of its own.
+    /// Number of blocks of episodes on one seed; an episode without a block is its own block.
     pub blocks: usize,
     /// Share of draws between equals: a constant of the ladder.
     pub draws: f64,
-    /// Agents whose rating is a constant, with the constant; agents that did not play are left out.
+    /// Constant ratings by agent; agents without games are omitted.
     pub constants: BTreeMap<String, f64>,
-    /// Points by seat, of all agents that sat there.
+    /// Points by seat, over all agents on the seat.
     pub seats: Vec<SeatScores>,
-    /// The agents, best rating first.
+    /// Agents, best rating first.
     pub agents: Vec<AgentRow>,
-    /// `crosstable[a][b]`: what agent `a` did against agent `b`, in the order of `agents`.
+    /// Results of agent `a` against agent `b` in `crosstable[a][b]`, in the order of `agents`.
     pub crosstable: Vec<Vec<Tally>>,
 }
 
-/// How well a seat did.
+/// Results of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeatScores {
-    /// The seat's name.
     pub seat: String,
-    /// Its wins, draws and losses against the other seats.
+    /// Wins, draws and losses of the seat against the other seats.
     #[serde(flatten)]
     pub tally: Tally,
 }
 
-/// An agent on a scale.
+/// Agent on a scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentRow {
-    /// Its name; if several agents have this name, with the spec or `remote`.
+    /// Agent name; if several agents share it, followed by the spec or `remote`.
     pub name: String,
-    /// What it is.
     pub kind: AgentKind,
-    /// The rating to quote, in Elo points; absent in games that are not a fight ([`is_fight`]).
+    /// Rating to quote, in Elo points; absent in non-competitive games ([`is_fight`]).
     pub rating: Option<f64>,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the 95 % interval.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the 95 % interval.
     pub high: Option<f64>,
-    /// Blocks behind the rating; 0 for a constant, and without a rating.
+    /// Number of blocks behind the rating; 0 for a constant, and without a rating.
     pub blocks: usize,
-    /// How many blocks like these would give an interval of 30 points to either side ([`power::REPORTED`]).
+    /// Number of similar blocks that would give an interval of ±30 points ([`power::REPORTED`]).
     pub blocks_for_30: Option<u64>,
-    /// [`Rating::error`](crate::rating::anchored::Rating::error), which decides when a run may stop.
+    /// Standard error that decides if a run may stop: [`Rating::error`](crate::rating::anchored::Rating::error).
     #[serde(skip)]
     pub error: Option<f64>,
-    /// Whether the rating is a constant.
+    /// True if the rating is a constant.
     pub fixed: bool,
-    /// Whether games connect the agent with a constant; otherwise the rating is relative to the agents that it is
+    /// True if games connect the agent with a constant; otherwise the rating is relative to the agents that it is
     /// connected with.
     pub anchored: bool,
-    /// Sequential Elo.
     pub elo: Option<f64>,
-    /// The sequential Elo after each of its episodes.
+    /// Sequential Elo after each of the agent's episodes.
     #[serde(skip)]
     pub course: RatingHistory,
-    /// The tokens of its answers.
+    /// Tokens of the agent's replies.
     #[serde(skip)]
     pub tokens: TokenUse,
-    /// What its answers cost.
+    /// Cost of the agent's replies.
     #[serde(skip)]
     pub spent: SeatCost,
-    /// TrueSkill mean.
     pub mu: Option<f64>,
-    /// TrueSkill deviation.
     pub sigma: Option<f64>,
-    /// What became of its answers, if it is a language model.
+    /// Reply counts by verdict, for a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answers>,
-    /// Episodes; a mirror match counts once.
+    /// Number of episodes; a mirror match counts once.
     pub games: u64,
     /// Wins, draws and losses against others.
     #[serde(flatten)]
@@ -164,18 +155,18 @@ pub struct AgentRow {
     pub metrics: BTreeMap<&'static str, Measurement>,
 }
 
-/// What identifies an agent: its name, and its spec if the server played it. So a client that takes the name `random`
-/// is not taken for the server's.
+/// Identity of an agent: the name, and the spec if the server ran the agent. A client with the name `random` is thus
+/// distinct from the server's `random`.
 pub(crate) type AgentLabel<'a> = (&'a str, Option<&'a str>);
 
-/// The agents of an episode, by seat.
+/// Returns the agents of an episode, by seat.
 pub(crate) fn keys(game: &GameResult) -> impl Iterator<Item = AgentLabel<'_>> {
     game.seats.iter().map(|s| (s.name.as_str(), s.spec.as_deref()))
 }
 
-/// A label for every agent: its name, with an addition if other agents have the same name.
+/// Returns a label for every agent: the name, with a suffix if other agents share it.
 pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentLabel<'a>, String> {
-    // `collect` would sort the seats of all games first; this way the few agents are found among each other.
+    // `collect` would first sort the seats of all games; a lookup among the few agents is faster.
     let mut all: BTreeMap<AgentLabel, String> = BTreeMap::new();
     all.extend(games.into_iter().flat_map(keys).map(|k| (k, String::new())));
     let mut shared: HashMap<&str, u32> = HashMap::new();
@@ -191,8 +182,8 @@ pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTr
     all
 }
 
-/// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string, rules hash and part, ascending.
-/// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
+/// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string, rules hash and part,
+/// ascending. Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
 pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {
     let labels = labels(games.iter().map(AsRef::as_ref));
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&GameResult>> = BTreeMap::new();
@@ -202,8 +193,9 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
     groups.into_values().map(|group| scale(group, &labels, options)).collect()
 }
 
-/// The records that count ([`RatingOptions::discards`]) as [`Rows`]: a part for each game string and part of a suite, and every
-/// agent a candidate. Nobody says who met whom by plan: an agent that meets itself is counted from each of its seats.
+/// Returns the records that count ([`RatingOptions::discards`]) as [`Rows`]: a part for each game string and part of a
+/// suite, and every agent a candidate. There is no plan with pairings, so a match of an agent against itself counts for
+/// each of its seats.
 pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
     let labels = labels(games);
     let agents = Vec::from_iter(labels.keys());
@@ -227,7 +219,7 @@ pub fn rows<'a>(games: &'a [GameResult], options: &RatingOptions) -> Rows<'a> {
 }
 
 fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, options: &RatingOptions) -> Scale {
-    // The order of the plan. Without a plan it is that of the ends.
+    // Order of the plan; without a plan, the order in which the episodes ended.
     games.par_sort_by_key(|g| (g.order, g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
     let mut agents: BTreeSet<AgentLabel> = BTreeSet::new();
     agents.extend(games.iter().flat_map(|g| keys(g)));
@@ -255,7 +247,8 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
         None => ladder_constants(&agents, labels, spec),
     };
     let (players, unpaired) = (agents.len(), all.iter().filter(|g| g.pair.is_none()).count());
-    // Sequential Elo and TrueSkill follow the order of the plan. Teams play against each other, whatever an agent's aim is.
+    // Sequential Elo and TrueSkill follow the order of the plan. Teams play against each other, whatever an agent's
+    // goal is.
     let teamed = all.iter().any(|game| !game.teams.is_empty());
     let skills = if is_competitive(game) || teamed { trueskill(players, &all) } else { Vec::new() };
     if !is_competitive(game) {
@@ -263,7 +256,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentLabel, String>, opt
     }
     let (elos, mut courses) = elo_courses(players, &all, Elo { start: options.elo_start, k: options.elo_k });
     let (table, seats) = (crosstable(players, &all), seat_rows(spec, &all));
-    // The rating to quote must not depend on it, and neither must the resamples of its interval.
+    // Neither the quoted rating nor the resamples of its interval may depend on that order.
     let mut by_name: Vec<usize> = (0..all.len()).collect();
     by_name.par_sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
@@ -338,10 +331,10 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatScores> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
-/// The rungs of a game's ladder that the server played, by the name of the anchor or by the agent's own, and `random`:
-/// an agent that plays at random is as strong as level 0.
+/// Returns the constants of a game: the rungs of its ladder that the server ran, by the name of the anchor or by the
+/// agent's own, and `random`, which is as strong as level 0.
 fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>, spec: &Spec) -> Vec<(usize, f64)> {
-    // An agent that calls itself `random` or has it as its spec; rungs by the spec alone.
+    // `random` matches by name or spec; rungs match by spec only.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
     let rungs =
         agents.iter().enumerate().filter_map(|(k, key)| Some((k, rung(spec, key.1.filter(|s| *s != "random")?)?)));
@@ -349,8 +342,8 @@ fn ladder_constants(agents: &[AgentLabel], labels: &BTreeMap<AgentLabel, String>
     out
 }
 
-/// Which agents are constants. They are named by label, spec or name; if several fit, those that the server played are
-/// meant.
+/// Returns the agents with a constant rating, named by label, spec or name. If several agents match, those run by the
+/// server are meant.
 fn constants(
     agents: &[AgentLabel],
     labels: &BTreeMap<AgentLabel, String>,
@@ -367,7 +360,7 @@ fn constants(
     out
 }
 
-/// `game@rules/digest`: the digest of the ladder, or of the constants that were given instead.
+/// Returns the name `game@rules/digest`, with the digest of the ladder, or of the constants that replace it.
 fn name(spec: &Spec, options: &RatingOptions) -> String {
     let Some(given) = &options.fixed else {
         return anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);

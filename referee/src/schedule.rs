@@ -1,8 +1,8 @@
-//! Who plays whom, on which seat and on which seed. Matches are played in blocks: they share a seed, and each entrant
+//! Schedules: opponents, seats and seeds of matches. Matches are played in blocks: they share a seed, and each entrant
 //! plays on every seat. With two seats a block is a seat-swapped pair.
 //!
-//! All entrants of a block have the same luck of seed and seat, so that the difference between them is skill. Ratings
-//! resample whole blocks for the same reason.
+//! All entrants of a block have the same luck of seed and seat, so that the difference between them is skill. For the
+//! same reason ratings resample whole blocks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,28 +15,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::{rated_seed, seed_under};
 
-/// A match to be played.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// The block (with two seats: the pair), from 0. Matches of one block share the seed.
+    /// Number of the block (with two seats: the pair), from 0. Matches of one block share the seed.
     pub pair: u64,
-    /// Which rotation of the block, `0..seats`.
+    /// Rotation of the block, `0..seats`.
     pub turn: usize,
-    /// The entrant (an index) on each seat.
+    /// Entrant index on each seat.
     pub seats: Vec<usize>,
 }
 
-/// Where seeds come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
-    /// Anybody can compute them: the first 8 bytes, big-endian, of SHA-256 of `ludex.v1:schedule:<seed>:<pair>`.
+    /// Public seeds: the first 8 bytes, big-endian, of SHA-256 of `ludex.v1:schedule:<seed>:<pair>`.
     Open(u64),
-    /// Rated: HMAC under a secret that is published with the report ([`rated_seed`]).
+    /// Rated seeds: HMAC under a secret that is published with the report ([`rated_seed`]).
     Secret(Vec<u8>),
 }
 
 impl Seeds {
-    /// The seed of a block.
+    /// Returns the seed of a block.
     pub fn of(&self, pair: u64) -> u64 {
         match self {
             Seeds::Open(seed) => open_seed(*seed, &pair.to_string()),
@@ -44,8 +42,8 @@ impl Seeds {
         }
     }
 
-    /// The seed of one match that no other match has: as [`Seeds::of`], with the text `<pair>:<meeting>:<turn>` in the place of
-    /// the pair's number.
+    /// Returns a seed unique to one match: as [`Seeds::of`], but with the text `<pair>:<meeting>:<turn>` instead of the
+    /// pair's number.
     pub fn of_match(&self, pair: u64, meeting: u64, turn: usize) -> u64 {
         let place = format!("{pair}:{meeting}:{turn}");
         match self {
@@ -59,21 +57,22 @@ fn open_seed(seed: u64, place: &str) -> u64 {
     key(&format!("ludex.v1:schedule:{seed}:{place}")).iter().take(8).fold(0, |s, &b| s << 8 | u64::from(b))
 }
 
-/// Whether two matches on one seed tell an agent nothing: where something is hidden or drawn, it could remember the cards and
-/// the dice of the first.
+/// Returns true if the second of two matches on one seed gives an agent no advantage. In a game with hidden information
+/// or chance, the agent could remember the cards and dice of the first match.
 pub fn may_share_seed(game: &GameRef) -> bool {
     let spec = game.spec();
     spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic
 }
 
-/// How often a plan puts the same deal of cards and dice.
+/// Reuse of seeds (the same cards and dice) within a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deals {
     /// The matches of a block share a seed, with seats swapped. For agents that are functions of their views.
     #[default]
     Paired,
-    /// Where something is hidden or drawn ([`may_share_seed`]), each match has a seed of its own. For agents that can remember.
+    /// In games with hidden information or chance ([`may_share_seed`]), each match has its own seed. For agents that
+    /// can remember earlier matches.
     Once,
 }
 
@@ -91,32 +90,32 @@ impl FromStr for Deals {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let all = [Deals::Paired, Deals::Once];
-        all.into_iter().find(|deals| deals.to_string() == text).ok_or_else(|| "write once or paired".to_owned())
+        all.into_iter().find(|deals| deals.to_string() == text).ok_or_else(|| "expected once or paired".to_owned())
     }
 }
 
-/// The seeds of the matches of a part.
+/// Seeds of the matches of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchSeeds {
     seeds: Seeds,
-    /// If each match has a seed of its own: the numbers of pairings in the part.
+    /// Numbers of the pairings in the part, if each match has its own seed.
     meetings: Option<BTreeMap<Vec<usize>, u64>>,
 }
 
 impl MatchSeeds {
-    /// The seeds of matches of `game`, from those of their blocks. If each has its own, it is made of block, meeting and turn:
-    /// where an agent plays blocks of the same number in several pairings, `meetings` gives each of these another number. A pairing
-    /// without one has 0.
+    /// Creates the seeds of matches of `game` from those of their blocks. Separate seeds are derived from block,
+    /// meeting and turn: `meetings` numbers the pairings of an agent that plays blocks of the same number in several of
+    /// them. A pairing without a number has 0.
     pub fn new(seeds: Seeds, deals: Deals, game: &GameRef, meetings: BTreeMap<Vec<usize>, u64>) -> Self {
         MatchSeeds { seeds, meetings: Some(meetings).filter(|_| deals == Deals::Once && !may_share_seed(game)) }
     }
 
-    /// Whether the matches of a block share its seed.
+    /// Returns true if the matches of a block share its seed.
     pub fn are_paired(&self) -> bool {
         self.meetings.is_none()
     }
 
-    /// The seed of a match.
+    /// Returns the seed of a match.
     pub fn of(&self, pairing: &[usize], index: u64, turn: usize) -> u64 {
         match &self.meetings {
             Some(meetings) => self.seeds.of_match(index, meetings.get(pairing).copied().unwrap_or_default(), turn),
@@ -125,24 +124,19 @@ impl MatchSeeds {
     }
 }
 
-/// Why a plan cannot be made.
+/// Reason that a plan is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Fewer entrants than seats.
-    #[error("{seats} seats need at least as many entrants, not {entrants}")]
-    TooFew {
-        /// How many there are.
-        entrants: usize,
-        /// How many are needed.
-        seats: usize,
-    },
-    /// No seat at all, or settings that do not fit the format.
+    #[error("expected at least {seats} entrants, got {entrants}")]
+    TooFew { entrants: usize, seats: usize },
+    /// No seats, or settings that do not fit the format.
     #[error("{0}")]
     Bad(String),
 }
 
-/// `blocks` blocks between the given entrants, one for each seat, numbered from `first`. Rotation `t` puts
-/// `table[(k + t) mod n]` on seat `k`.
+/// Returns `blocks` blocks between the given entrants, with one rotation per seat, numbered from `first`. Rotation `t`
+/// puts `table[(k + t) mod n]` on seat `k`.
 pub fn blocks(table: &[usize], blocks: u64, first: u64) -> Vec<Planned> {
     (first..first + blocks).flat_map(|pair| rotations(table, pair)).collect()
 }
@@ -152,9 +146,9 @@ pub(crate) fn rotations(table: &[usize], pair: u64) -> impl Iterator<Item = Plan
     (0..n).map(move |turn| Planned { pair, turn, seats: (0..n).map(|k| table[(k + turn) % n]).collect() })
 }
 
-/// Everybody against everybody: every set of `seats` of the `entrants` plays `rounds` blocks.
+/// Returns a round robin: every set of `seats` of the `entrants` plays `rounds` blocks.
 ///
-/// A round holds every set once, in an order and with a seating drawn from `seed`, so that a tournament that is stopped
+/// A round holds every set once, in an order and with a seating drawn from `seed`, so that a tournament that stops
 /// after any round is balanced. The same arguments always give the same plan.
 ///
 /// # Errors
@@ -175,7 +169,7 @@ pub fn round_robin(entrants: usize, seats: usize, rounds: u64, seed: u64) -> Res
     Ok(plan)
 }
 
-/// Every set of `seats` of `0..entrants`, ascending.
+/// Returns every set of `seats` of `0..entrants`, ascending.
 fn tables(entrants: usize, seats: usize) -> Result<Vec<Vec<usize>>, PlanError> {
     if seats == 0 {
         return Err(PlanError::Bad("a match needs a seat".into()));
@@ -187,7 +181,7 @@ fn tables(entrants: usize, seats: usize) -> Result<Vec<Vec<usize>>, PlanError> {
     let mut set: Vec<usize> = (0..seats).collect();
     loop {
         out.push(set.clone());
-        // The last place that can still rise; the places after it get the numbers that follow.
+        // Last position that can still increase; the later positions get the following numbers.
         let Some(at) = (0..seats).rev().find(|&k| set[k] < entrants - seats + k) else {
             return Ok(out);
         };
@@ -205,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pair_is_one_seed_with_seats_swapped() {
+    fn pair_shares_a_seed_with_seats_swapped() {
         let plan = blocks(&[7, 9], 2, 5);
         let shown: Vec<_> = plan.iter().map(|p| (p.pair, p.turn, &p.seats[..])).collect();
         assert_eq!(shown, [(5, 0, &[7, 9][..]), (5, 1, &[9, 7]), (6, 0, &[7, 9]), (6, 1, &[9, 7])]);
@@ -236,20 +230,20 @@ mod tests {
     }
 
     #[test]
-    fn plans_depend_on_the_seed_alone() {
+    fn plans_depend_only_on_the_seed() {
         let plan = |seed| round_robin(6, 2, 2, seed).unwrap();
         assert_eq!(plan(1), plan(1));
         assert_ne!(plan(1), plan(2));
     }
 
     #[test]
-    fn impossible_plans_say_why() {
+    fn impossible_plans_are_refused() {
         assert_eq!(round_robin(1, 2, 1, 0), Err(PlanError::TooFew { entrants: 1, seats: 2 }));
         assert!(matches!(round_robin(2, 0, 1, 0), Err(PlanError::Bad(_))));
     }
 
     #[test]
-    fn seeds_are_spread_and_repeatable() {
+    fn seeds_are_distinct_and_reproducible() {
         for seeds in [Seeds::Open(1), Seeds::Secret(b"s".to_vec())] {
             let all: BTreeSet<u64> = (0..1000).map(|p| seeds.of(p)).collect();
             assert_eq!(all.len(), 1000);
@@ -259,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_that_is_put_once_has_a_seed_of_its_own() {
+    fn separate_seeds_are_unique_per_match() {
         let meetings = BTreeMap::from([(vec![0, 2], 0), (vec![0, 3], 1), (vec![1, 2], 0)]);
         for seeds in [Seeds::Open(1), Seeds::Secret(b"s".to_vec())] {
             let of = |deals, game: &str| {
@@ -273,7 +267,7 @@ mod tests {
             let all: BTreeSet<u64> = places().map(|(pairing, index, turn)| once.of(&pairing, index, turn)).collect();
             assert_eq!(all.len(), 80, "no seed of an agent is drawn twice");
             assert!((0..20).all(|k| !all.contains(&seeds.of(k))));
-            // Another agent in the same meeting gets the same deals, so that the two can be compared.
+            // Another agent in the same meeting gets the same seeds, so that the two can be compared.
             assert_eq!(once.of(&[1, 2], 3, 1), once.of(&[0, 2], 3, 1));
         }
         // echo -n 3:1:0 | openssl dgst -sha256 -hmac secret
@@ -284,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_are_shared_where_nothing_is_hidden_or_drawn() {
+    fn seeds_are_shared_in_games_without_hidden_information_or_chance() {
         let may = |game: &str| may_share_seed(&ludex_env::load(game).unwrap());
         assert!(may("tic_tac_toe") && may("nim"));
         assert!(!may("kuhn_poker") && !may("pig"));

@@ -1,7 +1,8 @@
-//! Standing ladders: agents come and go, meet those that are near to them, and have a rating that changes with every match.
+//! Standing ladders: agents join and leave at any time, meet opponents of similar rating, and have a rating that
+//! changes with every match.
 //!
-//! The [`Table`] is a function of the verified results in their order and of the times that they tell, and [`meetings`] decides
-//! from what it is told who plays now. Neither reads a clock or a file, so a table can be made again from its records.
+//! The [`Table`] is a function of the verified results in their order and of their times, and [`meetings`] selects the
+//! next matches from its arguments alone. Neither reads a clock or a file, so a table can be rebuilt from its records.
 
 mod pairing;
 mod table;

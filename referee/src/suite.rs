@@ -1,5 +1,5 @@
-//! Suites: plans of matches as data. A suite says which games are played with which parameters, against which
-//! opponents, on which seeds and seats, under which policies, and what is reported. It does not say who is evaluated.
+//! Suites: plans of matches as data. A suite defines the games with their parameters, the opponents, seeds, seats and
+//! policies, and the content of reports. The candidates are not part of it.
 //!
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
@@ -32,7 +32,7 @@ use crate::metric::{MetricQuery, MetricSpec, known_marks};
 use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
-/// The built-in suites, by name.
+/// Built-in suites by name.
 pub const SUITES: &[(&str, &str)] = &[
     ("quick", include_str!("../suites/quick.toml")),
     ("absolute", include_str!("../suites/absolute.toml")),
@@ -44,107 +44,107 @@ pub const SUITES: &[(&str, &str)] = &[
     ("reference", include_str!("../suites/reference.toml")),
 ];
 
-/// Figures that every report has.
+/// Ids of the figures that every report has.
 const RESERVED: [&str; 3] = ["overall", "leaderboard", "summaries"];
 
 /// Largest number of blocks, and of cycles, of a part.
 const MOST: u64 = 100_000;
 
-/// Why a suite cannot be used: what is wrong, where, and what would be right.
+/// Description of an error in a suite: the problem, its location and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SuiteError(pub String);
 
-/// A plan of matches.
+/// Plan of matches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Its name: a word of small letters, digits, `_` and `-`.
+    /// Name: a word of small letters, digits, `_` and `-`.
     pub name: String,
-    /// Raised with every change that has an effect on results.
+    /// Version, raised with every change that affects results.
     pub version: u32,
     /// Heading of reports.
     pub title: String,
-    /// What it is for, and whose protocol it follows.
+    /// Purpose of the suite, and source of its protocol.
     #[serde(default)]
     pub about: String,
-    /// Seeds are drawn from this number, the part and the block, unless a run has a secret.
+    /// Seed from which, with the part and the block, match seeds are derived, unless a run has a secret.
     #[serde(default)]
     pub seed: u64,
-    /// Whether the matches of a block share its seed. A run may say otherwise.
+    /// Seeds of the matches of a block: shared or separate. A run may override this.
     #[serde(default)]
     pub deals: Deals,
-    /// How matches are held, unless a part says otherwise.
+    /// Match policy, unless a part overrides it.
     #[serde(default)]
     pub policy: MatchPolicy,
-    /// Arguments for `llm` agents, candidates and opponents, whose own spec does not give them.
+    /// Arguments for `llm` agents, candidates and opponents, unless the agent's own spec sets them.
     #[serde(default)]
     pub llm: toml::Table,
-    /// The texts of files that parts name, so that the suite can be read where its folder is not.
+    /// Contents of the files named in parts, so that the suite does not depend on its directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// Opponents by the names of their roles.
     #[serde(default, rename = "role", skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<Role>,
-    /// Variants of the candidates, each of which plays all parts in a candidate's place.
+    /// Variants of the candidates, each of which replaces its candidate in all parts.
     #[serde(default, rename = "variant", skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
     /// Means over parts.
     #[serde(default, rename = "summary", skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<Summary>,
-    /// What is played, in the order of reports.
+    /// Parts in the order of reports.
     #[serde(rename = "part")]
     pub parts: Vec<PartSpec>,
-    /// The tables and drawings of its reports, in their order.
+    /// Tables and figures of reports, in order.
     #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,
 }
 
-/// How matches are held.
+/// Match policy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MatchPolicy {
-    /// How many answers may be refused in one turn.
+    /// Maximum number of refused replies in one turn.
     pub tries: u32,
-    /// What follows the last refusal.
+    /// Policy after the last refusal.
     pub illegal: After,
-    /// The same for answers that no parser understands, which are then counted apart from illegal moves.
+    /// Policy for unparsed replies, which are then counted separately from illegal moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unparsed: Option<After>,
-    /// Whether a seat with one legal action plays it without being asked.
+    /// Play a seat's only legal action without requesting a move.
     pub skip_forced: bool,
-    /// Seconds for one move; agents that cannot be interrupted may take longer.
+    /// Time limit per move in seconds; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
-    /// What being late is.
+    /// Policy for timeouts.
     pub on_timeout: OnTimeout,
-    /// How many times a match is replayed after an infrastructure failure; then it is discarded.
+    /// Maximum number of replays after infrastructure failures, before the match is discarded.
     pub rematches: u32,
-    /// What a match is that a fault of the suite's own opponent ended.
+    /// Policy for a match ended by a fault of the suite's own opponent.
     #[serde(skip_serializing_if = "OpponentFault::is_default")]
     pub opponent_fault: OpponentFault,
-    /// What a match is that an illegal move ended.
+    /// Policy for a match ended by an illegal move.
     pub invalid: Invalid,
-    /// With `invalid = "replay"`: a pairing plays at most this many times the matches that are wanted.
+    /// Limit for `invalid = "replay"`: a pairing plays at most this many times the planned matches.
     pub replay_factor: u32,
 }
 
-/// What follows refused answers of one turn.
+/// Policy after refused replies in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged, expecting = "forfeit, random or default, or a table such as { tries = 2, then = \"default\" }")]
 pub enum After {
-    /// This, after the policy's number of tries.
+    /// Consequence after the policy's number of attempts.
     Tries(IllegalPolicy),
-    /// The same, with a number of its own.
+    /// Consequence with its own number of attempts.
     Own(OwnTries),
 }
 
-/// A number of tries, and what follows the last refusal.
+/// Number of attempts, and the consequence of the last refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnTries {
-    /// How many answers may be refused in one turn.
+    /// Maximum number of refused replies in one turn.
     pub tries: u32,
-    /// What follows the last refusal.
+    /// Consequence of the last refusal.
     pub then: IllegalPolicy,
 }
 
@@ -158,7 +158,7 @@ impl After {
 }
 
 impl MatchPolicy {
-    /// How matches treat refused answers.
+    /// Returns the policy for refused replies.
     pub fn illegal(&self) -> IllegalMoveRules {
         let Refusals { policy, tries } = self.illegal.refusals(self.tries);
         IllegalMoveRules { policy, tries, unparsed: self.unparsed.map(|after| after.refusals(self.tries)) }
@@ -174,7 +174,7 @@ impl MatchPolicy {
         in_range("illegal.tries", illegal.tries.into(), 1, 100)?;
         in_range("unparsed.tries", illegal.unparsed.map_or(1, |unparsed| unparsed.tries.into()), 1, 100)?;
         in_range("limit_s", self.limit_s, 1, 86_400)?;
-        // At most one, so that no two records of a run have the same name.
+        // At most one, so that the names of a run's records are unique.
         in_range("rematches", self.rematches.into(), 0, 1)?;
         in_range("replay_factor", self.replay_factor.into(), 1, 100)
     }
@@ -197,118 +197,116 @@ impl Default for MatchPolicy {
     }
 }
 
-/// What being late is.
+/// Policy for timeouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
-    /// An infrastructure failure: the match is played again.
+    /// Infrastructure failure: the match is replayed.
     #[default]
     Error,
-    /// The seat's own fault: it loses.
+    /// Fault of the seat, which loses.
     Forfeit,
 }
 
-/// What a match is in which the suite's own opponent failed: it did not answer, answered too late, or, unless it is a language
-/// model, made an illegal move. Such a match says nothing about the candidate.
+/// Policy for a match in which the suite's own opponent failed: by no reply, by a timeout or, unless it is a language
+/// model, by an illegal move. The result of such a match does not measure the candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpponentFault {
-    /// An infrastructure failure: the match is played again, and then discarded.
+    /// Infrastructure failure: the match is replayed, and discarded after further failures.
     #[default]
     Discard,
-    /// The candidate wins.
+    /// Win for the candidate.
     Count,
 }
 
 impl OpponentFault {
-    // Tournaments keep their policy as text, and the text of those that began earlier does not have this field.
+    // Tournaments store their policy as text, and texts of older tournaments do not have this field.
     fn is_default(&self) -> bool {
         *self == OpponentFault::default()
     }
 }
 
-/// What a match is that an illegal move ended.
+/// Policy for a match ended by an illegal move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Invalid {
-    /// Lost by the offender.
+    /// Loss for the offender.
     #[default]
     Count,
-    /// Not counted; another match is played instead.
+    /// Replay: the match does not count, and another one replaces it.
     Replay,
 }
 
-/// One game of a suite, and how it is played.
+/// Part of a suite: one game with its schedule and policy.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartSpec {
-    /// Its name in results: a word of small letters, digits, `_` and `-`.
+    /// Name in results: a word of small letters, digits, `_` and `-`.
     pub id: String,
-    /// The game, with parameters, e.g. `breakthrough(rows=8,columns=3)` or `chess(preset=qitown)`.
+    /// Game with parameters, e.g. `breakthrough(rows=8,columns=3)` or `chess(preset=qitown)`.
     pub game: String,
-    /// Who meets whom.
+    /// Schedule of pairings.
     pub schedule: Schedule,
-    /// The candidate's opponents (with `against`): agents as they are written everywhere, and `@NAME` for those of a [`Role`].
+    /// Opponents of the candidate (with `against`): agent specs, and `@NAME` for the agents of a [`Role`].
     #[serde(default)]
     pub opponents: Vec<String>,
-    /// Whether a candidate that is also an opponent, by its spec, is one agent on both sides and meets itself too. Otherwise an opponent
-    /// is an agent of its own.
+    /// Treat a candidate with the spec of an opponent as the same agent, which then also meets itself. Otherwise the
+    /// opponent is a separate agent.
     #[serde(default, rename = "self", skip_serializing_if = "std::ops::Not::not")]
     pub itself: bool,
-    /// Game parameters that vary inside a block, with their values: each value is one more match of each table on the same
-    /// seed.
+    /// Values of game parameters that vary inside a block: each value adds one match per seating on the same seed.
     #[serde(default, skip_serializing_if = "Sweep::is_empty")]
     pub sweep: Sweep,
-    /// Blocks of matches on one seed for each pairing (with `climb` and `bisect`: for each level).
+    /// Number of blocks (matches on one seed) for each pairing; with `climb` and `bisect`, for each level.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blocks: u64,
-    /// When the ratings have settled (with `converge`, in the place of `blocks`).
+    /// Stopping rule for `converge`, which replaces `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// The same at level 0, where fewer are enough.
+    /// Number of blocks at level 0, where fewer are enough.
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
-    /// Who sits where in the matches of a block: one text for each match, one letter for each seat, `a` the candidate (the
-    /// first of a pairing) and `b` the other. With letters up to `h` as many entrants meet: the candidates, or with `against` the
-    /// candidate and that many opponents. Without it each side takes each seat once.
+    /// Seatings of the matches of a block: one text for each match with one letter for each seat, `a` for the candidate
+    /// (the first of a pairing) and `b` for the other. With letters up to `h` that many entrants meet: the candidates,
+    /// or with `against` the candidate and opponents. Default: each side takes each seat once.
     #[serde(default)]
     pub tables: Vec<String>,
-    /// Whether the tables say who sits where, or as many entrants as there are seats take them in every order, or it is
-    /// drawn.
+    /// Source of the seatings: the given tables, all permutations of the entrants, or a random draw.
     #[serde(default, skip_serializing_if = "Seats::is_default")]
     pub seats: Seats,
-    /// Whether all tables of a block are played on one seed before the next seed, or the first table is played on all
-    /// seeds first, or the order is drawn.
+    /// Order of the matches: all seatings on one seed before the next seed, all seeds for one seating before the next
+    /// seating, or random.
     #[serde(default)]
     pub order: Order,
-    /// How many times a round robin is held, each time on other seeds.
+    /// Number of cycles of a round robin, each on other seeds.
     #[serde(default = "one")]
     pub cycles: u32,
-    /// A file of [starts], one a line: block k begins at that of line k.
+    /// File of [starts], one per line: block k starts with line k.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<String>,
-    /// After how many decisions of the candidate a match is truncated.
+    /// Number of the candidate's decisions after which a match is truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
-    /// Phases whose questions an agent is asked once for each game, seat and view; the answer is given again in later matches.
+    /// Phases whose replies are cached for each game, seat and view, and reused in later matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub once: Vec<String>,
-    /// Whether a draw is the best possible result against the top level: then progress counts draws.
+    /// Set if a draw is the best possible result against the top level: progress then counts draws.
     #[serde(default)]
     pub drawn: bool,
-    /// Arguments for `llm` agents, before those of the suite.
+    /// Arguments for `llm` agents, which take precedence over those of the suite.
     #[serde(default)]
     pub llm: toml::Table,
-    /// Variants of the candidate, each of which plays the whole part: for ablations.
+    /// Variants of the candidate for ablations, each of which plays the whole part.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
-    /// How matches are held. What the text leaves out is as in the suite's policy.
+    /// Match policy. Missing fields default to the suite's policy.
     #[serde(default)]
     pub policy: Option<MatchPolicy>,
-    /// What is measured, beside wins, draws and losses: ids of metrics, or tables with the id and arguments.
+    /// Metrics besides wins, draws and losses: ids, or tables with the id and arguments.
     #[serde(default)]
     pub metrics: Vec<MetricSpec>,
-    /// Groups that averages are taken over, e.g. `board`, `bluff`.
+    /// Groups for averages, e.g. `board`, `bluff`.
     #[serde(default)]
     pub groups: Vec<String>,
 }
@@ -321,38 +319,38 @@ fn one() -> u32 {
     1
 }
 
-/// Who meets whom.
+/// Schedule of pairings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
     /// Each candidate meets each of the opponents.
     Against,
-    /// Each candidate meets the levels of the game's ladder from the lowest up, until it fails one.
+    /// Each candidate meets the levels of the game's ladder upward from the lowest, until it fails one.
     Climb,
-    /// Each candidate meets levels of the game's ladder; the first level that it fails is found by bisection.
+    /// Each candidate meets levels of the game's ladder; bisection finds the first level that it fails.
     Bisect,
     /// The candidates meet each other.
     RoundRobin,
-    /// The candidates meet in random pairs until their ratings have settled, see [`Stop`].
+    /// The candidates meet in random pairs until their ratings converge, see [`Stop`].
     Converge,
     /// A candidate takes all seats.
     SelfPlay,
 }
 
 impl Suite {
-    /// The suite of a name that comes with the program, or of a text.
+    /// Returns the text of a built-in suite.
     ///
     /// # Errors
-    /// A name that does not exist, with those that do.
+    /// An unknown name; the text lists the built-in names.
     pub fn builtin_text(name: &str) -> Result<&'static str, SuiteError> {
         let found = SUITES.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| {
             let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
-            SuiteError(format!("there is no suite {name:?}{}, or a file of your own", did_you_mean(name, &names)))
+            SuiteError(format!("there is no suite {name:?}{}, or a path to a suite file", did_you_mean(name, &names)))
         })
     }
 
-    /// Reads a suite and checks everything that can be checked without the agents.
+    /// Parses a suite, and checks everything that does not depend on the agents.
     ///
     /// # Errors
     /// The text is not a suite (with the line), or a game, a table or a metric does not exist (with the part).
@@ -384,7 +382,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Checks that each figure can be drawn from what the parts give.
+    /// Checks that the parts have the data for each figure.
     fn check_figures(&self, games: &Games) -> Result<(), SuiteError> {
         let mut known = Vec::new();
         // Loading a game takes time, and only figures need it here.
@@ -406,7 +404,7 @@ impl Suite {
         Ok(())
     }
 
-    /// The groups of parts: their names, and the ids of their parts, in the order of the suite.
+    /// Returns the groups of parts: names with the ids of their parts, in the order of the suite.
     pub fn groups(&self) -> Vec<(String, Vec<String>)> {
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for part in &self.parts {
@@ -420,7 +418,7 @@ impl Suite {
         out
     }
 
-    /// Gives the policy of each part what its text leaves out and the suite's policy says.
+    /// Fills missing fields of each part's policy from the suite's policy.
     fn lay_policies(&mut self, text: &toml::Table) -> Result<(), toml::de::Error> {
         let table = |of: &toml::Table| of.get("policy").and_then(toml::Value::as_table).cloned();
         let parts = text.get("part").and_then(toml::Value::as_array).into_iter().flatten();
@@ -434,7 +432,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Leaves out all parts but these; without any, all stay.
+    /// Retains only these parts; all parts if the list is empty.
     ///
     /// # Errors
     /// A part that the suite does not have.
@@ -444,17 +442,17 @@ impl Suite {
             return Err(SuiteError(format!("{} has no part {other:?}; its parts: {}", self.name, ids.join(", "))));
         }
         self.parts.retain(|part| only.is_empty() || only.contains(&part.id));
-        // A figure of parts that are not played has nothing to show.
+        // Drop figures without any remaining part.
         self.figures.retain(|figure| self.parts.iter().any(|part| figure.has(&part.id)));
         Ok(())
     }
 
-    /// Names the suite's text: hex SHA-256, shortened.
+    /// Returns the digest of the suite's text: hex SHA-256, shortened.
     pub fn digest(text: &str) -> String {
         hex::encode(&Sha256::digest(text)[..8])
     }
 
-    /// How the matches of a part are held.
+    /// Returns the match policy of a part.
     pub fn policy<'a>(&'a self, part: &'a PartSpec) -> &'a MatchPolicy {
         part.policy.as_ref().unwrap_or(&self.policy)
     }
@@ -503,7 +501,7 @@ impl PartSpec {
         check_names(&self.variants)
     }
 
-    /// The game.
+    /// Loads the game of the part.
     ///
     /// # Errors
     /// As [`Games::load`].
@@ -511,7 +509,7 @@ impl PartSpec {
         games.load(&self.game).map_err(|e| e.to_string())
     }
 
-    /// Checks that the game has the phases whose questions are asked once.
+    /// Checks that the game has the phases with cached replies.
     fn check_once(&self, game: &GameRef) -> Result<(), String> {
         let schemas = game.spec().proposals.iter().flat_map(|schemas| schemas.keys());
         let phases: BTreeSet<&str> = schemas.map(|key| key.split('/').next().unwrap_or(key)).collect();
@@ -525,7 +523,7 @@ impl PartSpec {
         }
     }
 
-    /// Checks that the schedule has an end, and one only.
+    /// Checks that the schedule has exactly one stopping rule.
     fn check_stop(&self) -> Result<(), String> {
         let Some(stop) = &self.stop else {
             let needs = self.schedule == Schedule::Converge;
@@ -545,7 +543,7 @@ impl PartSpec {
     }
 }
 
-/// Whether a text can be part of an episode's name.
+/// Returns true if a text can be part of an episode's name.
 pub fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'))
 }

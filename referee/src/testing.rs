@@ -1,4 +1,4 @@
-//! Records for tests: random play through the erased games, written as a server would.
+//! Records for tests: random play through the type-erased games, in the format of a server.
 
 use ludex_env::{Draw, GameRef, Outcomes, Stream, ToMove};
 use ludex_protocol::record::{
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::digest::{digest, seed_commit};
 use crate::outcome::outcomes;
 
-/// Random play of `game` to its end; the record is complete and true.
+/// Plays `game` randomly to its end and returns a complete valid record.
 pub fn play(game: &str, names: &[&str], seed: u64) -> Record {
     let game = ludex_env::load(game).unwrap();
     let mut record = Record { header: header(&game, names, seed), ..Record::default() };
@@ -87,7 +87,7 @@ fn header(game: &GameRef, names: &[&str], seed: u64) -> Header {
     }
 }
 
-/// Writes result and reason.
+/// Sets result and reason.
 pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: EndReason, at_fault: Option<usize>) {
     if let Some(offender) = at_fault {
         ludex_env::batch::forfeit(spec, offender, &mut returns);
@@ -101,8 +101,8 @@ pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: En
     };
 }
 
-/// Takes away everything from event `keep` on, as if the match had been broken off there; returns are set for the
-/// position that is left.
+/// Removes all events from `keep` on, as if the match had been interrupted there; returns are set for the remaining
+/// position.
 pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: Option<usize>) {
     let game = ludex_env::load_with(&record.header.game, &record.header.params).unwrap();
     record.events.truncate(keep);
@@ -126,18 +126,18 @@ pub fn break_off(record: &mut Record, keep: usize, reason: EndReason, at_fault: 
     close(record, game.spec(), state.returns(), reason, at_fault);
 }
 
-/// The record with its digest made anew.
+/// Returns the record with its digest recomputed.
 pub fn seal(mut record: Record) -> Record {
     record.footer.digest = Some(digest(&parts(&record)).unwrap());
     record
 }
 
-/// The plain JSON form.
+/// Returns the plain JSON form.
 pub fn parts(record: &Record) -> RecordParts {
     RecordParts::parse(&record.to_line().unwrap()).unwrap()
 }
 
-/// The plain JSON form, changed and sealed anew.
+/// Returns the plain JSON form of a changed record with its digest recomputed.
 pub fn altered(record: &Record, change: impl FnOnce(&mut Value)) -> RecordParts {
     let mut value: Value = serde_json::from_str(&record.to_line().unwrap()).unwrap();
     change(&mut value);

@@ -1,4 +1,4 @@
-//! Verification: a record counts only if playing it again by the rules of this program gives the same result.
+//! Verification: a record counts only if a replay under this program's rules gives the same result.
 
 mod replay;
 mod stream;
@@ -20,7 +20,7 @@ use crate::result::GameResult;
 use replay::{FinalPosition, replay};
 use stream::{SeenDigests, episode_of};
 
-/// A record that was played again and is true. Only a [`Verifier`] makes one.
+/// Record with a successful verification. Only a [`Verifier`] creates one.
 #[derive(Clone)]
 pub struct VerifiedRecord {
     record: Record,
@@ -30,62 +30,61 @@ pub struct VerifiedRecord {
 }
 
 impl VerifiedRecord {
-    /// The record.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// What its game tells about itself.
+    /// Returns the spec of the game.
     pub fn spec(&self) -> &Spec {
         self.result.spec()
     }
 
-    /// The game with its parameters, for those who want to play the record again.
+    /// Returns the game with its parameters, to replay the record.
     pub fn game(&self) -> &GameRef {
         &self.result.game
     }
 
-    /// Where it was found.
+    /// Returns the location of the record.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Why the episode ended.
+    /// Returns the reason for the end of the episode.
     pub fn reason(&self) -> EndReason {
         self.result.reason
     }
 
-    /// Moves that were played: a joint move is one, chance is not counted.
+    /// Returns the number of moves: a joint move is one, chance events do not count.
     pub fn moves(&self) -> u32 {
         self.result.moves
     }
 
-    /// The seat that forfeited.
+    /// Returns the seat that forfeited.
     pub fn at_fault(&self) -> Option<usize> {
         self.result.at_fault
     }
 
-    /// The seed, if it was released; then every chance outcome was compared with its draws.
+    /// Returns the seed, if it was released. All chance outcomes were then checked against it.
     pub fn seed(&self) -> Option<u64> {
         self.seed
     }
 
-    /// The record's digest, lower-case hex.
+    /// Returns the record's digest in lower-case hex.
     pub fn digest(&self) -> &str {
         &self.result.digest
     }
 
-    /// Says at which place of its run's plan the match is, from 1, and whether the plan plays another match in its place.
+    /// Sets the position of the match in its run's plan, from 1, and whether the plan schedules a replacement for it.
     pub fn set_place(&mut self, order: usize, replayed: bool) {
         (self.result.order, self.result.replayed) = (order, replayed);
     }
 
-    /// What ratings and metrics need of it.
+    /// Returns the result for ratings and metrics.
     pub fn result(&self) -> &GameResult {
         &self.result
     }
 
-    /// As [`result`](Self::result); the record is dropped.
+    /// Converts into the result and drops the record.
     pub fn into_result(self) -> GameResult {
         self.result
     }
@@ -97,35 +96,33 @@ impl AsRef<GameResult> for VerifiedRecord {
     }
 }
 
-/// What is wrong with a record.
+/// Kind of a record fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The text is not a record: a field is missing or wrong.
+    /// Text that is not a record: a field is missing or wrong.
     Damaged,
-    /// The game does not exist, or its parameters are wrong.
+    /// Unknown game or wrong parameters.
     Game,
-    /// It was played by other rules than this program's.
+    /// Rules that differ from this program's rules.
     Rules,
-    /// A move could not be played, or was refused without reason.
+    /// Illegal move, or a legal move that was refused.
     Move,
-    /// A chance outcome was impossible, or is not the one that the seed gives.
+    /// Chance outcome that is impossible or does not match the seed.
     Chance,
-    /// Returns, outcome or reason do not follow from the events.
+    /// Returns, outcome or reason that contradict the events.
     Result,
-    /// The seed is not the one that was committed to.
+    /// Seed that does not match its commitment.
     Seed,
-    /// The digest does not fit the record.
+    /// Digest that does not match the record.
     Digest,
 }
 
-/// Why a record is refused.
+/// Reason for rejecting a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordFault {
-    /// What kind of fault.
     pub kind: FaultKind,
-    /// The event at fault, from 0.
+    /// Index of the event at fault, from 0.
     pub event: Option<usize>,
-    /// One sentence.
     pub message: String,
 }
 
@@ -150,29 +147,29 @@ impl fmt::Display for RecordFault {
 
 impl std::error::Error for RecordFault {}
 
-/// Plays records again. It keeps the games that it has loaded, so that a thousand records of one game load it once.
+/// Verifier of records. It caches loaded games, so that a thousand records of one game load it once.
 #[derive(Default)]
 pub struct Verifier {
     games: Games,
-    /// The names of the marks that results keep.
+    /// Names of the marks to collect into results.
     wanted: BTreeSet<String>,
-    /// By the game's name: the parameters, and the game with them.
+    /// Loaded games by name, each with its parameters.
     loaded: RwLock<HashMap<String, Vec<(Params, GameRef)>>>,
 }
 
 impl Verifier {
-    /// A verifier for the built-in games.
+    /// Creates a verifier for the built-in games.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A verifier for these games.
+    /// Creates a verifier for these games.
     pub fn of(games: Games) -> Self {
         Verifier { games, ..Self::default() }
     }
 
-    /// The same verifier, whose results keep the marks of these names. Without them no mark is computed: some cost much
-    /// more than the verification.
+    /// Sets the names of the marks to collect into results. Other marks are not computed: some cost much more than the
+    /// verification.
     pub fn with_marks(mut self, marks: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.wanted.extend(marks.into_iter().map(Into::into));
         self
@@ -180,20 +177,20 @@ impl Verifier {
 
     /// Verifies one record.
     ///
-    /// The game, its parameters and the rules' hash must be those of this verifier's games; every move must be legal in its
-    /// position, and every refused attempt illegal; where the seed is known, chance must be what the seed gives;
-    /// returns, outcome and reason must follow from the events; the seed must be the one that was committed to; the
-    /// digest must fit.
+    /// The game, its parameters and the hash of its rules must match this verifier's games. Every move must be legal in
+    /// its position, and every refused attempt illegal. If the seed is known, chance outcomes must match it, and the
+    /// seed must match its commitment. Returns, outcome and reason must follow from the events, and the digest must
+    /// match the record.
     ///
     /// # Errors
-    /// The first problem found, checked in this order, with its event if there is one.
+    /// The first problem, in the order of these checks, with its event if there is one.
     pub fn verify(&self, parts: &RecordParts, source: Source) -> Result<VerifiedRecord, RecordFault> {
         let record = parts.clone().record().map_err(|e| RecordFault::new(FaultKind::Damaged, e.to_string()))?;
         self.check(record, source, || named_fault(parts), || digest(parts))
     }
 
-    /// Verifies the record of one line. The verdict is that of [`verify`](Self::verify) over the line's [`Parts`], but
-    /// usual records are read several times faster.
+    /// Verifies the record of one line. The result equals that of [`verify`](Self::verify) for the line's [`Parts`],
+    /// but most records are read several times faster.
     ///
     /// # Errors
     /// As [`verify`](Self::verify); a line that is not a record is [`FaultKind::Damaged`].
@@ -217,7 +214,8 @@ impl Verifier {
         self.check(record, source, || Ok(named), || Ok(digest))
     }
 
-    /// Checks in the documented order. `named` is the record's `at_fault`, `digest` what its text gives.
+    /// Runs the checks in the documented order. `named` returns the record's `at_fault`, `digest` the digest of its
+    /// text.
     fn check(
         &self,
         record: Record,
@@ -228,16 +226,19 @@ impl Verifier {
         let game = self.game(&record.header)?;
         let seed = seed_of(&record)?;
         let reason =
-            record.footer.reason.ok_or_else(|| RecordFault::new(FaultKind::Result, "the episode is not over"))?;
+            record
+            .footer
+            .reason
+            .ok_or_else(|| RecordFault::new(FaultKind::Result, "expected a finished episode, got one without a reason"))?;
         let ending = replay(&game, &record, reason, seed, &self.wanted)?;
         let at_fault = result(game.spec(), &record, reason, &ending, named()?)?;
         let digest = digest().map_err(|e| RecordFault::new(FaultKind::Digest, e.to_string()))?;
         match &record.footer.digest {
-            None => return Err(RecordFault::new(FaultKind::Digest, "it has no digest")),
+            None => return Err(RecordFault::new(FaultKind::Digest, "expected a digest, got none")),
             Some(written) if *written != digest => {
                 return Err(RecordFault::new(
                     FaultKind::Digest,
-                    format!("the digest is {digest}, not {written}: it was changed"),
+                    format!("expected digest {digest}, got {written}; the record was changed"),
                 ));
             }
             Some(_) => {}
@@ -249,12 +250,13 @@ impl Verifier {
         Ok(VerifiedRecord { record, source, seed, result })
     }
 
-    /// Verifies many records on all cores. Both lists keep the order; a record that was given twice counts once.
+    /// Verifies many records on all cores. Both lists keep the order; a duplicate record counts once.
     pub fn verify_all(&self, found: &[SourcedRecord]) -> (Vec<VerifiedRecord>, Vec<RejectedRecord>) {
         self.verify_each(found, || {})
     }
 
-    /// As [`verify_all`](Self::verify_all); calls `done` after each record, from any thread, to show progress.
+    /// Verifies many records like [`verify_all`](Self::verify_all), and calls `done` after each record, from any
+    /// thread, to report progress.
     pub fn verify_each(
         &self,
         found: &[SourcedRecord],
@@ -284,12 +286,12 @@ impl Verifier {
         (good, refused)
     }
 
-    /// The game of these parameters, loaded once.
+    /// Returns the game with these parameters, and loads it on first use.
     fn load(&self, header: &Header) -> Result<GameRef, RecordFault> {
         let known = |games: &[(Params, GameRef)]| {
             games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))
         };
-        // If a thread panicked while it held the lock, the map is still whole.
+        // The map is consistent even if a thread panicked while it held the lock.
         let games = self.loaded.read().unwrap_or_else(|broken| broken.into_inner());
         if let Some(game) = games.get(&header.game).and_then(|games| known(games)) {
             return Ok(game);
@@ -314,7 +316,7 @@ impl Verifier {
         let game = self.load(header)?;
         let spec = game.spec();
         if header.game != spec.game {
-            let message = format!("{:?} is not the game's id, which is {}", header.game, spec.game);
+            let message = format!("expected game {}, got {:?}", spec.game, header.game);
             return Err(RecordFault::new(FaultKind::Game, message));
         }
         if (header.rules, &header.hash) != (spec.rules, &spec.hash) {
@@ -325,46 +327,46 @@ impl Verifier {
             return Err(RecordFault::new(FaultKind::Rules, message));
         }
         if header.seats.len() != spec.players as usize {
-            let message = format!("{} seats in a game of {}", header.seats.len(), spec.players);
+            let message = format!("expected {} seats, got {}", spec.players, header.seats.len());
             return Err(RecordFault::new(FaultKind::Game, message));
         }
         Ok(game)
     }
 }
 
-/// The seed, if it is there; it must be the one committed to.
+/// Returns the seed, if there is one, after checking it against its commitment.
 fn seed_of(record: &Record) -> Result<Option<u64>, RecordFault> {
     let wrong = |message: String| Err(RecordFault::new(FaultKind::Seed, message));
     let Some(text) = &record.footer.seed else { return Ok(None) };
     let Ok(seed) = text.parse::<u64>() else {
-        return wrong(format!("seed {text:?} is not a number below 2^64"));
+        return wrong(format!("expected a seed below 2^64, got {text:?}"));
     };
     let Some(commit) = &record.header.seed_commit else { return Ok(Some(seed)) };
     let Some(salt) = &record.footer.salt else {
-        return wrong("the seed was committed to, but its salt is missing".into());
+        return wrong("expected a salt for the seed commitment, got none".into());
     };
     let mut bytes = [0; 16];
     if hex::decode_to_slice(salt, &mut bytes).is_err() {
-        return wrong(format!("salt {salt:?} is not 16 bytes in hex"));
+        return wrong(format!("expected a salt of 16 bytes in hex, got {salt:?}"));
     }
     if seed_commit(&bytes, seed) != *commit {
-        return wrong(format!("seed {seed} is not the one committed to"));
+        return wrong(format!("seed {seed} does not match its commitment"));
     }
     Ok(Some(seed))
 }
 
-/// `at_fault`, if the record names it.
+/// Returns the record's `at_fault`, if there is one.
 fn named_fault(parts: &RecordParts) -> Result<Option<usize>, RecordFault> {
     match parts.footer.get("at_fault").or_else(|| parts.header.get("at_fault")) {
         None => Ok(None),
         Some(value) => match value.as_u64().and_then(|seat| usize::try_from(seat).ok()) {
             Some(seat) => Ok(Some(seat)),
-            None => Err(RecordFault::new(FaultKind::Damaged, format!("at_fault = {value} is not a seat"))),
+            None => Err(RecordFault::new(FaultKind::Damaged, format!("at_fault: expected a seat, got {value}"))),
         },
     }
 }
 
-/// Checks returns and outcome against the replay. Gives the seat that forfeited.
+/// Checks returns and outcome against the replay, and returns the seat that forfeited.
 fn result(
     spec: &Spec,
     record: &Record,
@@ -379,7 +381,7 @@ fn result(
     }
     let seats = spec.players as usize;
     if returns.len() != seats || outcome.len() != seats {
-        return wrong(format!("{} returns and {} outcomes for {seats} seats", returns.len(), outcome.len()));
+        return wrong(format!("expected {seats} returns and outcomes, got {} and {}", returns.len(), outcome.len()));
     }
     let expected = |offender: Option<usize>| {
         let mut returns = ending.returns.clone();
@@ -399,24 +401,28 @@ fn result(
         });
         match offender {
             Some(seat) if seat < seats => Some(seat),
-            Some(seat) => return wrong(format!("seat {seat} is at fault, but it does not exist")),
-            None => return wrong(format!("a forfeit ({}) that does not name the offender", name(reason))),
+            Some(seat) => return wrong(format!("at_fault: expected a seat below {seats}, got {seat}")),
+            None => return wrong(format!("expected a seat at fault for the forfeit ({}), got none", name(reason))),
         }
     } else {
         None
     };
     let (expected, by) = (expected(at_fault), at_fault.map_or(String::new(), |s| format!(" after seat {s}'s forfeit")));
     if !same(&expected, returns) {
-        return wrong(format!("returns {returns:?}, but the events give {expected:?}{by}"));
+        return wrong(format!("expected returns {expected:?} from the events{by}, got {returns:?}"));
     }
     let decided = outcomes(spec, &expected, reason, at_fault);
     if decided != *outcome {
-        return wrong(format!("outcome {}, but returns {returns:?} give {}{by}", names(outcome), names(&decided)));
+        return wrong(format!(
+            "expected outcome {} from returns {returns:?}{by}, got {}",
+            names(&decided),
+            names(outcome)
+        ));
     }
     Ok(at_fault)
 }
 
-/// Whether the lists are equal, except for what a decimal text may lose.
+/// Returns true if the lists are equal up to the rounding of decimal text.
 fn same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
 }

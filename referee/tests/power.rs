@@ -1,7 +1,8 @@
-//! What plans, intervals and tests hold, by simulation: blocks of two matches are drawn from known distributions.
+//! Coverage of intervals, power of plans, and error rates of tests, by simulation: blocks of two matches are drawn from
+//! known distributions.
 //!
-//! `LUDEX_TEST_SCALE=10 cargo test --release -p ludex-referee --test power -- --nocapture` makes the tables of docs/ratings.md,
-//! with 5,000 runs in each line.
+//! `LUDEX_TEST_SCALE=10 cargo test --release -p ludex-referee --test power -- --nocapture` prints the tables of
+//! docs/ratings.md, with 5,000 runs in each line.
 
 use ludex_env::Stream;
 use ludex_env::check::scaled;
@@ -14,13 +15,13 @@ use rayon::prelude::*;
 
 /// Runs of a line at scale 1.
 const RUNS: u64 = 500;
-/// Blocks between two looks of `ludex evaluate --ci`.
+/// Blocks between two checks of `ludex evaluate --ci`.
 const ROUNDS: usize = 4;
-/// One run of this many is resampled for the interval of the report.
+/// Sampling step: one of this many runs is resampled for the interval of the report.
 const RESAMPLED: u64 = 5;
 
-/// Where blocks come from: how likely it is that the agent has 0, 1/2, 1, 3/2 or 2 points of a block's two matches, and the
-/// share of draws between equals that the ladder has.
+/// Distribution of blocks: the probabilities of 0, 1/2, 1, 3/2 and 2 points in a block's two matches, and the ladder's
+/// share of draws between equals.
 #[derive(Clone, Copy)]
 struct Blocks {
     what: &'static str,
@@ -28,13 +29,13 @@ struct Blocks {
     draws: f64,
 }
 
-/// Two matches that do not depend on each other.
+/// Creates blocks of two independent matches.
 fn apart(what: &'static str, win: f64, draw: f64) -> Blocks {
     let [l, d, w] = [1.0 - win - draw, draw, win];
     Blocks { what, chances: [l * l, 2.0 * l * d, d * d + 2.0 * l * w, 2.0 * d * w, w * w], draws: draw }
 }
 
-/// Matches with luck or a strong first move: most blocks are won and lost.
+/// Creates blocks of matches with much luck or a strong first move: most blocks are one win and one loss.
 fn split(what: &'static str, even: f64, lead: f64) -> Blocks {
     let rest = (1.0 - even) / 2.0;
     Blocks { what, chances: [rest - lead, 0.0, even, 0.0, rest + lead], draws: 0.0 }
@@ -59,7 +60,7 @@ impl Blocks {
         self.chances.iter().zip(0..).map(|(chance, k)| chance * (f64::from(k) / 4.0 - mean).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The rating that very many blocks give: that at which the model expects the mean score.
+    /// Returns the rating for infinitely many blocks: the one at which the model expects the mean score.
     fn rating(&self) -> f64 {
         let nu = 2.0 * self.draws / (1.0 - self.draws);
         let score = |theta: f64| {
@@ -74,10 +75,11 @@ impl Blocks {
         400.0 / std::f64::consts::LN_10 * 2.0 / (2.0 + nu) * low
     }
 
-    /// The rating of an agent by its scores in blocks against a constant of 0.
+    /// Returns the rating of an agent from its scores in blocks against a constant of 0.
     fn rate(&self, scores: &[f64], resamples: usize, seed: u64) -> Rating {
         let matches = |(k, score): (usize, &f64)| {
-            // The first match has what the second leaves: a point of two matches is a win and a loss, or two draws.
+            // The first match takes the points that the second leaves: one point of two matches is a win and a loss, or
+            // two draws.
             let points = 2.0 * score;
             let first = if points == 1.0 && self.draws > 0.0 { 0.5 } else { points.min(1.0) };
             let (first, second) = if points == 0.5 { (0.0, 0.5) } else { (first, points - first) };
@@ -89,7 +91,7 @@ impl Blocks {
     }
 }
 
-/// How far below a nominal value the simulated one may be: a hundredth, and what chance does to this number of runs.
+/// Returns the tolerance below a nominal value: a hundredth, and the random error of this number of runs.
 fn slack(nominal: f64, runs: u64) -> f64 {
     0.01 + 4.0 * (nominal * (1.0 - nominal) / runs as f64).sqrt()
 }
@@ -98,16 +100,16 @@ fn stream(what: &str, run: u64) -> Stream {
     Stream::from_text(&format!("power:{what}:{run}"))
 }
 
-/// What a run that stopped by its width gave.
+/// Result of a run that stopped by its width.
 struct Stopped {
     blocks: usize,
-    /// Whether the rating, with the width that was asked for to either side, holds the truth.
+    /// True if the rating plus or minus the requested width covers the true rating.
     holds: bool,
-    /// The same for the interval of the report, where it was made.
+    /// True if the interval of the report covers it; `None` if not computed.
     reported: Option<bool>,
 }
 
-/// Whether the interval of the report holds the truth.
+/// Returns true if the interval of the report covers the true rating.
 fn reported(blocks: &Blocks, scores: &[f64], seed: u64) -> bool {
     let interval = blocks.rate(scores, 1000, seed).interval.expect("an interval");
     (interval.low..=interval.high).contains(&blocks.rating())
@@ -127,7 +129,8 @@ fn stopped(blocks: &Blocks, ci: f64, run: u64) -> Stopped {
     }
 }
 
-/// The same with the plain normal interval from the first look at four blocks, as many would do it: whether it holds the truth.
+/// Simulates a stop by the plain normal interval, with the first check at four blocks. Returns true if the interval
+/// covers the true rating.
 fn plain(blocks: &Blocks, ci: f64, run: u64) -> bool {
     let (mut rng, mut scores) = (stream(blocks.what, run), Vec::new());
     loop {
@@ -147,7 +150,7 @@ fn share(hits: usize, of: u64) -> f64 {
 }
 
 #[test]
-fn intervals_hold_the_truth_where_a_run_stops_by_its_width() {
+fn intervals_cover_the_truth_when_a_run_stops_by_width() {
     let runs = scaled(RUNS);
     let kinds = [
         apart("equals, independent matches", 0.5, 0.0),
@@ -169,7 +172,7 @@ fn intervals_hold_the_truth_where_a_run_stops_by_its_width() {
             let reports: Vec<bool> = all.iter().filter_map(|s| s.reported).collect();
             let reported = share(reports.iter().filter(|held| **held).count(), reports.len() as u64);
             let plain = share(plain, runs);
-            // Small numbers of blocks are hard for a bootstrap, whether or not a run may stop: the same without stopping.
+            // Small numbers of blocks are hard for a bootstrap even without early stopping.
             let some = reports.len() as u64;
             let fixed = (0..some).into_par_iter().filter(|&run| {
                 let mut rng = stream("fixed", run);
@@ -187,7 +190,7 @@ fn intervals_hold_the_truth_where_a_run_stops_by_its_width() {
     }
 }
 
-/// Plays a test to its end: what it accepts, and after how many blocks.
+/// Runs a test to its end, and returns the decision and the number of blocks.
 fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (SprtDecision, u64) {
     let (mut rng, mut test) = (stream(blocks.what, run), SequentialTest::new(sprt, 2));
     loop {
@@ -199,7 +202,7 @@ fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (SprtDecision, u64) {
 }
 
 #[test]
-fn sequential_tests_keep_their_error_rates() {
+fn sequential_tests_respect_their_error_rates() {
     let runs = scaled(RUNS);
     type Kind = (&'static str, fn(f64) -> Blocks);
     let kinds: [Kind; 3] = [
@@ -229,7 +232,7 @@ fn sequential_tests_keep_their_error_rates() {
 }
 
 #[test]
-fn planned_blocks_give_the_width_and_the_power() {
+fn planned_blocks_reach_the_width_and_the_power() {
     let runs = scaled(RUNS);
     println!("| blocks | for ±30 | mean half width | for 30 points, power 0.8 | found |");
     for of in [(|s| apart("independent", s, 0.0)) as fn(f64) -> Blocks, |s| split("luck", 0.8, s - 0.5)] {

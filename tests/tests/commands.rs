@@ -255,7 +255,7 @@ fn a_sequential_test_stops_when_it_is_decided() {
     let plain = ludex(at.path(), &["match", "tic_tac_toe", "--seat", "random", "--seat", "random", "--json"]).json();
     assert_eq!((&plain["pairs"], plain.get("sprt")), (&json!(50), None));
     let bad = test("random", "random", "elo0=30 elo1=0", &[]);
-    assert!(bad.code == 2 && bad.err.contains("elo0 must be below elo1"), "{}", bad.err);
+    assert!(bad.code == 2 && bad.err.contains("expected elo0 below elo1"), "{}", bad.err);
 }
 
 #[test]

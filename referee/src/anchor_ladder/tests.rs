@@ -18,7 +18,7 @@ fn spec(game: &str, agents: &[(u32, u32, &str)]) -> Spec {
 
 const THREE: &[(u32, u32, &str)] = &[(0, 1, "random"), (1, 1, "x"), (1, 2, "y"), (2, 1, "z")];
 
-/// Units of all pairings, each episode's returns by a function of the pairing, the table's first seat and the unit.
+/// Returns units of all pairings, with each episode's returns from a function of the pairing, the episode and the unit.
 fn units(ladder: &AnchorLadder, n: u64, of: impl Fn(usize, &Planned, u64) -> Vec<f64>) -> Vec<Vec<Returns>> {
     let unit = |k, u| ladder.plan(k, u).iter().map(|planned| of(k, planned, u)).collect();
     (0..ladder.pairings()).map(|k| (0..n).map(|u| unit(k, u)).collect()).collect()
@@ -34,7 +34,7 @@ fn every_bot_meets_the_level_below() {
 }
 
 #[test]
-fn three_seats_are_taken_alone_and_in_company() {
+fn three_seats_are_taken_alone_and_among_copies() {
     let ladder = AnchorLadder::new(&spec("fight_the_landlord", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let one = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]];
@@ -43,7 +43,7 @@ fn three_seats_are_taken_alone_and_in_company() {
 }
 
 #[test]
-fn four_seats_are_taken_two_and_two() {
+fn four_seats_are_split_two_and_two() {
     let ladder = AnchorLadder::new(&spec("mcr_mahjong", &THREE[..2]), Unit::Duplicate(2));
     let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
     let both = [[1, 0, 1, 0], [0, 1, 0, 1]];
@@ -77,10 +77,10 @@ fn scores_count_episodes_or_whole_units() {
 }
 
 #[test]
-fn a_field_is_a_mean_return() {
+fn field_gives_a_mean_return() {
     let ladder = AnchorLadder::new(&spec("iterated_prisoners_dilemma", &THREE[..2]), Unit::Field(&["f", "g"]));
     assert_eq!(ladder.agents(), ["random", "x", "f", "g"]);
-    // `x` gets 4 with f and 2 with g, and a little more on every second seed; random 1 less.
+    // `x` gets 4 with f and 2 with g, and slightly more on every second seed; random 1 less.
     let of = |k: usize, p: &Planned, u: u64| {
         let own = [3.0, 1.0, 4.0, 2.0][k] + 0.1 * (u % 2) as f64;
         if p.turn == 0 { vec![own, 9.0] } else { vec![9.0, own] }
@@ -95,7 +95,7 @@ fn a_field_is_a_mean_return() {
 }
 
 #[test]
-fn levels_that_leave_the_range_are_named() {
+fn levels_out_of_range_are_listed() {
     let ladder = AnchorLadder::new(&spec("tic_tac_toe", THREE), Unit::Episode);
     let always =
         ladder.measure(&units(&ladder, 10, |_, p, _| if p.turn == 0 { vec![1.0, -1.0] } else { vec![-1.0, 1.0] })).0;

@@ -5,9 +5,9 @@ fn near(a: f64, b: f64, within: f64) {
 }
 
 #[test]
-fn students_own_example() {
-    // Hours of sleep gained, second drug less first (Student 1908, after Cushny and Peebles): mean 1.58, and as R's
-    // `t.test(paired = TRUE)` prints it, 0.7001142 to 2.4598858.
+fn paired_interval_matches_student_1908() {
+    // Hours of sleep gained, second drug minus first (Student 1908, after Cushny and Peebles): mean 1.58, and with R's
+    // `t.test(paired = TRUE)` the interval from 0.7001142 to 2.4598858.
     let gained = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
     let values: Vec<(usize, f64)> = gained.into_iter().enumerate().collect();
     let mean = clustered(&values).unwrap();
@@ -22,14 +22,14 @@ fn students_own_example() {
 }
 
 #[test]
-fn values_of_a_block_count_as_one_where_they_say_the_same() {
+fn duplicate_values_of_a_block_add_no_evidence() {
     let single: Vec<(usize, f64)> = [1.0, 0.0, -0.5, 1.0].into_iter().enumerate().collect();
     let twice: Vec<(usize, f64)> = single.iter().flat_map(|&v| [v, v]).collect();
-    // Giving a result twice does not make it stronger.
+    // A duplicated result does not make the evidence stronger.
     assert_eq!(clustered(&single), clustered(&twice));
     let apart: Vec<(usize, f64)> = twice.iter().map(|v| v.1).enumerate().collect();
     assert!(clustered(&apart).unwrap().error < clustered(&single).unwrap().error);
-    // Opposite luck within a block drops out.
+    // Opposite luck within a block cancels.
     let swapped: Vec<(usize, f64)> = (0..4).flat_map(|k| [(k, 1.0), (k, -1.0)]).collect();
     assert_eq!(clustered(&swapped).unwrap().interval(), None);
     assert_eq!(clustered::<u8>(&[]), None);
@@ -37,7 +37,7 @@ fn values_of_a_block_count_as_one_where_they_say_the_same() {
 }
 
 #[test]
-fn mcnemar_of_published_examples() {
+fn mcnemar_matches_published_examples() {
     // Bentur et al. (2009), as in Fagerland, Lydersen and Laake (2013), table 1: 1, 1, 7, 12; exact p = 0.0703.
     let table = |both, first, second, neither| {
         let cells = [(both, (true, true)), (first, (true, false)), (second, (false, true)), (neither, (false, false))];
@@ -50,7 +50,7 @@ fn mcnemar_of_published_examples() {
     assert_eq!(table(5, 0, 0, 3).p, 1.0);
     near(table(0, 3, 3, 0).p, 1.0, 1e-12);
     near(table(0, 6, 0, 0).p, 2.0 / 64.0, 1e-12);
-    // Far beyond what a double holds as 2^-n.
+    // 2^-n is far below the smallest double here.
     let many = table(0, 1000, 1000, 0).p;
     near(many, 1.0, 1e-9);
     assert!(table(0, 900, 1100, 0).p < 1e-4);
@@ -63,7 +63,7 @@ fn side(game: &str, other: &str, seat: usize, seed: u64, score: f64) -> Compared
 }
 
 #[test]
-fn equal_terms_are_paired_and_the_rest_is_named() {
+fn equal_settings_are_paired_and_the_rest_is_listed() {
     let a = [
         side("g", "x", 0, 1, 1.0),
         side("g", "x", 1, 1, 1.0),
@@ -87,16 +87,16 @@ fn equal_terms_are_paired_and_the_rest_is_named() {
     assert_eq!((wins.both, wins.first, wins.second), (1, 1, 0));
     // Returns of different games have no common unit.
     assert_eq!(got.all.payoff, None);
-    // Block 1 of g says 0 + 1, block 1 of h says -1.
+    // Block 1 of g sums to 0 + 1, block 1 of h to -1.
     assert_eq!(got.all.score.unwrap().value, 0.0);
     assert!(got.fallback.is_empty());
-    // The order of the second's matches means nothing; exchanged, the sign changes.
+    // The order of the second agent's matches does not matter; an exchange of the agents changes the sign.
     let turned = compare(&b, &a);
     assert_eq!((turned.unpaired, turned.games[0].score.unwrap().value), ([1, 2], -0.5));
 }
 
 #[test]
-fn a_match_has_one_partner() {
+fn match_has_one_partner() {
     let a = [side("g", "x", 0, 1, 1.0), side("g", "x", 0, 1, 0.0)];
     let b = [side("g", "x", 0, 1, 0.0)];
     let got = compare(&a, &b);
@@ -104,7 +104,7 @@ fn a_match_has_one_partner() {
 }
 
 #[test]
-fn several_games_are_corrected_by_holm() {
+fn holm_corrects_for_several_games() {
     // R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02.
     let got = holm(&[0.01, 0.04, 0.03, 0.005]);
     for (got, want) in got.into_iter().zip([0.03, 0.06, 0.06, 0.02]) {
@@ -112,7 +112,7 @@ fn several_games_are_corrected_by_holm() {
     }
     assert_eq!(holm(&[0.4, 0.9]), [0.8, 0.9]);
     assert_eq!(holm(&[]), Vec::<f64>::new());
-    // Six wins alone in the first game, the second undecided; both values are kept.
+    // Six sole wins in the first game, the second undecided; both values remain.
     let of = |game: &str, score: f64| (0..6).map(move |seed| side(game, "x", 0, seed, score)).collect::<Vec<_>>();
     let got = compare(&[of("g", 1.0), of("h", 1.0)].concat(), &[of("g", 0.0), of("h", 1.0)].concat());
     let [g, h] = &got.games[..] else { panic!() };
@@ -120,15 +120,15 @@ fn several_games_are_corrected_by_holm() {
     near(g.holm.unwrap(), 4.0 / 64.0, 1e-12);
     assert_eq!((h.p, h.holm, got.all.holm), (Some(1.0), Some(1.0), None));
     assert_eq!(g.score.unwrap().why, Some(NoInterval::NoSpread));
-    // With one game there is nothing to correct.
+    // A single game needs no correction.
     let one = compare(&of("g", 1.0), &of("g", 0.0));
     assert_eq!(one.games[0].p, one.games[0].holm);
 }
 
 #[test]
-fn the_blocks_that_are_needed_follow_the_spread() {
+fn needed_blocks_follow_the_spread() {
     let sides = |score: fn(u64) -> f64| (0..40).map(|k| side("g", "x", 0, k, score(k))).collect::<Vec<_>>();
-    // Differences of 1, 0, 0 and -1 in turn: a variance of 20 / 39.
+    // Repeating differences of 1, 0, 0 and -1: a variance of 20 / 39.
     let got = compare(&sides(|k| f64::from(u8::from(k % 4 == 0))), &sides(|k| f64::from(u8::from(k % 4 == 3))));
     let score = power::expected_score(30.0) - 0.5;
     let by_hand = 7.848_88 * (20.0 / 39.0) / (score * score);
@@ -161,7 +161,7 @@ fn games_without_winners_compare_by_returns() {
 }
 
 #[test]
-fn without_pairs_there_is_the_plain_difference() {
+fn comparison_without_pairs_is_unpaired() {
     let a: Vec<ComparedMatch> = (0..8).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 4 != 0)))).collect();
     let b: Vec<ComparedMatch> = (8..16).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 2 == 0)))).collect();
     let got = compare(&a, &b);
@@ -172,15 +172,15 @@ fn without_pairs_there_is_the_plain_difference() {
 }
 
 #[test]
-fn welch_of_a_published_example() {
-    // R's `sleep` taken as two groups: t = -1.8608, df = 17.776 (here 17), 95 per cent -3.3654832 to 0.2054832.
+fn welch_matches_a_published_example() {
+    // R's `sleep` taken as two groups: t = -1.8608, df = 17.776 (here 17), 95 percent -3.3654832 to 0.2054832.
     let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
     let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
     let mean = |all: [f64; 10]| clustered(&all.into_iter().enumerate().collect::<Vec<_>>()).unwrap();
     let (a, b) = (mean(first), mean(second));
     let got = welch(a, b);
     near(got.value / a.error.hypot(b.error), -1.8608, 5e-5);
-    // A little wider for the degrees that are rounded down.
+    // Slightly wider, since the degrees of freedom are rounded down.
     let (low, high) = (got.low.unwrap(), got.high.unwrap());
     assert!((-3.3755..=-3.3654).contains(&low) && (0.2054..=0.2155).contains(&high), "{got:?}");
 }

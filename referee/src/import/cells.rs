@@ -1,21 +1,18 @@
-//! The cells of a table, and what is read of them.
+//! Cells of a table, and their conversion to values.
 
 use serde_json::Value;
 
 use super::{ImportError, ImportFormat};
 
-/// The most matches that one row may stand for.
+/// Maximum number of matches per row.
 pub(super) const MOST: u64 = 1_000_000;
 
-/// A table as text.
 pub(super) struct Cells {
-    /// The names of the columns.
     pub columns: Vec<String>,
-    /// The rows.
     pub rows: Vec<Row>,
 }
 
-/// A row, with the number that people count it by.
+/// Row with its number in the file.
 pub(super) struct Row {
     pub number: u64,
     cells: Vec<String>,
@@ -35,38 +32,38 @@ impl Cells {
         }
     }
 
-    /// What stands in a column of a row; `None` where the table lacks the column or the cell is empty.
+    /// Returns the cell of a row in a column; `None` if the table lacks the column or the cell is empty.
     pub fn get<'c>(&self, row: &'c Row, column: &str) -> Option<&'c str> {
         let at = self.columns.iter().position(|known| known == column)?;
         row.cells.get(at).map(String::as_str).filter(|cell| !cell.is_empty())
     }
 
-    /// What stands there, which must not be empty.
+    /// Returns a cell, which must not be empty.
     pub fn text<'c>(&self, row: &'c Row, column: &str) -> Result<&'c str, ImportError> {
         self.get(row, column).ok_or_else(|| ImportError::at(row.number, column, "is empty"))
     }
 
-    /// A number.
     pub fn number(&self, row: &Row, column: &str) -> Result<f64, ImportError> {
         let text = self.text(row, column)?;
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| ImportError::at(row.number, column, format!("{text:?} is not a number")))
+        number.ok_or_else(|| ImportError::at(row.number, column, format!("expected a number, got {text:?}")))
     }
 
-    /// A whole number that is not negative.
+    /// Parses a nonnegative integer.
     pub fn whole(&self, row: &Row, column: &str) -> Result<u64, ImportError> {
         let text = self.text(row, column)?;
-        let wrong = || ImportError::at(row.number, column, format!("{text:?} is not a whole number from 0 to {MOST}"));
+        let wrong =
+            || ImportError::at(row.number, column, format!("expected a whole number from 0 to {MOST}, got {text:?}"));
         text.parse::<u64>().ok().filter(|n| *n <= MOST).ok_or_else(wrong)
     }
 
-    /// 1 or 0, also as yes or no, true or false.
+    /// Parses 1 or 0, also in the forms yes or no, true or false.
     pub fn flag(&self, row: &Row, column: &str) -> Result<bool, ImportError> {
         let text = self.text(row, column)?;
         match text.to_ascii_lowercase().as_str() {
             "1" | "yes" | "true" => Ok(true),
             "0" | "no" | "false" => Ok(false),
-            _ => Err(ImportError::at(row.number, column, format!("{text:?} is not 1 or 0"))),
+            _ => Err(ImportError::at(row.number, column, format!("expected 1 or 0, got {text:?}"))),
         }
     }
 }
@@ -85,7 +82,7 @@ fn csv(text: &str) -> Result<Cells, ImportError> {
         let record = record.map_err(wrong)?;
         let number = record.position().map_or(0, csv::Position::line);
         if record.len() != columns.len() {
-            let message = format!("{} cells, but the header has {}", record.len(), columns.len());
+            let message = format!("expected {} cells as in the header, got {}", columns.len(), record.len());
             return Err(ImportError { row: Some(number), column: None, message });
         }
         rows.push(Row { number, cells: record.iter().map(str::to_owned).collect() });
@@ -100,7 +97,11 @@ fn json(text: &str) -> Result<Cells, ImportError> {
     let mut objects = Vec::new();
     for (number, value) in (1..).zip(&list) {
         let Some(object) = value.as_object() else {
-            return Err(ImportError { row: Some(number), column: None, message: format!("{value} is not an object") });
+            return Err(ImportError {
+                row: Some(number),
+                column: None,
+                message: format!("expected an object, got {value}"),
+            });
         };
         for name in object.keys().filter(|name| !columns.contains(name)).collect::<Vec<_>>() {
             columns.push(name.clone());
@@ -111,7 +112,7 @@ fn json(text: &str) -> Result<Cells, ImportError> {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.trim().to_owned()),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(value.to_string()),
-        Some(other) => Err(ImportError::at(number, name, format!("{other} is neither a text nor a number"))),
+        Some(other) => Err(ImportError::at(number, name, format!("expected a text or a number, got {other}"))),
     };
     let row = |(number, object): (u64, &serde_json::Map<String, Value>)| {
         let cells: Result<Vec<String>, _> = columns.iter().map(|name| cell(number, name, object.get(name))).collect();

@@ -1,4 +1,4 @@
-//! What tables may hold.
+//! Layouts of tables.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,18 +9,14 @@ use super::{Import, ImportError, ImportedMatch};
 use crate::result::SeatMark;
 use crate::rows::RowValue;
 
-/// A kind of table.
 #[derive(Debug)]
 pub struct TableLayout {
-    /// Its name.
     pub name: &'static str,
-    /// The columns that it must have.
     pub columns: &'static [&'static str],
-    /// The columns that it may have.
     pub optional: &'static [&'static str],
-    /// What a row is.
+    /// Meaning of a row.
     pub about: &'static str,
-    /// What stands in columns whose names do not say it all.
+    /// Contents of columns that their names do not explain.
     pub cells: &'static [(&'static str, &'static str)],
     pub(super) read: fn(&mut Import, &Cells, bool) -> Result<(), ImportError>,
 }
@@ -31,7 +27,6 @@ impl PartialEq for TableLayout {
     }
 }
 
-/// All kinds of tables.
 pub static LAYOUTS: [TableLayout; 5] = [
     TableLayout {
         name: "results",
@@ -123,7 +118,7 @@ pub static LAYOUTS: [TableLayout; 5] = [
     },
 ];
 
-/// The layout whose columns a table has.
+/// Detects the layout from a table's columns.
 pub(super) fn told_apart(cells: &Cells) -> Result<&'static TableLayout, ImportError> {
     let has = |column: &&&str| cells.columns.iter().any(|known| known == **column);
     let fitting = LAYOUTS.iter().filter(|layout| layout.columns.iter().all(|column| has(&column)));
@@ -146,7 +141,7 @@ pub(super) fn told_apart(cells: &Cells) -> Result<&'static TableLayout, ImportEr
     }
 }
 
-/// Refuses a key that was there before.
+/// Refuses a repeated key.
 fn once(seen: &mut HashMap<String, u64>, key: &[&str], row: &Row, column: &str) -> Result<(), ImportError> {
     match seen.insert(key.join("\u{1f}"), row.number) {
         None => Ok(()),
@@ -159,7 +154,7 @@ fn once(seen: &mut HashMap<String, u64>, key: &[&str], row: &Row, column: &str) 
 
 fn results(import: &mut Import, cells: &Cells, directed: bool) -> Result<(), ImportError> {
     let mut seen = HashMap::new();
-    // What was said of a pair, by part, names and level.
+    // Results of each pair, by part, names and level.
     let mut said: BTreeMap<[String; 4], ([u64; 3], u64)> = BTreeMap::new();
     let mut all = 0;
     for row in &cells.rows {
@@ -174,7 +169,7 @@ fn results(import: &mut Import, cells: &Cells, directed: bool) -> Result<(), Imp
         if let Some(bots) = cells.get(row, "bots") {
             let n = cells.whole(row, "bots")?;
             if n == 0 {
-                return Err(ImportError::at(row.number, "bots", format!("{bots:?}: a level has a bot")));
+                return Err(ImportError::at(row.number, "bots", format!("expected at least 1, got {bots:?}")));
             }
         }
         if played > planned {
@@ -198,7 +193,7 @@ fn results(import: &mut Import, cells: &Cells, directed: bool) -> Result<(), Imp
                 );
                 return Err(ImportError::at(row.number, "wins", message));
             }
-            // The same matches from the other side.
+            // The same matches from the opponent's side.
             import.agent(agent, true);
             continue;
         }
@@ -226,12 +221,12 @@ fn matches(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportErro
         once(&mut seen, &[part, &cycle.to_string(), &order.to_string()], row, "order")?;
         let score = cells.number(row, "score_a")?;
         if ![0.0, 0.5, 1.0].contains(&score) {
-            return Err(ImportError::at(row.number, "score_a", format!("{score} is not 1, 0.5 or 0")));
+            return Err(ImportError::at(row.number, "score_a", format!("expected 1, 0.5 or 0, got {score}")));
         }
         let first = match cells.get(row, "first") {
             None | Some("a") => 0,
             Some("b") => 1,
-            Some(other) => return Err(ImportError::at(row.number, "first", format!("{other:?} is not a or b"))),
+            Some(other) => return Err(ImportError::at(row.number, "first", format!("expected a or b, got {other:?}"))),
         };
         if cells.text(row, "a")? == cells.text(row, "b")? {
             let message = format!("{} is a too: a match is of two agents", cells.text(row, "b")?);
@@ -242,7 +237,7 @@ fn matches(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportErro
         for (seat, column) in of.seats.iter_mut().zip(["return_a", "return_b"]) {
             seat.payoff = cells.get(row, column).map(|_| cells.number(row, column)).transpose()?;
         }
-        // Cycle by cycle; within one, in the order of the plan.
+        // Sorted by cycle, then by the order of the plan.
         let order = (cycle * (MOST + 1) + order) as usize;
         import.matches.push(ImportedMatch { cycle, order, first, ..of });
     }
@@ -268,12 +263,14 @@ fn decisions(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportEr
         let (cycle, ply, game) = (cells.whole(row, "cycle")?, cells.whole(row, "ply")?, cells.text(row, "match")?);
         once(&mut seen, &[agent, part, &cycle.to_string(), game, &ply.to_string(), name], row, "name")?;
         let turn = u32::try_from(ply).ok().and_then(|ply| ply.checked_sub(1));
-        let Some(turn) = turn else { return Err(ImportError::at(row.number, "ply", "0: plies are counted from 1")) };
+        let Some(turn) = turn else { return Err(ImportError::at(row.number, "ply", "expected a ply from 1, got 0")) };
         let result = match cells.text(row, "result")? {
             "win" => 1.0,
             "draw" => 0.0,
             "loss" => -1.0,
-            other => return Err(ImportError::at(row.number, "result", format!("{other:?} is not win, draw or loss"))),
+            other => {
+                return Err(ImportError::at(row.number, "result", format!("expected win, draw or loss, got {other:?}")));
+            }
         };
         let value = cells.text(row, "value")?;
         let (who, part) = (import.agent(agent, true), import.part(part));
@@ -306,7 +303,7 @@ fn decisions(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportEr
 
 fn rounds(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportError> {
     let (mut seen, mut places) = (HashMap::new(), HashMap::new());
-    // The rounds of each match, by their number.
+    // Rounds of each match, by number.
     let mut found: Vec<BTreeMap<u64, Vec<SeatMark>>> = Vec::new();
     for row in &cells.rows {
         let [game, agent, opponent] =
@@ -314,7 +311,7 @@ fn rounds(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportError
         let (side, name, first) = (cells.text(row, "side")?, cells.text(row, "match")?, cells.flag(row, "first")?);
         let round = cells.whole(row, "round")?;
         if round == 0 {
-            return Err(ImportError::at(row.number, "round", "0: rounds are counted from 1"));
+            return Err(ImportError::at(row.number, "round", "expected a round from 1, got 0"));
         }
         let key = [game, agent, opponent, side, if first { "first" } else { "second" }, name];
         once(&mut seen, &[&key[..], &[&round.to_string()]].concat(), row, "round")?;

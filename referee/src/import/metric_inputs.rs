@@ -1,9 +1,9 @@
-//! Which tables feed which metrics.
+//! Input tables of metrics.
 
 use super::layouts::{LAYOUTS, TableLayout};
 use crate::metric::{MetricQuery, Takes};
 
-/// The metrics that a table feeds whatever its optional columns are, by the table's name.
+/// Metrics that each table supports without optional columns, by the table's name.
 const FEEDS: &[(&str, &[&str])] = &[
     (
         "results",
@@ -75,13 +75,13 @@ const FEEDS: &[(&str, &[&str])] = &[
 ];
 
 impl TableLayout {
-    /// The ids of the metrics that it feeds; some need an optional column.
+    /// Returns the ids of the supported metrics; some need an optional column.
     pub fn metrics(&self) -> &'static [&'static str] {
         FEEDS.iter().find(|(name, _)| *name == self.name).map_or(&[], |(_, metrics)| metrics)
     }
 }
 
-/// The optional columns that a metric needs.
+/// Returns the optional columns that a metric needs.
 fn optional(asked: &MetricQuery) -> &'static [&'static str] {
     let args = &asked.args;
     match asked.metric.id {
@@ -95,9 +95,9 @@ fn optional(asked: &MetricQuery) -> &'static [&'static str] {
     }
 }
 
-/// Checks that a table with these columns feeds a metric.
+/// Checks that a table with these columns supports a metric.
 pub(super) fn check(layout: &TableLayout, columns: &[String], asked: &MetricQuery) -> Result<(), String> {
-    // What is made of other metrics needs what they need.
+    // A derived metric needs the columns of its inputs.
     let inner = asked.metric.params.iter().filter(|param| param.takes == Takes::Metric);
     let inner: Vec<&str> = inner.filter_map(|param| asked.args.get(param.name)).collect();
     for text in &inner {

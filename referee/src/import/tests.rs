@@ -17,7 +17,7 @@ const DECISIONS: &str = "agent,part,cycle,match,ply,result,name,value\n";
 const ROUNDS: &str = "game,agent,opponent,side,first,match,round,won,cost,budget,violations,changed,kept,value\n";
 
 #[test]
-fn a_table_is_told_by_its_columns() {
+fn columns_determine_the_layout() {
     for (text, name, matches) in [
         (format!("{RESULTS}p,A,B,2,1,0,4\n"), "results", 4),
         (format!("{MATCHES}p,0,1,A,B,0.5,a\n"), "matches", 1),
@@ -33,19 +33,19 @@ fn a_table_is_told_by_its_columns() {
     refused("agent,part,value,colour\nA,p,1,red\n", "row 1, column colour: a table of scores has no such column");
     refused("agent,part,value,part\nA,p,1,q\n", "row 1, column part: there are two columns of this name");
     refused("agent,part,value\n", "the table has no rows");
-    refused("agent,part,value\nA,p\n", "row 2, 2 cells, but the header has 3");
+    refused("agent,part,value\nA,p\n", "row 2, expected 3 cells as in the header, got 2");
 }
 
 #[test]
-fn csv_and_json_are_the_same() {
+fn csv_and_json_give_equal_tables() {
     let json = r#"[{"agent": "A", "part": "p", "value": 1.5}, {"agent": "B", "part": "p", "value": "-2"}]"#;
     let import = Import::read(json, ImportFormat::Json, false).unwrap();
     assert_eq!(import.values, csv("agent,part,value\nA,p,1.5\nB,p,-2\n").unwrap().values);
-    // The order of the columns and a byte order mark mean nothing.
+    // The order of the columns and a byte order mark do not matter.
     assert_eq!(import.values, csv("\u{feff}value,agent,part\n1.5,A,p\n-2,B,p\n").unwrap().values);
     let wrong = |text: &str| Import::read(text, ImportFormat::Json, false).unwrap_err().to_string();
     assert!(wrong("{}").contains("not a JSON list of objects"));
-    assert_eq!(wrong(r#"[{"agent": "A", "part": "p", "value": 1}, 7]"#), "row 2, 7 is not an object");
+    assert_eq!(wrong(r#"[{"agent": "A", "part": "p", "value": 1}, 7]"#), "row 2, expected an object, got 7");
     assert!(wrong(r#"[{"agent": "A", "part": ["p"], "value": 1}]"#).contains("row 1, column part: [\"p\"] is neither"));
     assert_eq!(ImportFormat::of_name("a/b.CSV"), Some(ImportFormat::Csv));
     assert_eq!(
@@ -55,11 +55,11 @@ fn csv_and_json_are_the_same() {
 }
 
 #[test]
-fn wrong_cells_are_named_by_row_and_column() {
+fn invalid_cells_report_row_and_column() {
     for (row, why) in [
-        ("p,A,B,-1,0,0,", "row 2, column wins: \"-1\" is not a whole number"),
-        ("p,A,B,1,0.5,0,", "row 2, column draws: \"0.5\" is not a whole number"),
-        ("p,A,B,1,0,9999999,", "row 2, column losses: \"9999999\" is not a whole number from 0 to 1000000"),
+        ("p,A,B,-1,0,0,", "row 2, column wins: expected a whole number from 0 to 1000000, got \"-1\""),
+        ("p,A,B,1,0.5,0,", "row 2, column draws: expected a whole number from 0 to 1000000, got \"0.5\""),
+        ("p,A,B,1,0,9999999,", "row 2, column losses: expected a whole number from 0 to 1000000, got \"9999999\""),
         ("p,A,,1,0,0,", "row 2, column opponent: is empty"),
         ("p,A,B,3,1,1,4", "row 2, column planned: 4 were planned, but wins, draws and losses are 5"),
         ("p,A,B,600000,0,0,\np,A,C,600000,0,0,", "row 3, column wins: the table has more than 1000000 matches"),
@@ -69,18 +69,18 @@ fn wrong_cells_are_named_by_row_and_column() {
         refused(&format!("{RESULTS}{row}\n"), why);
     }
     for (row, why) in [
-        ("p,0,1,A,B,0.7,a", "row 2, column score_a: 0.7 is not 1, 0.5 or 0"),
-        ("p,0,1,A,B,x,a", "row 2, column score_a: \"x\" is not a number"),
-        ("p,0,1,A,B,1,c", "row 2, column first: \"c\" is not a or b"),
+        ("p,0,1,A,B,0.7,a", "row 2, column score_a: expected 1, 0.5 or 0, got 0.7"),
+        ("p,0,1,A,B,x,a", "row 2, column score_a: expected a number, got \"x\""),
+        ("p,0,1,A,B,1,c", "row 2, column first: expected a or b, got \"c\""),
         ("p,0,1,A,B,1,a\np,0,2,A,A,1,a", "row 3, column b: A is a too: a match is of two agents"),
         ("p,0,1,A,B,1,a\np,0,1,B,C,1,a", "row 3, column order: p, 0, 1 is in row 2 too"),
-        ("p,first,1,A,B,1,a", "row 2, column cycle: \"first\" is not a whole number"),
+        ("p,first,1,A,B,1,a", "row 2, column cycle: expected a whole number from 0 to 1000000, got \"first\""),
     ] {
         refused(&format!("{MATCHES}{row}\n"), why);
     }
     for (row, why) in [
-        ("A,p,0,m,0,win,x,1", "row 2, column ply: 0: plies are counted from 1"),
-        ("A,p,0,m,1,won,x,1", "row 2, column result: \"won\" is not win, draw or loss"),
+        ("A,p,0,m,0,win,x,1", "row 2, column ply: expected a ply from 1, got 0"),
+        ("A,p,0,m,1,won,x,1", "row 2, column result: expected win, draw or loss, got \"won\""),
         (
             "A,p,0,m,1,win,x,1\nA,p,0,m,2,loss,x,1",
             "row 3, column result: another row says that A ended match m otherwise",
@@ -90,15 +90,15 @@ fn wrong_cells_are_named_by_row_and_column() {
         refused(&format!("{DECISIONS}{row}\n"), why);
     }
     for (row, why) in [
-        ("td,A,B,human,1,m,0,1,5,10,0,0,0,", "row 2, column round: 0: rounds are counted from 1"),
-        ("td,A,B,human,maybe,m,1,1,5,10,0,0,0,", "row 2, column first: \"maybe\" is not 1 or 0"),
-        ("td,A,B,human,1,m,1,2,5,10,0,0,0,", "row 2, column won: \"2\" is not 1 or 0"),
+        ("td,A,B,human,1,m,0,1,5,10,0,0,0,", "row 2, column round: expected a round from 1, got 0"),
+        ("td,A,B,human,maybe,m,1,1,5,10,0,0,0,", "row 2, column first: expected 1 or 0, got \"maybe\""),
+        ("td,A,B,human,1,m,1,2,5,10,0,0,0,", "row 2, column won: expected 1 or 0, got \"2\""),
         ("td,A,B,human,1,m,1,1,,10,0,0,0,", "row 2, column cost: is empty"),
         ("td,A,B,human,1,m,1,1,5,10,0,0,0,\ntd,A,B,human,1,m,1,1,5,10,0,0,0,", "row 3, column round"),
     ] {
         refused(&format!("{ROUNDS}{row}\n"), why);
     }
-    refused("agent,part,value\nA,p,many\n", "row 2, column value: \"many\" is not a number");
+    refused("agent,part,value\nA,p,many\n", "row 2, column value: expected a number, got \"many\"");
     refused("agent,part,value\nA,p,1\nA,p,2\n", "row 3, column agent: A, p is in row 2 too");
 }
 
@@ -106,7 +106,7 @@ fn wrong_cells_are_named_by_row_and_column() {
 fn both_orders_of_a_pair_count_once_if_they_agree() {
     let text = format!("{RESULTS}p,A,B,2,1,0,\np,B,A,0,1,2,\n");
     assert_eq!(csv(&text).unwrap().matches.len(), 3);
-    // B is a candidate too, and its score is seen from its side.
+    // B is a candidate too, and its score is from its own side.
     let import = csv(&text).unwrap();
     let rows = import.rows();
     let score = MetricQuery::parse("score_rate").unwrap().number(&rows.of_agent(1)).unwrap();
@@ -118,7 +118,7 @@ fn both_orders_of_a_pair_count_once_if_they_agree() {
 }
 
 #[test]
-fn a_metric_that_the_table_cannot_feed_names_what_is_missing() {
+fn unsupported_metric_lists_missing_columns() {
     let results = csv("part,agent,opponent,wins,draws,losses\np,A,B,1,0,0\n").unwrap();
     let why = |import: &Import, ask: &str| import.feeds(&MetricQuery::parse(ask).unwrap()).unwrap_err().to_string();
     assert_eq!(why(&results, "level"), "level needs columns that this table of results lacks: level");
@@ -131,15 +131,15 @@ fn a_metric_that_the_table_cannot_feed_names_what_is_missing() {
     assert_eq!(why(&results, "illegal_rate"), "illegal_rate needs records: no table feeds it");
     let matches = csv(&format!("{MATCHES}p,0,1,A,B,1,a\n")).unwrap();
     assert!(why(&matches, "nra form=reward").ends_with("lacks: return_a, return_b"));
-    // What another metric is made of counts.
+    // Inputs of derived metrics are checked too.
     assert!(why(&matches, "normalised of=completion").starts_with("completion needs columns"));
     assert!(matches.feeds(&MetricQuery::parse("normalised of=elo").unwrap()).is_ok());
     assert!(matches.feeds(&MetricQuery::parse("nra").unwrap()).is_ok());
 }
 
-/// Every metric that a table feeds exists.
+/// All metrics in the list exist.
 #[test]
-fn the_tables_feed_metrics_that_exist() {
+fn tables_support_existing_metrics() {
     for metric in metric_inputs::all() {
         assert!(METRICS.iter().any(|known| known.id == metric), "{metric}");
     }

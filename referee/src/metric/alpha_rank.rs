@@ -5,11 +5,12 @@ use crate::rating::alpha::{Alpha, alpha_rank as masses};
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
 
-/// How much of the time a population spends at each agent, if agents that do well against it take it over.
+/// Share of time that a population spends at each agent when successful mutants take it over.
 ///
 /// The payoff of an agent against another is its mean score (1, 1/2, 0). Absent if two agents never met.
 ///
-/// Unit: share, 0 to 1; all add up to 1. Source: S. Omidshafiei and others, *Scientific Reports* 9, 2019, single population.
+/// Unit: share, 0 to 1; all add up to 1. Source: S. Omidshafiei and others, *Scientific Reports* 9, 2019, single
+/// population.
 pub const ALPHA_RANK: Metric = Metric {
     id: "alpha_rank",
     title: "Alpha-rank",

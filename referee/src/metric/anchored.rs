@@ -1,4 +1,4 @@
-//! The anchored rating.
+//! Anchored rating.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rate
 use crate::rating::anchored::{Anchored, anchored as anchored_of};
 use crate::rows::{Rows, rung};
 
-/// The rating to quote: by all matches of the part at once, with the rungs of the game's ladder as constants.
+/// Rating to quote, computed from all matches of the part at once, with the rungs of the game's ladder as constants.
 ///
 /// Unit: Elo points. Source: R. R. Davidson, *JASA* 65, 1970; docs/ratings.md.
 pub const ANCHORED: Metric = Metric {
@@ -59,7 +59,7 @@ fn anchored(rows: &Rows, args: &Args) -> Option<Value> {
     })
 }
 
-/// The agents that are rungs of the game's ladder, by what the program played itself.
+/// Returns the agents that are rungs of the game's ladder and were run by the program itself.
 fn rungs(rows: &Rows) -> Vec<(usize, f64)> {
     let mut fixed: BTreeMap<usize, f64> = rows.fixed().iter().copied().collect();
     for game in rows.matches() {

@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
-/// How often a revision after negative feedback makes the outcome better, by the value that the game gives each round.
+/// Share of revisions after negative feedback that improve the outcome, by the game's value of each round.
 ///
 /// Unit: share of such revisions. Source: AdvGameBench.
 pub const CNSTR: Metric = Metric {

@@ -1,12 +1,12 @@
-//! Completion rate: how many matches were valid.
+//! Completion rate: the share of valid matches.
 
 use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
-/// The matches that count, divided by all that were played for them: those that an illegal move ended and that were to be played
-/// again are in the second number only.
+/// Number of matches that count, divided by the number of matches played. The divisor also includes matches that an
+/// illegal move ended and that had to be replayed.
 ///
-/// Unit: share of matches. Source: GTBench (50 / N for the N matches that 50 valid ones took).
+/// Unit: share of matches. Source: GTBench (50 / N, where N matches were played for 50 valid ones).
 pub const COMPLETION: Metric = Metric {
     id: "completion",
     title: "Completion rate",

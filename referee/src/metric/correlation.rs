@@ -4,11 +4,13 @@ use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_c
 use crate::relation::{correlation_p, pearson, spearman};
 use crate::rows::Rows;
 
-/// How two metrics go together over the candidates: Pearson's r, Spearman's, or the two-sided p of one of them.
+/// Correlation of two metrics over the candidates: Pearson's r, Spearman's rank correlation, or the two-sided p of
+/// either.
 ///
-/// `x_part` and `y_part` take the metric of one part only, so that parts can be compared.
+/// `x_part` and `y_part` restrict a metric to one part, to compare parts.
 ///
-/// Unit: -1 to 1, or a probability. Source: Pearson; C. Spearman, 1904; Student's t with n - 2 degrees of freedom for p.
+/// Unit: -1 to 1, or a probability. Source: Pearson; C. Spearman, 1904; Student's t with n - 2 degrees of freedom for
+/// p.
 pub const CORRELATION: Metric = Metric {
     id: "correlation",
     title: "Correlation",
@@ -40,7 +42,7 @@ fn correlation(rows: &Rows, args: &Args) -> Option<Value> {
     Some(Value::Number(Measurement::plain(value, n as u64)))
 }
 
-/// Both metrics of each candidate that has both.
+/// Returns both values of each candidate that has both.
 fn pairs(rows: &Rows, args: &Args) -> Option<Vec<(f64, f64)>> {
     let of = |metric: &str, part: &str| {
         let narrowed = match args.get(part) {

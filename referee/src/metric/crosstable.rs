@@ -1,10 +1,10 @@
-//! Crosstable: the score of each agent against each other one.
+//! Crosstable: the score of each agent against each other agent.
 
 use super::{Args, Matrix, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::crosstable as table_of;
 use crate::rows::Rows;
 
-/// The score rate of each ordered pair of agents that met, with Wilson's interval.
+/// Score rate of each ordered pair of agents that met, with Wilson's interval.
 ///
 /// Unit: share of the points. Source: as the score rate.
 pub const CROSSTABLE: Metric = Metric {

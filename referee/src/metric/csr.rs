@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// How often a revision is followed by a win, or removes a violation; as the paper's program counts, by a win only.
+/// Share of revisions that are followed by a win or remove a violation; with the paper's program, by a win only.
 ///
 /// Unit: share of revisions. Source: AdvGameBench.
 pub const CSR: Metric = Metric {

@@ -1,10 +1,10 @@
-//! Degree: how many opponents an agent beats, or is beaten by.
+//! Degree: the number of opponents that an agent beats, or that beat it.
 
 use super::win_graph::{RULE, WinGraph};
 use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
 use crate::rows::Rows;
 
-/// The out-degree or in-degree of an agent in the performance loop graph.
+/// Out-degree or in-degree of an agent in the performance loop graph.
 ///
 /// Unit: opponents. Source: Qi Town, section 4 of its protocol.
 pub const DEGREE: Metric = Metric {

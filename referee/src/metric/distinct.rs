@@ -6,7 +6,7 @@ use super::selection::{OF, WHEN, WHERE, pick, word};
 use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rows::Rows;
 
-/// How many different values a mark has: the patterns that were scored, the rules that were agreed.
+/// Number of different values of a mark, e.g. of scored patterns or agreed rules.
 ///
 /// Unit: values. Source: BotzoneBench, table 4.
 pub const DISTINCT: Metric = Metric {

@@ -4,7 +4,7 @@ use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, met,
 use crate::rating::elo::{Elo, elo as elo_of};
 use crate::rows::Rows;
 
-/// The rating after all matches of the part, in the order of the plan.
+/// Rating after all matches of the part, in the order of the plan.
 ///
 /// Unit: Elo points. Source: A. Elo, *The Rating of Chessplayers*, 1978.
 pub const ELO: Metric = Metric {
@@ -28,7 +28,7 @@ fn elo(rows: &Rows, args: &Args) -> Option<Value> {
     rated(rows, &format!("elo {args}"), |rows| after(rows, settings))
 }
 
-/// The rating of each agent after the matches of `rows`, and how many there were.
+/// Returns the rating of each agent after the matches of `rows`, with the number of its matches.
 pub(super) fn after(rows: &Rows, settings: Elo) -> Vec<Option<Measurement>> {
     let (players, games) = (rows.agents().len(), rows.games());
     let ratings = elo_of(players, &games, settings);

@@ -1,13 +1,13 @@
-//! Elo of a cycle: sequential Elo that begins anew in each cycle.
+//! Elo per cycle: sequential Elo that restarts in each cycle.
 
 use super::elo::after;
 use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, rated};
 use crate::rating::elo::Elo;
 use crate::rows::Rows;
 
-/// Elo over the matches of a cycle in the order of the plan, begun anew in each cycle; the mean over the cycles.
+/// Mean over the cycles of the Elo rating, which restarts in each cycle and follows the order of the plan.
 ///
-/// Unit: Elo points. Source: Qi Town, section 3 of its protocol; K = 32 is what fits its tables best.
+/// Unit: Elo points. Source: Qi Town, section 3 of its protocol; K = 32 fits its tables best.
 pub const ELO_CYCLES: Metric = Metric {
     id: "elo_cycles",
     title: "Elo of a cycle",

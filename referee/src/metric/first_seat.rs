@@ -1,11 +1,11 @@
-//! First seat: how often the one who goes first wins.
+//! Win rate of the first seat.
 
 use ludex_protocol::record::EndReason;
 
 use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
-/// The matches of the agent that the seat that goes first wins by the rules. A match that a fault ended is not a win.
+/// Share of the agent's matches that the first seat wins by the rules. A match that a fault ended is not a win.
 ///
 /// Unit: share of matches. Source: LLMArena, table 2, whose players meet themselves.
 pub const FIRST_SEAT: Metric = Metric {

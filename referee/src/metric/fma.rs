@@ -3,9 +3,9 @@
 use super::{Args, Measurement, Metric, MetricQuery, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
-/// What a metric gives the agent where it goes first, less what it gives where it does not.
+/// Value of a metric over the matches in which the agent moves first, minus the value over the other matches.
 ///
-/// Who goes first is the game's parameter `first`, and seat 0 in a game without it.
+/// The first mover is the value of the game's parameter `first`, and seat 0 in a game without it.
 ///
 /// Unit: that of the metric. Source: AdvGameBench.
 pub const FMA: Metric = Metric {
@@ -22,7 +22,7 @@ pub const FMA: Metric = Metric {
 };
 
 fn fma(rows: &Rows, args: &Args) -> Option<Value> {
-    // The metric was checked with the wish.
+    // The metric was checked together with the spec.
     let asked = MetricQuery::parse(args.text("of")).ok()?;
     let agent = rows.agent()?;
     let of = |first: bool| asked.number(&rows.filtered(|game| game.seats_of(agent).contains(&game.first) == first));

@@ -5,7 +5,7 @@ use crate::rating::glicko::GlickoSkill;
 use crate::rating::table::Z95;
 use crate::rows::Rows;
 
-/// The rating after all matches of the part, each cycle (or each match) a rating period.
+/// Rating after all matches of the part, where each cycle (or each match) is a rating period.
 ///
 /// Unit: Elo points. Source: M. Glickman, "Example of the Glicko-2 system", 2013.
 pub const GLICKO2: Metric = Metric {

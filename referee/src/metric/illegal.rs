@@ -1,11 +1,11 @@
-//! Illegal-move rate: how often an attempt was refused.
+//! Illegal-move rate: the share of refused attempts.
 
 use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::wilson;
 use crate::rows::Rows;
 
-/// `refused attempts / all attempts`, with Wilson's interval. An attempt is an act that was answered by `accepted` or
-/// `refused`; a move that the policy forced is not an attempt.
+/// Ratio `refused attempts / all attempts`, with Wilson's interval. An attempt is an act that received `accepted` or
+/// `refused`; a move forced by the policy is not an attempt.
 ///
 /// Unit: share of attempts, 0 to 1. Source: `tries` of `docs/protocol.md`.
 pub const ILLEGAL_RATE: Metric = Metric {

@@ -1,11 +1,12 @@
-//! Illegal ends: how often an illegal move ends a match.
+//! Share of matches that end by an illegal move.
 
 use ludex_protocol::record::EndReason;
 
 use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// The matches that an illegal move ended: of the agent, or of anybody. Also matches that were to be played again are counted.
+/// Share of matches ended by an illegal move: of the agent, or of any player. Matches that had to be replayed count
+/// too.
 ///
 /// Unit: share of matches. Source: LLMArena, table 2 (its error rate).
 pub const ILLEGAL_END: Metric = Metric {
@@ -23,7 +24,7 @@ pub const ILLEGAL_END: Metric = Metric {
 
 fn illegal_end(rows: &Rows, args: &Args) -> Option<Value> {
     let all = rows.own_everything();
-    // A table says how matches ended only by their scores.
+    // Rows of an imported table do not hold the reason for the end of a match.
     let known = all.iter().filter(|(game, _)| game.moves.is_some());
     let ended = known.clone().filter(|(game, seats)| {
         let own = game.at_fault.is_none_or(|seat| game.players[seat] == game.players[seats[0]]);

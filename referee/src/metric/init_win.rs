@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
-/// How often the initial strategy wins.
+/// Share of matches in which the initial strategy wins.
 ///
 /// Unit: share of matches. Source: AdvGameBench.
 pub const INIT_WIN: Metric = Metric {

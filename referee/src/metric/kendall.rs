@@ -4,13 +4,13 @@ use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_c
 use crate::relation::{kendall as tau, ranks};
 use crate::rows::Rows;
 
-/// How far the parts agree on the order of the candidates by a metric.
+/// Agreement of the parts on the ranking of the candidates by a metric.
 ///
-/// `tau`: the mean over all pairs of parts of Kendall's tau-b, over the candidates that both parts know. `w`: Kendall's
-/// coefficient of concordance over the candidates that all parts know, corrected for ties.
+/// `tau`: the mean over all pairs of parts of Kendall's tau-b, over the candidates that both parts have. `w`: Kendall's
+/// coefficient of concordance over the candidates that all parts have, corrected for ties.
 ///
-/// Unit: -1 to 1; w from 0 to 1. Source: M. Kendall, *Biometrika* 33, 1945; M. Kendall and B. Babington Smith, *The Annals of
-/// Mathematical Statistics* 10, 1939.
+/// Unit: -1 to 1; w from 0 to 1. Source: M. Kendall, *Biometrika* 33, 1945; M. Kendall and B. Babington Smith, *The
+/// Annals of Mathematical Statistics* 10, 1939.
 pub const KENDALL: Metric = Metric {
     id: "kendall",
     title: "Agreement of rankings",
@@ -51,14 +51,14 @@ fn kendall(rows: &Rows, args: &Args) -> Option<Value> {
     (n > 0).then(|| Value::Number(Measurement::plain(taus.iter().sum::<f64>() / n as f64, n as u64)))
 }
 
-/// Kendall's W of the values that each part gives the same candidates.
+/// Returns Kendall's W of the values that each part assigns to the same candidates.
 fn concordance(parts: &[Vec<f64>]) -> Option<f64> {
     let (m, n) = (parts.len() as f64, parts.first()?.len());
     let ranked: Vec<Vec<f64>> = parts.iter().map(|part| ranks(part)).collect();
     let sums: Vec<f64> = (0..n).map(|k| ranked.iter().map(|part| part[k]).sum()).collect();
     let mean = sums.iter().sum::<f64>() / n as f64;
     let s: f64 = sums.iter().map(|sum| (sum - mean).powi(2)).sum();
-    // Of t equal values each is counted with its t - 1 equals: the sum over values of t^2 - 1 is that over ties of t^3 - t.
+    // For each value, count its t - 1 equals: the sum of t^2 - 1 over values equals the sum of t^3 - t over ties.
     let level = |part: &Vec<f64>, own: f64| part.iter().filter(|&&other| other == own).count() as f64;
     let ties: f64 = parts.iter().map(|part| part.iter().map(|&own| level(part, own).powi(2) - 1.0).sum::<f64>()).sum();
     let n = n as f64;
@@ -71,11 +71,11 @@ mod tests {
     use super::concordance;
 
     #[test]
-    fn concordance_by_hand() {
+    fn concordance_matches_values_by_hand() {
         let near = |w: Option<f64>, want: f64| assert!((w.unwrap() - want).abs() < 1e-12, "{w:?}");
         near(concordance(&[vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0]]), 1.0);
         near(concordance(&[vec![1.0, 2.0, 3.0], vec![3.0, 2.0, 1.0]]), 0.0);
-        // Sums of ranks 4, 3.5, 4.5 around 4: S = 0.5; most = 4 * 24 - 2 * 6 = 84.
+        // Rank sums 4, 3.5, 4.5 around 4: S = 0.5; the maximum is 4 * 24 - 2 * 6 = 84.
         near(concordance(&[vec![1.0, 2.0, 3.0], vec![7.0, 5.0, 5.0]]), 12.0 * 0.5 / 84.0);
         assert_eq!(concordance(&[vec![1.0, 2.0]]), None);
     }

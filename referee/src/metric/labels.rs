@@ -1,4 +1,4 @@
-//! Labels: what people, or a model, say of moves.
+//! Labels assigned to moves by people or a model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use super::selection::word;
 use super::{Args, Metric, MetricScope, Value, share_of};
 use crate::rows::Rows;
 
-/// The mark that is made of a line of a file of labels.
+/// Name of the mark from a line of a label file.
 pub const LABEL: &str = "label";
 
-/// How often each label was given, as a share of the moves that were labelled. A move may have several labels.
+/// Share of each label among the labeled moves. A move may have several labels.
 ///
-/// Unit: share of labelled moves. Source: GTBench, table 4 (its error classes).
+/// Unit: share of labeled moves. Source: GTBench, table 4 (its error classes).
 pub const LABELS: Metric = Metric {
     id: "labels",
     title: "Labels",

@@ -1,9 +1,9 @@
-//! Length: how long the agent's games are.
+//! Length of the agent's games.
 
 use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
 use crate::rows::Rows;
 
-/// The mean over games of the moves of all seats; a joint move is one, chance outcomes are not counted.
+/// Mean number of moves per game, over all seats; a joint move is one, chance outcomes do not count.
 ///
 /// Unit: moves. Source: `length` of `docs/protocol.md`.
 pub const LENGTH: Metric = Metric {

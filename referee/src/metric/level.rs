@@ -1,4 +1,4 @@
-//! Level: how far an agent gets on a ladder.
+//! Level of an agent on a ladder.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use crate::rating::progress::{corrected, decided, draw_progress, passes};
 use crate::rating::table::{Interval, Tally};
 use crate::rows::Rows;
 
-/// The first level that was not passed, and the progress there in per cent; a ladder whose top was passed gives the level after
-/// it and no progress.
+/// First level that was not passed, and the progress there in percent. An agent that passed the top gets the level
+/// above it and no progress.
 ///
-/// `paper`: a level is passed with at least half of the decided matches, and progress is `200 wins / (wins + losses)`. Undecided
-/// is not passed. Where the top can only be drawn (`drawn`), progress at the top is `100 draws / matches`, and the top is passed
-/// without a loss. `corrected`: a draw is half a point everywhere, a level is passed with half of the points, and progress is `200 s`
-/// up to 100.
+/// `paper`: a level is passed with at least half of the decided matches, and progress is `200 wins / (wins + losses)`.
+/// A level without decided matches is not passed. If the top can at best be drawn (`drawn`), progress at the top is
+/// `100 draws / matches`, and the top is passed without a loss. `corrected`: a draw is half a point at every level, a
+/// level is passed with half of the points, and progress is `200 s` up to 100.
 ///
-/// Unit: levels, and per cent. Source: BotzoneBench.
+/// Unit: levels, and percent. Source: BotzoneBench.
 pub const LEVEL: Metric = Metric {
     id: "level",
     title: "Level",
@@ -76,8 +76,8 @@ fn level(rows: &Rows, args: &Args) -> Option<Value> {
     }
 }
 
-/// The level that was reached with the progress there, and from how many matches that is made. `full` is the level whose best
-/// result is a draw.
+/// Returns the level with the progress there and its number of matches. `full` is the level at which a draw is the best
+/// possible result.
 fn place(levels: &BTreeMap<u32, Tally>, full: Option<u32>, points: bool) -> Option<(u32, Option<(Interval, u64)>)> {
     for (&level, tally) in levels {
         let at_full = full == Some(level);
@@ -113,21 +113,21 @@ mod tests {
         (level, progress.map(|(p, _)| p.value))
     }
 
-    /// Cells of table 2 of BotzoneBench, as specs give them, and the rulings.
+    /// Cells of table 2 of BotzoneBench, and the project's rules for edge cases.
     #[test]
-    fn by_hand() {
+    fn levels_match_published_and_hand_values() {
         // Gomoku, level 3: 5-0-27 is 31.25.
         let fives = [[16, 0, 0], [32, 0, 0], [20, 0, 12], [5, 0, 27]];
         assert_eq!(reached(&fives, false, false), (3, Some(31.25)));
         // Exactly half passes: hold'em 8-0-8.
         assert_eq!(reached(&[[8, 0, 8], [3, 0, 12]], false, false), (1, Some(40.0)));
-        // Undecided is not passed, and has no progress.
+        // A level without decided matches is not passed, and has no progress.
         assert_eq!(reached(&[[0, 16, 0]], false, false), (0, None));
         assert_eq!(reached(&[[0, 16, 0]], false, true), (1, None));
         // Draws count half in the corrected form: (1 + 6) / 15 = 7/15.
         assert!((reached(&[[1, 12, 2]], false, false).1.unwrap() - 200.0 / 3.0).abs() < 1e-12);
         assert!((reached(&[[1, 12, 2]], false, true).1.unwrap() - 200.0 * 7.0 / 15.0).abs() < 1e-12);
-        // Tic-tac-toe: 19 draws of 32 at the top are 59.4; all draws pass it.
+        // Tic-tac-toe: 19 draws of 32 at the top are 59.4; draws only pass it.
         assert_eq!(reached(&[[16, 0, 0], [0, 19, 13]], true, false), (1, Some(59.375)));
         assert_eq!(reached(&[[16, 0, 0], [0, 32, 0]], true, false), (2, None));
         // Below the top, decided matches count: 6 of 16.

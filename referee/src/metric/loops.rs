@@ -1,4 +1,4 @@
-//! Loops of the performance loop graph: who beats whom in a circle.
+//! Loops of the performance loop graph: cycles of agents that beat one another.
 
 mod measures;
 
@@ -7,17 +7,17 @@ use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 use measures::{Bounds, Loops};
 
-/// How far the order of strength is from being one.
+/// Measures of the graph's deviation from a strict order of strength.
 ///
-/// `dfs`: back edges of a depth-first search from the agents in order, neighbours in order; `dfs_longest`: agents on the longest
-/// circle that one of them closes. `triangles`: circles of three, and `triangle_share` of the most that is possible, `n (n^2 - 4) / 24`
-/// for even n and `n (n^2 - 1) / 24` for odd n. `components`: strongly connected components, `largest` the agents of the largest,
-/// `feedback` the share of edges within components. `simple`: simple circles of at most `length` agents, counted up to `most`.
-/// `longest`: agents on the longest simple circle; absent where it is too hard to find (a component of more than 20 agents that
-/// did not all meet with a winner).
+/// `dfs`: back edges of a depth-first search from the agents in order, neighbors in order; `dfs_longest`: agents on the
+/// longest cycle that one of these edges closes. `triangles`: cycles of three, and `triangle_share` their share of the
+/// maximum, `n (n^2 - 4) / 24` for even n and `n (n^2 - 1) / 24` for odd n. `components`: strongly connected
+/// components, `largest` the agents of the largest, `feedback` the share of edges within components. `simple`: simple
+/// cycles of at most `length` agents, counted up to `most`. `longest`: agents on the longest simple cycle; absent if
+/// the search would take too long (a component of more than 20 agents with an undecided pair).
 ///
-/// Unit: counts. Source: Qi Town, section 4 of its protocol; R. Tarjan, 1972; D. B. Johnson, 1975; P. Camion, 1959; M. Held and R. Karp,
-/// 1962.
+/// Unit: counts. Source: Qi Town, section 4 of its protocol; R. Tarjan, 1972; D. B. Johnson, 1975; P. Camion, 1959; M.
+/// Held and R. Karp, 1962.
 pub const LOOPS: Metric = Metric {
     id: "loops",
     title: "Loops",

@@ -6,11 +6,11 @@ use super::selection::{BY, OF, Picked, WHEN, WHERE, group_of, grouped, pick, val
 use super::{ANY, Args, Metric, MetricScope, ParamDef, Takes, Value, mean as mean_of, number, share_of};
 use crate::rows::Rows;
 
-/// The mean of the values of a mark or column; in groups by another mark of the same move, if asked for.
+/// Mean of the values of a mark or column, optionally grouped by another mark of the same move.
 ///
 /// `per = match` sums the values of a match first, so that `mean of=regret per=match` is the mean regret of a match.
 ///
-/// Unit: the mark's own. Source: the page of the game says what its marks are.
+/// Unit: the mark's own. Source: the page of the game describes its marks.
 pub const MEAN: Metric = Metric {
     id: "mean",
     title: "Mean",

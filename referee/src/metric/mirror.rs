@@ -1,4 +1,4 @@
-//! Mean return with the luck of the cards taken out: the mirror of each match as a control variate.
+//! Mean return with reduced card luck: the mirror of each match serves as a control variate.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::Z95;
 use crate::rows::{Rows, Sample};
 
-/// The mean return over the games that have a mirror, less what the mirrors say was luck.
+/// Mean return over the games that have a mirror, minus the luck estimated from the mirrors.
 ///
-/// In the mirror of a game the server's agent has every seat, on the same seed. Let `r` be the player's return and `c` the
-/// return of its seat in the mirror, less the mean of all seats in this mirror, where a seat counts as often as the player
-/// had it. Mirrors are alike whichever seat the player has, so the mean of `c` has the expected value 0. So the mean of
-/// `r - b c` has the expected value of the mean of `r`, and less variance if the two go together; `b` is the slope of the
-/// regression of `r` on `c`. The interval is that of the regression's value at `c = 0`. A player that always has the same
-/// seat gets its plain mean.
+/// In the mirror of a game the server's agent has every seat, on the same seed. Let `r` be the player's return. Let `c`
+/// be the return of its seat in the mirror, minus the mean of all seats in this mirror, where each seat is weighted by
+/// the number of times the player had it. The mirror does not depend on the player's seat, so the mean of `c` has the
+/// expected value 0. The mean of `r - b c` therefore has the expected value of the mean of `r`, and less variance if
+/// the two are correlated; `b` is the slope of the regression of `r` on `c`. The interval is that of the regression's
+/// value at `c = 0`. A player that always has the same seat gets its plain mean.
 ///
 /// Unit: the game's own. Source: S. S. Lavenberg and P. D. Welch, "A perspective on the use of control variables to
 /// increase the efficiency of Monte Carlo simulations", *Management Science* 27, 1981. Needs at least 4 games.
@@ -31,10 +31,10 @@ pub const MIRRORED_RETURN: Metric = Metric {
     of: mirrored_return,
 };
 
-/// Games that are needed: the slope and the spread around it are estimated.
+/// Minimum number of games: both the slope and the residual variance are estimated.
 const LEAST: usize = 4;
 
-/// The server's agent on the other seats.
+/// Returns the server's agent on the other seats.
 fn agent<'a>(sample: &Sample<'_, 'a>) -> Option<&'a str> {
     let others = sample.game.seats.iter().enumerate().filter(|(seat, _)| *seat != sample.seat);
     others.into_iter().find_map(|(_, seat)| seat.spec.as_deref())
@@ -50,7 +50,7 @@ fn mirrored_return(rows: &Rows, _: &Args) -> Option<Value> {
     if with.len() < LEAST {
         return None;
     }
-    // How often the player had each seat against each agent.
+    // Number of games of the player on each seat, by opponent.
     let mut times: HashMap<Option<&str>, (f64, Vec<f64>)> = HashMap::new();
     for (s, _) in &with {
         let (count, seats) = times.entry(agent(s)).or_insert_with(|| (0.0, vec![0.0; s.game.mirror.len()]));
@@ -68,14 +68,14 @@ fn mirrored_return(rows: &Rows, _: &Args) -> Option<Value> {
     Some(Value::Number(controlled(&pairs)))
 }
 
-/// The mean of the first numbers, with the second ones, of expected value 0, as their control.
+/// Returns the mean of the first numbers, with the second ones, of expected value 0, as control variate.
 fn controlled(pairs: &[(f64, f64)]) -> Measurement {
     let n = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
     let (r, c) = (mean(|p| p.0), mean(|p| p.1));
     let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|p| of(p.0 - r, p.1 - c)).sum::<f64>();
     let (rr, rc, cc) = (sum(&|a, _| a * a), sum(&|a, b| a * b), sum(&|_, b| b * b));
-    // Mirrors that all ended alike say nothing.
+    // Without variance, the mirrors have no information.
     let (slope, leverage) = if cc > 0.0 { (rc / cc, c * c / cc) } else { (0.0, 0.0) };
     let value = r - slope * c;
     let spread = (rr - slope * rc).max(0.0) / (n - 2.0);
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_mirror_tells_is_taken_off() {
-        // The return is a skill of 0.5 and twice the luck; the luck was good by 1 on average.
+    fn mirror_removes_luck_from_the_mean() {
+        // The return is a skill of 0.5 plus twice the luck; the mean luck was 1.
         let pairs = [-1.0, 0.0, 2.0, 3.0].map(|luck| (0.5 + 2.0 * luck, luck));
         let measure = controlled(&pairs);
         assert!((measure.value - 0.5).abs() < 1e-12, "{measure:?}");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn mirrors_that_say_nothing_change_nothing() {
+    fn constant_mirrors_change_nothing() {
         let measure = controlled(&[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (6.0, 0.0)]);
         assert_eq!(measure.value, 3.0);
         // s^2 = 14 / (n - 2), half = 1.96 sqrt(s^2 / n).

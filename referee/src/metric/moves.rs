@@ -1,9 +1,9 @@
-//! Moves: how much is played in a cycle.
+//! Number of moves in a cycle.
 
 use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
 use crate::rows::Rows;
 
-/// The moves of all matches of a cycle; the mean over the cycles. With an agent, of its matches only.
+/// Mean over the cycles of the moves in all matches of a cycle. With an agent, only its matches count.
 ///
 /// Unit: moves. Source: Qi Town, table 1.
 pub const MOVES: Metric = Metric {

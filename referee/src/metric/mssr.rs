@@ -4,7 +4,7 @@ use super::rounds::{MARKS, RoundMarks, courses};
 use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, mean, number};
 use crate::rows::Rows;
 
-/// How similar a revision is to the strategy before it: in structure, meaning and function, or one of these.
+/// Similarity of a revision to the previous strategy: in structure, meaning and function, or in one of these.
 ///
 /// Unit: 0 to 1. Source: AdvGameBench.
 pub const MSSR: Metric = Metric {

@@ -5,10 +5,11 @@ use crate::rating::nash::max_entropy_nash;
 use crate::rating::payoffs::payoffs;
 use crate::rows::Rows;
 
-/// The share of each agent in the equilibrium of the game in which two choose agents and the better agent wins, or its expected
-/// payoff against that equilibrium. Copies of an agent, and agents that are beaten by all, change nobody else's payoff.
+/// Share of each agent in the equilibrium of the game in which two players choose agents and the better agent wins, or
+/// the agent's expected payoff against that equilibrium. Copies of an agent, and agents that lose to all others, do not
+/// change any other agent's payoff.
 ///
-/// The payoff of an agent against another is its mean score less that of the other. Absent if two agents never met.
+/// The payoff of an agent against another is its mean score minus that of the other. Absent if two agents never met.
 ///
 /// Unit: share, 0 to 1, or payoff, -1 to 0. Source: D. Balduzzi and others, "Re-evaluating evaluation", NeurIPS 2018.
 pub const NASH_AVERAGING: Metric = Metric {

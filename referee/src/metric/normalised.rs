@@ -1,11 +1,11 @@
-//! Normalised score: per cent of the best.
+//! Normalized score in percent of the best.
 
 use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_candidates};
 use crate::rows::Rows;
 
-/// `100 * raw / max over the candidates of raw`, where raw is another metric. What is negative becomes 0.
+/// Value `100 * raw / max over the candidates of raw`, where raw is another metric. Negative values become 0.
 ///
-/// Unit: per cent of the best candidate. Source: LLMArena, table 1.
+/// Unit: percent of the best candidate. Source: LLMArena, table 1.
 pub const NORMALISED: Metric = Metric {
     id: "normalised",
     title: "Normalised score",

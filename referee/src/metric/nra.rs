@@ -1,13 +1,14 @@
-//! Normalised relative advantage.
+//! Normalized relative advantage.
 
 use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
-/// `(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|)` over the matches of A against B; 0 if the denominator is 0.
+/// Value of `(sum f(A) - sum f(B)) / (sum |f(A)| + sum |f(B)|)` over the matches of A against B; 0 if the denominator
+/// is 0.
 ///
-/// `form = win`: f is 1 for a win, -1 for a loss, 0 for a draw, so draws drop out. `form = reward`: f is the return, of several
-/// seats their mean. `mode = summed` takes the absolute values of the two sums instead, which only makes sense where rewards
-/// are not negative.
+/// `form = win`: f is 1 for a win, -1 for a loss, 0 for a draw, so draws drop out. `form = reward`: f is the return, or
+/// the mean return of several seats. `mode = summed` takes the absolute values of the two sums instead, which only
+/// makes sense if no reward is negative.
 ///
 /// Unit: -1 to 1. Source: GTBench.
 pub const NRA: Metric = Metric {
@@ -59,15 +60,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_hand() {
+    fn advantage_matches_values_by_hand() {
         // Three wins, one loss, one draw: (3 - 1) / (3 + 1).
         let fights = [1.0, 1.0, 1.0, -1.0, 0.0].map(|f| (f, -f));
         assert_eq!(advantage(&fights, false), 0.5);
-        // Rewards 5 to 5, 10 to 0, 1 to 1: (16 - 6) / 22; both modes agree where nothing is negative.
+        // Rewards 5 to 5, 10 to 0, 1 to 1: (16 - 6) / 22; both modes agree if nothing is negative.
         let paid = [(5.0, 5.0), (10.0, 0.0), (1.0, 1.0)];
         assert_eq!(advantage(&paid, false), 10.0 / 22.0);
         assert_eq!(advantage(&paid, true), 10.0 / 22.0);
-        // The summed form of a fight is always -1 or 1.
+        // The summed form of wins and losses is always -1 or 1.
         assert_eq!(advantage(&fights, true), 1.0);
         assert_eq!(advantage(&[(0.0, 0.0)], false), 0.0);
     }

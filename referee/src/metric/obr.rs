@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// How often a strategy that is proposed, or played, costs more than the budget.
+/// Share of proposed, or played, strategies that cost more than the budget.
 ///
 /// Unit: share. Source: AdvGameBench.
 pub const OBR: Metric = Metric {

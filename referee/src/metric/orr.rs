@@ -4,7 +4,8 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// How often the strategy changes after negative feedback; or, as the paper's program counts, how often its cost changes.
+/// Share of chances to revise after negative feedback at which the strategy changes; with the paper's program, at which
+/// its cost changes.
 ///
 /// Unit: share. Source: AdvGameBench.
 pub const ORR: Metric = Metric {
@@ -24,7 +25,7 @@ fn orr(rows: &Rows, args: &Args) -> Option<Value> {
     let (mut hits, mut n) = (0, 0);
     for course in courses(rows) {
         if args.is("form", "repo") {
-            // The initial strategy, and what was played after each chance to revise it.
+            // The initial strategy, and the strategy played after each chance to revise it.
             let steps = course.rounds.iter().enumerate().filter(|(k, round)| *k == 0 || round.decided());
             let costs: Vec<f64> = steps.filter_map(|(_, round)| round.cost).collect();
             hits += costs.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;

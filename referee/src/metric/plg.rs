@@ -4,9 +4,10 @@ use super::win_graph::WinGraph;
 use super::{Args, Edge, Graph, Metric, MetricScope, ParamDef, Takes, Value};
 use crate::rows::Rows;
 
-/// The graph of who beats whom: an edge from the one who won more matches of a pair to the other, over all cycles or in one.
+/// Performance loop graph: an edge leads from the agent that won more matches of a pair to the other agent, over all
+/// cycles or in one.
 ///
-/// Unit: none; an edge weighs how many matches more were won. Source: Qi Town, section 4 of its protocol.
+/// Unit: none; the weight of an edge is the difference in wins. Source: Qi Town, section 4 of its protocol.
 pub const PLG: Metric = Metric {
     id: "plg",
     title: "Performance loop graph",

@@ -1,4 +1,4 @@
-//! Points: two marks of the same move.
+//! Points from two marks of the same move.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::selection::value_of;
 use super::{Args, Metric, MetricScope, ParamDef, Point, Takes, Value};
 use crate::rows::Rows;
 
-/// A point for each move that has both marks; `x = turn` is the number of the seat's own move, from 1.
+/// Point for each move that has both marks; `x = turn` is the number of the seat's own move, from 1.
 ///
 /// Unit: the marks' own. Source: GTBench, figure 7 (values of both sides of agreements); Qi Town, figures 17 to 21.
 pub const POINTS: Metric = Metric {

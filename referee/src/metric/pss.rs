@@ -1,4 +1,4 @@
-//! PSS: how positive an agent feels.
+//! Positive sentiment score (PSS) of an agent.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::moments::Moments;
 use crate::result::EMOTION;
 use crate::rows::Rows;
 
-/// The mean feeling that an agent notes beside its moves: A (desperate) -2, B -1, C 0, D 1, E (excited) 2.
+/// Mean emotion in the notes of an agent's moves: A (desperate) -2, B -1, C 0, D 1, E (excited) 2.
 ///
-/// `cycles`: the mean over all moves of a cycle, then the mean over cycles. `pooled`: over all moves. `ply`: for each own move of a
-/// match, from 1. `result`: by how the match ended.
+/// `cycles`: the mean over all moves of a cycle, then the mean over cycles. `pooled`: over all moves. `ply`: for each
+/// own move of a match, from 1. `result`: by the result of the match.
 ///
 /// Unit: -2 to 2. Source: Qi Town, section 5 of its protocol.
 pub const PSS: Metric = Metric {

@@ -4,7 +4,7 @@ use super::selection::{OF, WHEN, WHERE, pick, value_of};
 use super::{Args, Metric, MetricScope, Quantiles, Value};
 use crate::rows::Rows;
 
-/// Least, quarters and greatest of the values of a mark or column, and their mean. Between two values it is interpolated.
+/// Minimum, quartiles, maximum and mean of the values of a mark or column. Quantiles are interpolated.
 ///
 /// Unit: the mark's own. Source: R. Hyndman and Y. Fan, *The American Statistician* 50, 1996, type 7, as in NumPy.
 pub const QUANTILES: Metric = Metric {

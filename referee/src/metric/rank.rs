@@ -1,12 +1,12 @@
-//! Rank: the place among the candidates.
+//! Rank among the candidates.
 
 use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, of_candidates};
 use crate::relation::ranks;
 use crate::rows::Rows;
 
-/// The place of the agent among the candidates by another metric, 1 the best; equal ones share the mean of their places.
+/// Rank of the agent among the candidates by another metric, 1 the best; equal values share the mean of their ranks.
 ///
-/// Unit: places. Source: competition tables.
+/// Unit: ranks. Source: competition tables.
 pub const RANK: Metric = Metric {
     id: "rank",
     title: "Rank",

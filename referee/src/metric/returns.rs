@@ -1,9 +1,9 @@
-//! Mean return: what the game paid.
+//! Mean return.
 
 use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
 use crate::rows::Rows;
 
-/// The mean over games of the seat's return, as the record has it (after a forfeit, what the forfeit gives).
+/// Mean over games of the seat's return in the record. After a forfeit this is the return that the forfeit assigns.
 ///
 /// Unit: the game's own (chips, points, years). Source: the returns of OpenSpiel and Gymnasium, undiscounted.
 pub const MEAN_RETURN: Metric = Metric {

@@ -1,4 +1,4 @@
-//! Rounds of games of plans, as their marks tell them.
+//! Rounds of planning games, read from their marks.
 
 use ludex_env::MarkValue;
 
@@ -7,7 +7,7 @@ use super::{ParamDef, Takes};
 use crate::result::SeatMark;
 use crate::rows::Rows;
 
-/// The marks that these metrics read.
+/// Marks that these metrics read.
 pub(super) const MARKS: &[&str] = &[
     "attempt",
     "round",
@@ -24,7 +24,7 @@ pub(super) const MARKS: &[&str] = &[
     "functional",
 ];
 
-/// Which rounds are looked at.
+/// Parameter that selects rounds.
 pub(super) const SCOPE: ParamDef = ParamDef::new(
     "scope",
     "decided",
@@ -32,68 +32,66 @@ pub(super) const SCOPE: ParamDef = ParamDef::new(
     "the rounds before which the agent could revise its strategy, or all rounds",
 );
 
-/// A round of one seat.
+/// Round of one seat.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RoundMarks {
-    /// Its number, from 1.
+    /// Round number, from 1.
     pub round: f64,
-    /// Whether it was won.
+    /// True if the seat won the round.
     pub won: bool,
-    /// What the strategy cost.
+    /// Cost of the strategy.
     pub cost: Option<f64>,
-    /// What it could cost at most.
+    /// Maximum cost of the strategy.
     pub budget: Option<f64>,
-    /// Whether it broke a rule.
+    /// True if the strategy broke a rule.
     pub violates: bool,
-    /// Whether the strategy differs from that of the round before.
+    /// True if the strategy differs from that of the previous round.
     pub revised: bool,
-    /// Whether the agent was asked and kept its strategy.
+    /// True if the agent could revise its strategy but did not.
     pub kept: bool,
-    /// How good the outcome was.
+    /// Value of the outcome.
     pub value: Option<f64>,
-    /// How similar the strategy is to the one before: structure, meaning, function.
+    /// Similarity to the previous strategy: structure, meaning, function.
     pub similar: [Option<f64>; 3],
 }
 
 impl RoundMarks {
-    /// Whether the agent could revise its strategy before the round.
+    /// Returns true if the agent could revise its strategy before the round.
     pub fn decided(&self) -> bool {
         self.revised || self.kept
     }
 
-    /// Whether the feedback on the round was negative: lost, or a rule was broken.
+    /// Returns true if the feedback on the round was negative: lost, or a rule was broken.
     pub fn negative(&self) -> bool {
         !self.won || self.violates
     }
 
-    /// Whether the strategy cost more than the budget.
+    /// Returns true if the strategy cost more than the budget; `None` if unknown.
     pub fn over(&self) -> Option<bool> {
         Some(self.cost? > self.budget?)
     }
 }
 
-/// An initial strategy that was sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct InitialAttempt {
-    /// Its number, from 1.
+    /// Attempt number, from 1.
     pub attempt: f64,
-    /// What it cost.
+    /// Cost of the strategy.
     pub cost: Option<f64>,
-    /// Whether it broke a rule.
+    /// True if the strategy broke a rule.
     pub violates: bool,
 }
 
-/// What a seat did in a match.
+/// Attempts and rounds of a seat in a match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SeatRounds {
-    /// Its initial strategies.
+    /// Attempts at the initial strategy.
     pub attempts: Vec<InitialAttempt>,
-    /// Its rounds, in order.
     pub rounds: Vec<RoundMarks>,
 }
 
 impl SeatRounds {
-    /// Reads marks. `attempt` and `round` begin a new entry, and the marks after them belong to it.
+    /// Parses marks. `attempt` and `round` start a new entry, and the following marks belong to it.
     pub fn of(marks: &[SeatMark]) -> SeatRounds {
         let mut course = SeatRounds::default();
         let mut initial = false;
@@ -142,18 +140,18 @@ impl SeatRounds {
         course
     }
 
-    /// The rounds that [`SCOPE`] asks for.
+    /// Returns the rounds for a value of [`SCOPE`].
     pub fn in_scope(&self, scope: &str) -> impl Iterator<Item = &RoundMarks> {
         self.rounds.iter().filter(move |round| scope == "all" || round.decided())
     }
 
-    /// Each round with the one before it.
+    /// Returns each round with the previous one.
     pub fn steps(&self) -> impl Iterator<Item = (&RoundMarks, &RoundMarks)> {
         self.rounds.iter().zip(self.rounds.iter().skip(1))
     }
 }
 
-/// What the agent that is asked about did, match by match.
+/// Returns the queried agent's attempts and rounds, match by match.
 pub(super) fn courses(rows: &Rows) -> Vec<SeatRounds> {
     let all = rows.samples().into_iter().map(|sample| SeatRounds::of(&sample.own().marks));
     all.filter(|course| *course != SeatRounds::default()).collect()

@@ -4,7 +4,8 @@ use super::rounds::{MARKS, SeatRounds, courses};
 use super::{Args, Metric, MetricScope, Value, number, share_of};
 use crate::rows::Rows;
 
-/// How often an initial strategy breaks a rule at its first try. A table that has no tries is read by its first rounds.
+/// Share of initial strategies that break a rule at the first attempt. In a table without attempts, the first rounds
+/// count instead.
 ///
 /// Unit: share of initial strategies. Source: AdvGameBench.
 pub const RVR: Metric = Metric {

@@ -5,7 +5,8 @@ use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
 use crate::rows::Rows;
 
-/// `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats every other seat is a comparison.
+/// Ratio `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats every other seat is a
+/// comparison.
 ///
 /// Unit: share of the points, 0 to 1. Source: E. B. Wilson, *JASA* 22 (1927), for the interval.
 pub const SCORE_RATE: Metric = Metric {
@@ -24,9 +25,9 @@ pub const SCORE_RATE: Metric = Metric {
 
 fn score_rate(rows: &Rows, _: &Args) -> Option<Value> {
     let mut tally = Tally::default();
-    // What is not a contest has no points to share.
+    // Games without competition have no points to share.
     for sample in rows.samples().iter().filter(|sample| rows.is_contest(sample.game)) {
-        // Every seat a player of its own, so that a game against oneself counts from both sides.
+        // Each seat counts as its own player, so that a game against oneself counts for both sides.
         let seats = (0..sample.game.players.len()).collect();
         for duel in (PlayedGame { seats, ..sample.game.played(None) }).duels() {
             if duel.a == sample.seat {

@@ -1,12 +1,12 @@
-//! Rating by seat: how strong an agent is on each seat.
+//! Ratings of an agent by seat.
 
 use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::PlayedGame;
 use crate::rating::anchored::{Anchored, anchored};
 use crate::rows::Rows;
 
-/// The rating of each agent on each seat, as if they were players of their own: by all matches of the part at once, relative,
-/// with the mean 0 over all of them.
+/// Rating of each (agent, seat) pair as its own player, from all matches of the part at once. The ratings are relative,
+/// with the mean 0 over all pairs.
 ///
 /// Unit: Elo points. Source: R. R. Davidson, *JASA* 65, 1970.
 pub const SEAT_RATING: Metric = Metric {
@@ -37,7 +37,7 @@ fn seat_rating(rows: &Rows, _: &Args) -> Option<Value> {
     Some(Value::Shares(named.collect())).filter(|value| *value != Value::Shares(Vec::new()))
 }
 
-/// By agent and seat.
+/// Returns the ratings by agent and seat.
 fn ratings(rows: &Rows) -> Vec<Vec<Option<Measurement>>> {
     let games = rows.games();
     let seats = games.iter().map(|game| game.seats.len()).max().unwrap_or(0);

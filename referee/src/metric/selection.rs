@@ -1,4 +1,4 @@
-//! Which observed values a metric looks at.
+//! Selection of the observed values of a metric.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use super::{Args, ParamDef, Takes};
 use crate::result::EMOTION;
 use crate::rows::{COLUMNS, Observed, Rows};
 
-/// Whose values are taken.
+/// Parameter for the mark whose values are measured.
 pub(super) const OF: ParamDef = ParamDef::new("of", "", Takes::Mark, "the mark whose values are taken");
-/// Groups.
+/// Parameter for the grouping mark.
 pub(super) const BY: ParamDef =
     ParamDef::new("by", "none", Takes::Mark, "a mark of the same move: its values are groups, each measured by itself");
-/// Conditions.
+/// Parameter for the mark of a condition.
 pub(super) const WHERE: ParamDef =
     ParamDef::new("where", "none", Takes::Mark, "a mark of the same move that must be there and not be 0");
 
-/// What the mark of a condition must be.
+/// Parameter for the required value of the condition's mark.
 pub(super) const WHEN: ParamDef = ParamDef::new(
     "when",
     "none",
@@ -25,16 +25,15 @@ pub(super) const WHEN: ParamDef = ParamDef::new(
     "what the mark of where must be: a word, a number, >=8, <=3 or 4..6; none: anything but 0",
 );
 
-/// A value that was picked.
 pub(super) struct Picked<'r> {
-    /// The value.
     pub seen: Observed<'r>,
-    /// Its group, where there are groups.
+    /// Group of the value, if the metric is grouped.
     pub group: Option<String>,
 }
 
-/// The values of `of`, where `where` holds, with their groups by `by`. Without a group a value is left out if groups are asked
-/// for. Marks that a move has several times go together in their order: the second value with the second one.
+/// Selects the values of `of` that meet the condition `where`, with their groups by `by`. In a grouped metric, values
+/// without a group are omitted. Marks with several values per move are matched in order: the second value with the
+/// second one.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     let (by, only) = (group_of(args), args.get("where"));
     let (groups, conditions) = (by.map(|by| Beside::new(rows, by)), only.map(|only| Beside::new(rows, only)));
@@ -61,14 +60,14 @@ pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     picked.collect()
 }
 
-/// The mark whose values are groups. The groups of a mark by itself are its values: then nothing is grouped.
+/// Returns the mark that groups the values. Grouping a mark by itself means no grouping.
 pub(super) fn group_of(args: &Args) -> Option<&str> {
     args.get("by").filter(|by| *by != args.text("of"))
 }
 
-/// The values of another mark, by where they were made.
+/// Values of another mark, by location.
 struct Beside {
-    /// Columns are known of whole matches.
+    /// True if the values apply to whole matches, as those of columns do.
     whole: bool,
     values: HashMap<(usize, usize, u32), Vec<MarkValue>>,
 }
@@ -100,18 +99,18 @@ fn is_true(value: &MarkValue) -> bool {
     }
 }
 
-/// A value as a word.
+/// Converts a value to a word.
 pub(super) fn word(value: &MarkValue) -> String {
     match value {
         MarkValue::Number(n) => n.to_string(),
         MarkValue::Word(word) => (*word).to_owned(),
         MarkValue::Text(text) => text.clone(),
-        // The kinds of values may grow.
+        // More kinds of values may be added.
         other => format!("{other:?}"),
     }
 }
 
-/// A value as a number: feelings from -2 (`A`, desperate) to 2 (`E`, excited).
+/// Converts a value to a number: emotions range from -2 (`A`, desperate) to 2 (`E`, excited).
 pub(super) fn value_of(mark: &str, value: &MarkValue) -> Option<f64> {
     match value {
         MarkValue::Number(n) => Some(*n),
@@ -125,14 +124,14 @@ fn feeling(letter: &str) -> Option<f64> {
     Some(at as f64 - 2.0)
 }
 
-/// The names of groups, each with its values, in the order of the names.
+/// Collects values by group name, in the order of the names.
 pub(super) fn grouped<T>(of: impl IntoIterator<Item = (String, T)>) -> Vec<(String, Vec<T>)> {
     let mut out: std::collections::BTreeMap<String, Vec<T>> = Default::default();
     of.into_iter().for_each(|(group, value)| out.entry(group).or_default().push(value));
     out.into_iter().collect()
 }
 
-/// Whether a value is what is looked for.
+/// Returns true if a value matches a condition.
 pub(super) fn fits(value: &str, is: &str) -> bool {
     let number = value.parse::<f64>().ok();
     let at = |text: &str| text.trim().parse::<f64>().ok();
@@ -153,7 +152,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn words_and_ranges() {
+    fn conditions_match_words_and_ranges() {
         assert!(fits("pass", "pass") && !fits("play", "pass"));
         assert!(fits("8", ">=8") && !fits("7.5", ">=8") && !fits("eight", ">=8"));
         assert!(fits("3", "<=3") && fits("4", "4..6") && fits("6", "4..6") && !fits("6.1", "4..6"));

@@ -6,12 +6,12 @@ use super::selection::{BY, OF, Picked, WHEN, WHERE, fits, group_of, grouped, pic
 use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// How often a mark has each of its values, as shares of all its values; or how often it has the one that `is` names.
+/// Share of each value of a mark among all its values, or the share of the value that `is` names.
 ///
-/// `is` is a word, a number, `>=8`, `<=3` or `4..6`. `per = match` counts the matches with such a value among all matches of the
-/// agent. Groups by another mark of the same move: the share in each.
+/// `is` is a word, a number, `>=8`, `<=3` or `4..6`. `per = match` is the share of the agent's matches with such a
+/// value. With groups by another mark of the same move: the share in each group.
 ///
-/// Unit: share, 0 to 1. Source: the page of the game says what its marks are.
+/// Unit: share, 0 to 1. Source: the page of the game describes its marks.
 pub const SHARE: Metric = Metric {
     id: "share",
     title: "Share",
@@ -54,7 +54,7 @@ fn share(rows: &Rows, args: &Args) -> Option<Value> {
             groups.into_iter().filter_map(|(name, of)| Some((name, fitting(&of, is)?))).collect()
         }
         (None, _) => {
-            // With groups, the groups are told apart by their name before the word.
+            // With groups, the group name precedes the word.
             let name = |p: &Picked| match &p.group {
                 Some(group) => format!("{group}: {}", word(&p.seen.value)),
                 None => word(&p.seen.value),

@@ -5,7 +5,7 @@ use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
 use crate::relation::slope as slope_of;
 use crate::rows::Rows;
 
-/// How much better an agent becomes from step to step: the slope of its wins over its own rounds, as a mean over matches.
+/// Improvement of an agent per step: the slope of its wins over its own rounds, as a mean over matches.
 ///
 /// Unit: share of wins for each step. Source: AdvGameBench.
 pub const SLOPE: Metric = Metric {

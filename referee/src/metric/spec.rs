@@ -1,21 +1,21 @@
-//! How a metric is asked for: its id and arguments.
+//! Metric specs: an id with arguments.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A wish for a metric: `"score_rate"`, `"nra form=reward"` or `{ id = "nra", form = "reward" }`.
+/// Metric with arguments, as written in a suite: `"score_rate"`, `"nra form=reward"` or
+/// `{ id = "nra", form = "reward" }`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct MetricSpec {
-    /// The metric's id.
+    /// Id of the metric.
     pub id: String,
-    /// Its arguments.
     pub args: BTreeMap<String, toml::Value>,
 }
 
-/// How an [`Ask`] is written in a suite.
+/// Forms of a metric in a suite: text or table.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 enum Written {
@@ -45,15 +45,15 @@ impl From<MetricSpec> for Written {
 }
 
 impl MetricSpec {
-    /// A wish without arguments.
+    /// Creates a spec without arguments.
     pub fn plain(id: &str) -> MetricSpec {
         MetricSpec { id: id.to_owned(), args: BTreeMap::new() }
     }
 
-    /// Reads `id name=value name=value`.
+    /// Parses `id name=value name=value`.
     ///
     /// # Errors
-    /// A word without `=`, or an argument that is given twice.
+    /// A word without `=`, or a repeated argument.
     pub fn parse(text: &str) -> Result<MetricSpec, String> {
         let mut words = text.split_whitespace();
         let mut ask = MetricSpec::plain(words.next().ok_or("a metric is asked for by its id, e.g. \"score_rate\"")?);
@@ -69,7 +69,7 @@ impl MetricSpec {
     }
 }
 
-/// As [`Ask::parse`] reads it.
+/// Formats the spec in the syntax of [`Ask::parse`].
 impl fmt::Display for MetricSpec {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.id)?;
@@ -77,49 +77,43 @@ impl fmt::Display for MetricSpec {
     }
 }
 
-/// A parameter of a metric.
+/// Parameter of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamDef {
-    /// Its name.
     pub name: &'static str,
-    /// What it is if nobody says otherwise; [`NONE`] for nothing. If this is empty, it must be given.
+    /// Default value; [`NONE`] for no value. If empty, the argument is required.
     pub default: &'static str,
-    /// What it takes.
+    /// Type of the argument.
     pub takes: Takes,
-    /// What it means.
     pub doc: &'static str,
 }
 
-/// The argument that means nothing.
+/// Argument that stands for no value.
 pub const NONE: &str = "none";
 
 impl ParamDef {
-    /// A parameter.
     pub(crate) const fn new(name: &'static str, default: &'static str, takes: Takes, doc: &'static str) -> ParamDef {
         ParamDef { name, default, takes, doc }
     }
 }
 
-/// What a parameter takes.
+/// Type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Takes {
-    /// A number.
     Number,
-    /// A whole number that is not negative.
     Whole,
-    /// One of these words.
+    /// One of the listed words.
     Words(&'static [&'static str]),
-    /// The name of a mark, or one of [`COLUMNS`](crate::rows::COLUMNS).
+    /// Name of a mark, or one of [`COLUMNS`](crate::rows::COLUMNS).
     Mark,
-    /// Another metric, as [`Ask::parse`] reads it.
+    /// Another metric, in the syntax of [`Ask::parse`].
     Metric,
-    /// Any text.
     Text,
 }
 
 impl Takes {
-    /// Why a value does not fit; metrics are checked elsewhere.
+    /// Returns the reason that a value does not fit. Metrics are checked elsewhere.
     fn wrong(self, value: &str) -> Option<String> {
         match self {
             Takes::Number if value.parse::<f64>().is_ok_and(f64::is_finite) => None,
@@ -134,15 +128,15 @@ impl Takes {
     }
 }
 
-/// The arguments of a metric, checked and complete.
+/// Checked and complete arguments of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args(BTreeMap<&'static str, String>);
 
 impl Args {
-    /// What is given, with defaults for the rest.
+    /// Checks the given arguments and fills in the defaults.
     ///
     /// # Errors
-    /// An unknown argument, one that is missing, or one of the wrong kind; the text begins with the argument's name.
+    /// An unknown argument, a missing one, or one of the wrong type; the text starts with the argument's name.
     pub fn new(params: &'static [ParamDef], given: &BTreeMap<String, toml::Value>) -> Result<Args, String> {
         let names = || params.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
         if let Some(unknown) = given.keys().find(|name| params.iter().all(|p| p.name != **name)) {
@@ -165,40 +159,40 @@ impl Args {
         Ok(Args(out))
     }
 
-    /// An argument as text; empty if there is no such parameter.
+    /// Returns an argument as text; empty if there is no such parameter.
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// An argument as text, unless it is [`NONE`].
+    /// Returns an argument as text, unless it is [`NONE`].
     pub fn get(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|text| !text.is_empty() && *text != NONE)
     }
 
-    /// Whether an argument is this word.
+    /// Returns true if an argument is this word.
     pub fn is(&self, name: &str, word: &str) -> bool {
         self.text(name) == word
     }
 
-    /// An argument that [takes a number](Takes::Number); 0 where there is none.
+    /// Returns an argument of type [`Number`](Takes::Number); 0 if there is none.
     pub fn number(&self, name: &str) -> f64 {
         self.text(name).parse().unwrap_or(0.0)
     }
 
-    /// An argument that [takes a whole number](Takes::Whole); 0 where there is none.
+    /// Returns an argument of type [`Whole`](Takes::Whole); 0 if there is none.
     pub fn whole(&self, name: &str) -> u64 {
         self.text(name).parse().unwrap_or(0)
     }
 }
 
-/// All arguments, in the order of their names: the same for the same wish.
+/// Formats all arguments in the order of their names, so that equal specs have equal text.
 impl fmt::Display for Args {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         self.0.iter().try_for_each(|(name, value)| write!(f, "{name}={value} "))
     }
 }
 
-/// A value of TOML as plain text.
+/// Converts a TOML value to plain text.
 fn text(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

@@ -1,9 +1,9 @@
-//! Value: what an imported table says.
+//! Values from an imported table.
 
 use super::{ANY, Args, Metric, MetricScope, Value, mean, number};
 use crate::rows::Rows;
 
-/// The mean of the values that a table of scores gives the agent.
+/// Mean of the agent's values in a table of scores.
 ///
 /// Unit: the table's own. Source: the table.
 pub const VALUE: Metric = Metric {

@@ -15,7 +15,7 @@ fn verified(record: Record) -> GameResult {
     Verifier::new().verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
 }
 
-/// The match as its only row; agent k sat on seat k.
+/// Builds rows with this match only; agent k is on seat k.
 fn rows(game: &GameResult) -> Rows<'_> {
     let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
     Rows::new(ResultTable {
@@ -47,8 +47,8 @@ fn refused(action: i64) -> RefusedMove {
 }
 
 #[test]
-fn every_metric_by_hand() {
-    // Three moves, then seat 1 gives up.
+fn metrics_match_values_by_hand() {
+    // Three moves, then seat 1 resigns.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 3, EndReason::Resign, Some(1));
     for (m, ms) in moves(&mut record).into_iter().zip([10, 500, 30]) {
@@ -69,7 +69,7 @@ fn every_metric_by_hand() {
 }
 
 #[test]
-fn nothing_to_measure_is_absent() {
+fn metrics_without_data_are_absent() {
     let empty = Rows::new(ResultTable {
         agents: vec![RowAgent { name: "a".into(), candidate: true }],
         ..ResultTable::default()
@@ -91,7 +91,7 @@ fn nothing_to_measure_is_absent() {
 }
 
 #[test]
-fn forced_moves_are_neither_attempts_nor_thought() {
+fn forced_moves_count_neither_as_attempts_nor_as_time() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     record.header.illegal.policy = IllegalPolicy::Random;
     let m = moves(&mut record).remove(0);
@@ -104,10 +104,9 @@ fn forced_moves_are_neither_attempts_nor_thought() {
     assert_eq!(TIME_PER_MOVE.usual(&own).unwrap().n, count - 1);
 }
 
-/// Where candidates are opponents of each other, only their matches as `a` count for them; for opponents that are not evaluated
-/// all do.
+/// For opponents that are candidates themselves, only matches as `a` count; against other opponents all matches count.
 #[test]
-fn a_candidate_counts_where_it_is_a() {
+fn candidate_counts_where_it_is_first() {
     let games = [1, 2, 3].map(|seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
         break_off(&mut record, 3, EndReason::Resign, Some(1));
@@ -115,7 +114,7 @@ fn a_candidate_counts_where_it_is_a() {
     });
     let agent = |(name, candidate): (&str, bool)| RowAgent { name: name.to_owned(), candidate };
     let counted = |only_a: bool| {
-        // a beats b as `a`, then as the opponent; c, which is only an opponent, loses to b.
+        // a beats b as `a`, then as the opponent; c, an opponent only, loses to b.
         let pairs = [(vec![0, 1], vec![0, 1]), (vec![0, 1], vec![1, 0]), (vec![1, 2], vec![0, 1])];
         let own = |(game, (players, sides)): (_, (Vec<usize>, Vec<usize>))| MetricMatch {
             sides,
@@ -133,9 +132,10 @@ fn a_candidate_counts_where_it_is_a() {
     assert_eq!(counted(true), [Some((1.0, 1)), Some((0.5, 2)), Some((0.0, 1))]);
 }
 
-/// 2 and 4 moves in the first cycle, 3 in the second: 6 and 3, with the mean 4.5 and s = 3 / sqrt(2), so 4.5 +- 1.96 * 1.5.
+/// 2 and 4 moves in the first cycle, 3 in the second: 6 and 3, with the mean 4.5 and s = 3 / sqrt(2), so 4.5 +- 1.96 *
+/// 1.5.
 #[test]
-fn moves_of_a_cycle() {
+fn moves_average_over_cycles() {
     let games = [2, 4, 3].map(|count| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
         break_off(&mut record, count, EndReason::Resign, Some(count % 2));
@@ -161,25 +161,25 @@ fn moves_of_a_cycle() {
 }
 
 #[test]
-fn a_mean_has_an_interval_from_two_on() {
+fn mean_has_an_interval_from_two_values() {
     let mean = |values: &[f64]| mean(&values.iter().copied().collect(), [0.0, 10.0]);
     assert_eq!(mean(&[]), None);
     assert_eq!(mean(&[4.0]).unwrap(), Measurement { value: 4.0, low: None, high: None, n: 1 });
     let two = mean(&[1.0, 3.0]).unwrap();
     // s = sqrt(2), so that the half width is 1.96.
     assert!((two.high.unwrap() - 3.96).abs() < 1e-4 && (two.low.unwrap() - 0.04).abs() < 1e-4);
-    // No interval reaches beyond what is possible.
+    // Intervals are clipped to the possible range.
     let wide = mean(&[0.0, 10.0]).unwrap();
     assert_eq!((wide.low, wide.high), (Some(0.0), Some(10.0)));
 }
 
-/// Notes with tokens and a feeling.
+/// Creates notes with tokens and an emotion.
 fn noted(input: u64, out: u64, felt: &str) -> Option<Notes> {
     Some(Notes { tokens: Some(Tokens { input, out }), emotion: Some(felt.to_owned()), ..Notes::default() })
 }
 
 #[test]
-fn what_moves_cost_and_how_they_feel_is_read_from_notes() {
+fn tokens_and_emotions_are_read_from_notes() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 3, EndReason::Resign, Some(1));
     let own = moves(&mut record);
@@ -194,17 +194,17 @@ fn what_moves_cost_and_how_they_feel_is_read_from_notes() {
     assert_eq!(of("tokens", 0), Some(385.0));
     assert_eq!((of("tokens per=query", 0), of("tokens per=move", 0)), (Some(385.0 / 3.0), Some(192.5)));
     assert_eq!((of("tokens of=in", 0), of("tokens of=out", 1)), (Some(350.0), Some(1.0)));
-    // A feeling of a refused attempt is not one of a move.
+    // The emotion of a refused attempt does not count.
     assert_eq!((of("pss", 0), of("pss", 1)), (Some(-0.5), Some(2.0)));
     assert_eq!((of("moves", 0), of("illegal_end", 0)), (Some(3.0), Some(0.0)));
-    // Marks that nobody asked for are not kept.
+    // The verifier does not store marks that were not requested.
     let plain = Verifier::new().verify(&parts, Source::default()).unwrap().into_result();
     assert!(plain.seats.iter().all(|seat| seat.marks.is_empty()));
     assert_eq!(MetricQuery::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
 }
 
 #[test]
-fn labels_are_marks_of_moves() {
+fn labels_become_marks_of_moves() {
     let mut games = vec![verified(play("tic_tac_toe", &["a", "b"], 1))];
     let name = games[0].episode.clone();
     let line = |seat: usize, turn: u32, label: &str| {
@@ -226,9 +226,10 @@ fn labels_are_marks_of_moves() {
     }
 }
 
-/// An agent that meets itself is counted from the first side only, and invalid matches count for the completion rate alone.
+/// A match of an agent against itself counts for the first side only, and invalid matches count only for the completion
+/// rate.
 #[test]
-fn sides_are_told_by_the_plan() {
+fn sides_follow_the_plan() {
     let mut record = play("tic_tac_toe", &["a", "a"], 1);
     break_off(&mut record, 3, EndReason::Illegal, Some(1));
     let game = verified(record);
@@ -247,14 +248,14 @@ fn sides_are_told_by_the_plan() {
     let (first, second) = (table(vec![0, 1], true), table(vec![1, 0], true));
     assert_eq!((of("score_rate", &first), of("score_rate", &second)), (Some((1.0, 1)), Some((0.0, 1))));
     assert_eq!((of("illegal_end", &first), of("first_seat", &first)), (Some((1.0, 1)), Some((0.0, 1))));
-    // Nobody said who is `a`: both seats count.
+    // Without sides in the plan, both seats count.
     assert_eq!(of("score_rate", &table(Vec::new(), true)), Some((0.5, 2)));
     let invalid = table(vec![0, 1], false);
     assert_eq!((of("score_rate", &invalid), of("completion", &invalid)), (None, Some((0.0, 1))));
 }
 
 #[test]
-fn wishes_are_checked() {
+fn invalid_specs_are_refused() {
     let wrong = |ask: &str| MetricQuery::parse(ask).map(|_| ()).unwrap_err();
     assert!(wrong("scorerate").starts_with("there is no metric \"scorerate\"; did you mean score_rate?"));
     assert_eq!(wrong("nra shape=win"), "metric nra: there is no argument \"shape\": it takes form, mode");
@@ -265,7 +266,7 @@ fn wishes_are_checked() {
     assert!(wrong("normalised of=nothing").contains("there is no metric \"nothing\""));
     assert_eq!(wrong("nra form"), "\"nra form\": \"form\" is not an argument of the form name=value");
     assert_eq!(wrong("nra form=win form=reward"), "\"nra form=win form=reward\": form is given twice");
-    // In a suite: text or table.
+    // Metric specs as text or table in a suite.
     #[derive(serde::Deserialize, serde::Serialize, PartialEq, Debug)]
     struct Suite {
         metrics: Vec<MetricSpec>,
@@ -280,9 +281,9 @@ fn wishes_are_checked() {
     assert!(suite.metrics.iter().all(|ask| MetricQuery::new(ask).is_ok()));
 }
 
-/// Defaults are what their parameters take, ids are words, and no two are the same.
+/// Defaults fit their parameters, ids are words, and ids are unique.
 #[test]
-fn the_list_is_in_order() {
+fn metric_definitions_are_consistent() {
     let mut ids = BTreeSet::new();
     for metric in METRICS {
         assert!(ids.insert(metric.id), "{}", metric.id);

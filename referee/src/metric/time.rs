@@ -1,11 +1,11 @@
-//! Time per move: how long the agent takes.
+//! Mean time per move.
 
 use super::{Args, Metric, MetricScope, NOT_NEGATIVE, Value, mean, number};
 use crate::moments::Moments;
 use crate::rows::Rows;
 
-/// The mean over the agent's moves of the recorded time; turns without a move and forced moves are left out. Absent where
-/// no time was taken: all that is recorded is 0 then.
+/// Mean recorded time of the agent's moves; turns without a move and forced moves are excluded. Absent without timing,
+/// since all recorded times are 0 then.
 ///
 /// Unit: milliseconds of the server's clock, network included. Source: `ms` of `docs/protocol.md`.
 pub const TIME_PER_MOVE: Metric = Metric {
@@ -24,6 +24,6 @@ pub const TIME_PER_MOVE: Metric = Metric {
 fn time_per_move(rows: &Rows, _: &Args) -> Option<Value> {
     let mut times = Moments::default();
     rows.samples().iter().for_each(|s| times.add(&s.own().times));
-    // Agents that compute in this process are not timed in runs, so that their records are the same everywhere.
+    // Runs do not time agents in this process, so that their records are the same on every machine.
     number(mean(&times, NOT_NEGATIVE).filter(|time| time.value > 0.0))
 }

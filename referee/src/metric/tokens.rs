@@ -1,12 +1,12 @@
-//! Tokens: what answers cost.
+//! Tokens of replies.
 
 use super::{Args, Measurement, Metric, MetricScope, NOT_NEGATIVE, ParamDef, Takes, Value, mean, number};
 use crate::moments::Moments;
 use crate::rows::Rows;
 
-/// The mean number of tokens of an answer, of a move, or of a match; by the notes of moves and of refused attempts.
+/// Mean number of tokens per reply, move or match, from the notes of moves and of refused attempts.
 ///
-/// Unit: tokens, as the endpoint counted them. Source: GTBench, section 9 of its metrics.
+/// Unit: tokens, as counted by the endpoint. Source: GTBench, section 9 of its metrics.
 pub const TOKENS: Metric = Metric {
     id: "tokens",
     title: "Tokens",

@@ -4,12 +4,13 @@ use super::{Args, Measurement, Metric, MetricScope, ParamDef, Takes, Value, met,
 use crate::rating::trueskill::Skills;
 use crate::rows::Rows;
 
-/// The skill after all matches of the part in the order of the plan: between two, among many, or of teams.
+/// Skill after all matches of the part in the order of the plan, for two players, free-for-alls and teams.
 ///
-/// `change` is the largest change of the mean in the agent's last matches (`over`), by which a run sees that ratings have
-/// converged.
+/// `change` is the largest change of the mean in the agent's last matches (`over`), which a run uses to detect
+/// convergence.
 ///
-/// Unit: points of TrueSkill. Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python package.
+/// Unit: points of TrueSkill. Source: R. Herbrich, T. Minka, T. Graepel, 2006, with the constants of the Python
+/// package.
 pub const TRUESKILL: Metric = Metric {
     id: "trueskill",
     title: "TrueSkill",

@@ -1,16 +1,17 @@
-//! Points for places, wall by wall, of as many entrants as the game has seats.
+//! Rank points per wall, between as many entrants as the game has seats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rows::Rows;
 
-/// The sum of an entrant's points over all walls.
+/// Sum of an entrant's points over all walls.
 ///
-/// A wall is one hand of the matches on one seed. Each entrant's scores in it are summed over these matches, in which the
-/// entrants change seats. Of n entrants the one with the highest sum gets n points, the next n - 1, and so on to 1; equal sums share
-/// the mean of their places. Blocks in which an agent had two seats, not all matches had the same entrants, or a match ended
-/// before its last hand are left out, and so are games whose marks do not tell the scores of hands.
+/// A wall is one hand of the matches on one seed. Each entrant's scores in it are summed over these matches, in which
+/// the entrants change seats. Of n entrants the one with the highest sum gets n points, the next n - 1, and so on to 1;
+/// equal sums share the mean of their points. Blocks are excluded if an agent had two seats, if the entrants differ
+/// between matches, or if a match ended before its last hand. Games whose marks do not report the scores of hands are
+/// excluded too.
 pub const WALL_POINTS: Metric = Metric {
     id: "wall_points",
     title: "Points for walls",
@@ -25,7 +26,7 @@ pub const WALL_POINTS: Metric = Metric {
     of: wall_points,
 };
 
-/// The sums of scores of a block: by hand and entrant.
+/// Sums of the scores in a block, by hand and entrant.
 #[derive(Default)]
 struct Block<'a> {
     own: Option<&'a str>,
@@ -64,7 +65,7 @@ fn wall_points(rows: &Rows, _: &Args) -> Option<Value> {
     (walls > 0).then_some(Value::Number(Measurement::plain(sum, walls)))
 }
 
-/// One point for the own place, one for each entrant behind it, and half a point for each that shares it.
+/// Returns one point for the entrant, one for each entrant with a lower sum, and half a point for each tie.
 fn place_points(own: f64, all: impl Iterator<Item = f64>) -> f64 {
     let (mut behind, mut level) = (0.0, 0.0);
     for other in all {
@@ -79,7 +80,7 @@ mod tests {
     use super::place_points;
 
     #[test]
-    fn equal_sums_share_the_mean_of_their_places() {
+    fn equal_sums_share_the_mean_of_their_points() {
         let points = |scores: [f64; 4]| scores.map(|own| place_points(own, scores.into_iter()));
         assert_eq!(points([30.0, -8.0, 2.0, -24.0]), [4.0, 2.0, 3.0, 1.0]);
         assert_eq!(points([0.0; 4]), [2.5; 4]);

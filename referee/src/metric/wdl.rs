@@ -4,7 +4,7 @@ use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rating::table::Tally;
 use crate::rows::Rows;
 
-/// How many matches the agent won, drew and lost, by the mean score of its seats against that of the others.
+/// Number of matches that the agent won, drew and lost, by the mean score of its seats against that of the others.
 ///
 /// Unit: matches. Source: every crosstable.
 pub const WDL: Metric = Metric {
@@ -27,7 +27,7 @@ fn wdl(rows: &Rows, _: &Args) -> Option<Value> {
     (n > 0).then(|| Value::Shares(counts.map(|(name, k)| (name.to_owned(), Measurement::plain(k as f64, n))).to_vec()))
 }
 
-/// The results of the agent that is asked about; of matches that are a contest.
+/// Returns the results of the queried agent, from competitive matches only.
 pub(super) fn tally(rows: &Rows) -> Tally {
     let mut tally = Tally::default();
     for (game, seats) in rows.own_matches() {

@@ -4,7 +4,7 @@ use super::wdl::tally;
 use super::{Args, Measurement, Metric, MetricScope, Value};
 use crate::rows::Rows;
 
-/// How many matches the agent wins, draws and loses in a cycle, as means over the cycles.
+/// Mean number of matches per cycle that the agent wins, draws and loses.
 ///
 /// Unit: matches. Source: Qi Town, table 3, whose rows add up to 19 for 20 players.
 pub const WDL_CYCLES: Metric = Metric {

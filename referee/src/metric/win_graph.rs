@@ -1,10 +1,10 @@
-//! Who beats whom: the graph of the winners of pairs.
+//! Graph of the winners of pairs.
 
 use super::{ParamDef, Takes};
 use crate::rating::table::crosstable;
 use crate::rows::Rows;
 
-/// What an edge is made of.
+/// Rule for the edges of the graph.
 pub(super) const RULE: ParamDef = ParamDef::new(
     "rule",
     "best_of_cycles",
@@ -12,17 +12,17 @@ pub(super) const RULE: ParamDef = ParamDef::new(
     "one graph of the pairs over all cycles, or one for each cycle and the mean over these",
 );
 
-/// The graph of a pool: an edge from the one who won more matches of a pair to the other.
+/// Graph of a pool: an edge leads from the agent that won more matches of a pair to the other agent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WinGraph {
-    /// The agents, in the order of the plan.
+    /// Agents in the order of the plan.
     pub agents: Vec<usize>,
-    /// Edges as places in `agents`, with how many matches more were won; ascending.
+    /// Edges as indices into `agents`, with the difference in wins; ascending.
     pub edges: Vec<(usize, usize, u64)>,
 }
 
 impl WinGraph {
-    /// By all matches of `rows`.
+    /// Builds the graph of all matches in `rows`.
     pub fn of(rows: &Rows) -> WinGraph {
         let (agents, table) = (rows.agents_here(), crosstable(rows.agents().len(), rows.games()));
         let mut edges = Vec::new();
@@ -37,7 +37,7 @@ impl WinGraph {
         WinGraph { agents, edges }
     }
 
-    /// The graphs that a [`RULE`] asks for.
+    /// Builds the graphs for a value of [`RULE`].
     pub fn by_rule(rows: &Rows, rule: &str) -> Vec<WinGraph> {
         match rule {
             "cycles" => rows.cycles().into_iter().map(|cycle| WinGraph::of(&rows.of_cycle(cycle))).collect(),

@@ -4,7 +4,7 @@ use super::rounds::{MARKS, courses};
 use super::{Args, Metric, MetricScope, ParamDef, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
-/// The rounds that were won; with `by = step` for each own step of a match.
+/// Share of won rounds; with `by = step`, for each own step of a match.
 ///
 /// Unit: share of rounds. Source: AdvGameBench.
 pub const WR: Metric = Metric {

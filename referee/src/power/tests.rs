@@ -6,8 +6,8 @@ fn near(got: f64, want: f64, within: f64) {
 }
 
 #[test]
-fn blocks_by_hand() {
-    // Half as wide takes four times as much.
+fn needed_blocks_match_hand_values() {
+    // Half the width needs four times the blocks.
     assert_eq!(blocks_like(60.0, 50, 30.0), Some(200));
     assert_eq!(blocks_like(30.0, 50, 30.0), Some(50));
     assert_eq!(blocks_like(10.0, 4, 300.0), Some(2));
@@ -21,7 +21,7 @@ fn blocks_by_hand() {
 }
 
 #[test]
-fn what_makes_no_sense_has_no_blocks() {
+fn invalid_input_has_no_block_count() {
     for bad in [0.0, -30.0, f64::NAN, f64::INFINITY] {
         assert_eq!((blocks_like(50.0, 10, bad), blocks_for_width(100.0, bad)), (None, None));
         assert_eq!(blocks_for_difference(100.0, bad, 0.8), None);
@@ -33,24 +33,24 @@ fn what_makes_no_sense_has_no_blocks() {
 }
 
 #[test]
-fn two_agents_are_told_apart_in_three_ways() {
+fn designs_need_blocks_by_shared_variance() {
     let got = designs(100.0, 2.0, 0.5, 30.0, 0.8).unwrap();
-    // 87.2 blocks with the variance of one agent; two agents vary twice as much, and half of it is common here.
+    // 87.2 blocks with the variance of one agent; two agents have twice the variance, and half of it is common here.
     assert_eq!(got.meeting, Amount { blocks: 88, matches: 176 });
     assert_eq!(got.paired, Amount { blocks: 88, matches: 176 });
     assert_eq!(got.unpaired, Amount { blocks: 175, matches: 350 });
-    // Even agents that always fared alike leave something to find.
+    // Even fully correlated agents need some blocks.
     assert_eq!(designs(100.0, 2.0, 1.0, 30.0, 0.8).unwrap().paired.blocks, 18);
     assert_eq!(designs(100.0, 2.0, 0.5, 30.0, 1.0), None);
 }
 
 #[test]
-fn the_prior_follows_the_game() {
+fn prior_follows_the_game() {
     let of = |game: &str| prior(&*ludex_env::load(game).unwrap());
     // Two seats, no draws: half a point of deviation in a match, over the root of two matches.
     let pig = of("pig").unwrap();
     near(pig.deviation, POINTS_OF_SCORE * 0.5 / 2f64.sqrt(), 1e-9);
-    // Draws leave less to vary.
+    // Draws reduce the variance.
     let drawn = of("tic_tac_toe").unwrap();
     assert!(drawn.draws > 0.0 && drawn.deviation < pig.deviation, "{drawn:?}");
     assert_eq!(of("kuhn_poker(players=3)").unwrap().matches, 3);
@@ -58,7 +58,7 @@ fn the_prior_follows_the_game() {
 }
 
 #[test]
-fn no_run_stops_before_the_first_look() {
+fn no_run_stops_before_the_first_check() {
     assert_eq!(stopping_width(1.0, FIRST_LOOK - 1), None);
     // Student's quantile for seven degrees of freedom is 2.365.
     near(stopping_width(10.0, 8).unwrap(), 23.65, 0.01);
@@ -73,27 +73,27 @@ fn test_of(text: &str, counts: [u64; 5]) -> SequentialTest {
 }
 
 #[test]
-fn a_test_ends_at_its_bounds() {
+fn test_ends_at_its_bounds() {
     let sprt: Sprt = "elo0=0 elo1=30".parse().unwrap();
     // ln(0.95 / 0.05) = 2.944.
     near(sprt.bounds()[1], 2.944_439, 1e-6);
     near(sprt.bounds()[0], -2.944_439, 1e-6);
     assert_eq!((test_of("elo0=0 elo1=30", [0; 5]).llr(), test_of("elo0=0 elo1=30", [0; 5]).decision()), (0.0, None));
-    // Two won pairs prove nothing, although they do not vary.
+    // Two won pairs are not enough, although they have no variance.
     assert_eq!(test_of("elo0=0 elo1=30", [0, 0, 0, 0, 2]).decision(), None);
     assert_eq!(test_of("elo0=0 elo1=30", [10, 20, 40, 60, 40]).decision(), Some(SprtDecision::Elo1));
     assert_eq!(test_of("elo0=0 elo1=30", [40, 60, 40, 20, 10]).decision(), Some(SprtDecision::Elo0));
-    // Seen from the other side, everything changes its sign.
+    // Exchanging the agents changes all signs.
     let (a, b) = (test_of("elo0=0 elo1=30", [9, 20, 33, 25, 14]), test_of("elo0=-30 elo1=0", [14, 25, 33, 20, 9]));
     near(a.llr(), -b.llr(), 1e-9);
 }
 
 #[test]
-fn ratios_of_published_tests() {
-    // Two tests of chess engines, as fastchess's own tests give them: -3.07 and -4.98, to a hundredth.
+fn ratios_match_published_tests() {
+    // Two tests of chess engines, with the values of fastchess's own tests: -3.07 and -4.98, to a hundredth.
     near(test_of("elo0=0.5 elo1=2.5", [223, 9863, 21_279, 10_037, 246]).llr(), -3.07, 0.03);
     near(test_of("elo0=0 elo1=2", [871, 26_175, 55_983, 26_678, 821]).llr(), -4.98, 0.05);
-    // By the distributions themselves, computed apart from this program; their sums and means were checked.
+    // Values from the distributions themselves, computed independently; their sums and means were checked.
     near(test_of("elo0=0 elo1=30", [10, 20, 40, 60, 40]).llr(), 8.783_091, 1e-5);
     near(test_of("elo0=0 elo1=30", [0, 0, 0, 0, 2]).llr(), 0.165_405, 1e-5);
 }
@@ -111,20 +111,20 @@ fn many_blocks_agree_with_the_normal_approximation() {
 }
 
 #[test]
-fn a_test_is_read_from_words() {
+fn test_settings_parse_from_text() {
     let sprt: Sprt = "elo0=-5, elo1=5 alpha=0.1 beta=0.2".parse().unwrap();
     assert_eq!((sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta), (-5.0, 5.0, 0.1, 0.2));
     assert_eq!(sprt.to_string().parse(), Ok(sprt));
     for (bad, why) in [
         ("", "elo0 and elo1 are needed"),
         ("elo0=0", "elo0 and elo1 are needed"),
-        ("elo0=0 elo1=0", "elo0 must be below elo1"),
-        ("elo0=0 elo1=x", "\"elo1=x\" is not valid"),
-        ("elo0=0 elo1=NaN", "is not valid"),
+        ("elo0=0 elo1=0", "expected elo0 below elo1"),
+        ("elo0=0 elo1=x", "expected NAME=NUMBER, got \"elo1=x\""),
+        ("elo0=0 elo1=NaN", "expected NAME=NUMBER"),
         ("elo0=0 elo1=9000", "between -2000 and 2000"),
-        ("elo0=0 elo1=30 alpha=0", "probabilities above 0 and below 0.5"),
-        ("elo0=0 elo1=30 beta=0.5", "probabilities above 0 and below 0.5"),
-        ("elo0=0 elo2=30", "\"elo2\" is not known"),
+        ("elo0=0 elo1=30 alpha=0", "above 0 and below 0.5"),
+        ("elo0=0 elo1=30 beta=0.5", "above 0 and below 0.5"),
+        ("elo0=0 elo2=30", "unknown name \"elo2\""),
     ] {
         let said = bad.parse::<Sprt>().unwrap_err();
         assert!(said.contains(why), "{bad}: {said}");

@@ -1,19 +1,17 @@
-//! Alpha-rank of one population (S. Omidshafiei and others, "alpha-Rank: Multi-Agent Evaluation by Evolution", Scientific
-//! Reports 9, 2019), with the selection against the current opponent that OpenSpiel uses.
+//! Alpha-rank of one population (S. Omidshafiei and others, "alpha-Rank: Multi-Agent Evaluation by Evolution",
+//! Scientific Reports 9, 2019), with OpenSpiel's selection against the current opponent.
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
-/// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alpha {
-    /// How strongly the better one is preferred.
+    /// Selection strength: a larger value favors the better strategy more.
     pub alpha: f64,
-    /// How large the population is.
     pub population: u32,
 }
 
-/// The probability that one mutant, whose payoff is larger by `gain`, takes over the population:
+/// Returns the probability that one mutant, whose payoff is larger by `gain`, takes over the population:
 /// `(1 - e^-u) / (1 - e^(-m u))` with `u = alpha * gain`.
 fn fixation(gain: f64, Alpha { alpha, population }: Alpha) -> f64 {
     let (u, m) = (alpha * gain, f64::from(population.max(1)));
@@ -23,12 +21,12 @@ fn fixation(gain: f64, Alpha { alpha, population }: Alpha) -> f64 {
     if u > 0.0 {
         return (-u).exp_m1() / (-m * u).exp_m1();
     }
-    // The same, without numbers that are too large.
+    // Equal to the formula above, but without overflow.
     ((m - 1.0) * u).exp() * u.exp_m1() / (m * u).exp_m1()
 }
 
-/// The stationary distribution over the strategies of a symmetric game; `payoffs[a][b]` is that of a against b.
-/// `None` if several distributions are stationary, or without a strategy.
+/// Returns the stationary distribution over the strategies of a symmetric game; `payoffs[a][b]` is the payoff of a
+/// against b. `None` without strategies, or if the stationary distribution is not unique.
 pub fn alpha_rank(payoffs: &[Vec<f64>], settings: Alpha) -> Option<Vec<f64>> {
     let n = payoffs.len();
     let rate = |from: usize, to: usize| fixation(payoffs[to][from] - payoffs[from][to], settings) / (n as f64 - 1.0);
@@ -40,7 +38,7 @@ pub fn alpha_rank(payoffs: &[Vec<f64>], settings: Alpha) -> Option<Vec<f64>> {
     for (a, b) in pairs.filter(|&(a, b)| rate(a, b) > 0.0) {
         graph.add_edge(a, b, ());
     }
-    // Only one class of strategies may be closed: the chain ends there.
+    // The distribution is unique only if exactly one class of strategies is closed.
     let closed = |class: &&Vec<usize>| class.iter().all(|&a| graph.neighbors(a).all(|b| class.contains(&b)));
     let classes = tarjan_scc(&graph);
     let mut ends = classes.iter().filter(closed);
@@ -52,8 +50,9 @@ pub fn alpha_rank(payoffs: &[Vec<f64>], settings: Alpha) -> Option<Vec<f64>> {
     Some(out)
 }
 
-/// The stationary distribution of an irreducible chain without a subtraction, so that small probabilities are exact: W. Grassmann,
-/// M. Taksar and D. Heyman, "Regenerative analysis and steady state distributions for Markov chains", Operations Research 33, 1985.
+/// Returns the stationary distribution of an irreducible chain. The algorithm subtracts nothing, so that small
+/// probabilities are accurate: W. Grassmann, M. Taksar and D. Heyman, "Regenerative analysis and steady state
+/// distributions for Markov chains", Operations Research 33, 1985.
 fn stationary(class: &[usize], rate: &impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let n = class.len();
     let mut rates: Vec<Vec<f64>> =
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_by_hand() {
+    fn fixation_matches_the_closed_form() {
         let settings = Alpha { alpha: 1.0, population: 2 };
         // m = 2: 1 / (1 + e^-u), the logistic function.
         for gain in [-3.0_f64, -0.5, 0.0, 0.25, 2.0] {
@@ -92,11 +91,11 @@ mod tests {
     }
 
     #[test]
-    fn two_islands_have_no_single_answer() {
-        // 0 and 1 beat each other never, and nobody takes the other over.
+    fn neutral_drift_connects_strategies_and_cycles_share_equally() {
+        // Strategies 0 and 1 do not beat each other; only neutral drift leads from one to the other.
         let payoffs = [vec![1.0, 0.0], vec![0.0, 1.0]];
         assert!(alpha_rank(&payoffs, Alpha { alpha: 1e3, population: 50 }).is_some(), "neutral drift joins them");
-        // A circle of three has a third for each.
+        // Each strategy of a cycle of three gets a third.
         let circle = [vec![0.5, 1.0, 0.0], vec![0.0, 0.5, 1.0], vec![1.0, 0.0, 0.5]];
         let masses = alpha_rank(&circle, Alpha { alpha: 100.0, population: 50 }).unwrap();
         assert!(masses.iter().all(|mass| (mass - 1.0 / 3.0).abs() < 1e-12), "{masses:?}");

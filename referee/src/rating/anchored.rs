@@ -7,20 +7,20 @@
 //! P(a wins) = pi_a / D    P(draw) = nu sqrt(pi_a pi_b) / D    P(b wins) = pi_b / D    D = pi_a + pi_b + nu sqrt(pi_a pi_b)
 //! ```
 //!
-//! Davidson's model, not Rao-Kupper's, because with it a player's rating depends on its points only (a draw is half a
-//! point), and because the likelihood is concave. `nu / (2 + nu)` is the share of draws between equals. It is a constant
-//! of the ladder; only where a ladder is measured is it estimated together with the strengths.
+//! Davidson's model, not Rao-Kupper's, because a player's rating then depends only on its points (a draw is half a
+//! point), and because the likelihood is concave. `nu / (2 + nu)` is the share of draws between equals. This share is a
+//! constant of each ladder; it is estimated together with the strengths only when the ladder itself is calibrated.
 //!
 //! **Scale.** `rating = 400 / ln 10 * 2 / (2 + nu) * theta`. The factor `2 / (2 + nu)` gives a point the same meaning
 //! as in Elo, whatever the share of draws: between near equals the expected score is `1 / (1 + 10^(-d / 400))`. Without
-//! it, the ratings of a game full of draws would be doubled.
+//! the factor, ratings would be about twice as large in games with many draws.
 //!
 //! **Prior.** Each player whose rating is not fixed gets half a win and half a loss more than it scored, spread over
-//! its opponents in proportion to its games. So a player that won or lost everything has a finite rating. With one
-//! opponent this is Jeffreys' prior.
+//! its opponents in proportion to its games. A player that won or lost every game therefore has a finite rating. With
+//! one opponent this is Jeffreys' prior.
 //!
-//! **Intervals.** Percentile bootstrap over pairs. In each resample the prior's half win and half loss are drawn again
-//! from Gamma(1/2), so that a player whose games all ended alike has an interval too; with one opponent it is Jeffreys'
+//! **Intervals.** Percentile bootstrap over pairs. In each resample the prior's half win and half loss are redrawn from
+//! Gamma(1/2), so that a player with identical results also has an interval; with one opponent it is Jeffreys'
 //! interval. `nu` keeps its estimate.
 
 use std::collections::HashMap;
@@ -33,53 +33,51 @@ use super::table::Interval;
 
 mod error;
 
-/// How many times games are resampled unless somebody says otherwise: the ends of an interval move by about two points
-/// from seed to seed then.
+/// Default number of resamples. With this number, the ends of an interval differ by about two points between seeds.
 pub const RESAMPLES: usize = 10_000;
 
-/// Settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Anchored {
-    /// Players whose rating is a constant, with the constant in Elo points.
+    /// Players with a constant rating, and the constant in Elo points.
     pub fixed: Vec<(usize, f64)>,
-    /// Share of draws between players of equal strength, from 0 to below 1; `None`: it is estimated from the games.
+    /// Share of draws between players of equal strength, in `0.0..1.0`; `None`: estimated from the games.
     pub draws: Option<f64>,
-    /// How many times the games are resampled for the intervals; 0 for none.
+    /// Number of resamples for the intervals; 0: no intervals.
     pub resamples: usize,
     /// Seed of the resampling.
     pub seed: u64,
 }
 
 impl Default for Anchored {
-    /// No fixed player, draws estimated, 10,000 resamples, seed 0.
+    /// Returns settings with no fixed player, estimated draws, 10,000 resamples and seed 0.
     fn default() -> Self {
         Anchored { fixed: Vec::new(), draws: None, resamples: RESAMPLES, seed: 0 }
     }
 }
 
-/// What the results say about one player.
+/// Rating of one player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
-    /// In Elo points.
+    /// Rating in Elo points.
     pub rating: f64,
     /// 95 % interval; `None` for a constant, and without resamples.
     pub interval: Option<Interval>,
-    /// Whether the rating was given, not estimated.
+    /// True if the rating is a constant from the settings, not an estimate.
     pub fixed: bool,
-    /// Whether a chain of games leads to a fixed player. Otherwise the rating is relative: the mean over all connected
+    /// True if a chain of games leads to a fixed player. Otherwise the rating is relative: the mean over all connected
     /// players is 0.
     pub anchored: bool,
-    /// Blocks that it played in; a game without a block is a block of its own. 0 for a constant.
+    /// Number of blocks with this player; a game without a block is its own block. 0 for a constant.
     pub blocks: usize,
-    /// The standard error that decides when enough is played, in Elo points: that of blocks, and that of one more block as
-    /// the model has it (`error.rs` says why). `None` for a constant, for a relative rating, and for fewer than two blocks.
+    /// Standard error for stopping rules, in Elo points: that of the blocks, plus one more block with the variance of
+    /// the model (reasons in `error.rs`). `None` for a constant, for a relative rating, and with fewer than two blocks.
     pub error: Option<f64>,
 }
 
 /// Ratings of all players.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratings {
-    /// By player; `None` for a player without comparisons and without a given rating.
+    /// Ratings by player; `None` for a player with neither comparisons nor a constant rating.
     pub players: Vec<Option<Rating>>,
     /// Share of draws between players of equal strength.
     pub draws: f64,
@@ -109,30 +107,30 @@ pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ra
     out
 }
 
-/// The `nu` of a share of draws between equals.
+/// Converts a share of draws between equals to `nu`.
 fn nu_of(share: f64) -> f64 {
     2.0 * share / (1.0 - share)
 }
 
-/// Elo points per unit of theta.
+/// Returns the Elo points per unit of theta.
 fn scale(nu: f64) -> f64 {
     400.0 / std::f64::consts::LN_10 * 2.0 / (2.0 + nu)
 }
 
-/// Gamma with shape 1/2: half the square of a normal deviate (Box-Muller).
+/// Draws from the Gamma distribution with shape 1/2: half the square of a normal deviate (Box-Muller).
 fn gamma_half(rng: &mut Stream) -> f64 {
     let (u, v) = (1.0 - rng.unit(), rng.unit());
     -u.ln() * (std::f64::consts::TAU * v).cos().powi(2)
 }
 
-/// Quantile of sorted values, linear between neighbours.
+/// Returns a quantile of sorted values, with linear interpolation.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let at = q * (sorted.len() - 1) as f64;
     let (low, part) = (at.floor() as usize, at.fract());
     sorted[low] + part * (sorted[(low + 1).min(sorted.len() - 1)] - sorted[low])
 }
 
-/// Two players who met, and how often each result came about; fractions come from the prior.
+/// Results between two players; fractions come from the prior.
 #[derive(Clone, Debug)]
 struct Edge {
     a: usize,
@@ -140,20 +138,19 @@ struct Edge {
     wins: f64,
     draws: f64,
     losses: f64,
-    /// Which share of all games of `a`, and of `b`, is on this edge. Zero for a fixed player, which needs no prior.
+    /// Share of this edge in all games of `a`, and of `b`. Zero for a fixed player, which needs no prior.
     share: (f64, f64),
 }
 
-/// Some free players and their games, which no game with another free player connects with the rest.
+/// Free players connected by games, with all games of these players.
 struct Component {
     players: Vec<usize>,
     problem: Problem,
-    /// The kind of each unit.
+    /// Kind index of each unit.
     units: Vec<usize>,
 }
 
 impl Component {
-    /// Rates the players of the component.
     fn rate(self, nu: f64, settings: &Anchored, out: &mut [Option<Rating>]) {
         let Component { players, mut problem, units } = self;
         problem.load(&problem.count(&units), &|_| (0.5, 0.5));
@@ -191,20 +188,19 @@ impl Component {
 
 #[derive(Clone)]
 struct Problem {
-    /// Given ratings.
     fixed: Vec<Option<f64>>,
     edges: Vec<Edge>,
-    /// The kinds of units, each once, as (edge, score of `a`) of each comparison. A unit is what is resampled: a pair, or a
-    /// game that belongs to none. There are many units, but they come out in few ways.
+    /// Distinct kinds of units, as (edge, score of `a`) of each comparison. A unit is resampled as a whole: a pair, or
+    /// a game without a pair. There are many units, but few kinds.
     kinds: Vec<Vec<(usize, f64)>>,
-    /// Which connected group a player belongs to; `None` if it met nobody and is not fixed.
+    /// Connected group of each player; `None` for a player without games and without a constant rating.
     group: Vec<Option<usize>>,
-    /// Whether a group has a fixed player.
+    /// True for groups with a fixed player.
     held: Vec<bool>,
 }
 
 impl Problem {
-    /// The problem, and the kind of each unit.
+    /// Builds the problem and returns it with the kind of each unit.
     fn new(players: usize, games: &[PlayedGame], given: &[(usize, f64)]) -> (Self, Vec<usize>) {
         let mut fixed = vec![None; players];
         for &(p, rating) in given {
@@ -249,17 +245,17 @@ impl Problem {
         (Problem { fixed, edges, kinds, group, held }, units)
     }
 
-    /// How many units there are of each kind.
+    /// Counts the units of each kind.
     fn count(&self, units: &[usize]) -> Vec<u32> {
         let mut counts = vec![0; self.kinds.len()];
         units.iter().for_each(|&kind| counts[kind] += 1);
         counts
     }
 
-    /// The components, each with its own games; `units` is the kind of each unit.
+    /// Splits the problem into components, each with its own games; `units` is the kind of each unit.
     fn components(&self, units: &[usize]) -> Vec<Component> {
         let free = |p: usize| self.fixed[p].is_none();
-        // Without constants as links, two players are in one component if games connect them.
+        // Two players are in one component if games connect them by a path without fixed players.
         let between: Vec<Edge> = self.edges.iter().filter(|e| free(e.a) && free(e.b)).cloned().collect();
         let (mut of, _) = groups(&vec![None; self.fixed.len()], &between);
         let mut count = of.iter().flatten().map(|&c| c + 1).max().unwrap_or(0);
@@ -285,7 +281,7 @@ impl Problem {
                 kind.iter().filter_map(|&(edge, score)| Some((place[edge]?, score))).collect()
             };
             let kinds: Vec<Vec<(usize, f64)>> = self.kinds.iter().map(own).collect();
-            // Units of other components say nothing here.
+            // Units of other components do not matter here.
             let units = units.iter().copied().filter(|&kind| !kinds[kind].is_empty()).collect();
             let edges = self.edges.iter().zip(&place).filter(|(_, place)| place.is_some()).map(|(e, _)| e.clone());
             Component { players, problem: Problem { edges: edges.collect(), kinds, ..self.clone() }, units }
@@ -293,7 +289,7 @@ impl Problem {
         (0..count).map(part).collect()
     }
 
-    /// Fills the edges: unit `u` counts `times[u]` times; `prior` gives a player's extra wins and losses.
+    /// Fills the edges: kind `u` counts `times[u]` times; `prior` returns a player's extra wins and losses.
     fn load(&mut self, times: &[u32], prior: &dyn Fn(usize) -> (f64, f64)) {
         for e in &mut self.edges {
             let ((wa, la), (wb, lb)) = (prior(e.a), prior(e.b));
@@ -314,12 +310,12 @@ impl Problem {
         }
     }
 
-    /// Strengths to begin with: constants where given, else 0.
+    /// Returns the initial strengths: the constants, and 0 for the other players.
     fn start(&self, nu: f64) -> Vec<f64> {
         self.fixed.iter().map(|f| f.unwrap_or(0.0) / scale(nu)).collect()
     }
 
-    /// The `nu` of greatest likelihood, by golden section over the share of draws between equals.
+    /// Returns the `nu` of maximum likelihood, by golden-section search over the share of draws between equals.
     fn best_nu(&self) -> f64 {
         if self.edges.iter().all(|e| e.draws == 0.0) {
             return 0.0;
@@ -346,7 +342,7 @@ impl Problem {
         nu_of((low + high) / 2.0)
     }
 
-    /// Logarithm of the likelihood, the prior's games included.
+    /// Returns the log-likelihood, including the prior's games.
     fn likelihood(&self, theta: &[f64], nu: f64) -> f64 {
         let edge = |e: &Edge| {
             // With t = exp(-|d| / 2): D / max(pi_a, pi_b) = 1 + t^2 + nu t, which cannot overflow.
@@ -360,8 +356,8 @@ impl Problem {
         self.edges.iter().map(edge).sum()
     }
 
-    /// The strengths of greatest likelihood for a given `nu`, by Newton's method; groups without a fixed player are
-    /// moved to mean 0.
+    /// Returns the strengths of maximum likelihood for `nu`, by Newton's method; groups without a fixed player are
+    /// shifted to mean 0.
     fn solve(&self, nu: f64, mut theta: Vec<f64>) -> Vec<f64> {
         let mut free: Vec<usize> =
             self.edges.iter().flat_map(|e| [e.a, e.b]).filter(|&p| self.fixed[p].is_none()).collect();
@@ -375,7 +371,7 @@ impl Problem {
         for _ in 0..200 {
             let step = self.newton_step(nu, &theta, &place, free.len());
             let longest = step.iter().fold(0.0f64, |m, s| m.max(s.abs()));
-            // Far from the top the quadratic model reaches too far.
+            // Far from the maximum, a full Newton step overshoots.
             let mut length = (3.0 / longest).min(1.0);
             loop {
                 let mut next = theta.clone();
@@ -395,16 +391,16 @@ impl Problem {
         theta
     }
 
-    /// Solves `H step = gradient`, H the negative second derivative.
+    /// Solves `H step = gradient`, where H is the negative second derivative.
     fn newton_step(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> Vec<f64> {
         let (g, mut h) = self.derivatives(nu, theta, place, n);
         factor(&mut h);
         substitute(&h, g)
     }
 
-    /// The gradient of the logarithm of the likelihood, and H, its negative second derivative. In a group without a fixed
-    /// player only differences matter, so H is singular: a tiny ridge makes it regular. It does not change where the
-    /// gradient is zero.
+    /// Returns the gradient of the log-likelihood, and H, its negative second derivative. In a group without a fixed
+    /// player only differences matter, so H is singular: a tiny ridge makes it regular without moving the root of the
+    /// gradient.
     fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let mut g = vec![0.0; n];
         let mut h = vec![vec![0.0; n]; n];
@@ -441,7 +437,7 @@ impl Problem {
     }
 }
 
-/// Each unit that is different from those before it, and the place of every unit among them.
+/// Returns the distinct units, and for each unit the index of its kind.
 fn kinds(units: Vec<Vec<(usize, f64)>>) -> (Vec<Vec<(usize, f64)>>, Vec<usize>) {
     let mut known: HashMap<Vec<(usize, u64)>, usize> = HashMap::new();
     let mut kinds = Vec::new();
@@ -457,8 +453,8 @@ fn kinds(units: Vec<Vec<(usize, f64)>>) -> (Vec<Vec<(usize, f64)>>, Vec<usize>) 
     (kinds, places)
 }
 
-/// Connected groups of players, and whether each has a fixed player. All fixed players are one group, because their
-/// distances are known.
+/// Returns the connected group of each player, and for each group whether it has a fixed player. All fixed players form
+/// one group, because their distances are known.
 fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<bool>) {
     let mut links = vec![Vec::new(); fixed.len()];
     for e in edges {
@@ -486,8 +482,8 @@ fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<boo
     (group, held)
 }
 
-/// One game between two whose strengths differ by `d`: half of the first's expected wins less losses, and what the game adds
-/// to H.
+/// Returns the contribution of one game, for strengths that differ by `d`: half of the first player's expected wins
+/// minus losses, and the game's addition to H.
 fn of_one(d: f64, nu: f64) -> (f64, f64) {
     let t = (-d.abs() / 2.0).exp();
     let whole = 1.0 + t * t + nu * t;
@@ -495,7 +491,7 @@ fn of_one(d: f64, nu: f64) -> (f64, f64) {
     (0.5 * d.signum() * (1.0 - t * t) / whole, bend)
 }
 
-/// Cholesky's factor of a symmetric positive definite `h`, in its lower half.
+/// Computes the Cholesky factor of a symmetric positive definite `h`, in its lower half.
 fn factor(h: &mut [Vec<f64>]) {
     for j in 0..h.len() {
         for i in j..h.len() {

@@ -1,14 +1,13 @@
-//! Sequential Elo: familiar, but it depends on the order of the games. Not the rating to quote.
+//! Sequential Elo: familiar, but dependent on the order of the games. Do not quote it as the rating.
 
 use super::PlayedGame;
 use super::history::RatingHistory;
 
-/// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Elo {
-    /// The rating of a player who has not played.
+    /// Rating of a player before the first game.
     pub start: f64,
-    /// The most that a rating can move in one game.
+    /// Largest rating change per game.
     pub k: f64,
 }
 
@@ -18,15 +17,15 @@ impl Default for Elo {
     }
 }
 
-/// The expected score of a player against another: `1 / (1 + 10^((rb - ra) / 400))` (A. Elo, *The Rating of
+/// Returns the expected score of a player against another: `1 / (1 + 10^((rb - ra) / 400))` (A. Elo, *The Rating of
 /// Chessplayers*, 1978).
 pub fn expected(ra: f64, rb: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf((rb - ra) / 400.0))
 }
 
-/// The rating of each of `players` after all games, in Elo points.
+/// Returns the rating of each of `players` after all games, in Elo points.
 ///
-/// In a game of `n` seats every pair of seats is a game of its own with K divided by `n - 1`; all pairs use the ratings
+/// In a game of `n` seats every pair of seats counts as a game with K divided by `n - 1`; all pairs use the ratings
 /// before the game.
 ///
 /// # Panics
@@ -35,10 +34,10 @@ pub fn elo(players: usize, games: &[PlayedGame], settings: Elo) -> Vec<f64> {
     elo_courses(players, games, settings).0
 }
 
-/// The same with the course of each player's rating, a number for each of its games.
+/// Returns the ratings of [`elo`] and each player's rating history, with one value per game.
 ///
 /// # Panics
-/// As [`elo`].
+/// If a game names a player outside `0..players`.
 pub fn elo_courses(players: usize, games: &[PlayedGame], settings: Elo) -> (Vec<f64>, Vec<RatingHistory>) {
     let mut courses = vec![RatingHistory::default(); players];
     let mut ratings = vec![settings.start; players];
@@ -51,7 +50,7 @@ pub fn elo_courses(players: usize, games: &[PlayedGame], settings: Elo) -> (Vec<
             ratings[duel.b] -= change;
         }
         for (seat, &player) in game.seats.iter().enumerate() {
-            // Who sits on several seats has played one game.
+            // A player on several seats has played one game.
             if !game.seats[..seat].contains(&player) {
                 courses[player].push(ratings[player]);
             }
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn order_matters_and_points_are_kept() {
+    fn elo_depends_on_order_and_conserves_points() {
         let games = [PlayedGame::two(0, 1, 1.0), PlayedGame::two(1, 0, 1.0)];
         let r = elo(2, &games, Elo::default());
         // After 1516/1484 the second player's expectation is 1 / (1 + 10^(32/400)) = 0.454078.
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn three_seats_share_k() {
+    fn seats_of_a_three_player_game_share_k() {
         let game = PlayedGame { seats: vec![0, 1, 2], scores: vec![3.0, 2.0, 1.0], ..PlayedGame::default() };
         assert_eq!(elo(3, &[game], Elo::default()), [1516.0, 1500.0, 1484.0]);
     }

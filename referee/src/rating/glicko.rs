@@ -1,51 +1,53 @@
 //! Glicko-2, for ratings that change with every match (M. Glickman, "Example of the Glicko-2 system", 2013,
 //! <http://www.glicko.net/glicko/glicko2.pdf>).
 //!
-//! One thing differs from the paper: a rating period need not be over when games are counted. Between two updates of an agent lies
-//! a time, measured in periods, and its deviation grows by that share. With a time of 1 the formulas are those of the paper. So an
-//! agent that plays a thousand games in an hour is known well, and one that rests for months is known badly.
+//! There is one difference from the paper: updates need not coincide with the ends of rating periods. The time between
+//! two updates of an agent is measured in periods, and the deviation grows in proportion to it. With a time of 1 the
+//! formulas equal those of the paper. An agent that plays a thousand games in an hour thus gets a small deviation, and
+//! one that rests for months a large one.
 
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-/// Points for one unit of the inner scale: `400 / ln 10`.
+/// Points per unit of the inner scale: `400 / ln 10`.
 const POINTS: f64 = 173.717_792_761_247_4;
 
-/// How much the volatility may change; the paper names 0.3 to 1.2.
+/// System constant: limits the change of the volatility. The paper suggests 0.3 to 1.2.
 const TAU: f64 = 0.5;
 
-/// How exactly the volatility is found.
+/// Tolerance of the search for the volatility.
 const EXACT: f64 = 1e-6;
 
-/// The most steps of that search. It needs about five.
+/// Maximum number of steps of that search. Usually five are enough.
 const STEPS: usize = 100;
 
-/// What is known of an agent's strength.
+/// Estimate of an agent's strength.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GlickoSkill {
-    /// Elo points.
+    /// Rating in Elo points.
     pub rating: f64,
     /// Standard deviation of the rating, in points. An anchor has 0.
     pub deviation: f64,
-    /// How much the strength is expected to change in a period, on the inner scale.
+    /// Expected change of the strength per period, on the inner scale.
     pub volatility: f64,
 }
 
 impl GlickoSkill {
-    /// An anchor: its rating is given.
+    /// Creates the skill of an anchor, with a constant rating.
     pub fn fixed(rating: f64) -> Self {
         GlickoSkill { rating, deviation: 0.0, volatility: 0.0 }
     }
 
-    /// What is known after this many periods without a game: `phi* = sqrt(phi^2 + t sigma^2)`, at most `most` points.
+    /// Returns the skill after `periods` without a game: `phi* = sqrt(phi^2 + t sigma^2)`, with a deviation of at most
+    /// `most` points.
     pub fn after_rest(self, periods: f64, most: f64) -> Self {
         let deviation = self.deviation.hypot(self.volatility * POINTS * periods.max(0.0).sqrt());
         GlickoSkill { deviation: deviation.min(most.max(self.deviation)), ..self }
     }
 
-    /// What is known after these games, each against an opponent as it was before, with 1 for a win, 1/2 for a draw and 0 for a loss.
-    /// `periods` is the time since the last update.
+    /// Returns the skill after these games, each with the opponent's skill before them and the score: 1 for a win, 1/2
+    /// for a draw, 0 for a loss. `periods` is the time since the last update.
     pub fn after_games(self, games: &[(GlickoSkill, f64)], periods: f64) -> Self {
         let periods = periods.max(0.0);
         if games.is_empty() {
@@ -59,7 +61,7 @@ impl GlickoSkill {
             information += g * g * expected * (1.0 - expected);
             surprise += g * (score - expected);
         }
-        // Far from every opponent, a game tells nothing: 1/v is 0 there, and v is not a number.
+        // A game against a far stronger or weaker opponent has no information: 1/v is 0, and v would not be finite.
         let v = 1.0 / information.max(1e-12);
         let sigma = volatility(self.volatility, phi, v, v * surprise);
         let rested = phi * phi + periods * sigma * sigma;
@@ -72,7 +74,7 @@ impl GlickoSkill {
     }
 }
 
-/// Step 5 of the paper: the new volatility by the Illinois algorithm.
+/// Returns the new volatility by the Illinois algorithm (step 5 of the paper).
 fn volatility(sigma: f64, phi: f64, v: f64, delta: f64) -> f64 {
     let a = (sigma * sigma).ln();
     let f = |x: f64| {
@@ -110,9 +112,9 @@ mod tests {
         GlickoSkill { rating, deviation, volatility: 0.06 }
     }
 
-    /// The example of the paper, which computes with the rounded values that it prints.
+    /// The paper's example, which uses the rounded values that it prints.
     #[test]
-    fn the_example_of_the_paper() {
+    fn skill_matches_the_example_of_the_paper() {
         let games = [(skill(1400.0, 30.0), 1.0), (skill(1550.0, 100.0), 0.0), (skill(1700.0, 300.0), 0.0)];
         let after = skill(1500.0, 200.0).after_games(&games, 1.0);
         let near = |value: f64, printed: f64, within: f64| assert!((value - printed).abs() < within, "{after:?}");
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn rest_makes_an_agent_less_known_up_to_a_bound() {
+    fn rest_increases_deviation_up_to_a_bound() {
         let known = skill(1500.0, 50.0);
         let later = known.after_rest(100.0, 350.0);
         assert!((later.deviation - (2_500.0 + 100.0 * (0.06 * POINTS).powi(2)).sqrt()).abs() < 1e-9);
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_breaks_far_away_or_after_a_sensation() {
+    fn skill_stays_finite_after_extreme_results() {
         for (mine, other, score) in [(0.0, 1e6, 0.0), (0.0, 1e6, 1.0), (1e4, 0.0, 0.0), (0.0, 0.0, 1.0)] {
             let mut agent = skill(mine, 350.0);
             for _ in 0..200 {
@@ -149,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn many_games_at_once_and_one_by_one_lead_to_the_same_place() {
+    fn batched_and_single_games_give_similar_ratings() {
         let games: Vec<(GlickoSkill, f64)> =
             (0..100).map(|k| (GlickoSkill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
         let whole = skill(1500.0, 350.0).after_games(&games, 0.0);
         let single = games.iter().fold(skill(1500.0, 350.0), |agent, game| agent.after_games(&[*game], 0.0));
-        // A quarter of the points is 191 points below.
+        // A score of one quarter corresponds to 191 points below.
         for after in [whole, single] {
             assert!((after.rating - (1600.0 - 190.8)).abs() < 25.0, "{after:?}");
             assert!((30.0..60.0).contains(&after.deviation), "{after:?}");

@@ -1,13 +1,13 @@
-//! How a rating changed from game to game, in a few numbers.
+//! History of a rating, thinned to a bounded number of values.
 
-/// The most numbers that are kept.
+/// Maximum number of stored values.
 const MOST: usize = 128;
 
-/// A series of which evenly spaced numbers are kept, and the last one.
+/// Series that stores evenly spaced values and the last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatingHistory {
     count: u64,
-    /// Of this number of values, one is kept.
+    /// Spacing: one of this many values is stored.
     every: u64,
     kept: Vec<(u64, f64)>,
     last: Option<(u64, f64)>,
@@ -20,7 +20,6 @@ impl Default for RatingHistory {
 }
 
 impl RatingHistory {
-    /// Adds the next number.
     pub fn push(&mut self, value: f64) {
         self.count += 1;
         self.last = Some((self.count, value));
@@ -35,7 +34,7 @@ impl RatingHistory {
         }
     }
 
-    /// The numbers that are kept with their places, from 1, ascending. The last number is always among them.
+    /// Returns the stored values with their positions from 1, ascending, always including the last one.
     pub fn points(&self) -> Vec<(u64, f64)> {
         let mut points = self.kept.clone();
         points.extend(self.last.filter(|last| points.last() != Some(last)));
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_course_is_thinned_evenly_and_keeps_its_end() {
+    fn long_history_is_thinned_evenly_and_retains_its_last_value() {
         let course = |n: u64| {
             let mut course = RatingHistory::default();
             (1..=n).for_each(|k| course.push(k as f64));

@@ -1,6 +1,7 @@
 //! Small systems of linear equations.
 
-/// Brings rows to reduced echelon form with pivots of the largest size; the columns of the pivots. Numbers below `tiny` are 0.
+/// Reduces rows to reduced echelon form with partial pivoting, and returns the pivot columns. Values below `tiny` count
+/// as 0.
 fn reduce(rows: &mut [Vec<f64>], columns: usize, tiny: f64) -> Vec<usize> {
     let mut pivots = Vec::new();
     for column in 0..columns {
@@ -23,14 +24,14 @@ fn reduce(rows: &mut [Vec<f64>], columns: usize, tiny: f64) -> Vec<usize> {
     pivots
 }
 
-/// The solution of `matrix x = right`; `None` if the matrix is singular.
+/// Returns the solution of `matrix x = right`; `None` if the matrix is singular.
 pub(super) fn solve(matrix: &[Vec<f64>], right: &[f64]) -> Option<Vec<f64>> {
     let n = matrix.len();
     let mut rows: Vec<Vec<f64>> = matrix.iter().zip(right).map(|(row, b)| [&row[..], &[*b]].concat()).collect();
     (reduce(&mut rows, n, 0.0).len() == n).then(|| rows.iter().map(|row| row[n]).collect())
 }
 
-/// Vectors that span all `x` with `matrix x = 0`; each has a 1 where the others have 0.
+/// Returns a basis of all `x` with `matrix x = 0`; each vector has a 1 where the others have 0.
 pub(super) fn null_space(matrix: &[Vec<f64>], columns: usize, tiny: f64) -> Vec<Vec<f64>> {
     let mut rows = matrix.to_vec();
     let pivots = reduce(&mut rows, columns, tiny);
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_hand() {
+    fn small_systems_are_solved() {
         let matrix = [vec![0.0, 2.0], vec![1.0, 1.0]];
         assert_eq!(solve(&matrix, &[4.0, 5.0]), Some(vec![3.0, 2.0]));
         assert_eq!(solve(&[vec![1.0, 2.0], vec![2.0, 4.0]], &[1.0, 2.0]), None);

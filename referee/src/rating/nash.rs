@@ -1,22 +1,24 @@
-//! The equilibrium of maximum entropy of a symmetric zero-sum game (D. Balduzzi and others, "Re-evaluating evaluation", NeurIPS
-//! 2018).
+//! Maximum-entropy equilibrium of a symmetric zero-sum game (D. Balduzzi and others, "Re-evaluating evaluation",
+//! NeurIPS 2018).
 //!
-//! First the path of `p_i (n mu - (A p)_i) = mu` is followed to mu = 0. It ends in an equilibrium in which every strategy is
-//! either played or worse than the value (A. Goldman and A. Tucker, 1956), and so it says which strategies any equilibrium plays.
-//! Then entropy is maximised over the equilibria by Newton's method, with a barrier at what is not played.
+//! The search first follows the path of `p_i (n mu - (A p)_i) = mu` to mu = 0. The path ends in an equilibrium in which
+//! every strategy is either played or worse than the value (A. Goldman and A. Tucker, 1956), which identifies the
+//! strategies that any equilibrium plays. Newton's method then maximizes entropy over the equilibria, with a barrier
+//! for the constraints of the strategies that are not played.
 
 use super::linear::{null_space, solve};
 
-/// Where the path ends.
+/// Value of mu at which the path ends.
 const CLOSE: f64 = 1e-13;
 
-/// Payoffs of which differences are noise.
+/// Largest payoff difference that counts as noise.
 const TINY: f64 = 1e-9;
 
-/// The most steps of each search.
+/// Maximum number of steps of each search.
 const STEPS: usize = 400;
 
-/// The equilibrium of the game `a`, which must be antisymmetric; `None` without a strategy, or where the search fails.
+/// Returns the equilibrium of the game `a`, which must be antisymmetric; `None` without strategies, or if the search
+/// fails.
 pub fn max_entropy_nash(a: &[Vec<f64>]) -> Option<Vec<f64>> {
     let n = a.len();
     let size = a.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()));
@@ -31,7 +33,7 @@ pub fn max_entropy_nash(a: &[Vec<f64>]) -> Option<Vec<f64>> {
     let slack = |p: &[f64], i: usize| -dot(&a[i], p);
     let played: Vec<usize> = (0..n).filter(|&i| p[i] > slack(&p, i).abs()).collect();
     let among = |row: &Vec<f64>| played.iter().map(|&k| row[k]).collect::<Vec<f64>>();
-    // Equilibria differ by what changes neither the payoff of a played strategy nor the sum.
+    // Equilibria differ by vectors that change neither the payoff of a played strategy nor the sum.
     let mut equal: Vec<Vec<f64>> = played.iter().map(|&i| among(&a[i])).collect();
     equal.push(vec![1.0; played.len()]);
     let ways = null_space(&equal, played.len(), TINY);
@@ -49,7 +51,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The end of the path, which begins at equal shares.
+/// Returns the end of the path, which starts at equal shares.
 fn central(a: &[Vec<f64>]) -> Option<Vec<f64>> {
     let n = a.len();
     let (mut p, mut mu) = (vec![1.0 / n as f64; n], 1.0);
@@ -83,7 +85,7 @@ fn central(a: &[Vec<f64>]) -> Option<Vec<f64>> {
     None
 }
 
-/// Maximises entropy from `p` along `ways`, so that no row of `others` gets a positive payoff.
+/// Maximizes entropy from `p` along `ways`, so that no row of `others` gets a positive payoff.
 fn spread(mut p: Vec<f64>, ways: &[Vec<f64>], others: &[Vec<f64>]) -> Vec<f64> {
     let (k, mut barrier) = (ways.len(), 1e-2);
     if k == 0 {
@@ -136,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn by_hand() {
-        // Rock, paper, scissors, with a copy of rock: the copies share what rock has.
+    fn equilibria_match_values_by_hand() {
+        // Rock, paper, scissors with a copy of rock: the copies split the share of rock.
         near(&[vec![0.0, -1.0, 1.0], vec![1.0, 0.0, -1.0], vec![-1.0, 1.0, 0.0]], &[1.0 / 3.0; 3]);
         let copied = [
             vec![0.0, 0.0, -1.0, 1.0],
@@ -146,17 +148,17 @@ mod tests {
             vec![-1.0, -1.0, 1.0, 0.0],
         ];
         near(&copied, &[1.0 / 6.0, 1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0]);
-        // One beats the others.
+        // One strategy beats the others.
         near(&[vec![0.0, 1.0, 0.5], vec![-1.0, 0.0, 0.1], vec![-0.5, -0.1, 0.0]], &[1.0, 0.0, 0.0]);
-        // Two equals beat a third.
+        // Two equal strategies beat a third.
         near(&[vec![0.0, 0.0, 1.0], vec![0.0, 0.0, 0.2], vec![-1.0, -0.2, 0.0]], &[0.5, 0.5, 0.0]);
         near(&vec![vec![0.0; 4]; 4], &[0.25; 4]);
     }
 
-    /// Paper and scissors are equal but for a third strategy that only one of them holds off: the constraint of what is not
-    /// played binds. Of p on the first two, the third gets 0.6 p_0 - 0.2 p_1 <= 0, so p_0 <= 1/4.
+    /// Paper and scissors are equal except for a third strategy that only one of them holds off: the constraint of the
+    /// unplayed strategy binds. With p on the first two, the third gets 0.6 p_0 - 0.2 p_1 <= 0, so p_0 <= 1/4.
     #[test]
-    fn what_is_not_played_binds() {
+    fn constraint_of_an_unplayed_strategy_binds() {
         near(&[vec![0.0, 0.0, -0.6], vec![0.0, 0.0, 0.2], vec![0.6, -0.2, 0.0]], &[0.25, 0.75, 0.0]);
     }
 }

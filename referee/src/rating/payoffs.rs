@@ -1,10 +1,10 @@
-//! The mean score of each agent against each other one, as games of strategies take it.
+//! Mean score of each agent against each other agent, as a payoff matrix.
 
 use super::PlayedGame;
 use super::table::crosstable;
 
-/// `payoffs[k][l]`: the mean score of `agents[k]` against `agents[l]`, 1/2 against itself. `None` if two of them never met, or
-/// with fewer than two.
+/// Returns `payoffs[k][l]`: the mean score of `agents[k]` against `agents[l]`, 1/2 against itself. `None` if two of
+/// them never met, or with fewer than two agents.
 ///
 /// # Panics
 /// If a game names a player above all `agents`.

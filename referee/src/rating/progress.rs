@@ -1,25 +1,27 @@
-//! How far somebody gets on a ladder: what passes a level, and progress at one that was not passed.
+//! Progress on a ladder: the condition to pass a level, and the progress at a level that was not passed.
 
 use super::table::{Interval, Tally, wilson};
 
-/// Whether a level is passed: at least half of the decided matches are won. Where no match was decided, it is passed only if
-/// the best result is a draw. Source: BotzoneBench.
+/// Returns true if a level is passed: at least half of the decided matches are won. If no match was decided, the level
+/// is passed only where the best possible result is a draw. Source: BotzoneBench.
 pub fn passes(tally: &Tally, drawn: bool) -> bool {
     tally.wins >= tally.losses && (drawn || tally.wins > 0)
 }
 
-/// Progress by the decided matches: `100 * 2 * wins / (wins + losses)`, where 100 is enough to pass, with Wilson's interval of the
-/// share; `None` if no match was decided. Source: BotzoneBench.
+/// Returns the progress by decided matches: `100 * 2 * wins / (wins + losses)`, where 100 passes, with Wilson's
+/// interval of the share; `None` if no match was decided. Source: BotzoneBench.
 pub fn decided(tally: &Tally) -> Option<Interval> {
     scaled(wilson(tally.wins as f64, (tally.wins + tally.losses) as f64), 200.0)
 }
 
-/// Progress at a level that can only be drawn: `100 * draws / matches`, with Wilson's interval. Source: BotzoneBench.
+/// Returns the progress at a level that can at best be drawn: `100 * draws / matches`, with Wilson's interval. Source:
+/// BotzoneBench.
 pub fn draw_progress(tally: &Tally) -> Option<Interval> {
     scaled(wilson(tally.draws as f64, tally.games() as f64), 100.0)
 }
 
-/// Progress by the points: `200 s`, where a draw is half a point and 100 is enough to pass, cut at 100, with Wilson's interval.
+/// Returns the progress by points: `200 s`, capped at 100, where a draw is half a point and 100 passes, with Wilson's
+/// interval.
 pub fn corrected(tally: &Tally) -> Option<Interval> {
     let i = scaled(tally.score(), 200.0)?;
     Some(Interval { value: i.value.min(100.0), low: i.low.min(100.0), high: i.high.min(100.0) })

@@ -9,30 +9,26 @@ use super::PlayedGame;
 /// Two-sided 95 % quantile of the normal distribution.
 pub const Z95: f64 = 1.959_963_984_540_054;
 
-/// A number with an interval.
+/// Estimate with a 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The estimate.
     pub value: f64,
-    /// Lower end, 95 %.
+    /// Lower end of the 95 % interval.
     pub low: f64,
-    /// Upper end, 95 %.
+    /// Upper end of the 95 % interval.
     pub high: f64,
 }
 
-/// Wins, draws and losses.
+/// Counts of wins, draws and losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Wins.
     pub wins: u64,
-    /// Draws.
     pub draws: u64,
-    /// Losses.
     pub losses: u64,
 }
 
 impl Tally {
-    /// Counts one comparison: 1 a win, 1/2 a draw, 0 a loss.
+    /// Counts one comparison: 1 is a win, 1/2 a draw, 0 a loss.
     pub fn add(&mut self, score: f64) {
         match score {
             s if s > 0.5 => self.wins += 1,
@@ -41,12 +37,12 @@ impl Tally {
         }
     }
 
-    /// How many comparisons were counted.
+    /// Returns the number of comparisons.
     pub fn games(&self) -> u64 {
         self.wins + self.draws + self.losses
     }
 
-    /// Share of the points, a draw being half a point, with its Wilson interval; `None` without games.
+    /// Returns the share of points with its Wilson interval, a draw being half a point; `None` without games.
     ///
     /// The interval treats every game as one trial with probability `value`. This is exact without draws; with draws
     /// the interval is too wide, because a draw varies less than a win or a loss.
@@ -55,7 +51,7 @@ impl Tally {
     }
 }
 
-/// Wilson's score interval (E. B. Wilson, 1927) at 95 % for `hits` of `n`; `None` unless `n` is positive.
+/// Returns Wilson's score interval (E. B. Wilson, 1927) at 95 % for `hits` of `n`; `None` unless `n` is positive.
 ///
 /// `(p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)`
 pub fn wilson(hits: f64, n: f64) -> Option<Interval> {
@@ -69,10 +65,10 @@ pub fn wilson(hits: f64, n: f64) -> Option<Interval> {
     Some(Interval { value: p, low: ((middle - half) / whole).max(0.0), high: ((middle + half) / whole).min(1.0) })
 }
 
-/// `table[a][b]`: what player `a` did against player `b`.
+/// Results of all pairs: `table[a][b]` holds those of player `a` against player `b`.
 pub type Crosstable = Vec<Vec<Tally>>;
 
-/// The crosstable of all comparisons of seats ([`PlayedGame::duels`]).
+/// Counts all comparisons of seats ([`PlayedGame::duels`]) by pair of players.
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
@@ -85,7 +81,7 @@ pub fn crosstable(players: usize, games: impl IntoIterator<Item = impl Borrow<Pl
     out
 }
 
-/// The sum of a row of a crosstable: a player's wins, draws and losses against everybody.
+/// Sums a row of a crosstable: a player's wins, draws and losses against all others.
 pub fn total(row: &[Tally]) -> Tally {
     row.iter().fold(Tally::default(), |sum, t| Tally {
         wins: sum.wins + t.wins,
@@ -99,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wilson_of_published_examples() {
+    fn wilson_matches_published_examples() {
         // 81 of 263: Newcombe (1998), table I, method 3; and 0 of 20, 1 of 29 from the same table.
         for (hits, n, low, high) in
             [(81.0, 263.0, 0.2553, 0.3662), (0.0, 20.0, 0.0, 0.1611), (1.0, 29.0, 0.0061, 0.1718)]
@@ -111,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn crosstable_is_seen_from_both_sides() {
+    fn crosstable_counts_a_game_for_both_players() {
         let games = [PlayedGame::two(0, 1, 1.0), PlayedGame::two(1, 0, 0.5), PlayedGame::two(2, 0, 1.0)];
         let t = crosstable(3, &games);
         assert_eq!(t[0][1], Tally { wins: 1, draws: 1, losses: 0 });

@@ -6,21 +6,20 @@ use skillratings::trueskill::{TrueSkillConfig, TrueSkillRating, trueskill as one
 
 use super::PlayedGame;
 
-/// A skill: a normal distribution.
+/// Skill as a normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrueSkill {
-    /// Its mean; what LLMArena reports.
+    /// Mean; the value in LLMArena's tables.
     pub mu: f64,
-    /// Its standard deviation.
     pub sigma: f64,
 }
 
-/// The skill of each of `players` after all games (Herbrich, Minka, Graepel 2006): start 25 and 25/3, beta 25/6,
-/// tau 25/300, draw probability 0.10.
+/// Returns the skill of each of `players` after all games (Herbrich, Minka, Graepel 2006): start 25 and 25/3, beta
+/// 25/6, tau 25/300, draw probability 0.10.
 ///
-/// Seats of one team are rated as a team; a team's score is that of its first seat. Tied teams are compared in the order of
-/// their first seats, as the package compares them in the order given; with three teams and more that order matters a little. After a forfeit among three or more
-/// seats, the other seats count as equal. Games in which a player meets itself, and games of one seat, change nothing.
+/// Seats of one team are rated as a team; a team's score is that of its first seat. Tied teams are ordered by their
+/// first seats, as in the package; with three or more teams that order matters slightly. After a forfeit among three or
+/// more seats, the other seats count as equal. Games of a player against itself, and games of one seat, change nothing.
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
@@ -30,19 +29,19 @@ pub fn trueskill(players: usize, games: &[PlayedGame]) -> Vec<TrueSkill> {
     (0..players).map(|player| skills.of(player)).collect()
 }
 
-/// Skills that follow the games, one after the other, as [`trueskill`] describes it.
+/// Skills updated game by game, with the rules of [`trueskill`].
 pub struct Skills {
     config: TrueSkillConfig,
     skills: Vec<TrueSkillRating>,
 }
 
 impl Skills {
-    /// The skills before the first game.
+    /// Creates the skills before the first game.
     pub fn new(players: usize) -> Self {
         Skills { config: TrueSkillConfig::new(), skills: vec![TrueSkillRating::new(); players] }
     }
 
-    /// The skill of a player now.
+    /// Returns the current skill of a player.
     ///
     /// # Panics
     /// If there is no such player.
@@ -50,7 +49,7 @@ impl Skills {
         TrueSkill { mu: self.skills[player].rating, sigma: self.skills[player].uncertainty }
     }
 
-    /// Takes a game.
+    /// Updates the skills with one game.
     ///
     /// # Panics
     /// If the game names a player that does not exist.
@@ -82,7 +81,7 @@ impl Skills {
             .zip(&teams)
             .map(|(r, t)| (&r[..], MultiTeamOutcome::new(teams.iter().filter(|o| o.score > t.score).count() + 1)))
             .collect();
-        // It refuses only wrong weights, and none are given.
+        // The only error is a wrong number of weights, and no weights are passed.
         let Ok(after) = trueskill_multi_team(&ranked, config, None) else { return };
         for (team, after) in teams.iter().zip(after) {
             for (&seat, skill) in team.seats.iter().zip(after) {
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_the_python_package() {
+    fn skills_match_the_python_package() {
         let win = trueskill(2, &[PlayedGame::two(0, 1, 1.0)]);
         near(win[0].mu, 29.396);
         near(win[1].mu, 20.604);
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_for_all_ranks_by_score() {
+    fn free_for_all_ranks_by_score() {
         let game = PlayedGame { seats: vec![0, 1, 2], scores: vec![1.0, 3.0, 2.0], ..PlayedGame::default() };
         let s = trueskill(3, &[game]);
         assert!(s[1].mu > s[2].mu && s[2].mu > s[0].mu, "{s:?}");
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn four_against_one() {
+    fn one_player_meets_a_team_of_four() {
         let game = PlayedGame {
             seats: vec![0, 1, 2, 3, 4],
             scores: vec![1.0, 1.0, 1.0, 1.0, -1.0],
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn playing_oneself_teaches_nothing() {
+    fn games_against_oneself_change_no_skill() {
         let s = trueskill(1, &[PlayedGame::two(0, 0, 1.0)]);
         assert_eq!((s[0].mu, s[0].sigma), (25.0, 25.0 / 3.0));
     }

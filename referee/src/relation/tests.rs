@@ -6,15 +6,15 @@ fn near(got: Option<f64>, want: f64) {
 }
 
 #[test]
-fn slopes_by_hand() {
+fn slopes_match_hand_values() {
     assert_eq!(slope(&[0.0, 1.0]), Some(1.0));
-    // 0, 0, 1, 1: mean 1/2, places -1.5 to 1.5: (0.75 + 0.25 + 0.25 + 0.75) / 5.
+    // 0, 0, 1, 1: mean 1/2, positions -1.5 to 1.5: (0.75 + 0.25 + 0.25 + 0.75) / 5.
     near(slope(&[0.0, 0.0, 1.0, 1.0]), 0.4);
     assert_eq!((slope(&[1.0]), slope(&[])), (None, None));
 }
 
 #[test]
-fn nothing_that_varies_has_no_correlation() {
+fn constant_numbers_have_no_correlation() {
     let flat = [(1.0, 2.0), (2.0, 2.0), (3.0, 2.0)];
     assert_eq!((pearson(&flat), spearman(&flat), kendall(&flat)), (None, None, None));
     assert_eq!((pearson(&[(1.0, 2.0)]), correlation_p(0.5, 2)), (None, None));

@@ -1,129 +1,112 @@
-//! The runs that a report is about: who was evaluated, how, and what it cost.
+//! Runs in a report: agents, settings and costs.
 
 use serde::Serialize;
 
 use crate::rating::table::{Interval, Tally};
 
-/// A run that a report is about.
+/// Run in a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunHead {
-    /// Its name.
     pub run: String,
-    /// The program that played it.
+    /// Program that played the run.
     pub program: String,
-    /// When it was begun, RFC 3339.
+    /// Start of the run, RFC 3339.
     pub begun: String,
-    /// The suite's name.
     pub suite: String,
-    /// The suite's heading.
+    /// Title of the suite.
     pub title: String,
-    /// The suite's version.
     pub version: u32,
-    /// The digest of its text.
+    /// Digest of the suite's text.
     pub digest: String,
-    /// Where seeds come from, in words.
+    /// Description of the seeds' origin.
     pub seeds: String,
-    /// Which share of the suite was played, if not the whole, in words.
+    /// Description of the shard that was played; empty for the whole suite.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub share: String,
-    /// The agents under evaluation.
     pub agents: Vec<HeadAgent>,
-    /// The means over parts that the suite asks for.
+    /// Summaries of the suite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<HeadSummary>,
-    /// The file with the transcripts of its matches, beside the report.
+    /// File with the transcripts of the matches, in the directory of the report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcripts: Option<String>,
-    /// Its matches by part, in the order of the plan.
+    /// Matches by part, in the order of the plan.
     #[serde(skip)]
     pub matches: Vec<HeadMatch>,
 }
 
-/// An agent under evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadAgent {
-    /// Its name.
     pub name: String,
-    /// Its spec.
     pub spec: String,
-    /// The model, its endpoint and how it is prompted; empty if it is not a language model.
+    /// Model, endpoint and prompt settings; empty if the agent is not a language model.
     pub model: Vec<(String, String)>,
-    /// What its calls cost.
+    /// Cost of the calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<HeadCost>,
-    /// Its results by part.
     pub results: Vec<HeadResult>,
 }
 
-/// A mean over parts, of all agents.
+/// Mean over parts, of all agents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadSummary {
-    /// Its name in the suite.
+    /// Id of the summary in the suite.
     pub summary: String,
-    /// What it is called for people.
     pub title: String,
-    /// Decimals worth showing to people.
+    /// Number of decimals for display.
     pub digits: usize,
-    /// The mean of each agent.
+    /// Mean of each agent.
     pub scores: Vec<HeadMean>,
 }
 
-/// An agent's mean over parts.
+/// Mean of an agent over parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadMean {
-    /// The agent.
     pub agent: String,
-    /// Over how many parts.
+    /// Number of parts in the mean.
     pub parts: usize,
-    /// The mean.
     pub value: f64,
 }
 
-/// What calls cost.
+/// Cost of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HeadCost {
-    /// Calls.
     pub calls: u64,
-    /// Tokens read.
     pub tokens_in: u64,
-    /// Tokens written.
     pub tokens_out: u64,
     /// US dollars of the calls with a known price.
     pub usd: f64,
-    /// Calls without a known price.
+    /// Number of calls without a known price.
     pub unpriced: u64,
-    /// Hours of waiting for the endpoint, summed over all calls.
+    /// Hours spent waiting for the endpoint, summed over all calls.
     pub hours: f64,
 }
 
-/// The result of an agent in a part.
+/// Result of an agent in a part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadResult {
-    /// The part.
     pub part: String,
-    /// Wins, draws and losses.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Its share of the points; absent in games that are not a fight.
+    /// Share of points; absent in noncompetitive games.
     pub score: Option<Interval>,
-    /// The last level of the ladder that it passed, if the part is a climb.
+    /// Last passed level of the ladder, if the part is a climb.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u32>,
-    /// Whether that is the top level.
+    /// True if that is the top level.
     pub topped: bool,
-    /// Matches that it lost by answers that were not legal moves.
+    /// Matches lost by replies that were not legal moves.
     pub lost_by_answers: u64,
     /// Matches that were discarded, or do not count.
     pub discarded: u64,
 }
 
-/// A match of a run, for links.
+/// Match of a run, for links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HeadMatch {
-    /// The part.
     pub part: String,
-    /// The episode, which is the name of its place in the transcripts.
+    /// Episode name, which is also the anchor in the transcripts.
     pub episode: String,
-    /// The agents by seat, and how it ended.
+    /// Agents by seat, and the result.
     pub what: String,
 }

@@ -1,4 +1,4 @@
-//! CSV (RFC 4180): the numbers of the report, four decimals, an empty field if there is no number.
+//! CSV (RFC 4180) of the report's numbers, with four decimals and empty fields for missing numbers.
 
 use super::Report;
 use super::figure::text;

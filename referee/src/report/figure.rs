@@ -1,8 +1,8 @@
 //! Figures: the tables and drawings of a suite.
 //!
-//! A figure has a kind ([`KINDS`]). Each kind draws data of one shape ([`data`]); the same data is written as CSV, JSON and
-//! LaTeX (`Drawing`). The drawings are SVG without colours: classes name them, and the page's style has them for light,
-//! dark and paper. That is why they are written by hand here: the writers of charts that exist put colours into each element.
+//! A figure has a kind ([`KINDS`]). Each kind draws data of one shape ([`data`]); the same data is written as CSV, JSON
+//! and LaTeX (`Drawing`). The drawings are SVG with classes instead of colors, which the page's style defines for light
+//! mode, dark mode and print. Chart libraries put colors into each element, so the SVG is written directly.
 
 mod axes;
 mod bars;
@@ -46,20 +46,17 @@ pub const KINDS: &[FigureKind] = &[
     strip::STRIP,
 ];
 
-/// The style of all drawings. It takes its colours from variables of the page's style.
+/// Style of all drawings. Colors come from variables of the page's style.
 pub const STYLE: &str = include_str!("figure/figure.css");
 
-/// A kind of figure.
 #[derive(Clone, Copy, Debug)]
 pub struct FigureKind {
-    /// Its name in suites.
     pub id: &'static str,
-    /// What it shows.
     pub doc: &'static str,
     draw: Draw,
 }
 
-/// What a kind draws, with the title. The result is HTML: an `<svg>`, or a table or a list.
+/// Drawing function of a kind, with the title as argument. The result is HTML: an `<svg>`, or a table or a list.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
     Grid(fn(&Grid, &str) -> String),
@@ -70,25 +67,22 @@ enum Draw {
     Strip(fn(&Strip, &str) -> String),
 }
 
-/// What a kind is drawn from.
+/// Input data of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     /// Numbers by row and column.
     Cells,
-    /// A series for each row.
+    /// Series for each row.
     Lines,
-    /// A spread for each row.
+    /// Distribution for each row.
     Spreads,
-    /// Pairs of numbers.
     Pairs,
-    /// A graph.
     Graph,
-    /// Pictures of games.
     Pictures,
 }
 
 impl FigureKind {
-    /// What it is drawn from.
+    /// Returns the input data that the kind needs.
     pub(crate) fn needs(&self) -> Needs {
         match self.draw {
             Draw::Grid(_) => Needs::Cells,
@@ -100,12 +94,12 @@ impl FigureKind {
         }
     }
 
-    /// The kind of a name.
+    /// Returns the kind with this name.
     pub fn find(id: &str) -> Option<&'static FigureKind> {
         KINDS.iter().find(|kind| kind.id == id)
     }
 
-    /// Draws data. Data that is empty, or of a shape that the kind does not draw, gives a drawing that says so.
+    /// Draws data. For empty data, or data of another shape, the drawing contains a message.
     pub fn draw(&self, data: &Data, title: &str) -> String {
         if data.is_empty() {
             return svg::nothing(title, "Nothing was measured.");
@@ -122,25 +116,21 @@ impl FigureKind {
     }
 }
 
-/// A figure of a report.
+/// Figure of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RenderedFigure {
-    /// Its name in files.
+    /// Id in file names.
     pub id: String,
-    /// Its heading.
     pub title: String,
-    /// Its kind.
     pub kind: String,
-    /// What it shows.
     pub caption: String,
-    /// Its drawings.
     pub pages: Vec<resolve::FigurePage>,
-    /// The metrics that it shows: title, formula and source.
+    /// Metrics in the figure: title, formula and source.
     pub measures: Vec<[String; 3]>,
 }
 
 impl RenderedFigure {
-    /// A figure of a suite with its drawings.
+    /// Renders a figure of a suite.
     pub fn of(figure: &Figure, ground: &resolve::FigureSource) -> RenderedFigure {
         let metrics = figure.wishes().filter_map(|wish| Metric::find(&wish.ask.id).ok());
         RenderedFigure {
@@ -153,13 +143,13 @@ impl RenderedFigure {
         }
     }
 
-    /// What is drawn of a page: an `<svg>` element, or a table or list of HTML.
+    /// Draws a page: an `<svg>` element, or an HTML table or list.
     pub fn draw(&self, page: &resolve::FigurePage) -> String {
         let title = if page.name.is_empty() { self.title.clone() } else { format!("{}: {}", self.title, page.name) };
         FigureKind::find(&self.kind).map(|kind| kind.draw(&page.data, &title)).unwrap_or_default()
     }
 
-    /// Its files: the numbers as CSV, JSON and LaTeX, and each drawing.
+    /// Returns the files: the numbers as CSV, JSON and LaTeX, and each drawing.
     pub fn files(&self) -> Vec<(String, String)> {
         let id = &self.id;
         let mut out = Vec::new();
@@ -179,11 +169,11 @@ impl RenderedFigure {
     }
 }
 
-/// Colours of a drawing that stands alone.
+/// Colors of a standalone drawing.
 const PLAIN: &str = ":root { --paper: #fcfcfa; --ink: #1d2126; --soft: #5c6570; --line: #dcdfe3; --row: #f3f4f2; }\n\
     @media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e6e8ea; --soft: #9aa4af; --line: #333941; --row: #1c2025; } }\n";
 
-/// A drawing with its style, as a file of its own.
+/// Adds the style to a drawing, for a file of its own.
 fn alone(svg: &str) -> String {
     let named = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
     named.replacen(">\n", &format!(">\n<style>\n{PLAIN}svg {{ background: var(--paper); }}\n{STYLE}</style>\n"), 1)

@@ -1,4 +1,4 @@
-//! The HTML page, made from `report.html` by minijinja, which escapes everything that came from records.
+//! HTML page, rendered from `report.html` by minijinja, which escapes all text from records.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
@@ -21,7 +21,7 @@ pub(super) fn page(report: &Report) -> String {
     env.add_filter("num", number);
     env.add_filter("count", count);
     env.add_filter("hours", waited);
-    // Nothing that came from records turns the line around or hides.
+    // Text from records must not hide or reverse other text of the line.
     env.set_formatter(|out, state, value| match value.as_str() {
         Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean(text))),
         _ => escape_formatter(out, state, value),
@@ -31,7 +31,7 @@ pub(super) fn page(report: &Report) -> String {
         own.map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
             .collect()
     };
-    // A metric that nobody has gets no column.
+    // Omit the columns of metrics without values.
     let has = |scale: &Scale, id: &str| scale.agents.iter().any(|agent| agent.metrics.contains_key(id));
     let measured: Vec<Vec<Value>> = report.scales.iter().map(|scale| metrics(&|id| has(scale, id))).collect();
     let fights: Vec<bool> = report.scales.iter().map(fight).collect();
@@ -60,17 +60,16 @@ pub(super) fn page(report: &Report) -> String {
         measured,
         fights,
     };
-    // The template is part of the program and a test renders it. If it fails all the same, the error is shown instead
-    // of the page.
+    // The template is built in, and a test renders it. If rendering fails, the page contains the error.
     env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
 }
 
-/// Whether somebody won, drew or lost against somebody.
+/// Returns true if an agent has a win, draw or loss against another.
 fn fight(scale: &Scale) -> bool {
     scale.crosstable.iter().flatten().any(|tally| tally.games() > 0)
 }
 
-/// A figure of the page.
+/// Figure of the page.
 #[derive(Serialize)]
 struct Shown {
     id: String,
@@ -78,11 +77,11 @@ struct Shown {
     caption: String,
     measures: Vec<[String; 3]>,
     pages: Vec<ShownPage>,
-    /// Whether the drawings are tables, which need no table of their numbers.
+    /// True if the drawings are tables, which need no separate table of their numbers.
     table: bool,
 }
 
-/// A drawing with its numbers, both as HTML.
+/// Drawing with its numbers, both as HTML.
 #[derive(Serialize)]
 struct ShownPage {
     name: String,
@@ -106,7 +105,7 @@ fn shown(figure: &RenderedFigure) -> Shown {
     }
 }
 
-/// A link to the transcript of a match.
+/// Link to the transcript of a match.
 #[derive(Serialize)]
 struct Link {
     file: String,
@@ -114,7 +113,7 @@ struct Link {
     what: String,
 }
 
-/// The transcripts of a scale's matches.
+/// Returns the transcript links of a scale's matches.
 fn links(report: &Report, scale: &Scale) -> Vec<Link> {
     let mut out = Vec::new();
     for run in &report.runs {
@@ -127,13 +126,13 @@ fn links(report: &Report, scale: &Scale) -> Vec<Link> {
     out
 }
 
-/// A cell of a crosstable.
+/// Cell of a crosstable.
 #[derive(Serialize)]
 struct Cell {
     #[serde(flatten)]
     tally: Tally,
     games: u64,
-    /// Per cent of the points, with the ends of the interval.
+    /// Percent of the points, with the ends of the interval.
     score: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
@@ -145,7 +144,7 @@ fn cell(tally: &Tally) -> Cell {
     Cell { tally: *tally, games: tally.games(), score: part(|s| s.value), low: part(|s| s.low), high: part(|s| s.high) }
 }
 
-/// The ratings of a scale as a drawing: every agent a row, its interval a bar. Lengths in px of the view box.
+/// Ratings of a scale as a drawing: every agent a row, its interval a bar. Lengths in px of the view box.
 #[derive(Serialize)]
 struct Picture {
     height: f64,
@@ -204,7 +203,7 @@ fn round(x: f64) -> f64 {
     (x * 10.0).round() / 10.0
 }
 
-/// A name that fits beside a picture. The middle is left out, because names of variants differ at their ends.
+/// Shortens a name to fit beside a drawing, by omitting its middle, because names of variants differ at their ends.
 fn shorten(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= 25 {

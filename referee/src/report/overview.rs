@@ -1,4 +1,4 @@
-//! What every report shows of all games together: one picture of the scores, a leaderboard, and the means over parts.
+//! Overview of all games in a report: a chart of the scores, a leaderboard, and the means over parts.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,22 @@ use crate::metric::{Measurement, SCORE_RATE};
 use crate::rating::table::Interval;
 use crate::scale::{AgentRow, Scale};
 
-/// Agents that have a bar each in every game; more are a matrix.
+/// Maximum number of agents for a bar chart; a matrix holds more agents.
 const BARS: usize = 4;
 
-/// Figures that every report of runs may have.
+/// Id of the overview chart in reports of runs.
 pub(super) const OVERALL: &str = "overall";
 pub(super) const LEADERBOARD: &str = "leaderboard";
 pub(super) const SUMMARIES: &str = "summaries";
 
-/// The picture, the leaderboard and the means over parts, if anybody was evaluated.
+/// Returns the chart, the leaderboard and the means over parts, if there are evaluated agents.
 pub(super) fn boards(report: &Report) -> Vec<RenderedFigure> {
     let mut agents = compared(report);
     if agents.is_empty() {
         return Vec::new();
     }
     let rated = |name: &str| mean_rating(report, name).map_or(f64::NEG_INFINITY, |m| m.value);
-    // A stable sort: equals stay in the order of the runs.
+    // A stable sort: equal agents remain in the order of the runs.
     agents.sort_by(|a, b| rated(b).total_cmp(&rated(a)));
     let rows: Vec<String> = agents.iter().map(|name| (*name).to_owned()).collect();
     let mut out = vec![overall(report, &agents, &rows), leaderboard(report, &agents, rows.clone())];
@@ -33,8 +33,8 @@ pub(super) fn boards(report: &Report) -> Vec<RenderedFigure> {
     out
 }
 
-/// The agents that are compared over all parts, each once. Where some played several parts, those that played one alone are left
-/// out: they are variants of a study, and the suite's figures show them.
+/// Returns the distinct agents to compare over all parts. If some played several parts, agents with a single part are
+/// excluded: they are variants of a study with figures of its own.
 fn compared(report: &Report) -> Vec<&str> {
     let mut played: Vec<(&str, BTreeSet<&str>)> = Vec::new();
     for agent in report.runs.iter().flat_map(|run| &run.agents) {
@@ -48,7 +48,7 @@ fn compared(report: &Report) -> Vec<&str> {
     played.into_iter().filter(|(_, parts)| !several || parts.len() > 1).map(|(name, _)| name).collect()
 }
 
-/// What each scale is called: its part, with the parameters in which scales of one part differ.
+/// Returns the name of each scale: its part, with the parameters that differ between scales of one part.
 pub(super) fn names(scales: &[Scale]) -> Vec<String> {
     let params = |scale: &Scale| -> Vec<String> {
         let list = scale.string.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
@@ -73,7 +73,7 @@ fn score(scale: &Scale, name: &str) -> Option<Measurement> {
     row(scale, name)?.metrics.get(SCORE_RATE.id).copied()
 }
 
-/// The rating over all games, or the rating on the only scale.
+/// Returns the rating over all games, or the rating on the only scale.
 fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
     if let Some(row) = report.headline.iter().find(|row| row.name == name) {
         return Some(Measurement { value: row.rating, low: row.low, high: row.high, n: row.games.len() as u64 });
@@ -82,7 +82,7 @@ fn mean_rating(report: &Report, name: &str) -> Option<Measurement> {
     Some(Measurement { value: agent.rating?, low: agent.low, high: agent.high, n: 1 })
 }
 
-/// The parts in which one of the agents has a share of the points, in the order of the suites: the suite and the part.
+/// Returns the parts, as suite and part, in which one of the agents has a share of points, in the order of the suites.
 fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     let mut out = Vec::new();
     for run in &report.runs {
@@ -97,7 +97,7 @@ fn scored<'r>(report: &'r Report, agents: &[&str]) -> Vec<(&'r str, &'r str)> {
     out
 }
 
-/// The share of the points of an agent in a part: in the first run that has it.
+/// Returns an agent's share of points in a part, from the first run that has it.
 fn share(report: &Report, (suite, part): (&str, &str), name: &str) -> Option<Measurement> {
     let runs = report.runs.iter().filter(|run| run.suite == suite);
     let agents = runs.flat_map(|run| &run.agents).filter(|agent| agent.name == name);
@@ -148,7 +148,7 @@ fn overall(report: &Report, agents: &[&str], rows: &[String]) -> RenderedFigure 
     }
 }
 
-/// The means over parts that the suites ask for; nothing without any.
+/// Returns the figure with the suites' summaries; `None` without summaries.
 fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<RenderedFigure> {
     let mut columns: Vec<GridColumn> = Vec::new();
     let mut cells: Vec<Vec<Option<Measurement>>> = vec![Vec::new(); agents.len()];
@@ -181,7 +181,7 @@ fn summaries(report: &Report, agents: &[&str], rows: Vec<String>) -> Option<Rend
     })
 }
 
-/// Says beside a mean over how many parts it is, where agents differ in that.
+/// Adds the number of parts to each mean, if it differs between agents.
 fn add_parts(columns: &mut Vec<GridColumn>, cells: &mut [Vec<Option<Measurement>>]) {
     for at in (0..columns.len()).rev() {
         let numbers: BTreeSet<u64> = cells.iter().filter_map(|row| Some(row[at]?.n)).collect();
@@ -261,7 +261,7 @@ fn leaderboard(report: &Report, agents: &[&str], rows: Vec<String>) -> RenderedF
     }
 }
 
-/// The level that an agent reached in the part of a scale.
+/// Returns the level that an agent reached in the part of a scale.
 fn level(report: &Report, scale: &Scale, name: &str) -> Option<Measurement> {
     let part = scale.part.as_deref()?;
     let agents = report.runs.iter().flat_map(|run| &run.agents).filter(|agent| agent.name == name);
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mean_says_over_how_many_parts_it_is_where_agents_differ() {
+    fn means_state_their_number_of_parts_if_it_differs() {
         let column = |name: &str| GridColumn { name: name.to_owned(), ..GridColumn::default() };
         let mut columns = vec![column("NRA"), column("Elo")];
         let of = |value, n| Some(Measurement::plain(value, n));

@@ -32,7 +32,7 @@ fn sample() -> Report {
 }
 
 #[test]
-fn the_page_is_whole_and_escaped() {
+fn page_is_complete_and_escaped() {
     let html = sample().to_html();
     assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"), "{html}");
     for text in [
@@ -64,14 +64,14 @@ fn the_page_is_whole_and_escaped() {
     );
 }
 
-/// Matches of an agent: in this sample, each is a block of its own.
+/// Returns the matches of an agent: in this sample, each is its own block.
 fn scale_blocks(scale: &crate::scale::Scale, name: &str) -> usize {
     let at = scale.agents.iter().position(|a| a.name == name).unwrap();
     scale.crosstable[at].iter().map(|tally| tally.games() as usize).sum()
 }
 
 #[test]
-fn the_three_forms_have_the_same_numbers() {
+fn html_csv_and_json_have_the_same_numbers() {
     let report = sample();
     let (html, csv, json) = (report.to_html(), report.to_csv(), report.to_json());
     let head: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
@@ -84,7 +84,7 @@ fn the_three_forms_have_the_same_numbers() {
             assert!(csv.contains(&format!("{rating:.4}")), "{rating}");
             let shown = format!("{:.0}", rating.abs());
             assert!(html.contains(&shown), "{shown}");
-            // The blocks of an interval that is as wide as asked for, by hand.
+            // Number of blocks for the reported interval width, by hand.
             let Some((low, high)) = a.low.zip(a.high) else { continue };
             let needed = (a.blocks as f64 * ((high - low) / 60.0).powi(2)).ceil().max(2.0) as u64;
             assert_eq!((a.blocks, a.blocks_for_30), (scale_blocks(scale, &a.name), Some(needed)));
@@ -94,7 +94,7 @@ fn the_three_forms_have_the_same_numbers() {
             assert!(html.contains(&format!("<td>{}</td><td>{needed}</td><td>{}</td>", a.blocks, a.games)), "{needed}");
         }
     }
-    // Commas and quotes in names are kept apart from those of the format.
+    // Names with commas and quotes are quoted in CSV.
     assert!(csv.contains(",\"mcts, 100\",bot,"), "{csv}");
     let cross = report.crosstable_csv();
     let cells: usize =
@@ -103,13 +103,13 @@ fn the_three_forms_have_the_same_numbers() {
 }
 
 #[test]
-fn the_same_records_give_the_same_bytes() {
+fn same_records_give_the_same_bytes() {
     assert_eq!(sample().to_html(), sample().to_html());
     assert_eq!(sample().to_json().to_string(), sample().to_json().to_string());
 }
 
 #[test]
-fn the_headline_is_the_mean_over_games() {
+fn headline_is_the_mean_over_games() {
     let report = sample();
     assert_eq!(report.headline.len(), 3);
     for row in &report.headline {
@@ -129,7 +129,7 @@ fn the_headline_is_the_mean_over_games() {
 }
 
 #[test]
-fn nobody_lacks_a_game_that_rates_nobody() {
+fn unrated_game_leaves_means_complete() {
     let mut records = Vec::new();
     for seed in 0..4 {
         for names in [["x", "random"], ["random", "x"]] {
@@ -145,7 +145,7 @@ fn nobody_lacks_a_game_that_rates_nobody() {
 }
 
 #[test]
-fn discards_stand_by_agent() {
+fn discards_are_listed_by_agent() {
     let report = sample();
     let shown: Vec<(&str, u64)> = report.discards.iter().map(|d| (&*d.name, d.reasons["no_show"])).collect();
     assert_eq!(shown, [("<b>&co", 1), ("random", 1)]);
@@ -153,14 +153,14 @@ fn discards_stand_by_agent() {
 }
 
 #[test]
-fn an_empty_report_is_a_page_too() {
+fn empty_report_is_a_page() {
     let report = Report::build::<GameResult>(&[], Vec::new(), RatingOptions::default(), ReportAbout::default());
     assert!(report.to_html().contains("nothing to rate"));
     assert_eq!((report.to_csv().lines().count(), report.period), (1, None));
 }
 
 #[test]
-fn from_lines_to_the_report() {
+fn report_is_built_from_lines() {
     let good: Vec<String> = (0..3).map(|k| play("tic_tac_toe", &["a", "random"], k).to_line().unwrap()).collect();
     let changed = good[2].replace("\"ms\":", "\"ms\":1");
     let text = [&good[0][..], &good[1], "{", &changed].join("\n");
@@ -219,9 +219,9 @@ fn with_runs() -> Report {
     report.with_runs(vec![run], Vec::new())
 }
 
-/// A part that sweeps a parameter has several scales; each is called by what sets it apart.
+/// A part that sweeps a parameter has several scales; each is named by the differing parameters.
 #[test]
-fn scales_of_one_part_have_names_of_their_own() {
+fn scales_of_one_part_have_distinct_names() {
     let mut report = sample();
     let [first, second] = [0, 1].map(|first| {
         let mut scale = report.scales[0].clone();
@@ -235,7 +235,7 @@ fn scales_of_one_part_have_names_of_their_own() {
 }
 
 #[test]
-fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
+fn report_of_runs_has_head_leaderboard_contents_and_links() {
     let report = with_runs();
     let html = report.to_html();
     for text in [
@@ -253,7 +253,7 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
     for outside in ["http", "src=", "<link", "<script", "@import", "url("] {
         assert!(!html.contains(outside), "{outside}: the page loads nothing");
     }
-    // Every target of a link in the page is there.
+    // Every link target in the page exists.
     for link in html.split("href=\"#").skip(1) {
         let id = link.split('"').next().unwrap();
         assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
@@ -267,8 +267,8 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
     assert!(csv.contains(&format!("\"mcts, 100\",all games,Blocks for \u{b1}30,{needed},")), "{csv}");
     assert!(csv.contains("\"mcts, 100\",ttt,Level,2,"), "{csv}");
     assert!(!csv.contains("random,"), "only who is evaluated");
-    // The share of the points in a part is that of the run, and the suite's means stand beside.
-    // A variant that played one part of several is left out.
+    // The share of points in a part is that of the run, next to the suite's means. A variant with a single part is
+    // excluded.
     let mut studied = with_runs();
     let ran = &mut studied.runs[0].agents;
     ran[0].results.push(super::about::HeadResult { part: "other".into(), ..Default::default() });
@@ -292,9 +292,9 @@ fn a_report_of_runs_has_a_head_a_leaderboard_contents_and_links() {
     assert_eq!(html, with_runs().to_html(), "the same input, the same page");
 }
 
-/// What nobody has takes no room: neither metrics without a number, nor ratings of a game that nobody wins against somebody.
+/// Columns without values are omitted: metrics without a number, and ratings of noncompetitive games.
 #[test]
-fn what_is_empty_is_left_out() {
+fn empty_columns_are_omitted() {
     let mut report = sample();
     let html = report.to_html();
     assert!(html.contains("Crosstable of") && html.contains("<th scope=\"col\">Score<br>"), "{html}");
@@ -316,9 +316,9 @@ fn what_is_empty_is_left_out() {
     assert!(html.contains("Nobody wins this game against somebody"));
 }
 
-/// Contents come first, and more blocks than another agent needs are not better.
+/// The contents come first, and a larger number of needed blocks is not highlighted as better.
 #[test]
-fn the_contents_come_first_and_counts_are_not_judged() {
+fn contents_come_first_and_counts_have_no_highlight() {
     let report = with_runs();
     let html = report.to_html();
     assert!(html.find("id=\"contents\"").unwrap() < html.find("id=\"run-1\"").unwrap());
@@ -338,7 +338,7 @@ fn the_contents_come_first_and_counts_are_not_judged() {
     assert_eq!((grid.places(at), grid.places(rating)), ([None; 2], [Some(20.0), Some(10.0)]));
 }
 
-/// Agents of a study have names that differ at their ends.
+/// Names of variants differ at their ends.
 #[test]
 fn long_names_keep_their_ends() {
     let mut report = sample();

@@ -1,6 +1,6 @@
-//! Numbers and names for people.
+//! Numbers and names in display format.
 
-/// A number for people: a true minus sign, never `-0`; an en dash if there is no number.
+/// Formats a number with a true minus sign, never as `-0`; an en dash if there is no number.
 pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     match value {
         Some(v) if v.is_finite() => {
@@ -15,8 +15,8 @@ pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     }
 }
 
-/// A name without characters that nobody sees: marks that turn the direction of writing, line breaks and control characters
-/// are shown as the sign of a character that is not known.
+/// Replaces invisible characters in a name: marks of writing direction, line breaks and control characters become the
+/// replacement character.
 pub(crate) fn clean(name: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
@@ -25,7 +25,7 @@ pub(crate) fn clean(name: &str) -> String {
     name.chars().map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// A whole number for people, with a comma before each three digits.
+/// Formats an integer with thousands separators.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -38,7 +38,7 @@ pub(crate) fn count(value: u64) -> String {
     out
 }
 
-/// Hours in a unit that suits them.
+/// Formats hours in a suitable unit.
 pub(crate) fn waited(hours: f64) -> String {
     let (value, unit) = match hours {
         h if h >= 1.0 => (h, "hours"),
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_for_people() {
+    fn numbers_use_the_display_format() {
         assert_eq!([0, 999, 1000, 7_137_639].map(count), ["0", "999", "1,000", "7,137,639"]);
         assert_eq!([0.002, 0.04, 1.5].map(waited), ["7.2 seconds", "2.4 minutes", "1.5 hours"]);
     }

@@ -10,7 +10,7 @@ fn verified(records: impl IntoIterator<Item = Record>) -> Vec<VerifiedRecord> {
     records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
 }
 
-/// `a` against `random`, `n` pairs; `a` has the better of it because the other resigns in every third.
+/// Returns `n` pairs of `a` against `random`; `a` is ahead, because `random` resigns in every third.
 fn pairs(game: &str, n: u64) -> Vec<Record> {
     let mut out = Vec::new();
     for seed in 0..n {
@@ -36,7 +36,7 @@ fn quick() -> RatingOptions {
 }
 
 #[test]
-fn scales_are_never_mixed() {
+fn scales_of_different_games_are_separate() {
     let games = verified([pairs("tic_tac_toe", 6), pairs("kuhn_poker", 6)].concat());
     let scales = rate(&games, &quick());
     assert_eq!(scales.iter().map(|s| &*s.game).collect::<Vec<_>>(), ["kuhn_poker", "tic_tac_toe"]);
@@ -62,7 +62,7 @@ fn scales_are_never_mixed() {
 }
 
 #[test]
-fn the_order_of_the_records_is_nothing() {
+fn order_of_records_does_not_matter() {
     let mut games = verified(pairs("tic_tac_toe", 8));
     let forth = rate(&games, &quick());
     games.reverse();
@@ -70,8 +70,8 @@ fn the_order_of_the_records_is_nothing() {
 }
 
 #[test]
-fn elo_follows_the_order_of_play_whatever_the_names() {
-    // The first player loses, and then wins by forfeit against one that has more points now.
+fn elo_follows_the_order_of_play_for_any_names() {
+    // The first player loses, and then wins by forfeit against an opponent that now has more points.
     let won = |winner: usize, minute: u32, episode: &str| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
         break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
@@ -89,7 +89,7 @@ fn elo_follows_the_order_of_play_whatever_the_names() {
 }
 
 #[test]
-fn the_order_of_the_plan_comes_before_the_clock() {
+fn plan_order_takes_precedence_over_time() {
     let won = |winner: usize, minute: u32, episode: &str| {
         let mut record = play("tic_tac_toe", &["a", "b"], 1);
         break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
@@ -97,7 +97,7 @@ fn the_order_of_the_plan_comes_before_the_clock() {
         record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
         record
     };
-    // By the clock `a` wins first; by the plan it loses first, and its win then is worth more.
+    // By time `a` wins first; by the plan it loses first, and its win then gives more points.
     let mut games = verified([won(0, 1, "x"), won(1, 2, "y")]);
     games[0].set_place(2, false);
     games[1].set_place(1, false);
@@ -108,7 +108,7 @@ fn the_order_of_the_plan_comes_before_the_clock() {
 }
 
 #[test]
-fn each_part_of_a_run_is_rated_by_itself() {
+fn each_part_of_a_run_has_its_own_scale() {
     let of_part = |part: &str, winner: usize| {
         let mut record = play("tic_tac_toe", &["a", "random"], 1);
         break_off(&mut record, 2, EndReason::Resign, Some(1 - winner));
@@ -125,18 +125,18 @@ fn each_part_of_a_run_is_rated_by_itself() {
 }
 
 #[test]
-fn allies_are_a_team() {
+fn allies_are_rated_as_a_team() {
     let games = verified((0..4).map(|seed| play("fight_the_landlord", &["a", "b", "c"], seed)));
     assert!(games.iter().all(|game| game.result().teams == [0, 1, 1]));
     let scale = &rate(&games, &quick())[0];
     let [b, c] = ["b", "c"].map(|name| scale.agents.iter().position(|a| a.name == name).unwrap());
     assert_eq!(scale.crosstable[b][c].games(), 0, "the farmers are not compared with each other");
-    // A team is rated as one: both farmers move alike.
+    // A team is rated as one: the ratings of both farmers change equally.
     assert_eq!(scale.agents[b].mu, scale.agents[c].mu);
 }
 
 #[test]
-fn roles_are_rated_apart() {
+fn roles_are_rated_separately() {
     let names = ["a", "b", "c", "d", "e"];
     let results = |games: Vec<VerifiedRecord>| games.into_iter().map(VerifiedRecord::into_result).collect::<Vec<_>>();
     let mut games = results(verified((0..6).map(|seed| play("undercover", &names, seed))));
@@ -155,14 +155,14 @@ fn roles_are_rated_apart() {
     }
     let undercover = apart.agents.iter().filter(|a| a.name.ends_with("/undercover")).map(|a| a.games).sum::<u64>();
     assert_eq!(undercover, 6, "one in each game");
-    // Where teams have no names, nothing changes.
+    // Without team names, nothing changes.
     let mut alone = results(verified([play("kuhn_poker", &["a", "b"], 1)]));
     alone[0].by_role();
     assert_eq!(alone[0].seats[0].name, "a");
 }
 
 #[test]
-fn what_is_no_fight_is_not_rated() {
+fn noncompetitive_games_are_not_rated() {
     for game in ["hanabi", "iterated_prisoners_dilemma", "bargaining"] {
         let scale = &rate(&verified([play(game, &["a", "random"], 1)]), &quick())[0];
         for a in &scale.agents {
@@ -173,14 +173,14 @@ fn what_is_no_fight_is_not_rated() {
 }
 
 #[test]
-fn a_rating_does_not_move_when_agents_are_added() {
+fn rating_does_not_change_when_agents_are_added() {
     let own = pairs("tic_tac_toe", 6);
     let mut others = own.clone();
     for (k, record) in others.iter_mut().enumerate() {
         record.header.episode = format!("other{k}");
         let seat = record.header.seats.iter_mut().find(|s| s.name == "a").unwrap();
         seat.name = format!("b{}", k % 2);
-        // The others draw, resign and win in another share.
+        // The other agents draw, resign and win at different rates.
         record.footer.pair = None;
     }
     let row = |records: Vec<Record>| {
@@ -192,7 +192,7 @@ fn a_rating_does_not_move_when_agents_are_added() {
 }
 
 #[test]
-fn only_what_counts_is_rated() {
+fn only_counted_records_are_rated() {
     let mut records = pairs("tic_tac_toe", 4);
     records[0].header.rated = false;
     records[1].header.flags = vec!["peek".into()];
@@ -207,7 +207,7 @@ fn only_what_counts_is_rated() {
 }
 
 #[test]
-fn a_client_cannot_pass_for_the_anchor() {
+fn client_with_an_anchor_name_is_not_the_anchor() {
     let mut records = pairs("tic_tac_toe", 3);
     let mut forged = pairs("tic_tac_toe", 3);
     for (k, record) in forged.iter_mut().enumerate() {
@@ -222,14 +222,14 @@ fn a_client_cannot_pass_for_the_anchor() {
 }
 
 #[test]
-fn simultaneous_games_and_mirrors() {
+fn simultaneous_games_and_mirrors_are_rated() {
     let mut mirror = play("iterated_prisoners_dilemma", &["a", "a"], 1);
     mirror.header.episode = "mirror".into();
     let games = verified([mirror, play("iterated_prisoners_dilemma", &["a", "b"], 2)]);
     let scale = &rate(&games, &quick())[0];
     let a = scale.agents.iter().find(|r| r.name == "a").unwrap();
     assert_eq!((a.games, a.tally.games()), (2, 0));
-    // Both seats of the mirror are measured.
+    // Both seats of the mirror count.
     assert_eq!(a.metrics["mean_return"].n, 3);
     let mut mirror = play("tic_tac_toe", &["a", "a"], 1);
     mirror.header.episode = "mirror".into();
@@ -242,7 +242,7 @@ fn simultaneous_games_and_mirrors() {
 
 /// Four against one: the four are rated as a team and not compared with each other.
 #[test]
-fn undercovers_and_the_others_are_teams() {
+fn undercover_game_has_two_teams() {
     let games = verified((0..3).map(|seed| play("undercover(preset=llmarena)", &["a", "b", "c", "d", "e"], seed)));
     for game in &games {
         assert_eq!(game.result().teams, [0, 0, 0, 0, 1]);

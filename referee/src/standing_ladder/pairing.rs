@@ -1,18 +1,18 @@
-//! Who plays whom now.
+//! Pairing of waiting agents.
 
 use serde::{Deserialize, Serialize};
 
-/// How a ladder pairs.
+/// Pairing settings of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pacing {
-    /// Two that have just come meet if their ratings are at most this far apart.
+    /// Maximum rating difference of two agents that have just joined the queue.
     pub near: f64,
-    /// By how many points each second that one of them waits widens that.
+    /// Points by which each second of one agent's waiting increases the maximum difference.
     pub widen: f64,
-    /// Two that met last count as this much farther apart.
+    /// Points added to the difference of two agents that met each other last.
     pub again: f64,
-    /// An agent that has waited for this many seconds without a partner near enough meets an anchor.
+    /// Seconds without a suitable partner after which an agent meets an anchor.
     pub anchor_after_s: f64,
 }
 
@@ -23,54 +23,51 @@ impl Default for Pacing {
 }
 
 impl Pacing {
-    /// What contradicts itself, if anything does.
+    /// Returns the first contradiction in the settings.
     pub fn fault(&self) -> Option<&'static str> {
         let all = [self.near, self.widen, self.again, self.anchor_after_s];
         all.iter().any(|x| !x.is_finite() || *x < 0.0).then_some("numbers of [pairing] must not be below 0")
     }
 }
 
-/// Somebody who waits for a match.
+/// Agent waiting for a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingAgent {
-    /// The agent's name. An agent does not meet itself.
+    /// Name of the agent. An agent does not meet itself.
     pub agent: String,
-    /// Who owns it. Nobody meets the own agents.
+    /// Owner of the agent. Agents of one owner do not meet.
     pub owner: String,
-    /// Its rating.
     pub rating: f64,
-    /// Whom it met last; empty before its first match.
+    /// Name of the last opponent; empty before the first match.
     pub met: String,
-    /// For how long it waits, in milliseconds.
+    /// Waiting time in milliseconds.
     pub waits_ms: u64,
 }
 
-/// Whom somebody meets.
+/// Opponent of a waiting agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Partner {
-    /// Another one that waits, by its place.
+    /// Index of another waiting agent.
     Waiter(usize),
-    /// An anchor, by its place.
+    /// Index of an anchor.
     Anchor(usize),
 }
 
-/// Two that play now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meeting {
-    /// One that waits, by its place.
+    /// Index of the waiting agent.
     pub waiter: usize,
-    /// The other.
     pub partner: Partner,
 }
 
-/// How many neighbours on the scale are looked at on each side: the work for a thousand that wait stays small.
+/// Number of neighbors on the scale to compare on each side, which bounds the work for long queues.
 const LOOK: usize = 32;
 
-/// The matches that begin now. Each one that waits is in at most one of them.
+/// Returns the matches to start. Each waiting agent is in at most one of them.
 ///
-/// The cost of a pair is the distance of the ratings, and `again` if they met last, minus what their waiting allows: `near`, and
-/// `widen` for each second of each of them. Pairs of a cost of at most 0 may meet, and the cheapest are taken first. Then those that have
-/// waited for too long meet the nearest of the `anchors` (their names and ratings).
+/// The cost of a pair is the rating difference, plus `again` if they met last, minus the tolerance: `near`, and `widen`
+/// for each second that either agent has waited. Pairs with a cost of at most 0 may meet, cheapest first. Then agents
+/// that have waited too long meet the nearest of the `anchors` (names and ratings).
 pub fn meetings(waiters: &[WaitingAgent], anchors: &[(String, f64)], pacing: &Pacing) -> Vec<Meeting> {
     let mut order: Vec<usize> = (0..waiters.len()).collect();
     order.sort_by(|&a, &b| waiters[a].rating.total_cmp(&waiters[b].rating).then(a.cmp(&b)));
@@ -139,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_meet_first_and_waiting_widens_what_is_near() {
+    fn nearest_agents_meet_and_waiting_widens_the_range() {
         let all = [waiter("a", 500.0, 0), waiter("b", 590.0, 0), waiter("c", 610.0, 0), waiter("d", 900.0, 0)];
         assert_eq!(told(&all, &[]), ["b c"]);
         // 400 points apart: 100 from the start, and 15 seconds of waiting.
@@ -158,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_met_last_wait_for_others() {
+    fn recent_opponents_wait_for_others() {
         let mut all = [waiter("a", 500.0, 1), waiter("b", 500.0, 1), waiter("c", 600.0, 1)];
         (all[0].met, all[1].met) = ("b".to_owned(), "a".to_owned());
         assert_eq!(told(&all, &[]).len(), 1);
@@ -169,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_too_long_meets_the_nearest_anchor() {
+    fn long_waiting_agent_meets_the_nearest_anchor() {
         let mut all = [waiter("a", 300.0, 9), waiter("b", 800.0, 10)];
         all[1].owner = all[0].owner.clone();
         assert_eq!(told(&all, &anchors()), ["b good"]);

@@ -1,5 +1,5 @@
-//! A ladder of agents whose strength is known, in simulated time: does the table find the truth, and how long do they wait?
-//! `cargo test -p ludex-referee --release standing::simulation -- --nocapture` prints what `docs/ratings.md` says.
+//! Simulation of a standing ladder with agents of known strength: accuracy of the ratings, and waiting times.
+//! `cargo test -p ludex-referee --release standing::simulation -- --nocapture` prints the numbers in `docs/ratings.md`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,18 +11,17 @@ use super::pairing::{Pacing, Partner, WaitingAgent, meetings};
 use super::table::{LadderSettings, SeatName, StandingTable};
 use crate::rating::elo::expected;
 
-/// A simulated agent.
 struct Agent {
     name: String,
     strength: f64,
-    /// Second at which it comes or leaves.
+    /// Second at which the agent joins or leaves.
     turns: u64,
     here: bool,
-    /// It waits since then.
+    /// Second since which the agent has waited.
     since: Option<u64>,
 }
 
-/// What a ladder looked like after some matches.
+/// Ladder statistics after some matches.
 struct Look {
     matches: u64,
     all: f64,
@@ -38,7 +37,7 @@ struct Played {
     table: StandingTable,
 }
 
-/// Seconds until something that happens every `mean` seconds.
+/// Draws the seconds until an event that occurs every `mean` seconds.
 fn soon(rng: &mut Stream, mean: f64) -> u64 {
     (-(1.0 - rng.unit()).ln() * mean) as u64 + 1
 }
@@ -51,7 +50,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Spearman's rank correlation: `1 - 6 sum d^2 / (n (n^2 - 1))`, without ties.
+/// Returns Spearman's rank correlation: `1 - 6 sum d^2 / (n (n^2 - 1))`, without ties.
 fn spearman(pairs: &[(f64, f64)]) -> f64 {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let n = pairs.len() as f64;
@@ -59,7 +58,8 @@ fn spearman(pairs: &[(f64, f64)]) -> f64 {
     1.0 - 6.0 * d / (n * (n * n - 1.0))
 }
 
-/// Agents that are here for half an hour and away for an hour, as means; a pair of matches takes half a minute to a minute and a half.
+/// Simulates agents that are online for half an hour and offline for an hour, on average; a pair of matches takes 30 to
+/// 90 seconds.
 fn play(agents: usize, matches: u64, seed: u64) -> Played {
     let mut rng = Stream::from_text(&format!("ludex-referee:standing:{seed}"));
     let rungs = [("random", 0.0), ("low", 400.0), ("middle", 800.0), ("high", 1200.0)];
@@ -67,7 +67,7 @@ fn play(agents: usize, matches: u64, seed: u64) -> Played {
     let mut table = StandingTable::new(LadderSettings::default(), anchors.iter().cloned().collect());
     let mut all: Vec<Agent> = (0..agents)
         .map(|k| {
-            // A logistic distribution around the middle, with a standard deviation of about 270 points.
+            // Logistic distribution with a standard deviation of about 270 points.
             let u = rng.unit().clamp(0.001, 0.999);
             let strength = 600.0 + 150.0 * (u / (1.0 - u)).ln();
             Agent { name: format!("agent-{k}"), strength, turns: soon(&mut rng, 3_600.0), here: false, since: None }
@@ -104,7 +104,7 @@ fn play(agents: usize, matches: u64, seed: u64) -> Played {
         let here: Vec<usize> = (0..agents).filter(|&k| all[k].since.is_some()).collect();
         let waiter = |&k: &usize| WaitingAgent {
             agent: all[k].name.clone(),
-            // Every fifth agent has the owner of the one before it.
+            // Every fifth agent has the owner of the previous one.
             owner: format!("owner-{}", if k % 5 == 1 { k - 1 } else { k }),
             rating: table.skill(&all[k].name, at_ms).rating,
             met: table.agents.get(&all[k].name).map(|entry| entry.met.clone()).unwrap_or_default(),
@@ -150,14 +150,14 @@ fn play(agents: usize, matches: u64, seed: u64) -> Played {
     Played { looks, waits, anchored, seconds: now, table }
 }
 
-/// Bytes of this process in memory, where the system tells.
+/// Returns the resident memory of this process in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/statm").ok()?;
     text.split(' ').nth(1)?.parse::<u64>().ok().map(|pages| pages * 4_096)
 }
 
 #[test]
-fn the_table_finds_the_truth_and_nobody_waits_long() {
+fn ratings_approach_true_strengths_with_short_waits() {
     let matches = scaled(20_000).max(4_000) as u64;
     let played = play(200, matches, 1);
     println!("matches  Spearman of all  of the ranked  ranked");
@@ -171,12 +171,12 @@ fn the_table_finds_the_truth_and_nobody_waits_long() {
     let last = played.looks.last().expect("a look");
     assert!(last.all > 0.93 && last.ranked > 0.93, "{} {}", last.all, last.ranked);
     assert!(mean < 6.0 && p95 <= 12 && anchored < 0.2, "{mean} {p95} {anchored}");
-    // Who is here half an hour of one and a half has played some of the matches.
+    // Agents that are online a third of the time have played some of the matches.
     assert!(played.table.agents.len() > 150);
 }
 
 #[test]
-fn an_agent_of_the_table_takes_a_few_hundred_bytes() {
+fn agent_of_the_table_takes_a_few_hundred_bytes() {
     let agents = scaled(100_000).max(20_000);
     let before = resident();
     let mut table = StandingTable::new(LadderSettings::default(), BTreeMap::new());

@@ -1,4 +1,4 @@
-//! The table of a standing ladder.
+//! Rating table of a standing ladder.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,30 @@ use crate::rating::glicko::GlickoSkill;
 use crate::result::{GameResult, SeatResult};
 use crate::scale::RatingOptions;
 
-/// Milliseconds of a day.
 const DAY: f64 = 86_400_000.0;
 
-/// How a ladder rates.
+/// Rating settings of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LadderSettings {
-    /// The rating of an agent that has not played. Absent: the middle of the anchors' ratings.
+    /// Initial rating of an agent. Absent: the middle of the anchors' ratings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
-    /// The deviation of an agent that has not played, and the greatest that there is.
+    /// Initial deviation of an agent, and the upper bound.
     pub start_deviation: f64,
-    /// The least deviation. It keeps the ratings of agents that are changed from standing still (M. Glickman, "The Glicko
-    /// system", 1995, section 5).
+    /// Minimum deviation. It lets the ratings of modified agents keep moving (M. Glickman, "The Glicko system", 1995,
+    /// section 5).
     pub least_deviation: f64,
-    /// A rating with a greater deviation than this is provisional.
+    /// Deviation above which a rating is provisional.
     pub provisional: f64,
-    /// After this many days without a match an agent has no rank.
+    /// Days without a match after which an agent has no rank.
     pub inactive_days: f64,
-    /// The rating period: how fast the deviation of an agent grows that does not play.
+    /// Rating period in days, which sets the growth of the deviation without matches.
     pub period_days: f64,
 }
 
 impl Default for LadderSettings {
-    /// A deviation of 60 is provisional after 78 days without a match.
+    /// Returns the default settings, with which a deviation of 60 becomes provisional after 78 days without a match.
     fn default() -> Self {
         LadderSettings {
             start: None,
@@ -46,7 +45,7 @@ impl Default for LadderSettings {
 }
 
 impl LadderSettings {
-    /// What contradicts itself, if anything does.
+    /// Returns the first contradiction in the settings.
     pub fn fault(&self) -> Option<&'static str> {
         let positive =
             [self.start_deviation, self.least_deviation, self.provisional, self.inactive_days, self.period_days];
@@ -57,97 +56,89 @@ impl LadderSettings {
     }
 }
 
-/// The volatility of an agent that has not played, as the paper has it.
+/// Initial volatility, as in the paper.
 const VOLATILITY: f64 = 0.06;
 
-/// An agent of the table.
+/// Agent of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StandingEntry {
-    /// As it was after its last match.
+    /// Skill after the last match.
     #[serde(flatten)]
     pub skill: GlickoSkill,
-    /// Matches that it won.
     pub wins: u64,
-    /// Matches that nobody won.
     pub draws: u64,
-    /// Matches that it lost.
     pub losses: u64,
-    /// When its last match ended, in milliseconds since the Unix epoch; 0 before the first.
+    /// End of the last match, in milliseconds since the Unix epoch; 0 before the first.
     pub last_ms: i64,
-    /// Whom it met last.
+    /// Name of the last opponent.
     pub met: String,
 }
 
-/// The ratings of a ladder.
+/// Ratings of a standing ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StandingTable {
-    /// How it rates.
     pub rating: LadderSettings,
-    /// The agents whose rating is given, by spec.
+    /// Anchors with their constant ratings, by spec.
     pub anchors: BTreeMap<String, f64>,
-    /// The agents that have played, by name.
+    /// Agents with at least one match, by name.
     pub agents: BTreeMap<String, StandingEntry>,
-    /// Matches that counted.
+    /// Number of matches that counted.
     pub matches: u64,
 }
 
-/// Whether an agent of a table is ranked, and if not, why.
+/// Rank status of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankStatus {
-    /// It has a rank.
+    /// Agent with a rank.
     Ranked,
-    /// Too little is known of it.
+    /// Agent with too large a deviation for a rank.
     Provisional,
-    /// It has not played for long.
+    /// Agent without recent matches.
     Inactive,
-    /// Its rating is given.
+    /// Anchor with a constant rating.
     Anchor,
 }
 
-/// A line of the table.
+/// Row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StandingRow {
-    /// Its rank among those that are ranked, from 1.
+    /// Rank among the ranked agents, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u64>,
-    /// The agent's name; of an anchor its spec.
+    /// Agent name; for an anchor its spec.
     pub agent: String,
-    /// Elo points.
+    /// Rating in Elo points.
     pub rating: f64,
-    /// Standard deviation of the rating, now.
+    /// Current standard deviation of the rating.
     pub deviation: f64,
-    /// Whether it is ranked.
     pub standing: RankStatus,
-    /// Whether too little is known of it.
+    /// True if the rating is provisional.
     pub provisional: bool,
-    /// Whether its rating is given.
+    /// True if the agent is an anchor.
     pub anchor: bool,
-    /// Matches. This and what follows is absent for an anchor.
+    /// Number of matches. This and the following fields are absent for an anchor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub games: Option<u64>,
-    /// Matches that it won.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wins: Option<u64>,
-    /// Matches that nobody won.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draws: Option<u64>,
-    /// Matches that it lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub losses: Option<u64>,
-    /// When its last match ended, in milliseconds since the Unix epoch.
+    /// End of the last match, in milliseconds since the Unix epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_ms: Option<i64>,
 }
 
 impl StandingTable {
-    /// A table without matches.
+    /// Creates a table without matches.
     pub fn new(rating: LadderSettings, anchors: BTreeMap<String, f64>) -> Self {
         StandingTable { rating, anchors, agents: BTreeMap::new(), matches: 0 }
     }
 
-    /// Counts the matches of a pair, or one match that has none: two agents, met at the same time. `at_ms` is when the last
-    /// one ended. Matches that do not count (see [`RatingOptions::discards`]), of more than two seats or of an agent with
+    /// Counts the matches of a pair, or one unpaired match: two agents at the same time. `at_ms` is the end of the last
+    /// one. Matches that do not count (see [`RatingOptions::discards`]), of more than two seats or of an agent against
     /// itself change nothing.
     pub fn take(&mut self, games: &[&GameResult], at_ms: i64) {
         let counted = |game: &&&GameResult| game.seats.len() == 2 && RatingOptions::default().discards(game).is_none();
@@ -173,7 +164,7 @@ impl StandingTable {
         }
     }
 
-    /// Counts matches between two, with what the first scored in each.
+    /// Counts matches between two agents, with the first agent's score in each.
     pub(super) fn meet(&mut self, a: &SeatName, b: &SeatName, scores: &[f64], at_ms: i64) {
         let (Some(of_a), Some(of_b)) = (self.known(a, at_ms), self.known(b, at_ms)) else { return };
         self.matches += scores.len() as u64;
@@ -183,7 +174,7 @@ impl StandingTable {
         self.update(b, a, &for_b, at_ms);
     }
 
-    /// What is known of a seat; `None` for an agent of the server's that is not an anchor here.
+    /// Returns the skill on a seat; `None` for a server-run agent that is not an anchor of this ladder.
     fn known(&self, who: &SeatName, at_ms: i64) -> Option<GlickoSkill> {
         match who {
             SeatName::Server(spec) => self.anchors.get(spec).map(|&rating| GlickoSkill::fixed(rating)),
@@ -229,14 +220,14 @@ impl StandingTable {
         }
     }
 
-    /// What is known of an agent at a time, in milliseconds since the Unix epoch.
+    /// Returns the skill of an agent at a time, in milliseconds since the Unix epoch.
     pub fn skill(&self, agent: &str, at_ms: i64) -> GlickoSkill {
         let known = self.agents.get(agent).map(|entry| entry.skill);
         let rested = |skill: GlickoSkill| skill.after_rest(self.periods(agent, at_ms), self.rating.start_deviation);
         known.map_or_else(|| self.newcomer(), rested)
     }
 
-    /// The table at a time, best rating first.
+    /// Returns the table at a time, best rating first.
     pub fn rows(&self, at_ms: i64) -> Vec<StandingRow> {
         let agent = |(name, entry): (&String, &StandingEntry)| {
             let skill = self.skill(name, at_ms);
@@ -284,7 +275,7 @@ impl StandingTable {
     }
 }
 
-/// Who had a seat: what the server played is known by its spec, so that no client becomes an anchor by its name.
+/// Identity of a player: agents run by the server are known by spec, so that no client becomes an anchor by its name.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SeatName {
     Client(String),

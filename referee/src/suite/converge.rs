@@ -1,7 +1,8 @@
-//! Parts whose candidates meet in random pairs until their ratings have settled.
+//! Parts whose candidates meet in random pairs until their ratings converge.
 //!
-//! Who meets in match n is a function of the suite's seed, the part and n. When it ends is a function of the results of the
-//! first n matches, in the order of the plan. So a run that is continued, or that plays several matches at a time, plays the same.
+//! The pairing of match n is a function of the suite's seed, the part and n. The end is a function of the results of
+//! the first n matches, in the order of the plan. A resumed run, or one that plays several matches at a time, therefore
+//! plays the same matches.
 
 use ludex_env::Stream;
 use serde::{Deserialize, Serialize};
@@ -9,32 +10,32 @@ use serde::{Deserialize, Serialize};
 use crate::rating::PlayedGame;
 use crate::rating::trueskill::Skills;
 
-/// Largest `most`.
+/// Largest value of [`Stop::most`].
 const MOST: u64 = 10_000;
 
-/// When the ratings of a part have settled: for each candidate all of this holds, or nobody may play more.
+/// Convergence criterion: all conditions hold for each candidate, or no pair of candidates may play further matches.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// The rating that must settle.
+    /// Rating that must converge.
     pub metric: ConvergenceRating,
-    /// It has played at least this many matches that count.
+    /// Minimum number of matches per candidate that count.
     pub games: u64,
-    /// The standard deviation of its rating is below this.
+    /// Upper bound for the standard deviation of the rating (exclusive).
     pub sigma: f64,
-    /// Each of its last [`over`](Stop::over) matches changed the mean of its rating by less than this.
+    /// Upper bound for the change of the rating's mean in each of the last [`over`](Stop::over) matches (exclusive).
     pub change: f64,
-    /// See [`change`](Stop::change).
+    /// Number of matches for [`change`](Stop::change).
     pub over: u64,
-    /// A candidate plays at most this many matches.
+    /// Maximum number of matches per candidate.
     pub most: u64,
 }
 
-/// A rating that can settle.
+/// Ratings with a convergence test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConvergenceRating {
-    /// [TrueSkill](crate::rating::trueskill).
+    /// [TrueSkill](crate::rating::trueskill) rating.
     Trueskill,
 }
 
@@ -50,7 +51,7 @@ impl Stop {
         Ok(())
     }
 
-    /// The same for fewer matches, or for more.
+    /// Returns the rule for a scaled number of matches.
     fn scaled(&self, scale: f64) -> Stop {
         let scaled = |n: u64| ((n as f64 * scale).round() as u64).max(1);
         let games = scaled(self.games);
@@ -58,29 +59,29 @@ impl Stop {
     }
 }
 
-/// The matches of such a part.
+/// Matches of a part with random pairs.
 #[derive(Clone, Debug)]
 pub(super) struct Converge {
     stop: Stop,
-    /// All matches that may be needed, by number.
+    /// All potential matches, by number.
     draws: Vec<RandomMatch>,
-    /// How many candidates there are, by the numbers in `draws`.
+    /// Number of candidates.
     players: usize,
 }
 
-/// A match.
+/// Random match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RandomMatch {
-    /// The pairing, by its number.
+    /// Index of the pairing.
     pub(super) pairing: usize,
-    /// The place in the tables.
+    /// Index in the seatings.
     pub(super) turn: usize,
-    /// Who meets, by their numbers among the candidates.
+    /// Candidate indices of both sides.
     who: [usize; 2],
 }
 
 impl Converge {
-    /// The matches among candidates, who meet in these pairings; `named` is the suite with its seed and the part.
+    /// Draws the matches of the candidates in these pairings; `named` is the suite with its seed and the part.
     pub(super) fn new(stop: &Stop, scale: f64, pairings: &[Vec<usize>], turns: usize, named: &str) -> Converge {
         let stop = stop.scaled(scale);
         let mut all: Vec<usize> = pairings.iter().flatten().copied().collect();
@@ -104,13 +105,13 @@ impl Converge {
         }
     }
 
-    /// All matches that may be needed.
+    /// Returns all potential matches.
     pub(super) fn draws(&self) -> &[RandomMatch] {
         &self.draws
     }
 
-    /// The matches that are needed in any case and that follow those which are done without a gap; empty when the ratings have
-    /// settled. `done` gives what the first side got in a match that is done, if the match counts.
+    /// Returns the matches after the first gap in the completed ones that are needed under all results; empty after
+    /// convergence. `done` returns the first side's points in a completed match, if the match counts.
     pub(super) fn certain(&self, done: impl Fn(usize, &RandomMatch) -> Option<Option<f64>>) -> std::ops::Range<usize> {
         let mut standing = Standing::new(self.players);
         let mut next = 0;
@@ -128,7 +129,7 @@ impl Converge {
         next..next
     }
 
-    /// The first match after those from `next` on which give each candidate the matches that it needs.
+    /// Returns the end of the shortest range from `next` that gives each candidate the matches that it needs.
     fn until(&self, next: usize, mut need: Vec<u64>) -> usize {
         let mut end = next;
         while let Some(draw) = self.draws.get(end).filter(|_| need.iter().any(|&more| more > 0)) {
@@ -139,11 +140,11 @@ impl Converge {
     }
 }
 
-/// The ratings after some matches.
+/// Ratings after some matches.
 struct Standing {
     skills: Skills,
     games: Vec<u64>,
-    /// Of each candidate: its matches since one changed its rating much.
+    /// Number of matches since the last large rating change, by candidate.
     calm: Vec<u64>,
 }
 
@@ -153,7 +154,7 @@ impl Standing {
     }
 
     fn take(&mut self, [a, b]: [usize; 2], points: Option<f64>, stop: &Stop) {
-        // What does not count changes nothing.
+        // Matches that do not count change no rating.
         let Some(points) = points else { return };
         let before = [a, b].map(|who| self.skills.of(who).mu);
         self.skills.play(&PlayedGame::two(a, b, points));
@@ -164,7 +165,7 @@ impl Standing {
         }
     }
 
-    /// How many more matches each candidate needs at least; 0 for all when the ratings have settled.
+    /// Returns the minimum number of further matches of each candidate; 0 for all after convergence.
     fn need(&self, stop: &Stop) -> Vec<u64> {
         let need = |who: usize| {
             let games = stop.games.saturating_sub(self.games[who]);

@@ -1,5 +1,5 @@
-//! Which matches a suite wants next, as a function of those that are done. A run that was interrupted continues by
-//! asking again, and the bisection of a ladder gives the same level to everybody who has the results.
+//! Due matches of a suite, as a function of the completed ones. An interrupted run continues by computing them again,
+//! and the bisection of a ladder gives the same level for the same results.
 
 mod entrants;
 mod ladder;
@@ -22,56 +22,55 @@ use crate::metric::MetricQuery;
 use crate::rating::{self, gain, table::Tally};
 use crate::schedule::{Deals, MatchSeeds, Seeds};
 
-/// The matches of a pairing that are played one after another, each on every seat (with `order = "halves"`: one match), and that
-/// are not done yet. They share a seed, unless [each has its own](MatchSeeds).
+/// Due matches of a pairing that are played one after another, one for each seating (with `order = "halves"`: one
+/// match). They share a seed, unless [each has its own](MatchSeeds).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The part.
+    /// Index of the part.
     pub part: usize,
-    /// Who meets, as indices of the run's agents: the sides of a suite's part, the same twice where an agent plays
+    /// Entrants as indices of the run's agents: the sides of a suite's part, the same index twice if an agent plays
     /// itself; all entrants of a tournament's block.
     pub pairing: Vec<usize>,
-    /// The block's number in the part, which seeds are made of.
+    /// Number of the block in the part, used to derive seeds.
     pub index: u64,
-    /// The matches that are due.
     pub matches: Vec<DueMatch>,
 }
 
-/// A match that is due.
+/// Match that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueMatch {
-    /// The place in the block's tables.
+    /// Index in the block's seatings.
     pub turn: usize,
-    /// The agent on each seat.
+    /// Agent on each seat.
     pub seats: Vec<usize>,
 }
 
-/// The name of a match in its run: `PART.A-B.INDEX.TURN`.
+/// Returns the name of a match in its run: `PART.A-B.INDEX.TURN`.
 pub fn key(part: &str, pairing: &[usize], index: u64, turn: usize) -> String {
     format!("{}.{turn}", block_key(part, pairing, index))
 }
 
-/// The name of a block in its run: `PART.A-B.INDEX`.
+/// Returns the name of a block in its run: `PART.A-B.INDEX`.
 pub fn block_key(part: &str, pairing: &[usize], index: u64) -> String {
     let who: Vec<String> = pairing.iter().map(usize::to_string).collect();
     format!("{part}.{}.{index}", who.join("-"))
 }
 
-/// The place of a match in its run.
+/// Parsed key of a match.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MatchKey {
-    /// The part's id.
+    /// Id of the part.
     pub part: String,
-    /// Who meets, as indices of the run's agents.
+    /// Entrants as indices of the run's agents.
     pub pairing: Vec<usize>,
-    /// The number of the block in the part.
+    /// Number of the block in the part.
     pub index: u64,
-    /// The place in the block.
+    /// Index of the match in the block.
     pub turn: usize,
 }
 
 impl MatchKey {
-    /// The place that a [`key`] names; `None` if the text is not a key.
+    /// Parses a [`key`]; `None` if the text is not one.
     pub fn parse(key: &str) -> Option<MatchKey> {
         let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
         let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
@@ -85,82 +84,80 @@ impl MatchKey {
     }
 }
 
-/// What is known of a match that is done.
+/// Result of a completed match.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MatchScore {
-    /// What the first side got: 1, 1/2 or 0.
+    /// Points of the first side: 1, 1/2 or 0.
     Points(f64),
-    /// Ended by an illegal move, where that does not count.
+    /// Match ended by an illegal move that does not count.
     Invalid,
-    /// Infrastructure failures ended it as often as the policy allows.
+    /// Match discarded after the maximum number of infrastructure failures.
     Discarded,
 }
 
-/// Matches that are done, by [`key`].
+/// Completed matches by [`key`].
 pub type Results = HashMap<String, MatchScore>;
 
-/// By what blocks are ordered: the number of the block in its pairing, and where the order is drawn, its place there.
+/// Sort key of blocks: the number of the block in its pairing and, with a random order, the drawn position.
 type Rank = [u64; 2];
 
-/// The sides that meet in a part: two, or as many as there are letters in its tables.
+/// Sides that meet in a part: two, or the number of letters in its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
     pairing: Vec<usize>,
-    /// With a ladder: the opponent's level.
+    /// Level of the opponent on a ladder.
     level: Option<u32>,
     /// Numbers of its blocks.
     blocks: std::ops::Range<u64>,
-    /// The number of the meeting, which seeds are made of if each match has its own: among opponents that of the second side, so
-    /// that all candidates get the same deals; among candidates that of the pairing.
+    /// Number of the meeting, from which seeds are derived if each match has its own. With opponents it is the number
+    /// of the second side, so that all candidates play the same seeds; among candidates it is the number of the
+    /// pairing.
     meeting: u64,
-    /// The number of its first piece among the pieces that shards share.
+    /// Number of the first shard piece of the cell.
     piece: u64,
-    /// With `order = "shuffled"`: the place of each of its blocks among those of the part.
+    /// Random positions of its blocks among those of the part (with `order = "shuffled"`).
     places: Vec<u64>,
 }
 
-/// A part with the agents in it.
+/// Part with its agents.
 pub struct PlannedPart {
-    /// The part as the suite has it.
+    /// Part from the suite.
     pub part: PartSpec,
-    /// Its game.
     pub game: GameRef,
-    /// The games of a block: its own, or one for each point of its sweep.
+    /// Games of a block: the part's own, or one for each point of its sweep.
     pub games: Vec<GameRef>,
-    /// The candidates (or their variants) by their index among the run's agents.
+    /// Candidates (or their variants) as indices of the run's agents.
     pub candidates: Vec<usize>,
-    /// What its matches play, if not the whole game.
+    /// Excerpts to play, if not the whole game.
     pub excerpts: Excerpts,
     cells: Vec<Cell>,
     seatings: Vec<Vec<usize>>,
-    /// The matches of a part with random pairs; its cells are the pairings, without blocks.
+    /// Matches of a part with random pairs; its cells are the pairings, without blocks.
     converge: Option<Converge>,
-    /// Names what is drawn for this part: suite, seed and part.
+    /// Label for random draws: suite, seed and part.
     draw: String,
     invalid: Invalid,
     replay_factor: u32,
 }
 
-/// A suite with the agents that play it.
+/// Suite with its agents.
 pub struct Plan {
-    /// The suite.
     pub suite: Suite,
-    /// Its parts.
     pub parts: Vec<PlannedPart>,
-    /// All agents that play: the candidates, their variants, the opponents.
+    /// All agents: the candidates, their variants and the opponents.
     pub agents: Vec<Entrant>,
-    /// The share that is played, if it is not the whole. It changes only which blocks are due.
+    /// Shard to play, if any. It changes only which blocks are due.
     pub shard: Option<Shard>,
-    /// The pieces that shards share, as far as they are numbered.
+    /// Number of shard pieces so far.
     pieces: u64,
 }
 
 impl Plan {
-    /// The plan of a suite for candidates, as (name, spec). `scale` makes it smaller (or larger): every number of
-    /// blocks is multiplied by it, but never falls below 1.
+    /// Builds the plan of a suite for candidates, as (name, spec). `scale` multiplies every number of blocks, with a
+    /// minimum of 1.
     ///
     /// # Errors
-    /// A part that cannot be played by these candidates.
+    /// A part that these candidates cannot play.
     pub fn new(suite: Suite, candidates: &[(String, String)], scale: f64, games: &Games) -> Result<Plan, SuiteError> {
         if candidates.is_empty() {
             return Err(SuiteError("no candidate to evaluate".into()));
@@ -196,7 +193,8 @@ impl Plan {
                 for agent in self.suite.opponents(&part)? {
                     let known = (0..candidates).find(|&c| part.itself && self.agents[c].spec == agent.spec);
                     let who = known.unwrap_or_else(|| self.opponent(&agent));
-                    // A role may name an agent twice. On one side it is met once, on several it takes them.
+                    // A role may name an agent twice. Two-sided parts meet it once; parts with more sides seat it
+                    // twice.
                     if sides > 2 || !others.contains(&who) {
                         others.push(who);
                     }
@@ -225,7 +223,7 @@ impl Plan {
                 cells.extend((0..).zip(pairings).map(|(meeting, pairing)| Cell::new(pairing, None, 0..0, meeting)));
             }
             Schedule::Climb | Schedule::Bisect => {
-                // The bots of a level share its blocks in contiguous pieces, so that one of them plays each seed.
+                // The bots of a level share its blocks in contiguous ranges, so that one of them plays each seed.
                 let mut levels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
                 game.spec().anchors.iter().for_each(|rung| levels.entry(rung.level).or_default().push(rung.bot));
                 let mut meetings = 0..;
@@ -268,8 +266,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The blocks that are due, in the order to play them: every part and pairing has its first block before any has
-    /// its second, so that the results are balanced whenever a run is stopped. Empty when the suite, or the shard, is done.
+    /// Returns the due blocks in playing order: every part and pairing has its first block before any has its second,
+    /// so that results are balanced whenever a run stops. Empty when the suite, or the shard, is complete.
     pub fn next(&self, done: &Results) -> Vec<Block> {
         let mut due: Vec<(Rank, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
@@ -287,26 +285,26 @@ impl Plan {
         due.into_iter().map(|(_, block)| block).collect()
     }
 
-    /// The largest number of matches that the suite may need; for a ladder with bisection, that of the longest path.
+    /// Returns the maximum number of matches of the suite; for a ladder with bisection, that of the longest path.
     pub fn matches_at_most(&self) -> u64 {
         self.parts.iter().map(PlannedPart::matches_at_most).sum()
     }
 
-    /// The names of the marks that its metrics need.
+    /// Returns the names of the marks that the metrics need.
     pub fn marks(&self) -> BTreeSet<String> {
         let asks = self.parts.iter().flat_map(|part| &part.part.metrics);
         let of_parts = asks.filter_map(|ask| MetricQuery::new(ask).ok()).flat_map(|asked| asked.marks());
         of_parts.chain(self.suite.figures.iter().flat_map(|figure| figure.marks())).collect()
     }
 
-    /// The part, pairing, number and turn of a match by its [`key`].
+    /// Returns the part, pairing, number and turn of a match by its [`key`].
     pub fn find(&self, key: &str) -> Option<(usize, Vec<usize>, u64, usize)> {
         let MatchKey { part, pairing, index, turn } = MatchKey::parse(key)?;
         let part = self.parts.iter().position(|p| p.part.id == part)?;
         Some((part, pairing, index, turn))
     }
 
-    /// The result of a record's match, as the part counts it.
+    /// Returns the result of a record's match under the part's rules.
     pub fn score_match(&self, part: usize, turn: usize, record: &Record) -> MatchScore {
         let part = &self.parts[part];
         match record.footer.reason {
@@ -327,9 +325,9 @@ impl Cell {
 }
 
 impl PlannedPart {
-    /// Numbers the pieces of the part that shards share, from `first`; returns the number that follows. A piece is a block. If
-    /// results decide what is due, a piece is all that they decide about: a candidate's ladder, the replays of a pairing, or a part
-    /// whose ratings settle.
+    /// Numbers the shard pieces of the part from `first`, and returns the next number. A piece is normally a block. If
+    /// results decide which matches are due, a piece contains all matches that depend on each other: a candidate's
+    /// ladder, the replays of a pairing, or a part with random pairs.
     fn number_pieces(&mut self, first: u64) -> u64 {
         let ladder = matches!(self.part.schedule, Schedule::Climb | Schedule::Bisect);
         if self.converge.is_some() {
@@ -350,29 +348,29 @@ impl PlannedPart {
         next
     }
 
-    /// The number of the piece that a block of a cell belongs to.
+    /// Returns the number of the piece of a block.
     fn piece(&self, cell: &Cell, index: u64) -> u64 {
         let whole = cell.level.is_some() || self.invalid == Invalid::Replay;
         cell.piece + if whole { 0 } else { index - index.min(cell.blocks.start) }
     }
 
-    /// Who may sit where in the matches of a block: the sides by their place in the pairing. Each game of the block has as many
-    /// places.
+    /// Returns the seatings of a block: the sides as indices of the pairing. Each game of the block has one match per
+    /// seating.
     pub fn seatings(&self) -> &[Vec<usize>] {
         &self.seatings
     }
 
-    /// Which of its games the match at place `turn` of a block is, as an index of [`games`](Self::games).
+    /// Returns the index in [`games`](Self::games) for the match at position `turn` of a block.
     pub fn game_at(&self, turn: usize) -> usize {
         turn / self.seatings.len() % self.games.len()
     }
 
-    /// The places of a block: each seating in each game.
+    /// Returns the number of matches in a block: one for each seating in each game.
     fn turns(&self) -> usize {
         self.seatings.len() * self.games.len()
     }
 
-    /// Why nothing is played in the part, if it needs more candidates than there are.
+    /// Returns the message for a part that needs more candidates than the run has.
     pub fn short_of(&self) -> Option<String> {
         let (needs, has) = (self.part.sides(&self.seatings), self.candidates.len());
         let among = matches!(self.part.schedule, Schedule::RoundRobin | Schedule::Converge);
@@ -380,7 +378,7 @@ impl PlannedPart {
         short.then(|| format!("needs {needs} candidates, and the run has {has}: nothing is played"))
     }
 
-    /// The places of a block at which matches are planned.
+    /// Returns the positions of a block at which matches are planned.
     fn turns_of(&self, cell: &Cell, index: u64) -> Vec<usize> {
         if self.part.seats != Seats::Drawn {
             return (0..self.turns()).collect();
@@ -390,13 +388,13 @@ impl PlannedPart {
         (0..self.games.len()).map(|game| game * seatings + seating).collect()
     }
 
-    /// The seeds of its matches, from those of its blocks.
+    /// Returns the seeds of the part's matches, derived from those of its blocks.
     pub fn match_seeds(&self, seeds: Seeds, deals: Deals) -> MatchSeeds {
         let meetings = self.cells.iter().map(|cell| (cell.pairing.clone(), cell.meeting)).collect();
         MatchSeeds::new(seeds, deals, &self.game, meetings)
     }
 
-    /// The matches of a pairing that are done, and what the first side got.
+    /// Counts the first side's results in the completed matches of a pairing.
     pub fn tally(&self, pairing: &[usize], done: &Results) -> Tally {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
@@ -409,7 +407,7 @@ impl PlannedPart {
         tally
     }
 
-    /// The pairings, in order, with the opponent's level where there is a ladder.
+    /// Returns the pairings in order, with the opponent's level on a ladder.
     pub fn pairings(&self) -> Vec<(Vec<usize>, Option<u32>)> {
         let mut out: Vec<(Vec<usize>, Option<u32>)> = Vec::new();
         for cell in &self.cells {
@@ -421,7 +419,7 @@ impl PlannedPart {
         out
     }
 
-    /// The cycle of each match that may be played, from 0, by [`key`]; empty where there is one cycle only.
+    /// Returns the cycle of each potential match, from 0, by [`key`]; empty for a single cycle.
     pub fn cycles(&self) -> HashMap<String, u64> {
         let mut out = HashMap::new();
         let mut met: HashMap<&[usize], u64> = HashMap::new();
@@ -439,17 +437,17 @@ impl PlannedPart {
         out
     }
 
-    /// The side of each seat in a match of a block: 0 is `a`, the first of those who meet.
+    /// Returns the side of each seat in a match of a block: 0 is `a`, the first entrant.
     pub fn sides(&self, turn: usize) -> &[usize] {
         &self.seatings[turn % self.seatings.len()]
     }
 
-    /// How many matches are planned for a pairing, if it is played.
+    /// Returns the number of planned matches of a pairing.
     pub fn planned(&self, pairing: &[usize]) -> u64 {
         self.cells.iter().filter(|c| c.pairing == pairing).map(|c| self.again(c, 0).len() as u64).sum()
     }
 
-    /// How many matches of a pairing were discarded, and how many were invalid.
+    /// Returns the number of discarded and of invalid matches of a pairing.
     pub fn uncounted(&self, pairing: &[usize], done: &Results) -> [u64; 2] {
         let mut out = [0; 2];
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
@@ -464,7 +462,7 @@ impl PlannedPart {
         out
     }
 
-    /// The cells in which matches are due.
+    /// Returns the cells with due matches.
     fn due<'a>(&'a self, done: &'a Results) -> impl Iterator<Item = &'a Cell> {
         let open: HashMap<usize, Climb> = match self.part.schedule {
             Schedule::Climb | Schedule::Bisect => self.candidates.iter().map(|&a| (a, self.climb(a, done))).collect(),
@@ -476,7 +474,7 @@ impl PlannedPart {
         })
     }
 
-    /// The numbers of the blocks of a cell with the matches in each, done or not; replays of invalid ones at the end.
+    /// Returns the blocks of a cell with all their matches, completed or not; replays of invalid matches come last.
     fn places(&self, cell: &Cell) -> Vec<(u64, Vec<usize>)> {
         let blocks = cell.blocks.clone();
         if self.part.order != Order::Halves {
@@ -486,13 +484,13 @@ impl PlannedPart {
         (0..self.turns()).flat_map(half).collect()
     }
 
-    /// Every match of a cell that may have been played, including replays.
+    /// Returns every potential match of a cell, including replays.
     fn known(&self, cell: &Cell) -> Vec<(u64, usize)> {
         let factor = if self.invalid == Invalid::Replay { u64::from(self.replay_factor) } else { 1 };
         (0..factor).flat_map(|again| self.again(cell, again)).collect()
     }
 
-    /// The matches of a cell in replay `again` (0: as planned). Their numbers follow those of the plan.
+    /// Returns the matches of a cell in replay `again` (0: as planned). Their numbers follow those of the plan.
     fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
         if let Some(converge) = &self.converge {
             let pairing = |draw: &RandomMatch| &self.cells[draw.pairing].pairing;
@@ -505,7 +503,7 @@ impl PlannedPart {
         places.flat_map(|(index, turns)| turns.into_iter().map(move |turn| (offset + index, turn))).collect()
     }
 
-    /// The matches of a part with random pairs that are due, and the rank of each.
+    /// Returns the due matches of a part with random pairs, each with its rank.
     fn converging<'a>(
         &'a self,
         at: usize,
@@ -526,8 +524,8 @@ impl PlannedPart {
         })
     }
 
-    /// The blocks of a cell with matches that are due, and the rank of each: its number in the cell, or if the order is
-    /// drawn, which round of the pairings it is in and its place there.
+    /// Returns the blocks of a cell with due matches, each with its rank: its number in the cell, or with a random
+    /// order, the round of the pairings and its position there.
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (Rank, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -563,17 +561,17 @@ impl PlannedPart {
         })
     }
 
-    /// How many times its pairings are played through.
+    /// Returns the number of times that all pairings are played.
     fn rounds(&self) -> u32 {
         if self.part.schedule == Schedule::RoundRobin { self.part.cycles } else { 1 }
     }
 
-    /// The largest number of matches that the part may need.
+    /// Returns the maximum number of matches of the part.
     pub fn matches_at_most(&self) -> u64 {
         let of = |cell: &Cell| self.again(cell, 0).len() as u64;
         match self.part.schedule {
             Schedule::Bisect => {
-                // Bisection plays at most this many levels.
+                // Upper bound for the number of levels that bisection plays.
                 let levels = self.levels();
                 let looks = u64::from(levels.len().next_power_of_two().trailing_zeros()).max(1);
                 let most = |level| self.cells.iter().filter(|c| c.level == Some(level)).map(of).sum::<u64>();
@@ -584,7 +582,7 @@ impl PlannedPart {
     }
 }
 
-/// Draws the order of the blocks of a part, cycle by cycle. `draw` names the suite, its seed and the part.
+/// Shuffles the blocks of a part, cycle by cycle. `draw` names the suite, its seed and the part.
 fn shuffle(cells: &mut [Cell], draw: &str) {
     let mut starts: Vec<u64> = cells.iter().map(|cell| cell.blocks.start).collect();
     starts.dedup();
@@ -603,17 +601,18 @@ fn shuffle(cells: &mut [Cell], draw: &str) {
     }
 }
 
-/// All ways to choose `n` of a list, in its order.
+/// Returns all combinations of `n` elements, in list order.
 fn choices(of: &[usize], n: usize) -> Vec<Vec<usize>> {
     let Some(less) = n.checked_sub(1) else { return vec![Vec::new()] };
     let from = |k: usize| choices(&of[k + 1..], less).into_iter().map(move |rest| [vec![of[k]], rest].concat());
     (0..of.len()).flat_map(from).collect()
 }
 
-/// The points of the first side in a match: 1, 1/2 or 0, by the mean returns of the sides; a side that forfeited lost.
+/// Returns the points of the first side in a match: 1, 1/2 or 0, by the mean returns of the sides; a side that
+/// forfeited lost.
 pub fn points(seating: &[bool], record: &Record) -> f64 {
     if seating.iter().all(|&first| first) {
-        // An agent plays itself: the points of the first seat, which begins.
+        // An agent plays itself: the points of the first seat, which moves first.
         return match record.footer.outcome.first() {
             Some(Outcome::Win) => 1.0,
             Some(Outcome::Loss) => 0.0,
@@ -626,8 +625,8 @@ pub fn points(seating: &[bool], record: &Record) -> f64 {
     rating::points(gain(seating, &record.footer.returns)[0])
 }
 
-/// Where the seeds of a part's blocks come from: the run's secret, or without one the suite's seed. Each part has seeds of its
-/// own.
+/// Returns the seeds of a part's blocks, derived from the run's secret or, without one, from the suite's seed. Each
+/// part has its own seeds.
 pub fn seeds(suite: &str, seed: u64, part: &str, secret: Option<&[u8]>) -> Seeds {
     match secret {
         Some(secret) => Seeds::Secret([secret, b":", part.as_bytes()].concat()),

@@ -1,4 +1,4 @@
-//! Roles: opponents that a suite asks for by a name, and that a run, or the suite's default, fills with agents.
+//! Roles: named groups of opponents, filled with agents by a run or by the suite's default.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartSpec, Suite, SuiteError, is_word};
 
-/// A role: `opponents = ["@NAME"]` stands for its agents.
+/// Role: `opponents = ["@NAME"]` stands for its agents.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Its name: a word of small letters, digits, `_` and `-`.
+    /// Name: a word of small letters, digits, `_` and `-`.
     pub name: String,
-    /// The agents that fill it where a run names no others. Without them a run must name some.
+    /// Default agents of the role. Without them a run must supply some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// How many agents it takes.
+    /// Required number of agents.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: usize,
-    /// The agents of a run.
+    /// Agents supplied by a run.
     #[serde(skip)]
     given: Vec<RoleAgent>,
 }
@@ -32,12 +32,12 @@ fn is_one(count: &usize) -> bool {
     *count == 1
 }
 
-/// An agent in a role.
+/// Agent in a role.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct RoleAgent {
-    /// What it is called in records.
+    /// Name in records.
     pub name: String,
-    /// How it is written.
+    /// Agent spec.
     pub spec: String,
 }
 
@@ -47,14 +47,14 @@ impl RoleAgent {
     }
 }
 
-/// The agents that a run gives to roles, by the role's name.
+/// Agents that a run assigns to roles, by role name.
 pub type RoleAssignment = BTreeMap<String, Vec<RoleAgent>>;
 
 impl Suite {
-    /// Gives roles the agents of a run, in the place of the suite's own.
+    /// Replaces the default agents of roles by those of a run.
     ///
     /// # Errors
-    /// A role that the suite does not have, or another number of agents than it takes.
+    /// A role that the suite does not have, or a wrong number of agents.
     pub fn fill(&mut self, cast: &RoleAssignment) -> Result<(), SuiteError> {
         for (name, agents) in cast {
             let names: Vec<String> = self.roles.iter().map(|role| role.name.clone()).collect();
@@ -87,7 +87,7 @@ impl Suite {
         Ok(())
     }
 
-    /// How many opponents a part has.
+    /// Counts the opponents of a part.
     pub(super) fn count_opponents(&self, part: &PartSpec) -> Result<usize, String> {
         let count = |opponent: &String| match opponent.strip_prefix('@') {
             Some(name) => self.role(name).map(|role| role.count),
@@ -96,10 +96,10 @@ impl Suite {
         part.opponents.iter().map(count).sum()
     }
 
-    /// The opponents of a part, with the agents of roles in their place.
+    /// Returns the opponents of a part, with roles replaced by their agents.
     ///
     /// # Errors
-    /// A role that nobody fills.
+    /// A role without agents.
     pub fn opponents(&self, part: &PartSpec) -> Result<Vec<RoleAgent>, String> {
         let mut out = Vec::new();
         for opponent in &part.opponents {
@@ -113,7 +113,7 @@ impl Suite {
                 (true, false) => out.extend(role.agents.iter().map(|spec| RoleAgent::of(spec))),
                 (true, true) => {
                     return Err(format!(
-                        "nobody fills role {name:?}: it takes {}, as in --role {name}=AGENT",
+                        "role {name:?} has no agents: expected {}; set them with --role {name}=AGENT",
                         agents_text(role.count)
                     ));
                 }
@@ -122,7 +122,7 @@ impl Suite {
         Ok(out)
     }
 
-    /// The agents in the roles of the suite, where they are known.
+    /// Returns the known agents of the suite's roles.
     pub fn assigned_roles(&self) -> RoleAssignment {
         let agents = |role: &Role| match role.given.is_empty() {
             false => role.given.clone(),
@@ -141,7 +141,7 @@ impl Suite {
     }
 }
 
-/// The roles that a part names.
+/// Returns the roles named in a part.
 fn role_names(part: &PartSpec) -> impl Iterator<Item = &str> {
     part.opponents.iter().filter_map(|opponent| opponent.strip_prefix('@'))
 }

@@ -1,4 +1,4 @@
-//! Who sits where in the matches of a block, and in which order blocks are played.
+//! Seatings of the matches of a block, and the order of blocks.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartSpec, Schedule};
 
-/// Most entrants of a block: letters of tables.
+/// Maximum number of entrants in a block: the letters of tables.
 const MOST_SIDES: usize = 8;
 
-/// Who sits where in the matches of a block.
+/// Seatings of the matches of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Seats {
-    /// As the tables say.
+    /// Seatings listed in the tables.
     #[default]
     Tables,
-    /// One entrant for each seat, in all orders: 24 matches on one seed for four.
+    /// All permutations of one entrant per seat: 24 matches on one seed for four seats.
     Permutations,
-    /// One match for each block. Who sits where is drawn from the suite's seed, and as many blocks in a row as there are
-    /// seats give the first side each seat once.
+    /// One match per block with a random seating from the suite's seed. Each run of as many blocks as seats gives the
+    /// first side each seat once.
     Drawn,
 }
 
@@ -30,22 +30,22 @@ impl Seats {
     }
 }
 
-/// In which order the matches of a pairing are played.
+/// Order of the matches of a pairing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Block by block: all tables on one seed, then the next seed.
+    /// All seatings on one seed, then the next seed.
     #[default]
     Blocks,
-    /// Each table has seeds of its own, so that no seed is played twice.
+    /// Separate seeds for each seating, so that no seed is played twice.
     Halves,
-    /// The blocks of all pairings in an order that is drawn from the suite's seed, cycle by cycle.
+    /// Random order of the blocks of all pairings, drawn from the suite's seed, cycle by cycle.
     Shuffled,
 }
 
 impl PartSpec {
-    /// Checks that tables, seats, order and schedule fit each other and the game's number of seats; `opponents` is how many
-    /// opponents the part has.
+    /// Checks that tables, seats, order and schedule fit each other and the game's number of seats; `opponents` is the
+    /// number of opponents in the part.
     pub(super) fn check_seating(&self, seats: usize, opponents: usize) -> Result<(), String> {
         for table in &self.tables {
             if table.len() != seats || !table.chars().all(|c| matches!(c, 'a'..='h')) || !table.contains('a') {
@@ -103,13 +103,13 @@ impl PartSpec {
         }
     }
 
-    /// How many entrants meet: two, unless tables or seats ask for more.
+    /// Returns the number of entrants that meet: two, unless tables or seats require more.
     pub(crate) fn sides(&self, seatings: &[Vec<usize>]) -> usize {
         seatings.iter().flatten().max().map_or(2, |last| last + 1).max(2)
     }
 
-    /// Who may sit where in a match: 0 is the candidate, or the first of those who meet. A block has a match of each seating, with
-    /// [`Seats::Drawn`] of one of them.
+    /// Returns the possible seatings of a match: 0 is the candidate, or the first entrant. A block has a match for each
+    /// seating, with [`Seats::Drawn`] for one of them.
     pub fn seatings(&self, seats: usize) -> Vec<Vec<usize>> {
         if self.schedule == Schedule::SelfPlay {
             return vec![vec![0; seats]];
@@ -124,7 +124,7 @@ impl PartSpec {
     }
 }
 
-/// The seating, one of `seatings`, of block `index` of a meeting. `draw` names the suite, its seed and the part.
+/// Returns the index in `seatings` for block `index` of a meeting. `draw` names the suite, its seed and the part.
 pub(super) fn random_seating(draw: &str, meeting: u64, index: u64, seatings: usize) -> usize {
     let of = seatings.max(1) as u64;
     let mut rng = Stream::from_text(&format!("ludex.v1:seats:{draw}:{meeting}:{}", index / of));
@@ -133,7 +133,7 @@ pub(super) fn random_seating(draw: &str, meeting: u64, index: u64, seatings: usi
     order[(index % of) as usize]
 }
 
-/// All orders of a list, the given one first.
+/// Returns all permutations of a list, the given one first.
 fn orders(of: &[usize]) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![Vec::new()];

@@ -1,11 +1,11 @@
-//! Shares of a plan that several machines play.
+//! Shards: shares of a plan for several machines.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A share of a plan: `2/8` is the second of eight.
+/// Share of a plan: `2/8` is the second of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
@@ -14,17 +14,17 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Which of them it is, from 1.
+    /// Returns the number of the shard, from 1.
     pub fn number(self) -> u64 {
         self.number
     }
 
-    /// How many there are.
+    /// Returns the number of shards.
     pub fn of(self) -> u64 {
         self.of
     }
 
-    /// Whether a piece of the plan belongs to it, by the piece's number.
+    /// Returns true if the shard contains this piece of the plan.
     pub(super) fn has(self, piece: u64) -> bool {
         piece % self.of == self.number - 1
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shards_are_read_as_they_are_written() {
+    fn shards_round_trip_through_text() {
         for text in ["1/1", "1/8", "8/8"] {
             let shard: Shard = text.parse().unwrap();
             assert_eq!(shard.to_string(), text);

@@ -1,8 +1,8 @@
-//! Starts: histories that the matches of a part begin with, and how much of the game is played after them.
+//! Starts: move histories before a match, and the number of moves to play after them.
 //!
-//! A file of starts holds one start a line, as JSON: `{"moves": [...], "chance": [...]}`. A move is an action id, a text or a
-//! document, as a player would send it; an outcome of chance is an id or a text. Both lists are in the order of play, and
-//! together they say everything that happens before the first question.
+//! A file of starts holds one start per line, as JSON: `{"moves": [...], "chance": [...]}`. A move is an action id, a
+//! text or a document, in the form that a player would send; a chance outcome is an id or a text. Both lists are in the
+//! order of play and hold all events before the first move request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,49 +14,49 @@ use serde_json::Value;
 
 use super::{PartSpec, SuiteError};
 
-/// The files of starts that come with the program, by name.
+/// Built-in files of starts, by name.
 pub const STARTS: &[(&str, &str)] = &[
     ("reference-starts.jsonl", include_str!("../../suites/reference-starts.jsonl")),
     ("llmarena-spots.jsonl", include_str!("../../suites/llmarena-spots.jsonl")),
 ];
 
-/// The part of a game that a match plays.
+/// Excerpt of a game for a match.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Excerpt {
-    /// The events before the first question.
+    /// Events before the first move request.
     pub start: Vec<RecordEvent>,
-    /// After how many decisions the match is truncated, if it is.
+    /// Number of decisions after which the match is truncated; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<u32>,
-    /// The seats whose decisions are counted for that.
+    /// Seats whose decisions count toward the limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<Seat>,
 }
 
 impl Excerpt {
-    /// Whether it is the whole game.
+    /// Returns true if the excerpt is the whole game.
     pub fn is_whole(&self) -> bool {
         self.start.is_empty() && self.moves.is_none()
     }
 
-    /// Whether the decisions of `seat` are counted.
+    /// Returns true if the decisions of `seat` count.
     pub fn counts(&self, seat: Seat) -> bool {
         self.moves.is_some() && self.of.contains(&seat)
     }
 
-    /// Whether it ends after this number of counted decisions.
+    /// Returns true if the excerpt ends after this number of counted decisions.
     pub fn is_spent(&self, decisions: u32) -> bool {
         self.moves.is_some_and(|most| decisions >= most)
     }
 }
 
-/// The excerpts that the matches of a part play.
+/// Excerpts for the matches of a part.
 #[derive(Clone, Debug, Default)]
 pub struct Excerpts {
     starts: Vec<Vec<RecordEvent>>,
     moves: Option<u32>,
     seatings: Vec<Vec<usize>>,
-    /// The numbers of blocks repeat after this many (in later cycles, for example).
+    /// Number of blocks after which block numbers repeat, e.g. in later cycles.
     blocks: u64,
 }
 
@@ -72,8 +72,8 @@ impl Excerpts {
         Ok(Excerpts { starts, moves: part.moves, seatings: seatings.to_vec(), blocks })
     }
 
-    /// What the match at place `turn` of block `index` plays. Block k begins at the start of line k; after the last line
-    /// comes the first one.
+    /// Returns the excerpt for the match at position `turn` of block `index`. Block k starts with line k; the lines
+    /// repeat after the last one.
     pub fn of(&self, index: u64, turn: usize) -> Excerpt {
         let block = if self.blocks == 0 { index } else { index % self.blocks };
         let line = block.checked_rem(self.starts.len() as u64);
@@ -85,7 +85,7 @@ impl Excerpts {
     }
 }
 
-/// Checks the fields of a part that say which excerpts it plays.
+/// Checks the part's fields for excerpts.
 pub(super) fn check(part: &PartSpec, game: &GameRef, files: &BTreeMap<String, String>) -> Result<(), String> {
     if part.moves == Some(0) {
         return Err("moves = 0: at least 1 decision".into());
@@ -99,7 +99,7 @@ pub(super) fn check(part: &PartSpec, game: &GameRef, files: &BTreeMap<String, St
     }
 }
 
-/// The names of the files that a suite's text needs and that are neither in it nor in the program.
+/// Returns the names of files that a suite's text needs and that are neither in it nor built in.
 pub fn missing(text: &str) -> BTreeSet<String> {
     let Ok(suite) = text.parse::<toml::Table>() else { return BTreeSet::new() };
     let carried = |name: &str| suite.get("files").and_then(|files| files.get(name)).is_some();
@@ -108,10 +108,10 @@ pub fn missing(text: &str) -> BTreeSet<String> {
     names.filter(|name| !carried(name) && !is_built_in(name)).map(str::to_owned).collect()
 }
 
-/// The text of a suite with the files that it needs, so that it can be read anywhere.
+/// Returns the suite's text with the needed files, so that it no longer depends on its directory.
 ///
 /// # Errors
-/// A suite that carries other files already: what it has, its author wrote, and it stays as it is.
+/// A suite with an incomplete `[files]` table: the author's table is not changed.
 pub fn carrying(text: &str, files: &BTreeMap<String, String>) -> Result<String, SuiteError> {
     if files.is_empty() {
         return Ok(text.to_owned());
@@ -129,7 +129,7 @@ fn is_built_in(name: &str) -> bool {
     STARTS.iter().any(|(known, _)| *known == name)
 }
 
-/// The starts of a file, by line.
+/// Reads the starts of a file, by line.
 fn read(name: &str, files: &BTreeMap<String, String>, game: &GameRef) -> Result<Vec<Vec<RecordEvent>>, String> {
     let built_in = || STARTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
     let text = files.get(name).map(String::as_str).or_else(built_in);
@@ -147,7 +147,7 @@ fn read(name: &str, files: &BTreeMap<String, String>, game: &GameRef) -> Result<
     if starts.is_empty() { Err(format!("{name} holds no start")) } else { Ok(starts) }
 }
 
-/// A line of a file of starts.
+/// Line of a file of starts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -155,13 +155,13 @@ struct Line {
     moves: Vec<Value>,
     #[serde(default)]
     chance: Vec<Value>,
-    /// For readers.
+    /// Comment for readers.
     #[serde(default, rename = "about")]
     _about: Option<String>,
 }
 
 impl Line {
-    /// The events of the start, each played with a check.
+    /// Converts the start to events, and plays each one to check it.
     fn events(&self, game: &GameRef) -> Result<Vec<RecordEvent>, String> {
         let mut state = game.start();
         let mut turns = vec![0; game.spec().players as usize];
@@ -169,7 +169,7 @@ impl Line {
         let mut events = Vec::new();
         loop {
             match state.turn() {
-                ToMove::Over => return Err("the game is over before the first question".into()),
+                ToMove::Over => return Err("the game ends before the first move request".into()),
                 ToMove::Chance => {
                     let Some((k, given)) = outcomes.next() else { break };
                     let wrong = |why: String| format!("chance[{k}] {given}: {why}");
@@ -225,7 +225,7 @@ fn read_move(state: &dyn DynState, seat: Seat, k: usize, given: &Value) -> Resul
     state.parse_move(seat, &move_of(given)).map_err(|e| format!("moves[{k}] {given}: {}", e.message))
 }
 
-/// The event of a move that no agent chose.
+/// Creates the event of a move that no agent chose.
 fn event(turns: &mut [u32], seat: Seat, heard: ParsedMove, more: bool) -> RecordEvent {
     let turn = turns[seat];
     turns[seat] += 1;

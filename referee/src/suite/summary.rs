@@ -7,88 +7,86 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{PartSpec, Suite, is_word};
 use crate::metric::MetricSpec;
 
-/// The measure that every part has in which candidates win and lose: a candidate's share of the points.
+/// Metric of every competitive part: a candidate's share of the points.
 pub const SCORE: &str = "score";
 
-/// A mean of a metric over parts.
+/// Mean of a metric over parts.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Its name in results: a word of small letters, digits, `_` and `-`.
+    /// Name in results: a word of small letters, digits, `_` and `-`.
     pub id: String,
-    /// What is averaged: [`SCORE`] or a metric that parts ask for, as results name it, or its id alone. A suite may write it as a part
-    /// does.
+    /// Metric to average: [`SCORE`], or a metric of the parts in the format of results, or its id alone. A suite may
+    /// use the syntax of parts.
     #[serde(deserialize_with = "as_named")]
     pub metric: String,
-    /// Over what.
+    /// Scope of the mean.
     #[serde(default)]
     pub over: SummaryScope,
-    /// Parts that are left out.
+    /// Excluded parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// Only parts of these groups; empty: of all.
+    /// Groups of parts to include; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// What is done with the values first.
+    /// Transformation of the values before averaging.
     #[serde(default)]
     pub form: SummaryTransform,
 }
 
-/// What a [`Summary`] averages over.
+/// Scope of a [`Summary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SummaryScope {
-    /// Parts.
+    /// Mean over parts.
     #[default]
     Part,
 }
 
-/// What a [`Summary`] does with the values of a part before it averages them.
+/// Transformation of the values of a part before averaging.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SummaryTransform {
-    /// Nothing.
+    /// Unchanged values.
     #[default]
     Mean,
-    /// Each value as `100 * value / best`, where `best` is the greatest value of the part. A part whose greatest value is not
-    /// above zero is left out.
+    /// Percentages `100 * value / best`, where `best` is the greatest value of the part. A part whose greatest value is
+    /// not above zero is excluded.
     PercentOfBest,
 }
 
-/// A mean of an agent.
+/// Mean of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SummaryScore {
-    /// The [`Summary`].
+    /// Id of the [`Summary`].
     pub summary: String,
-    /// The agent.
     pub agent: String,
-    /// Over how many parts.
+    /// Number of parts in the mean.
     pub parts: usize,
-    /// The mean.
     pub value: f64,
 }
 
-/// A metric as results name it, from a text or a table.
+/// Parses a metric in text or table form into the format of results.
 fn as_named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Ok(MetricSpec::deserialize(from)?.to_string())
 }
 
 impl Summary {
-    /// Whether it averages over a part.
+    /// Returns true if the summary includes a part.
     pub fn covers(&self, part: &PartSpec) -> bool {
         let grouped = self.groups.is_empty() || part.groups.iter().any(|group| self.groups.contains(group));
         grouped && !self.except.contains(&part.id)
     }
 
-    /// The id of the metric that it averages.
+    /// Returns the id of the averaged metric.
     pub fn metric_id(&self) -> &str {
         self.metric.split(' ').next().unwrap_or_default()
     }
 
-    /// What it averages of a part, as results name it: the metric as it is written, else the first with this id, whatever its
-    /// arguments. `None` if the part asks for neither.
+    /// Returns the metric of a part to average, in the format of results: the exact metric, else the first with this id
+    /// and any arguments. `None` if the part has neither.
     pub fn metric_label(&self, part: &PartSpec) -> Option<String> {
         if self.metric == SCORE {
             return Some(SCORE.to_owned());
@@ -97,8 +95,8 @@ impl Summary {
         written.or_else(|| part.metrics.iter().find(|ask| ask.id == self.metric)).map(ToString::to_string)
     }
 
-    /// The means of all agents, in the order in which they first appear. `values` are those of each part that it covers, by agent; an agent
-    /// without a value in a part has its mean over the others.
+    /// Computes the means of all agents, in the order of their first appearance. `values` holds those of each covered
+    /// part, by agent; an agent without a value in a part has its mean over the others.
     pub fn means(&self, values: &[Vec<(String, f64)>]) -> Vec<SummaryScore> {
         let mut out: Vec<SummaryScore> = Vec::new();
         for part in values {

@@ -1,4 +1,4 @@
-//! Game parameters that vary inside a block: each value is one more match of each table on the same seed.
+//! Game parameters that vary inside a block: each value adds one match per seating on the same seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use super::{PartSpec, Schedule};
 pub type Sweep = BTreeMap<String, Vec<Value>>;
 
 impl PartSpec {
-    /// The games of a block: that of the part, or one for each combination of the swept values. The values of the last name
-    /// change first.
+    /// Returns the games of a block: that of the part, or one for each combination of the swept values. The values of
+    /// the last name vary fastest.
     ///
     /// # Errors
     /// As [`Games::load_with`]; a parameter without values, or with values that make the same game.
@@ -43,7 +43,7 @@ impl PartSpec {
     }
 }
 
-/// All combinations of the values.
+/// Returns all combinations of the values.
 fn points(sweep: &Sweep) -> Vec<Params> {
     sweep.iter().fold(vec![Params::new()], |all, (name, values)| {
         let with = |params: &Params, value: &Value| {

@@ -1,20 +1,20 @@
 use super::*;
 
 #[test]
-fn the_built_in_suites_are_suites() {
+fn built_in_suites_parse() {
     for (name, text) in SUITES {
         let suite = Suite::parse(text, &Games::builtin()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(suite.name, *name);
-        // What is written out is read back.
+        // The serialized suite parses again.
         let again = toml::to_string(&suite).unwrap();
         assert_eq!(Suite::parse(&again, &Games::builtin()).unwrap(), suite, "{again}");
     }
     assert!(Suite::builtin_text("qick").unwrap_err().to_string().contains("did you mean quick?"));
 }
 
-/// The reference shows every field: if you add one, explain it there.
+/// The reference uses every field: after adding a field, document it there.
 #[test]
-fn the_reference_names_every_field() {
+fn reference_names_every_field() {
     let text = Suite::builtin_text("reference").unwrap();
     let suite = Suite::parse(text, &Games::builtin()).unwrap();
     let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -42,7 +42,7 @@ fn the_reference_names_every_field() {
         names(serde_json::to_value(&suite.variants[0]).unwrap()),
         names(serde_json::to_value(&suite.summaries[0]).unwrap()),
     ];
-    // What is left out where it is the default.
+    // Fields that are omitted at their default.
     let more = ["agents", "count", "parts", "self", "sweep", "except", "groups"];
     for field in tables.concat().iter().map(String::as_str).chain(more) {
         assert!(text.lines().any(|line| line.starts_with(&format!("{field} ="))), "{field} is not explained");
@@ -57,7 +57,7 @@ fn the_reference_names_every_field() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn invalid_suites_are_refused() {
     let text = Suite::builtin_text("reference").unwrap();
     for (from, to, why) in [
         ("name = \"reference\"", "name = \"Re ference\"", "small letters"),
@@ -154,7 +154,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn the_policy_of_a_part_is_laid_over_the_suites() {
+fn part_policy_overrides_the_suite_policy() {
     let text = "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\ntries = 1\nlimit_s = 7\n\
         [[part]]\nid = \"a\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n[part.policy]\ninvalid = \"replay\"\n\
         [[part]]\nid = \"b\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n";
@@ -166,7 +166,7 @@ fn the_policy_of_a_part_is_laid_over_the_suites() {
 }
 
 #[test]
-fn unparsed_answers_are_counted_apart_where_the_policy_says_so() {
+fn unparsed_replies_follow_their_own_policy() {
     let suite = |policy: &str, of_part: &str| {
         let text = format!(
             "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\n{policy}\n[[part]]\nid = \"a\"\n\
@@ -188,7 +188,7 @@ fn unparsed_answers_are_counted_apart_where_the_policy_says_so() {
         IllegalMoveRules { policy: IllegalPolicy::Default, tries: 2, unparsed: refusals(IllegalPolicy::Random, 5) };
     assert_eq!(illegal(both, ""), apart);
     assert_eq!(illegal("", both), apart);
-    // One word takes the tries of the policy; what a part leaves out is the suite's.
+    // A plain word uses the policy's number of attempts; fields missing in the part come from the suite.
     let laid = illegal(both, "tries = 7\nunparsed = \"forfeit\"");
     assert_eq!(laid, IllegalMoveRules { unparsed: refusals(IllegalPolicy::Forfeit, 7), ..apart });
     for (wrong, why) in [

@@ -1,4 +1,4 @@
-//! Variants of candidates: for ablations in one part, or as an axis of the whole suite.
+//! Variants of candidates: for ablations in one part, or for the whole suite.
 
 use std::collections::BTreeSet;
 
@@ -6,28 +6,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{Suite, is_word};
 
-/// A variant of an `llm` candidate.
+/// Variant of an `llm` candidate.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// The parts that it plays; empty: all. Only for a variant of the suite.
+    /// Parts to play; empty: all. Only for a variant of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// Its arguments, before those of the part and the suite and even those of the agent.
+    /// Arguments, which take precedence over those of the part, the suite and the agent.
     #[serde(default)]
     pub llm: toml::Table,
 }
 
-/// Which variant of a candidate an agent of a run is.
+/// Link from a variant agent of a run to its candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantOf {
-    /// The candidate, as an index of the run's agents.
+    /// Index of the candidate among the run's agents.
     pub candidate: usize,
-    /// The name of the variant; where a part has variants of its own, `VARIANT, VARIANT OF THE PART`.
+    /// Name of the variant; if a part has variants of its own, `VARIANT, VARIANT OF THE PART`.
     pub name: String,
-    /// Its arguments, before all others.
+    /// Arguments, which take precedence over all others.
     pub llm: toml::Table,
 }
 
@@ -55,7 +55,7 @@ impl Suite {
         Ok(())
     }
 
-    /// The variants of the suite that play a part.
+    /// Returns the suite's variants that play a part.
     pub(super) fn variants_in(&self, part: &str) -> Vec<Variant> {
         let plays = |v: &&Variant| v.parts.is_empty() || v.parts.iter().any(|id| id == part);
         self.variants.iter().filter(plays).cloned().collect()

@@ -1,4 +1,4 @@
-//! What the results of a suite say: how far a candidate got on a ladder.
+//! Ladder results of a suite: the level that a candidate reached.
 
 use serde::Serialize;
 
@@ -6,29 +6,30 @@ use super::plan::{Climb, PlannedPart, Results};
 use crate::rating::progress::{decided, draw_progress};
 use crate::rating::table::{Interval, Tally};
 
-/// A candidate's place on a ladder.
+/// Candidate's position on a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Level {
-    /// The first level that it did not pass; one above the top if it passed that.
+    /// First level that the candidate did not pass; one above the top if it passed the top.
     pub level: u32,
-    /// Whether it passed the top.
+    /// True if the candidate passed the top.
     pub topped: bool,
-    /// Progress at that level, in per cent: `100 * 2 * wins / (wins + losses)`, where 100 is enough to pass; at a top
-    /// level that can only be drawn, `100 * draws / matches`. Absent if it passed the top, or if no match was decided.
+    /// Progress at that level, in percent: `100 * 2 * wins / (wins + losses)`, where 100 passes; at a top level that
+    /// can at best be drawn, `100 * draws / matches`. Absent if the candidate passed the top, or if no match was
+    /// decided.
     pub progress: Option<Interval>,
-    /// Its result there.
+    /// Wins, draws and losses at that level.
     pub tally: Tally,
 }
 
-/// The level of candidate `a` in a part, once it is found. Source: BotzoneBench's rule (first level not passed,
-/// progress in it). The interval is Wilson's, of the share that the progress is made of.
+/// Returns the level of candidate `a` in a part, once it is known. Source: BotzoneBench's rule (first level not passed,
+/// progress in it). The interval is Wilson's, of the share behind the progress.
 pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
     let top = part.levels().last().copied()?;
     match part.climb(a, done) {
         Climb::Open(_) | Climb::Unknown(_) => None,
         Climb::Topped => {
             let tally = part.against_level(a, top, done).unwrap_or_default();
-            // A candidate that loses to a top that cannot be beaten is not above it.
+            // A candidate that loses to an unbeatable top is not above it.
             let full = !part.part.drawn || tally.losses == 0;
             let progress = if full { None } else { draw_progress(&tally) };
             Some(Level { level: top + u32::from(full), topped: full, progress, tally })

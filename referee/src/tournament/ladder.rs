@@ -1,15 +1,14 @@
-//! Ladders: newcomers challenge their way up.
+//! Ladder format: newcomers challenge their way up.
 //!
-//! A newcomer does not wait longer than it must: the places below an entrant that is still climbing are settled, and
-//! the next may begin to climb there. The result is the same as if each had waited for the one before.
+//! Challenges run in parallel where possible: the places below an entrant that is still climbing are final, so the next
+//! newcomer can start there. The result equals that of one newcomer at a time.
 
 use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 
-/// The state of a ladder.
+/// State of a ladder.
 pub(super) struct LadderState {
-    /// The table, highest first; entrants that have not come in yet are missing.
+    /// Table, highest first, without entrants that have not joined yet.
     pub table: Vec<usize>,
-    /// Every meeting that is over.
     pub finished: Vec<FinishedBlock>,
     /// Challenges that can be played now.
     pub due: Vec<TournamentBlock>,
@@ -21,12 +20,12 @@ pub(super) fn course(tournament: &Tournament, results: &TournamentResults) -> La
     let mut order: Vec<usize> = (0..settings.entrants).filter(|e| !out.contains_key(e)).collect();
     order.sort_by_key(|&e| tournament.drawn[e]);
     let mut course = LadderState { table: Vec::new(), finished: Vec::new(), due: Vec::new() };
-    // The places from here down are settled.
+    // The places from here down are final.
     let mut settled = 0;
     for newcomer in order {
         let mut place = course.table.len();
         if settled == place && place > 0 {
-            // The entrant before has not passed anybody yet.
+            // The previous newcomer has not passed any entrant yet.
             break;
         }
         course.table.push(newcomer);
@@ -52,14 +51,14 @@ pub(super) fn course(tournament: &Tournament, results: &TournamentResults) -> La
             place -= 1;
         }
         if !stays && place > 0 {
-            // Still climbing, or waiting for the place above to settle.
+            // The newcomer is still climbing, or waits until the place above is final.
             settled = place + 1;
         }
     }
     course
 }
 
-/// The blocks of a challenge; two entrants have at most one.
+/// Returns the blocks of a challenge; two entrants have at most one.
 fn challenge(blocks: u64, holder: usize, newcomer: usize) -> impl Iterator<Item = TournamentBlock> {
     let [low, high] = [holder.min(newcomer) as u64, holder.max(newcomer) as u64];
     let first = (high * (high - 1) / 2 + low) * blocks;

@@ -1,4 +1,4 @@
-//! The table of a tournament.
+//! Standings of a tournament.
 
 use std::collections::BTreeMap;
 
@@ -8,50 +8,48 @@ use super::{FinishedBlock, Tournament, TournamentFormat, TournamentResults, ladd
 use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
 
-/// One line of the table.
+/// Row of the standings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
-    /// The entrant.
     pub entrant: usize,
-    /// Its place from 1. Entrants that nothing tells apart share a place; entrants that are out have none.
+    /// Rank from 1. Tied entrants share a rank; eliminated entrants have none.
     pub rank: Option<usize>,
-    /// Points: 1 for a win, 1/2 for a draw, against each other seat of each match, and those of byes.
+    /// Points: 1 for a win, 1/2 for a draw, against each other seat of each match, plus those of byes.
     pub points: f64,
-    /// What orders entrants with equally many points ([`Format::tie_break`]).
+    /// Tie-break value for entrants with equal points ([`Format::tie_break`]).
     pub tie_break: Option<f64>,
-    /// Wins, draws and losses behind the points; if the entrant is out, of all matches that it played.
+    /// Wins, draws and losses behind the points; for an eliminated entrant, of all its matches.
     #[serde(flatten)]
     pub tally: Tally,
     /// Rounds without an opponent.
     pub byes: u64,
-    /// Matches that its own failure ended.
+    /// Matches ended by the entrant's own failure.
     pub failures: u64,
-    /// Matches that do not count because an entrant is out: never played, or played before.
+    /// Matches that do not count because an entrant is out, played or not.
     pub walkovers: u64,
-    /// Why it is out, if it is.
+    /// Reason for the elimination.
     pub out: Option<String>,
 }
 
-/// What counts in the tournament's format.
+/// Results that count in the tournament's format.
 struct Counted<'a> {
     finished: Vec<&'a FinishedBlock>,
     byes: Vec<u64>,
-    /// Points of byes.
     given: Vec<f64>,
     walkovers: Vec<u64>,
-    /// In a ladder, the place on it; this is the rank.
+    /// Places on the ladder, which are the ranks.
     places: Option<BTreeMap<usize, usize>>,
 }
 
 impl Tournament {
-    /// The table now: best first, then those who are out.
+    /// Returns the current standings: best first, then eliminated entrants.
     pub fn standings(&self, results: &TournamentResults) -> Vec<Standing> {
         let out = self.out(results);
         let counted = self.counted(results, &out);
         let mut lines: Vec<Standing> = (0..self.settings.entrants)
             .map(|entrant| {
                 let why = out.get(&entrant).cloned();
-                // An entrant that is out sees what it did, although it does not count.
+                // An eliminated entrant has its results in the table, although they do not count.
                 let tally = match &why {
                     Some(_) => tally(results.finished.values(), entrant),
                     None => tally(counted.finished.iter().copied(), entrant),
@@ -133,8 +131,9 @@ impl Tournament {
         counted
     }
 
-    /// Sonneborn-Berger: the points of those it beat, half of the points of those it drew with. Buchholz: the points of
-    /// those it met; a bye counts as a meeting with an entrant that has as many points as itself.
+    /// Returns the tie-break value. Sonneborn-Berger: the points of beaten opponents, plus half of the points of
+    /// opponents with a draw. Buchholz: the points of all opponents; a bye counts as an opponent with the entrant's own
+    /// points.
     fn tie_break(&self, counted: &Counted, points: &[f64], entrant: usize) -> Option<f64> {
         let met = counted.finished.iter().filter(|f| f.pairing.contains(&entrant));
         match self.settings.format {
@@ -149,7 +148,7 @@ impl Tournament {
                 Some(worth.sum())
             }
             TournamentFormat::Swiss { .. } => {
-                // Each block of a meeting counts the opponent once, for all entrants alike.
+                // Each block of a meeting counts the opponent once, equally for all entrants.
                 let others = met.flat_map(|f| &f.pairing).filter(|&&e| e != entrant).map(|&e| points[e]);
                 let byes = (counted.byes[entrant] * self.settings.blocks) as f64 * points[entrant];
                 Some(others.sum::<f64>() + byes)

@@ -1,30 +1,29 @@
-//! Swiss: round by round, entrants with equally many points.
+//! Swiss format: rounds between entrants with equal points.
 
 use std::collections::BTreeSet;
 
 use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 
-/// Up to this many entrants are paired by trying everything.
+/// Maximum number of entrants for an exhaustive search of the pairings.
 const FEW: usize = 10;
 
-/// A round that was paired.
 pub(super) struct Round {
-    /// The meetings, highest first; each with its finished blocks.
+    /// Meetings, highest first, each with its finished blocks.
     pub meetings: Vec<([usize; 2], Vec<FinishedBlock>)>,
-    /// The entrant without an opponent.
+    /// Entrant without an opponent.
     pub bye: Option<usize>,
 }
 
-/// The state of a swiss.
+/// State of a swiss tournament.
 pub(super) struct SwissState {
     pub rounds: Vec<Round>,
-    /// Points of each entrant, with those of byes.
+    /// Points of each entrant, including those of byes.
     pub points: Vec<f64>,
-    /// The blocks that the last round still needs.
+    /// Blocks still due in the last round.
     pub due: Vec<TournamentBlock>,
 }
 
-/// Who has met, in the order of their first meeting.
+/// Pairs that have met, with the smaller index first.
 #[derive(Default)]
 struct Met(BTreeSet<[usize; 2]>);
 
@@ -45,7 +44,7 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
     let mut byes = vec![0; n];
     let mut course = SwissState { rounds: Vec::new(), points: vec![0.0; n], due: Vec::new() };
     for round in 0..rounds {
-        // Strikes count from the next round on, so that the pairings of a round do not change once they are made.
+        // Strikes count from the next round on, so that the pairings of a round do not change.
         let before = course.rounds.iter().flat_map(|r| &r.meetings).flat_map(|(_, finished)| finished);
         let out = tournament.out_by(results, before);
         let mut order: Vec<usize> = (0..n).filter(|e| !out.contains_key(e)).collect();
@@ -57,7 +56,7 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
             course.points[b].total_cmp(&course.points[a]).then(drawn)
         });
         let bye = (order.len() % 2 == 1).then(|| {
-            // The lowest of those that had the fewest byes.
+            // The lowest of the entrants with the fewest byes.
             let fewest = order.iter().map(|&e| byes[e]).min();
             let at = order.iter().rposition(|&e| Some(byes[e]) == fewest).unwrap_or_default();
             order.remove(at)
@@ -94,13 +93,13 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentR
     course
 }
 
-/// Pairs an even number of entrants, highest first: each with the next below that it has not met, provided that the
-/// number of rematches stays the smallest possible.
+/// Pairs an even number of entrants, highest first: each with the next lower one that it has not met, with the minimum
+/// number of rematches.
 fn pairs(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
     if order.len() <= FEW { fewest(order, met).0 } else { nearest(order, met) }
 }
 
-/// The pairs with the fewest rematches, found by trying everything, and the number of rematches.
+/// Finds the pairs with the fewest rematches by exhaustive search, and returns them with the number of rematches.
 fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
     let Some((&a, below)) = order.split_first() else { return (Vec::new(), 0) };
     let mut best: Option<(Vec<[usize; 2]>, usize)> = None;
@@ -122,12 +121,11 @@ fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
     best.unwrap_or_default()
 }
 
-/// Pairs each entrant with the nearest below that it has not met. Entrants that are left over swap partners with
-/// others.
+/// Pairs each entrant with the nearest lower one that it has not met. Unpaired entrants swap partners with others.
 ///
-/// If there were fewer rounds than half of the n entrants, no two entrants meet twice. Proof: each entrant has at least
-/// n / 2 others that it has not met. Take two that are left over and have met. Together they have at least n such
-/// others, all of them in the (n - 2) / 2 pairs. So at least one pair holds a new opponent for each of the two.
+/// With fewer rounds than half of the n entrants, no two entrants meet twice. Proof: each entrant has at least n / 2
+/// others that it has not met. Take two unpaired entrants that have met. Together they have at least n such others, all
+/// of them in the (n - 2) / 2 pairs. So at least one pair holds a new opponent for each of the two.
 fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
     let mut free = order.to_vec();
     let mut pairs = Vec::new();
@@ -141,7 +139,7 @@ fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
     }
     for two in left.chunks_exact(2) {
         let [u, v] = [two[0], two[1]];
-        // The last pairs are nearest to the entrants that are left over.
+        // Start with the last pairs, which are nearest to the unpaired entrants.
         let found = pairs.iter().enumerate().rev().find_map(|(k, &[x, y])| {
             let fits = |x, y| met.strangers(u, x) && met.strangers(v, y);
             if fits(x, y) { Some((k, [x, y])) } else { fits(y, x).then_some((k, [y, x])) }

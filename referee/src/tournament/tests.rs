@@ -12,7 +12,7 @@ fn tournament(entrants: usize, format: TournamentFormat) -> Tournament {
     Tournament::new(settings(entrants, format)).unwrap()
 }
 
-/// What comes of a block when `score` says what the first of two entrants gets against the second.
+/// Returns the result of a block; `score` returns the score of the first of two entrants against the second.
 fn finish(block: &TournamentBlock, score: impl Fn(usize, usize) -> f64) -> FinishedBlock {
     let played =
         |table: &Vec<usize>| PlayedGame { seats: table.clone(), ..PlayedGame::two(0, 1, score(table[0], table[1])) };
@@ -20,12 +20,12 @@ fn finish(block: &TournamentBlock, score: impl Fn(usize, usize) -> f64) -> Finis
     FinishedBlock { pairing: block.pairing.clone(), index: block.index, matches, failed: Vec::new() }
 }
 
-/// The lower number wins.
+/// Scores a win for the lower number.
 fn by_number(a: usize, b: usize) -> f64 {
     f64::from(a < b)
 }
 
-/// A result of every pair that is drawn once, draws among them; the same from both sides.
+/// Draws a fixed result for every pair, including draws; consistent for both sides.
 fn drawn(seed: u64) -> impl Fn(usize, usize) -> f64 {
     move |a, b| {
         let mut rng = Stream::from_text(&format!("ludex.v1:test:{seed}:{}:{}", a.min(b), a.max(b)));
@@ -34,7 +34,8 @@ fn drawn(seed: u64) -> impl Fn(usize, usize) -> f64 {
     }
 }
 
-/// Plays it out, one block at a time: the first, or one that `pick` draws. Every block, in the order of play.
+/// Plays the tournament to its end, one block at a time: the first, or a random one with `pick`. Returns every block,
+/// in the order of play.
 fn play(
     t: &Tournament,
     score: impl Fn(usize, usize) -> f64,
@@ -61,7 +62,7 @@ const FORMATS: [TournamentFormat; 4] = [
 ];
 
 #[test]
-fn everybody_meets_everybody_equally_often_on_each_seat() {
+fn round_robin_balances_opponents_and_seats() {
     for (format, seats, blocks) in [
         (TournamentFormat::RoundRobin, 2, 1),
         (TournamentFormat::RoundRobin, 2, 3),
@@ -97,13 +98,13 @@ fn everybody_meets_everybody_equally_often_on_each_seat() {
 }
 
 #[test]
-fn whoever_asks_again_gets_the_same_answer() {
+fn due_blocks_do_not_depend_on_order_of_play() {
     for (seed, format) in (0..5).flat_map(|seed| FORMATS.map(|f| (seed, f))) {
         for entrants in [2, 5, 12, 13] {
             let t = Tournament::new(TournamentSettings { seed, blocks: 2, ..settings(entrants, format) }).unwrap();
             let (results, blocks) = play(&t, drawn(seed), None);
             assert!(blocks.len() as u64 <= t.blocks_at_most());
-            // In any order of play the same blocks are played, and they give the same table.
+            // Any order of play has the same blocks and the same standings.
             let (shuffled, others) = play(&t, drawn(seed), Some(Stream::from_text(&format!("ludex.v1:order:{seed}"))));
             let sorted = |mut blocks: Vec<TournamentBlock>| {
                 blocks.sort_by_key(|b| b.index);
@@ -111,7 +112,7 @@ fn whoever_asks_again_gets_the_same_answer() {
             };
             assert_eq!(sorted(blocks.clone()), sorted(others));
             assert_eq!((t.standings(&results), &results), (t.standings(&shuffled), &shuffled));
-            // Whatever was on disk when it was interrupted.
+            // An interruption may leave any prefix of the results.
             let mut prefix = TournamentResults::default();
             for block in &blocks {
                 assert_eq!(t.next(&prefix)[0], *block);
@@ -135,7 +136,7 @@ fn draws_depend_on_the_seed() {
     }
 }
 
-/// The rounds of a swiss: the pairs of each, from the numbers of the blocks.
+/// Returns the rounds of a swiss: the pairs of each, from the numbers of the blocks.
 fn rounds(entrants: usize, blocks: &[TournamentBlock]) -> Vec<Vec<[usize; 2]>> {
     let mut rounds = BTreeMap::new();
     for block in blocks {
@@ -147,9 +148,9 @@ fn rounds(entrants: usize, blocks: &[TournamentBlock]) -> Vec<Vec<[usize; 2]>> {
 }
 
 #[test]
-fn a_swiss_has_no_rematch_and_no_second_bye() {
+fn swiss_has_no_rematch_and_no_second_bye() {
     for (seed, entrants) in (0..5).flat_map(|seed| (2..34).map(move |n| (seed, n))) {
-        // As many rounds as surely can do without.
+        // Number of rounds that is guaranteed to need no rematch.
         let rounds_played = (entrants as u64 / 2).max(1);
         let format = TournamentFormat::Swiss { rounds: rounds_played };
         let t = Tournament::new(TournamentSettings { seed, ..settings(entrants, format) }).unwrap();
@@ -178,8 +179,9 @@ fn a_swiss_has_no_rematch_and_no_second_bye() {
 }
 
 #[test]
-fn a_small_swiss_is_paired_by_trying_everything() {
-    // Four have three rounds without a rematch, and six have four at least: two triangles can be left for the fifth.
+fn small_swiss_is_paired_by_exhaustive_search() {
+    // Four entrants have three rounds without a rematch, and six have at least four: the fifth may be left with two
+    // triangles.
     for seed in 0..12 {
         for (entrants, most) in [(4, 3), (6, 3), (8, 4), (10, 5)] {
             let format = TournamentFormat::Swiss { rounds: most };
@@ -194,10 +196,10 @@ fn a_small_swiss_is_paired_by_trying_everything() {
 }
 
 #[test]
-fn a_swiss_pairs_those_with_equal_points() {
+fn swiss_pairs_entrants_with_equal_points() {
     let t = tournament(16, TournamentFormat::Swiss { rounds: 4 });
     let (results, blocks) = play(&t, by_number, None);
-    // The better always wins: after four rounds one of sixteen has won all, and it is the best.
+    // The better entrant always wins: after four rounds one of sixteen has won all, and it is the best.
     let table = t.standings(&results);
     assert_eq!((table[0].entrant, table[0].points, table[0].rank), (0, 8.0, Some(1)));
     assert_eq!(table.iter().filter(|s| s.points == 8.0).count(), 1);
@@ -208,14 +210,14 @@ fn a_swiss_pairs_those_with_equal_points() {
             points[a] += 1;
         }
     }
-    // Buchholz: the points of all that the best has met.
+    // Buchholz: the points of all opponents of the best entrant.
     let met = blocks.iter().filter(|b| b.pairing.contains(&0)).flat_map(|b| &b.pairing).filter(|&&e| e != 0);
     let theirs: f64 = met.map(|&e| table.iter().find(|s| s.entrant == e).unwrap().points).sum();
     assert_eq!(table[0].tie_break, Some(theirs));
 }
 
 #[test]
-fn usual_rounds() {
+fn swiss_has_the_usual_number_of_rounds() {
     let usual = [(2, 1), (3, 3), (4, 3), (5, 5), (8, 5), (16, 6), (17, 7), (60, 8), (64, 8)];
     for (entrants, rounds) in usual {
         assert_eq!(TournamentFormat::swiss(entrants), TournamentFormat::Swiss { rounds }, "{entrants}");
@@ -223,7 +225,7 @@ fn usual_rounds() {
 }
 
 #[test]
-fn a_ladder_sorts() {
+fn ladder_sorts_the_entrants() {
     for entrants in [2, 3, 9, 20] {
         let t = tournament(entrants, TournamentFormat::Ladder);
         let (results, blocks) = play(&t, by_number, None);
@@ -231,7 +233,7 @@ fn a_ladder_sorts() {
         assert_eq!(table, (0..entrants).collect::<Vec<_>>());
         assert!((entrants - 1..=entrants * (entrants - 1) / 2).contains(&blocks.len()));
     }
-    // Who draws does not take the place: everybody stays where it came in, after one challenge each.
+    // A draw does not take the place: every entrant remains where it joined, after one challenge each.
     let t = tournament(6, TournamentFormat::Ladder);
     let (results, blocks) = play(&t, |_, _| 0.5, None);
     assert_eq!(blocks.len(), 5);
@@ -240,7 +242,7 @@ fn a_ladder_sorts() {
 }
 
 #[test]
-fn a_ladder_is_climbed_by_several_at_a_time() {
+fn ladder_runs_several_climbs_at_a_time() {
     let t = tournament(20, TournamentFormat::Ladder);
     let mut results = TournamentResults::default();
     let mut most = 0;
@@ -256,7 +258,7 @@ fn a_ladder_is_climbed_by_several_at_a_time() {
 }
 
 #[test]
-fn who_fails_too_often_is_out_and_counts_for_nobody() {
+fn entrant_with_too_many_failures_counts_for_no_other() {
     for format in [TournamentFormat::RoundRobin, TournamentFormat::DoubleRoundRobin, TournamentFormat::Ladder] {
         let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(6, format) }).unwrap();
         let without = Tournament::new(settings(6, format)).unwrap();
@@ -284,7 +286,7 @@ fn who_fails_too_often_is_out_and_counts_for_nobody() {
         assert_eq!((table[5].entrant, table[5].rank), (3, None));
         assert!(table[5].failures >= 2 && table[5].tally.losses >= 2);
         assert_eq!(other[5].out.as_deref(), Some("it did not start"));
-        // The others' table is the same whether it left late or never entered.
+        // The other entrants' standings are the same if it left late or never entered.
         assert_eq!(table[..5], other[..5]);
         if format == TournamentFormat::DoubleRoundRobin {
             assert_eq!((table[0].walkovers, table[5].walkovers), (2, 10));
@@ -294,7 +296,7 @@ fn who_fails_too_often_is_out_and_counts_for_nobody() {
 }
 
 #[test]
-fn a_swiss_goes_on_without_who_is_out() {
+fn swiss_continues_without_an_eliminated_entrant() {
     let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(9, TournamentFormat::Swiss { rounds: 4 }) })
         .unwrap();
     let mut results = TournamentResults::default();
@@ -317,7 +319,8 @@ fn a_swiss_goes_on_without_who_is_out() {
     assert_eq!(met.len(), 1, "out after the round in which it failed twice");
     let table = t.standings(&results);
     assert_eq!((table[8].entrant, table[8].rank, table[8].failures), (3, None, 2));
-    // What was played counts, two matches for each meeting; from the round after, eight are left, and nobody has a bye.
+    // Completed matches count, two for each meeting; from the next round on, eight entrants remain, and no entrant has
+    // a bye.
     assert_eq!(table.iter().map(|s| s.tally.games()).sum::<u64>(), 2 * 2 * blocks);
     assert!(table.iter().find(|s| s.entrant == met[0]).unwrap().tally.wins >= 2);
     assert_eq!(blocks, 16);
@@ -325,7 +328,7 @@ fn a_swiss_goes_on_without_who_is_out() {
 }
 
 #[test]
-fn a_discarded_match_has_no_points() {
+fn discarded_match_gives_no_points() {
     let t = tournament(2, TournamentFormat::DoubleRoundRobin);
     let block = t.next(&TournamentResults::default()).remove(0);
     let mut finished = finish(&block, |_, _| 1.0);
@@ -338,7 +341,7 @@ fn a_discarded_match_has_no_points() {
 }
 
 #[test]
-fn results_of_other_blocks_say_nothing() {
+fn results_of_unknown_blocks_are_ignored() {
     let t = tournament(4, TournamentFormat::DoubleRoundRobin);
     let due = t.next(&TournamentResults::default());
     let mut results = TournamentResults::default();
@@ -347,8 +350,8 @@ fn results_of_other_blocks_say_nothing() {
 }
 
 #[test]
-fn sonneborn_berger_by_hand() {
-    // 0 beats 1, 1 beats 2, 2 beats 0; all beat 3 but 2, who draws with it.
+fn sonneborn_berger_matches_hand_values() {
+    // 0 beats 1, 1 beats 2, 2 beats 0; 0 and 1 beat 3, and 2 draws with 3.
     let score = |a: usize, b: usize| match [a.min(b), a.max(b)] {
         [0, 1] | [1, 2] | [0, 3] | [1, 3] => by_number(a, b),
         [2, 3] => 0.5,
@@ -363,7 +366,7 @@ fn sonneborn_berger_by_hand() {
 }
 
 #[test]
-fn equals_share_a_rank() {
+fn tied_entrants_share_a_rank() {
     let t = tournament(3, TournamentFormat::DoubleRoundRobin);
     let (results, _) = play(&t, |_, _| 0.5, None);
     let ranks: Vec<Option<usize>> = t.standings(&results).iter().map(|s| s.rank).collect();
@@ -371,15 +374,15 @@ fn equals_share_a_rank() {
 }
 
 #[test]
-fn what_makes_no_tournament_says_what_would() {
+fn invalid_settings_state_the_valid_range() {
     let error = |settings: TournamentSettings| Tournament::new(settings).unwrap_err().to_string();
     let base = settings(4, TournamentFormat::RoundRobin);
     assert!(error(TournamentSettings { seats: 1, ..base.clone() }).contains("two seats or more"));
-    assert!(error(TournamentSettings { entrants: 1, ..base.clone() }).contains("at least as many entrants"));
-    assert!(error(TournamentSettings { blocks: 0, ..base.clone() }).contains("at least one block"));
+    assert!(error(TournamentSettings { entrants: 1, ..base.clone() }).contains("at least 2 entrants"));
+    assert!(error(TournamentSettings { blocks: 0, ..base.clone() }).contains("blocks: expected at least 1"));
     assert!(
         error(TournamentSettings { format: TournamentFormat::Swiss { rounds: 0 }, ..base.clone() })
-            .contains("at least one round")
+            .contains("rounds: expected at least 1")
     );
     for format in [TournamentFormat::Ladder, TournamentFormat::Swiss { rounds: 3 }] {
         assert!(error(TournamentSettings { seats: 3, format, ..base.clone() }).contains("needs a game of two seats"));

@@ -1,4 +1,4 @@
-//! Records read fast from their lines have the verdict of the slow way.
+//! Tests that the fast reader for lines gives the same verdicts as the general reader.
 
 use ludex_env::Stream;
 use ludex_env::recording::{Keep, ParsedLine, read_line};
@@ -9,7 +9,7 @@ use super::{FaultKind, RecordFault, VerifiedRecord, Verifier};
 use crate::read::Source;
 use crate::testing::{break_off, play, seal};
 
-/// Both verdicts over a line: that of the fast way, if it takes the line, and that of the parts.
+/// Returns true if the fast reader accepts the line, and the verdicts of both readers.
 fn both(
     verifier: &Verifier,
     line: &str,
@@ -50,7 +50,7 @@ fn same(
     }
 }
 
-/// Records of all games, and some that ended otherwise.
+/// Returns records of all games, and some with other endings.
 fn lines() -> Vec<String> {
     let mut out = Vec::new();
     for entry in ludex_env::games() {
@@ -67,7 +67,7 @@ fn lines() -> Vec<String> {
 }
 
 #[test]
-fn usual_records_are_read_without_values() {
+fn usual_records_take_the_fast_reader() {
     let verifier = Verifier::new();
     for line in lines() {
         let verdicts = both(&verifier, &line);
@@ -90,7 +90,7 @@ fn other_spellings_have_the_same_verdict() {
         value["digest"] = json!(digest.unwrap());
         value.to_string()
     };
-    // The spelling, whether the fast way takes it, whether the record is accepted.
+    // Spelling, true if the fast reader takes it, true if the record is accepted.
     let cases: Vec<(String, bool, bool)> = vec![
         (format!("{value:#}"), true, true),
         (line.replace(',', " ,\t").replace(':', ": "), true, false),
@@ -105,7 +105,7 @@ fn other_spellings_have_the_same_verdict() {
         (line.replace("\"seats\":", "\"s\\u0065ats\":"), false, true),
         (with("\"later\"", "[{\"b\":null,\"a\":0.50}]"), true, false),
         (with("\"über\"", "1"), false, false),
-        // The last of two counts.
+        // The last of two duplicate fields counts.
         (with("\"game\"", "\"go\""), false, true),
         (with("\"reason\"", "\"aborted\""), false, true),
         (with("\"events\"", "[]"), false, true),
@@ -160,7 +160,7 @@ fn damaged_lines_have_the_same_verdict() {
                     0 => drop(text.remove(at)),
                     1 => text.insert(at, bytes[rng.below(bytes.len())]),
                     2 => text[at] = bytes[rng.below(bytes.len())],
-                    // A piece that is there twice: a member, an element, a digit.
+                    // Duplicate a piece: a member, an element or a digit.
                     _ => {
                         let end = (at + 1 + rng.below(60)).min(text.len());
                         let piece = text[at..end].to_vec();

@@ -1,4 +1,4 @@
-//! Checking the events of a record while they are played again.
+//! Replay of a record's events with checks.
 
 use std::collections::BTreeSet;
 
@@ -10,33 +10,33 @@ use ludex_protocol::record::{EndReason, IllegalPolicy, MoveRecord, Record, Recor
 use super::{FaultKind, RecordFault};
 use crate::result::{EMOTION, SeatMark};
 
-/// Where the events lead.
+/// Final position of a replay.
 pub(super) struct FinalPosition {
     /// Sum of rewards, per seat.
     pub returns: Vec<f64>,
-    /// Moves played: a joint move is one, chance is not counted.
+    /// Number of moves: a joint move is one, chance events do not count.
     pub moves: u32,
-    /// The team of each seat, where the game has teams.
+    /// Team of each seat, in games with teams.
     pub teams: Option<Vec<usize>>,
-    /// Of each seat the score of each hand, where the game's marks tell it.
+    /// Score of each hand by seat, if the game's marks report it.
     pub hand_scores: Vec<Vec<f64>>,
-    /// Of each seat the marks that were asked for.
+    /// Collected marks by seat.
     pub marks: Vec<Vec<SeatMark>>,
-    /// The seat whose last turn has refused attempts but no move.
+    /// Seat whose last turn has refused attempts but no move.
     pub unanswered: Option<Seat>,
 }
 
-/// What is known while the events are played.
+/// State of a replay.
 struct Replay<'a> {
     record: &'a Record,
     draw: Option<Draw>,
-    /// Each seat's own turns so far.
+    /// Number of own turns by seat.
     turns: Vec<u32>,
 }
 
-/// Plays all events. The last position must fit the reason why the episode ended.
+/// Replays all events. The final position must match the reason for the end of the episode.
 ///
-/// `wanted` are the names of the marks to keep. Some cost much more than the replay, so none is computed that nobody wants.
+/// `wanted` holds the names of the marks to collect. Other marks are not computed: some cost much more than the replay.
 pub(super) fn replay(
     game: &GameRef,
     record: &Record,
@@ -61,7 +61,11 @@ pub(super) fn replay(
         let start = record.header.start as usize;
         let given = step.at < start;
         if given && step.at + step.events.len() > start {
-            return Err(RecordFault::at(step.at, FaultKind::Move, "the start ends within a joint move"));
+            return Err(RecordFault::at(
+                step.at,
+                FaultKind::Move,
+                "expected the start to end after a joint move, got an end within it",
+            ));
         }
         let before = replay.turns.clone();
         match step.events {
@@ -103,21 +107,22 @@ pub(super) fn replay(
                 return Err(RecordFault::at(
                     step.at,
                     FaultKind::Move,
-                    "a turn without a move, but it is called finished",
+                    "expected a move in each turn of a finished episode, got none",
                 ));
             }
             unanswered = step.moves().filter(|(_, m)| m.action.is_none()).map(|(_, m)| m.seat as usize).last();
         }
     }
     if record.header.start as usize > record.events.len() {
-        let message = format!("its start has {} events, but there are {}", record.header.start, record.events.len());
+        let message =
+            format!("expected at least {} events for the start, got {}", record.header.start, record.events.len());
         return Err(RecordFault::new(FaultKind::Move, message));
     }
     let over = steps.position().turn() == ToMove::Over;
     let wrong = match reason {
-        EndReason::Finished if !over => "it is called finished, but by the rules it is not over",
+        EndReason::Finished if !over => "expected a finished game, got a position with moves left",
         EndReason::Finished => "",
-        _ if over && reason.counts() => "by the rules the episode was finished, but another reason is given",
+        _ if over && reason.counts() => "expected reason \"finished\", got another reason after the end of the game",
         _ => "",
     };
     if !wrong.is_empty() {
@@ -132,7 +137,7 @@ fn fault(stop: ReplayStop) -> RecordFault {
 }
 
 impl Replay<'_> {
-    /// Checks that an outcome is the one that the seed draws, if the seed is known.
+    /// Checks an outcome against the seed's draw, if the seed is known.
     fn chance(&mut self, step: &ReplayStep, action: Option<u32>) -> Result<(), RecordFault> {
         let Some(draw) = &mut self.draw else { return Ok(()) };
         let mut outcomes = Outcomes::new();
@@ -142,28 +147,28 @@ impl Replay<'_> {
             return Ok(());
         }
         let name = |outcome: Option<u32>| outcome.map_or_else(|| "nothing".to_owned(), |id| id.to_string());
-        let message = format!("outcome {}, but the seed draws {}", name(action), name(drawn));
+        let message = format!("expected outcome {} from the seed, got {}", name(drawn), name(action));
         Err(RecordFault::at(step.at, FaultKind::Chance, message))
     }
 
-    /// Checks a move of the start: no agent made it.
+    /// Checks a move of the start, which no agent made.
     fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
         let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
         let turn = self.turns[m.seat as usize];
         self.turns[m.seat as usize] += 1;
         if *m != (MoveRecord { seat: m.seat, turn, forced: true, ..bare }) {
-            let message = format!("a move of the start is forced, has turn {turn}, and nothing beside it");
+            let message = format!("expected a forced move without extra fields at turn {turn} of the start");
             return Err(RecordFault::at(at, FaultKind::Move, message));
         }
         Ok(())
     }
 
-    /// Checks the turn and the refused attempts of a move, and whether it was rightly forced.
+    /// Checks the turn and the refused attempts of a move, and the reason for a forced move.
     fn check(&mut self, before: &dyn DynState, at: usize, m: &MoveRecord) -> Result<(), RecordFault> {
         let wrong = |message: String| Err(RecordFault::at(at, FaultKind::Move, message));
         let seat = m.seat as usize;
         if m.turn != self.turns[seat] {
-            return wrong(format!("it is seat {seat}'s turn {}, not {}", self.turns[seat], m.turn));
+            return wrong(format!("expected turn {} of seat {seat}, got {}", self.turns[seat], m.turn));
         }
         self.turns[seat] += 1;
         let about_move = |t: &&RefusedMove| matches!(t.code, ErrorCode::IllegalAction | ErrorCode::Unparsed);
@@ -171,18 +176,20 @@ impl Replay<'_> {
         for attempt in m.tries.iter().filter(about_move) {
             let Some(given) = recording::submitted_move(attempt) else { continue };
             match before.parse_move(seat, &given) {
-                Ok(_) => return wrong(format!("seat {seat} was refused {given:?}, which is legal")),
-                // Where the two are counted apart, the kind of a refusal decides what follows it.
+                Ok(_) => {
+                    return wrong(format!("expected an illegal attempt of seat {seat}, got the legal move {given:?}"));
+                }
+                // If both kinds are counted separately, the kind of a refusal decides the policy that applies.
                 Err(why) if illegal.unparsed.is_some() && why.code != attempt.code => {
                     return wrong(format!(
-                        "seat {seat} was refused {given:?} as {:?}, not {:?}",
-                        attempt.code, why.code
+                        "expected refusal code {:?} for {given:?} of seat {seat}, got {:?}",
+                        why.code, attempt.code
                     ));
                 }
                 Err(_) => {}
             }
         }
-        // The first refusal that was the last of its kind; an attempt after it would not have been heard.
+        // First refusal that reaches its limit; later attempts are not possible.
         let last = (0..m.tries.len()).find(|&k| {
             let code = m.tries[k].code;
             illegal.used(&m.tries[..=k], code) >= illegal.rule(code).tries.max(1)
@@ -194,21 +201,21 @@ impl Replay<'_> {
             // A match may skip a turn with only one legal move.
             let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
             if policy.is_none() && !skipped {
-                return wrong(format!("a move was forced on seat {seat} without a cause"));
+                return wrong(format!("a move of seat {seat} was forced without a cause"));
             }
             if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
-                return wrong(format!("the move forced on seat {seat} is not the game's default"));
+                return wrong(format!("expected the game's default as the forced move of seat {seat}"));
             }
         } else if let Some((rule, _)) = ended
             && (m.action.is_some() || m.said.is_some())
         {
-            return wrong(format!("seat {seat} was allowed more than {} attempts", rule.tries.max(1)));
+            return wrong(format!("expected at most {} attempts of seat {seat}, got more", rule.tries.max(1)));
         }
         Ok(())
     }
 
-    /// Whether a forced move is the default of its seat. It may depend on the seed, so where that is unknown the answer is
-    /// only sure for games that draw nothing for it.
+    /// Returns true if a forced move is the default of its seat. The default may depend on the seed; without the seed,
+    /// the check is exact only for games that draw nothing for it.
     fn is_default(&self, before: &dyn DynState, m: &MoveRecord) -> bool {
         let seat = m.seat as usize;
         let is = |stream: &mut Stream| match before.default_move(seat, stream) {

@@ -1,7 +1,7 @@
-//! Verifying records while they are read.
+//! Verification of records while they are read.
 //!
 //! Lines are read in chunks. While one chunk is verified on all cores, the next one is read, so that at most two chunks
-//! of text are in memory, however many records there are. Of a record only its [`GameResult`] is kept.
+//! of text are in memory. Only the [`GameResult`] of each record is stored.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,19 +15,19 @@ use super::{FaultKind, RecordFault, Verifier};
 use crate::read::{RawLine, RejectedRecord, Source};
 use crate::result::GameResult;
 
-/// A chunk ends after this many lines, or this many bytes.
+/// Maximum number of lines, and of bytes, of a chunk.
 const LINES: usize = 1024;
 const BYTES: usize = 4 << 20;
 
-/// What a line is: a record's result, or why it is refused; `None` for a record that is not wanted.
+/// Verdict on a line: a record's result, or the reason for its rejection; `None` for a skipped record.
 type Judged = Option<Result<GameResult, RejectedRecord>>;
 
 impl Verifier {
-    /// Verifies records while they are read, on all cores. `each` gets what came of each line, in the order of the
-    /// lines; a record that was given twice counts once.
+    /// Verifies records while they are read, on all cores. `each` receives the verdict on each line, in the order of
+    /// the lines; a duplicate record counts once.
     ///
-    /// `wanted` is asked with a record's game and parameters before anything is checked; a record that is not wanted is
-    /// passed over. Beside two chunks of lines, memory holds the digest and the place of each record that was accepted.
+    /// `wanted` receives a record's game and parameters before any check, and returns false to skip it. Besides two
+    /// chunks of lines, memory holds the digest and the location of each accepted record.
     pub fn verify_stream(
         &self,
         lines: impl IntoIterator<Item = Result<RawLine, RejectedRecord>, IntoIter: Send>,
@@ -75,7 +75,7 @@ impl Verifier {
             },
         };
         Some(checked.map(|verified| verified.into_result()).map_err(|fault| {
-            // Refused records are few, so they are read again for their name.
+            // Rejected records are rare, so they are parsed again for their name.
             let episode = RecordParts::parse(&text).ok().and_then(|parts| episode_of(&parts)).or(episode);
             RejectedRecord { source, episode, message: fault.to_string() }
         }))
@@ -92,7 +92,7 @@ fn next(lines: &mut impl Iterator<Item = Result<RawLine, RejectedRecord>>) -> Ve
     chunk
 }
 
-/// Whether a record is wanted whose header may be damaged.
+/// Returns true for a record that is not skipped, even if its header is damaged.
 fn is_wanted(parts: &RecordParts, wanted: &impl Fn(&str, &Params) -> bool) -> bool {
     let game = parts.header.get("game").and_then(|game| game.as_str()).unwrap_or_default();
     match parts.header.get("params").and_then(|params| params.as_object()) {
@@ -101,22 +101,22 @@ fn is_wanted(parts: &RecordParts, wanted: &impl Fn(&str, &Params) -> bool) -> bo
     }
 }
 
-/// The name that a record gives its episode.
+/// Returns the episode name in a record.
 pub(super) fn episode_of(parts: &RecordParts) -> Option<String> {
     parts.header.get("episode").and_then(|e| e.as_str()).map(str::to_owned)
 }
 
-/// Where each accepted record was found first, by digest. There may be very many, so digests are bytes here and the name of
-/// a file is kept once.
+/// First location of each accepted record, by digest. There may be many records, so digests are stored as bytes and
+/// each file name only once.
 #[derive(Default)]
 pub(super) struct SeenDigests {
     files: Vec<String>,
-    /// The number of the file, and the line.
+    /// Index of the file, and line number, by digest.
     found: HashMap<[u8; 32], (u32, usize)>,
 }
 
 impl SeenDigests {
-    /// Refuses a record that was there before, with the reason. The digest is one that was computed here.
+    /// Rejects a duplicate record, with the reason. The digest must be a computed one.
     pub fn take(&mut self, digest: &str, source: &Source) -> Result<(), String> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(digest, &mut bytes).map_err(|e| format!("digest {digest:?}: {e}"))?;

@@ -40,7 +40,7 @@ fn move_at(record: &mut Record, at: usize) -> &mut MoveRecord {
 }
 
 #[test]
-fn true_records_of_every_game_verify() {
+fn valid_records_of_every_game_verify() {
     for entry in ludex_env::games() {
         let game = ludex_env::load(entry.id).unwrap();
         let names: Vec<String> = (0..game.spec().players).map(|k| format!("p{k}")).collect();
@@ -56,8 +56,8 @@ fn true_records_of_every_game_verify() {
 }
 
 #[test]
-fn any_single_change_is_found() {
-    // Changed and not sealed anew: whatever else a change does, the digest tells.
+fn any_single_change_is_detected() {
+    // The digest is not recomputed, so it detects any change.
     let line: Value = serde_json::from_str(&play("kuhn_poker", &["a", "b"], 3).to_line().unwrap()).unwrap();
     let mut paths = Vec::new();
     collect(&line, String::new(), &mut paths);
@@ -85,7 +85,7 @@ fn collect(value: &Value, path: String, out: &mut Vec<String>) {
 }
 
 #[test]
-fn an_illegal_move_names_its_event() {
+fn illegal_move_reports_its_event() {
     let record = play("tic_tac_toe", &["a", "b"], 1);
     let first = record.events.iter().map(|e| serde_json::to_value(e).unwrap()["action"].clone()).next().unwrap();
     let message = refuse(&altered(&record, |v| v["events"][2]["action"] = first), FaultKind::Move, Some(2));
@@ -108,15 +108,15 @@ fn push(record: &mut Value, event: Value) {
 }
 
 #[test]
-fn chance_is_what_the_seed_gives() {
+fn chance_must_match_the_seed() {
     let record = play("kuhn_poker", &["a", "b"], 42);
     // The protocol's golden cards.
     let cards: Vec<Value> =
         record.events[..2].iter().map(|e| serde_json::to_value(e).unwrap()["action"].clone()).collect();
     assert_eq!(cards, [json!(1), json!(0)]);
     let message = refuse(&altered(&record, |v| v["events"][0]["action"] = json!(2)), FaultKind::Chance, Some(0));
-    assert!(message.contains("the seed draws"), "{message}");
-    // Without the seed any possible card is believed, an impossible one is not.
+    assert!(message.contains("from the seed"), "{message}");
+    // Without the seed, any possible card is accepted, and an impossible one is not.
     let unseeded = |v: &mut Value| drop(v.as_object_mut().unwrap().remove("seed"));
     assert!(verify(&altered(&record, unseeded)).unwrap().seed().is_none());
     let twice = |v: &mut Value| {
@@ -128,7 +128,7 @@ fn chance_is_what_the_seed_gives() {
 }
 
 #[test]
-fn the_seed_is_the_one_committed_to() {
+fn seed_must_match_its_commitment() {
     let record = play("tic_tac_toe", &["a", "b"], 1);
     refuse(&altered(&record, |v| v["seed"] = json!("2")), FaultKind::Seed, None);
     refuse(&altered(&record, |v| v["seed"] = json!("-1")), FaultKind::Seed, None);
@@ -137,7 +137,7 @@ fn the_seed_is_the_one_committed_to() {
 }
 
 #[test]
-fn another_game_or_other_rules_are_refused() {
+fn other_game_or_rules_are_rejected() {
     let record = play("connect_four", &["a", "b"], 1);
     let message = refuse(&altered(&record, |v| v["game"] = json!("conect_four")), FaultKind::Game, None);
     assert!(message.contains("connect_four"), "{message}");
@@ -152,7 +152,7 @@ fn another_game_or_other_rules_are_refused() {
 }
 
 #[test]
-fn results_follow_from_the_events() {
+fn results_must_follow_from_the_events() {
     let record = play("tic_tac_toe", &["a", "b"], 2);
     refuse(&altered(&record, |v| v["returns"] = json!([0.5, -0.5])), FaultKind::Result, None);
     refuse(&altered(&record, |v| v["returns"] = json!([])), FaultKind::Result, None);
@@ -166,7 +166,7 @@ fn results_follow_from_the_events() {
 }
 
 #[test]
-fn a_forfeit_gives_the_least_return() {
+fn forfeit_gives_the_minimum_return() {
     for (reason, text) in
         [(EndReason::Timeout, "timeout"), (EndReason::Resign, "resign"), (EndReason::Disconnect, "disconnect")]
     {
@@ -181,14 +181,14 @@ fn a_forfeit_gives_the_least_return() {
         let message = refuse(&swapped, FaultKind::Result, None);
         assert!(message.contains("seat 1's forfeit"), "{text}: {message}");
     }
-    // A truncated episode keeps its sums and is decided by them.
+    // A truncated episode is decided by its returns so far.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 3, EndReason::Truncated, None);
     assert_eq!(verify(&parts(&seal(record))).unwrap().record().footer.outcome, [Outcome::Draw; 2]);
 }
 
 #[test]
-fn among_three_the_offender_is_known() {
+fn offender_among_three_seats_is_identified() {
     let mut record = play("kuhn_poker(players=3)", &["a", "b", "c"], 5);
     let at = index(&record, |m| m.seat == 1);
     break_off(&mut record, at, EndReason::Timeout, Some(1));
@@ -202,16 +202,16 @@ fn among_three_the_offender_is_known() {
 }
 
 #[test]
-fn refused_attempts_were_illegal() {
+fn refused_attempts_must_be_illegal() {
     let mut record = play("tic_tac_toe", &["a", "b"], 4);
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
     let taken = i64::from(first.action.unwrap());
     move_at(&mut record, 1).tries = vec![attempt(taken), attempt(99)];
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
-    // One more would have been the last.
+    // One more attempt would exceed the limit.
     move_at(&mut record, 1).tries.push(attempt(-5));
     refuse(&parts(&seal(record.clone())), FaultKind::Move, Some(1));
-    // A legal move that was refused.
+    // A refused legal move.
     let legal = i64::from(move_at(&mut record, 1).action.unwrap());
     move_at(&mut record, 1).tries = vec![attempt(legal)];
     let message = refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
@@ -225,7 +225,7 @@ fn forced_moves_need_a_cause() {
     let taken = i64::from(first.action.unwrap());
     let m = move_at(&mut record, 1);
     (m.forced, m.tries) = (true, vec![attempt(taken); 3]);
-    // Under the policy `forfeit` nothing is ever forced.
+    // Under the policy `forfeit` no move is ever forced.
     refuse(&parts(&seal(record.clone())), FaultKind::Move, Some(1));
     record.header.illegal.policy = IllegalPolicy::Random;
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
@@ -239,7 +239,7 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
     let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
     let taken = attempt(i64::from(first.action.unwrap()));
     let unread = RefusedMove { action: None, text: Some("the moon".into()), code: ErrorCode::Unparsed, ..attempt(0) };
-    // A random move after two texts that name none; three illegal moves lose.
+    // Policy: a random move after two unparsed texts; a loss after three illegal moves.
     record.header.illegal.unparsed = Some(Refusals { policy: IllegalPolicy::Random, tries: 2 });
     let with = |forced: bool, tries: &[&RefusedMove]| {
         let mut record = record.clone();
@@ -271,7 +271,7 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
 }
 
 #[test]
-fn a_move_without_a_choice_may_be_skipped() {
+fn move_without_alternative_may_be_skipped() {
     // Nine moves fill the board: the last had no alternative.
     let mut record = (0..).map(|seed| play("tic_tac_toe", &["a", "b"], seed)).find(|r| r.events.len() == 9).unwrap();
     move_at(&mut record, 8).forced = true;
@@ -281,7 +281,7 @@ fn a_move_without_a_choice_may_be_skipped() {
 }
 
 #[test]
-fn a_forced_default_is_the_games_own() {
+fn forced_default_must_be_the_games_default() {
     let default = ludex_env::load("tic_tac_toe").unwrap().start().legal_list(0)[0];
     let forced = |seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
@@ -296,13 +296,13 @@ fn a_forced_default_is_the_games_own() {
 }
 
 #[test]
-fn the_last_turn_may_hold_nothing_but_refusals() {
+fn last_turn_may_hold_only_refusals() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 2, EndReason::Illegal, Some(0));
     let tries = vec![attempt(77); 3];
     record.events.push(RecordEvent::Move(MoveRecord { seat: 0, turn: 1, tries, ..MoveRecord::default() }));
     assert_eq!(verify(&parts(&seal(record.clone()))).unwrap().at_fault(), Some(0));
-    // By the other seat, or in the middle, it is not a turn.
+    // It must be the turn of the seat to move, and the last one.
     refuse(&altered(&record, |v| v["events"][2]["seat"] = json!(1)), FaultKind::Move, Some(2));
     refuse(
         &altered(&record, |v| push(v, json!({"kind": "move", "seat": 0, "turn": 2, "action": 0}))),
@@ -312,7 +312,7 @@ fn the_last_turn_may_hold_nothing_but_refusals() {
 }
 
 #[test]
-fn joint_moves_are_whole() {
+fn joint_moves_must_be_complete() {
     let record = play("iterated_prisoners_dilemma", &["a", "b"], 1);
     refuse(
         &altered(&record, |v| drop(v["events"][0].as_object_mut().unwrap().remove("more"))),
@@ -322,13 +322,13 @@ fn joint_moves_are_whole() {
     refuse(&altered(&record, |v| v["events"].as_array_mut().unwrap().swap(0, 1)), FaultKind::Move, Some(0));
     refuse(&altered(&record, |v| drop(v["events"].as_array_mut().unwrap().remove(1))), FaultKind::Move, Some(1));
     refuse(&altered(&record, |v| v["events"][1]["action"] = json!(5)), FaultKind::Move, Some(1));
-    // One seat has answered when the other's time is up: half a joint move, and the sums so far.
+    // One seat moved before the other's timeout: half a joint move, and the returns so far.
     let mut half = record.clone();
     break_off(&mut half, 1, EndReason::Timeout, Some(1));
     assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(1));
     half.footer.reason = Some(EndReason::Finished);
     refuse(&parts(&seal(half)), FaultKind::Move, Some(0));
-    // The seat at fault comes first: its refused attempts, then what the other had answered.
+    // The seat at fault comes first: its refused attempts, then the other seat's move.
     let mut half = record.clone();
     break_off(&mut half, 0, EndReason::Illegal, Some(0));
     let first = MoveRecord { seat: 0, tries: vec![attempt(77); 3], more: true, ..MoveRecord::default() };
@@ -339,7 +339,7 @@ fn joint_moves_are_whole() {
 }
 
 #[test]
-fn what_does_not_count_is_believed_as_it_stands() {
+fn results_that_do_not_count_are_not_checked() {
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 2, EndReason::InfraError, None);
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
@@ -347,7 +347,7 @@ fn what_does_not_count_is_believed_as_it_stands() {
 }
 
 #[test]
-fn many_at_once_keep_their_order_and_count_once() {
+fn batch_keeps_order_and_counts_duplicates_once() {
     let found: Vec<SourcedRecord> = (0..20)
         .map(|k| {
             let record = play("tic_tac_toe", &["a", "b"], k % 15);
@@ -368,10 +368,10 @@ fn many_at_once_keep_their_order_and_count_once() {
 }
 
 #[test]
-fn a_stream_has_the_verdicts_of_the_whole() {
+fn stream_gives_the_verdicts_of_the_batch() {
     let mut lines: Vec<String> =
         (0..2500).map(|k| play("tic_tac_toe", &["a", "b"], k % 2400).to_line().unwrap()).collect();
-    // 100 are there twice, but of one of them the first copy is damaged.
+    // 100 records are duplicates, but the first copy of one of them is damaged.
     lines[7] = lines[7].replace("\"ms\":", "\"ms\":1");
     lines[1500].truncate(40);
     lines.insert(3, play("kuhn_poker", &["a", "b"], 1).to_line().unwrap());
@@ -395,7 +395,7 @@ fn a_stream_has_the_verdicts_of_the_whole() {
     assert!(refused.len() == 101 && refused.iter().any(|r| r.message.starts_with("the same episode as f:")));
     let digests = |of: &mut dyn Iterator<Item = &str>| of.map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(digests(&mut results.iter().map(|r| &*r.digest)), digests(&mut good.iter().map(VerifiedRecord::digest)));
-    // What is not wanted is neither counted nor refused; lines that are not records always are.
+    // Skipped records are neither counted nor rejected; lines that are not records are always rejected.
     let mut counts = [0, 0];
     Verifier::new().verify_stream(
         lines(),

@@ -207,7 +207,7 @@ fn what_makes_no_tournament_is_said() {
     fails(&of("tic_tac_toe", "nobody.toml"), "nobody.toml cannot be read");
     fails(&of("tic_tac_to", "agents.toml"), "did you mean tic_tac_toe?");
     fs::write(at.join("one.toml"), "[agents.alone]\nspec = \"random\"\n").unwrap();
-    fails(&of("tic_tac_toe", "one.toml"), "at least as many entrants, not 1");
+    fails(&of("tic_tac_toe", "one.toml"), "expected at least 2 entrants, got 1");
     let ran = ludex(at, &tournament("ladder", &["--run", "Cup 1"]));
     assert_eq!(ran.code, 2, "--run is given twice");
     // A run continues with the settings it began with.

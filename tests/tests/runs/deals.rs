@@ -96,7 +96,7 @@ fn no_deal_is_put_twice_and_seats_still_alternate() {
     let other = place.ludex(&[&line[..], &["paired", "--deals", "once"]].concat());
     assert!(other.fails().contains("deals: was paired, is once"), "{}", other.err);
     let bad = place.ludex(&[&line[..], &["x", "--deals", "twice"]].concat());
-    assert!(bad.fails().contains("write once or paired"), "{}", bad.err);
+    assert!(bad.fails().contains("expected once or paired"), "{}", bad.err);
     fs::write(place.path("bad.toml"), SUITE.replace("\"once\"", "\"twice\"")).unwrap();
     let bad = place.ludex(&["evaluate", "--agent", "random", "--suite", "bad.toml", "--run", "x"]);
     assert!(bad.fails().contains("line 5"), "{}", bad.err);

@@ -80,7 +80,7 @@ fn evaluate(place: &Place, run: &str, more: &[&str]) -> super::Ran {
 fn roles_are_kept_with_the_run() {
     let place = place();
     for (more, why) in [
-        (&[][..], "nobody fills role \"reference\": it takes 1 agent, as in --role reference=AGENT"),
+        (&[][..], "role \"reference\" has no agents: expected 1 agent; set them with --role reference=AGENT"),
         (&["--role", "referee=random"], "fields has no role \"referee\"; its roles: reference"),
         (&["--role", "reference=random", "--role", "reference=solver"], "role \"reference\" takes 1 agent, not 2"),
         (&["--role", "random"], "is not written as ROLE=AGENT"),

@@ -1,24 +1,24 @@
-//! Circles of a directed graph.
+//! Cycles of a directed graph.
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use petgraph::visit::{DfsEvent, depth_first_search};
 
-/// Where counting stops.
+/// Limits of the count.
 pub(super) struct Bounds {
-    /// The most nodes of a simple circle.
+    /// Maximum number of nodes of a simple cycle.
     pub length: usize,
-    /// The most circles.
+    /// Maximum number of cycles.
     pub most: u64,
 }
 
-/// Steps of the search for simple circles, so that it ends also where there are few among many paths.
+/// Maximum number of search steps for simple cycles, to bound the search in graphs with many paths but few cycles.
 const STEPS: u64 = 20_000_000;
 
-/// The largest component whose longest circle is searched for.
+/// Largest component that is searched for its longest cycle.
 const SEARCHED: usize = 20;
 
-/// What was found.
+/// Results of the search.
 #[derive(Debug, PartialEq)]
 pub(super) struct Loops {
     dfs: usize,
@@ -33,7 +33,7 @@ pub(super) struct Loops {
 }
 
 impl Loops {
-    /// Of a graph with at most one edge between two of its `n` nodes; edges are in order.
+    /// Measures a graph with at most one edge between two of its `n` nodes; edges are in order.
     pub fn of(n: usize, edges: &[(usize, usize, u64)], bounds: &Bounds) -> Loops {
         let mut graph: DiGraphMap<usize, ()> = DiGraphMap::new();
         for node in 0..n {
@@ -66,7 +66,7 @@ impl Loops {
         }
     }
 
-    /// Each number with its name.
+    /// Returns each number with its name.
     pub fn entries(&self) -> Vec<(&'static str, Option<f64>)> {
         let count = |n: usize| Some(n as f64);
         vec![
@@ -83,8 +83,8 @@ impl Loops {
     }
 }
 
-/// The back edges of a depth-first search from the nodes in order, neighbours in order, and the most nodes of a circle that one
-/// of them closes.
+/// Returns the number of back edges of a depth-first search from the nodes in order, neighbors in order, and the length
+/// of the longest cycle that one of them closes.
 fn back_edges(n: usize, graph: &DiGraphMap<usize, ()>) -> (usize, usize) {
     let (mut depth, mut found, mut longest) = (vec![0; n], 0, 0);
     depth_first_search(graph, 0..n, |event| match event {
@@ -98,7 +98,7 @@ fn back_edges(n: usize, graph: &DiGraphMap<usize, ()>) -> (usize, usize) {
     (found, longest)
 }
 
-/// The circles of three nodes.
+/// Counts the cycles of three nodes.
 fn triangles(n: usize, graph: &DiGraphMap<usize, ()>) -> usize {
     let edge = |a, b| usize::from(graph.contains_edge(a, b));
     let mut found = 0;
@@ -112,7 +112,7 @@ fn triangles(n: usize, graph: &DiGraphMap<usize, ()>) -> usize {
     found
 }
 
-/// The simple circles within components, each counted from its first node.
+/// Counts the simple cycles within components, each from its first node.
 fn simple_circles(n: usize, graph: &DiGraphMap<usize, ()>, component: &[usize], bounds: &Bounds) -> u64 {
     let (mut found, mut steps) = (0, 0);
     for first in 0..n {
@@ -140,11 +140,12 @@ fn simple_circles(n: usize, graph: &DiGraphMap<usize, ()>, component: &[usize], 
     found
 }
 
-/// The most nodes of a simple circle of a strongly connected component; `None` where it would take too long to find.
+/// Returns the length of the longest simple cycle of a strongly connected component; `None` if the search would take
+/// too long.
 fn longest_circle(own: &[usize], graph: &DiGraphMap<usize, ()>) -> Option<usize> {
     let n = own.len();
     let edge = |a: usize, b: usize| graph.contains_edge(own[a], own[b]);
-    // In a strong tournament there is a circle through all (Camion).
+    // Every strong tournament has a cycle through all nodes (Camion).
     if (0..n).all(|a| (0..a).all(|b| edge(a, b) || edge(b, a))) {
         return Some(n);
     }
@@ -152,7 +153,8 @@ fn longest_circle(own: &[usize], graph: &DiGraphMap<usize, ()>) -> Option<usize>
         return None;
     }
     let into: Vec<u32> = (0..n).map(|b| (0..n).filter(|&a| edge(a, b)).fold(0, |set, a| set | 1 << a)).collect();
-    // `ends[set]`: the nodes at which a path ends that begins at the lowest node of the set and visits the set (Held and Karp).
+    // `ends[set]`: the last nodes of paths that start at the lowest node of the set and visit the whole set (Held and
+    // Karp).
     let mut ends = vec![0_u32; 1 << n];
     let mut longest = 0;
     for set in 1_u32..1 << n {

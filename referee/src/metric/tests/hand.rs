@@ -1,9 +1,9 @@
-//! Metrics worked out by hand, on tables.
+//! Metrics computed by hand from tables.
 
 use crate::import::{Import, ImportFormat};
 use crate::metric::{Measurement, MetricQuery, Value};
 
-/// What a metric gives an agent of a table; nobody: of the whole table.
+/// Returns a metric's value for an agent of a table; for "nobody", of the whole table.
 #[track_caller]
 fn value(table: &str, ask: &str, agent: &str) -> Option<Value> {
     let import = Import::read(table, ImportFormat::Csv, false).unwrap();
@@ -39,16 +39,16 @@ gomoku,B,anchor 1,0,32,0,1,32
 ";
 
 #[test]
-fn tables_of_results() {
+fn result_tables_give_hand_values() {
     // Level 2 is not passed: 200 * 5 / 30; corrected (5 + 1) / 32 of 200.
     shares(RESULTS, "level", "A", &[("level", 2.0), ("progress", 100.0 / 3.0)]);
     shares(RESULTS, "level form=corrected", "A", &[("level", 2.0), ("progress", 37.5)]);
     near(RESULTS, "level of=total", "A", 2.0 + 1.0 / 3.0);
-    // Half passes, undecided does not.
+    // Half of the matches passes; a level without decided matches does not pass.
     shares(RESULTS, "level", "B", &[("level", 1.0)]);
     // (41 - 37) / 78.
     near(RESULTS, "nra", "A", 4.0 / 78.0);
-    // 80 of 88 planned matches are there.
+    // 80 of 88 planned matches were played.
     near(RESULTS, "completion", "A", 80.0 / 88.0);
     near(RESULTS, "score_rate", "B", 24.0 / 48.0);
     shares(RESULTS, "wdl", "A", &[("wins", 41.0), ("draws", 2.0), ("losses", 37.0)]);
@@ -65,13 +65,13 @@ duel,1,3,C,A,0,0,6,b
 ";
 
 #[test]
-fn tables_of_matches() {
+fn match_tables_give_hand_values() {
     // First cycle: A 1516 after B; B 1484 beats C 1500; C beats A.
     let expected = |a: f64, b: f64| 1.0 / (1.0 + 10f64.powf((b - a) / 400.0));
     let b = 1484.0 + 32.0 * (1.0 - expected(1484.0, 1500.0));
     let c = 1500.0 - 32.0 * (1.0 - expected(1484.0, 1500.0));
     let first = 1516.0 - 32.0 * (1.0 - expected(c, 1516.0));
-    // Second cycle, anew: the same but for the last match.
+    // The second cycle restarts: equal except for the last match.
     let second = 1516.0 + 32.0 * (1.0 - expected(1516.0, c));
     near(MATCHES, "elo_cycles", "A", (first + second) / 2.0);
     near(MATCHES, "elo_cycles", "B", b);
@@ -91,14 +91,14 @@ fn tables_of_matches() {
     near(MATCHES, "nra form=reward", "A", 11.0 / 19.0);
     near(MATCHES, "mean_return", "A", 15.0 / 4.0);
     shares(MATCHES, "wdl_cycles", "A", &[("wins", 1.5), ("draws", 0.0), ("losses", 0.5)]);
-    // The first seat won matches 1, 3, 5 and 6; match 6 because b began.
+    // The first seat won matches 1, 3, 5 and 6; b moved first in match 6.
     near(MATCHES, "first_seat", "nobody", 4.0 / 6.0);
-    // A went first in 1 and 6, and won both; of 3 and 4 it won one.
+    // A moved first in 1 and 6, and won both; of 3 and 4 it won one.
     near(MATCHES, "fma of=score_rate", "A", 0.5);
 }
 
 #[test]
-fn tables_of_pairs() {
+fn pair_tables_give_hand_values() {
     let Some(Value::Matrix(all)) = value(MATCHES, "crosstable", "nobody") else { panic!("no matrix") };
     assert_eq!((&all.rows, &all.columns), (&["A", "B", "C"].map(str::to_owned).to_vec(), &all.rows));
     let score = |a: usize, b: usize| all.cells[a][b].map(|m| (m.value, m.n));
@@ -117,11 +117,12 @@ fn tables_of_pairs() {
     }
 }
 
-/// Each pair has its seats fixed, and meets four times. Without circles, each difference of ratings follows from one pair alone. The prior
-/// gives each player half a win and half a loss, shared out over its pairs: where one side has two pairs and the other one, these are 3/4
-/// each. So 3 of 4 are odds of (3 + 3/4) / (1 + 3/4). A on seat 0 and C on seat 1 are equal; B is below on both seats.
+/// Each pair has fixed seats and meets four times. Without cycles, one pair alone determines each difference of
+/// ratings. The prior adds half a win and half a loss to each player, divided among its pairs: where one side has two
+/// pairs and the other has one, each prior count is 3/4. A score of 3 of 4 thus has odds of (3 + 3/4) / (1 + 3/4). A on
+/// seat 0 and C on seat 1 are equal; B is weaker on both seats.
 #[test]
-fn ratings_by_seat() {
+fn seat_ratings_match_hand_values() {
     let match_of = |(k, (a, b, score)): (usize, (&str, &str, u8))| format!("p,0,{k},{a},{b},{score}\n");
     let met = [("A", "B", [1, 1, 1, 0]), ("A", "C", [1, 0, 1, 0]), ("B", "C", [0, 0, 0, 1])];
     let each = met.iter().flat_map(|(a, b, scores)| scores.map(|score| (*a, *b, score)));
@@ -140,14 +141,14 @@ fn ratings_by_seat() {
 }
 
 #[test]
-fn who_beats_whom() {
+fn win_graphs_match_hand_values() {
     let Some(Value::Graph(best)) = value(MATCHES, "plg", "nobody") else { panic!("no graph") };
     let edges: Vec<(usize, usize, f64)> = best.edges.iter().map(|e| (e.from, e.to, e.weight)).collect();
     // A and C are equal over both cycles: no edge.
     assert_eq!((best.nodes.concat(), edges), ("ABC".to_owned(), vec![(0, 1, 2.0), (1, 2, 2.0)]));
     near(MATCHES, "degree", "A", 1.0);
     near(MATCHES, "degree side=in", "A", 0.0);
-    // One circle in the first cycle, none in the second.
+    // One loop in the first cycle, none in the second.
     near(MATCHES, "loops of=triangles rule=cycles", "nobody", 0.5);
     near(MATCHES, "loops of=dfs", "nobody", 0.0);
     near(MATCHES, "degree rule=cycles", "A", 1.5);
@@ -171,23 +172,23 @@ fn who_beats_whom() {
             ("longest", 3.0),
         ],
     );
-    // Pairs that never met leave the two open.
+    // Alpha-rank and Nash averaging are absent if a pair never met.
     let apart = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\np,0,2,C,D,1\n";
     assert_eq!((value(apart, "alpha_rank", "A"), value(apart, "nash_averaging", "A")), (None, None));
 }
 
 #[test]
-fn a_cycle_is_a_rating_period() {
+fn glicko_treats_a_cycle_as_rating_period() {
     use crate::rating::glicko::GlickoSkill;
     let start = GlickoSkill { rating: 1500.0, deviation: 350.0, volatility: 0.06 };
     let once = "part,cycle,order,a,b,score_a\np,0,1,A,B,1\np,0,2,C,A,1\np,1,1,A,B,1\n";
-    // Within a period, opponents are as they were before it.
+    // Within a period, opponents have their skill from before it.
     let first = start.after_games(&[(start, 1.0), (start, 0.0)], 1.0);
     let b = start.after_games(&[(start, 0.0)], 1.0);
     let second = first.after_games(&[(b, 1.0)], 1.0);
     near(once, "glicko2", "A", second.rating);
     near(once, "glicko2 of=deviation", "A", second.deviation);
-    // By match, B's loss comes before the next.
+    // By match, B's loss comes before its next match.
     let a = start.after_games(&[(start, 1.0)], 1.0);
     let c = start.after_games(&[], 1.0);
     let after = a.after_games(&[(c, 0.0)], 1.0).after_games(&[(b.after_games(&[], 1.0), 1.0)], 1.0);
@@ -208,7 +209,7 @@ m3,bid,0.4
 ";
 
 #[test]
-fn tables_of_scores() {
+fn score_tables_give_hand_values() {
     let skill = |ask: &str, agent: &str| {
         let import = Import::read(SCORES, ImportFormat::Csv, false).unwrap();
         let rows = import.rows().of_part(0);
@@ -224,7 +225,7 @@ fn tables_of_scores() {
     near(SCORES, "kendall form=w", "nobody", 0.0);
 }
 
-/// Two cycles; B's letters are nobody's business.
+/// Emotions of two cycles; B's letters do not affect A's values.
 const DECISIONS: &str = "agent,part,cycle,match,ply,result,name,value
 A,gomoku,0,1,1,win,emotion,A
 A,gomoku,0,1,2,win,emotion,E
@@ -243,7 +244,7 @@ A,poker,0,2,1,loss,could,1
 ";
 
 #[test]
-fn feelings_by_hand() {
+fn emotions_match_hand_values() {
     // First cycle (-2 + 2 + 1) / 3, second 0.
     near(DECISIONS, "pss", "A", 1.0 / 6.0);
     near(DECISIONS, "pss form=pooled", "A", 0.25);
@@ -256,7 +257,7 @@ fn feelings_by_hand() {
 }
 
 #[test]
-fn marks_by_hand() {
+fn mark_metrics_match_hand_values() {
     shares(DECISIONS, "mean of=equity by=action", "A", &[("fold", 0.3), ("raise", 0.7)]);
     near(DECISIONS, "mean of=equity", "A", 1.3 / 3.0);
     // 0.9 in the first match, 0.4 in the second.
@@ -288,15 +289,15 @@ td,A,O,demon,0,2,1,1,80,100,0,0,0,1
 ";
 
 #[test]
-fn rounds_by_hand() {
+fn round_metrics_match_hand_values() {
     near(ROUNDS, "wr", "A", 4.0 / 7.0);
     near(ROUNDS, "wr scope=decided", "A", 2.0 / 3.0);
     let Some(Value::Series(steps)) = value(ROUNDS, "wr scope=decided by=step", "A") else { panic!("no series") };
     assert_eq!(steps.iter().map(|(k, m)| (*k, m.value)).collect::<Vec<_>>(), [(1.0, 0.0), (2.0, 1.0), (3.0, 1.0)]);
     near(ROUNDS, "init_win", "A", 0.5);
-    // After lost rounds 1 and 3 both revisions were new; round 5 was won.
+    // Both revisions after lost rounds 1 and 3 were new; round 5 was won.
     near(ROUNDS, "orr", "A", 1.0);
-    // Costs 90, 120, 95, 95 at the own steps.
+    // Costs 90, 120, 95, 95 at the agent's own steps.
     near(ROUNDS, "orr form=repo", "A", 2.0 / 3.0);
     near(ROUNDS, "csr", "A", 0.5);
     // Wins 0, 1, 1; all rounds of the first match 0, 0, 0, 1, 1, 1: slope 4.5 / 17.5.
@@ -305,7 +306,7 @@ fn rounds_by_hand() {
     near(ROUNDS, "obr", "A", 0.5);
     near(ROUNDS, "obr form=rounds", "A", 2.0 / 7.0);
     near(ROUNDS, "rvr", "A", 0.0);
-    // -0.5 to -1, and -1 to 0.4.
+    // From -0.5 to -1, and from -1 to 0.4.
     near(ROUNDS, "cnstr", "A", 0.5);
     near(ROUNDS, "fma of=wr", "A", 0.5 - 1.0);
     let mended = ROUNDS.replace("td,A,O,human,1,1,4,1,", "td,A,O,human,1,1,4,0,");
@@ -314,8 +315,8 @@ fn rounds_by_hand() {
 }
 
 #[test]
-fn similarity_by_hand() {
-    // The marks of a record, as a table of decisions tells them.
+fn similarity_matches_hand_values() {
+    // Marks of a record in the format of a decisions table.
     let mut table = "agent,part,cycle,match,ply,result,name,value\n".to_owned();
     for (name, value) in [("round", 2.0), ("revised", 1.0), ("structural", 0.5), ("semantic", 0.9), ("functional", 0.7)]
     {

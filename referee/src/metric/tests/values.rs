@@ -1,4 +1,4 @@
-//! Small cases against other programs; referee/tests/data/values.py made the numbers.
+//! Small cases compared with other programs; referee/tests/data/values.py computed the numbers.
 
 use serde_json::Value as Json;
 
@@ -34,7 +34,7 @@ fn near(got: f64, want: f64, within: f64, what: &Json) {
 }
 
 #[test]
-fn trueskill_is_that_of_the_python_package() {
+fn trueskill_matches_the_python_package() {
     for case in cases("trueskill") {
         let game = |game: &Json| PlayedGame {
             seats: places(&game["seats"]),
@@ -52,7 +52,7 @@ fn trueskill_is_that_of_the_python_package() {
 }
 
 #[test]
-fn correlations_are_those_of_scipy() {
+fn correlations_match_scipy() {
     for case in cases("pairs") {
         let pairs: Vec<(f64, f64)> = table(&case["pairs"]).iter().map(|pair| (pair[0], pair[1])).collect();
         let want = |name: &str| case[name].as_f64().unwrap();
@@ -66,7 +66,7 @@ fn correlations_are_those_of_scipy() {
 }
 
 #[test]
-fn quantiles_are_those_of_numpy() {
+fn quantiles_match_numpy() {
     for case in cases("quantiles") {
         let found = quantiles(&numbers(&case["values"])).unwrap();
         let all = [found.min, found.q1, found.median, found.q3, found.max];
@@ -77,7 +77,7 @@ fn quantiles_are_those_of_numpy() {
 }
 
 #[test]
-fn alpha_rank_is_that_of_openspiel() {
+fn alpha_rank_matches_openspiel() {
     for case in cases("alpha_rank") {
         let settings = Alpha { alpha: case["alpha"].as_f64().unwrap(), population: case["m"].as_u64().unwrap() as u32 };
         let masses = alpha_rank(&table(&case["payoffs"]), settings).unwrap();
@@ -85,9 +85,9 @@ fn alpha_rank_is_that_of_openspiel() {
     }
 }
 
-/// OpenSpiel's solver stops at about seven decimals. What it plays is solved in fractions too.
+/// OpenSpiel's solver is accurate to about seven decimals; exact fractions check the played strategies.
 #[test]
-fn nash_averaging_is_that_of_openspiel() {
+fn nash_averaging_matches_openspiel() {
     for case in cases("nash") {
         let masses = max_entropy_nash(&table(&case["game"])).unwrap();
         assert!((masses.iter().sum::<f64>() - 1.0).abs() < 1e-9);

@@ -1,27 +1,28 @@
-//! Standard errors of ratings that a run may stop by.
+//! Standard errors of ratings, used by stopping rules.
 //!
-//! The games of a block depend on each other, so the error is that of clusters: with the gradient `g_b` of a block at the
-//! ratings found, and H the negative second derivative of the whole, `V = H^-1 (G / (G - 1) sum of g_b g_b^T) H^-1` for `G`
-//! blocks (K.-Y. Liang and S. L. Zeger, Biometrika 73, 1986). The prior's half win and half loss vary as they do in the
-//! bootstrap: Gamma(1/2), with the variance 1/2.
+//! The games of a block depend on each other, so the error is a cluster-robust one: with the gradient `g_b` of a block
+//! at the estimated ratings, and H the negative second derivative of the log-likelihood,
+//! `V = H^-1 (G / (G - 1) sum of g_b g_b^T) H^-1` for `G` blocks (K.-Y. Liang and S. L. Zeger, Biometrika 73, 1986).
+//! The prior's half win and half loss vary as in the bootstrap: Gamma(1/2), with the variance 1/2.
 //!
-//! A run that stops when this error is small stops too early where the first blocks happen to be alike. Chow and Robbins
-//! therefore add `1/n` to the variance that was seen (Y. S. Chow and H. Robbins, "On the asymptotic theory of fixed-width
-//! sequential confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965). Here it is one block more, as
-//! varied as the model says of independent games: `H^-1 / G`.
+//! A run that stops when this error is small stops too early if its first blocks are alike by chance. Chow and Robbins
+//! therefore add `1/n` to the observed variance (Y. S. Chow and H. Robbins, "On the asymptotic theory of fixed-width
+//! sequential confidence intervals for the mean", Annals of Mathematical Statistics 36, 1965). Here one more block is
+//! added, with the model's variance for independent games: `H^-1 / G`.
 
 use super::{Problem, of_one, substitute};
 
 impl Problem {
-    /// The blocks of each of `players`, and the error of its theta; `times` is how often each kind of unit was played. The
-    /// error needs two blocks. `players` are the free players, ascending.
+    /// Returns the number of blocks of each of `players`, and the error of its theta; `times` is the number of units of
+    /// each kind. The error needs two blocks. `players` are the free players, ascending.
     pub(super) fn errors(&self, times: &[u32], nu: f64, theta: &[f64], players: &[usize]) -> Vec<(usize, Option<f64>)> {
         let mut place = vec![None; theta.len()];
         players.iter().enumerate().for_each(|(i, &p)| place[p] = Some(i));
         let (_, mut h) = self.derivatives(nu, theta, &place, players.len());
         super::factor(&mut h);
         let leads: Vec<f64> = self.edges.iter().map(|e| of_one(theta[e.a] - theta[e.b], nu).0).collect();
-        // What a value on an edge does to the gradient of the free players: the first gains it, the second loses it.
+        // Converts values on edges to the gradient of the free players: the first player of an edge gains the value,
+        // the second loses it.
         let spread = |values: &mut dyn Iterator<Item = (usize, f64)>| {
             let mut out: Vec<(usize, f64)> = Vec::new();
             for (edge, value) in values {
@@ -34,7 +35,7 @@ impl Problem {
             spread(&mut kind.iter().map(|&(edge, score)| (edge, sign(score) / 2.0 - leads[edge])))
         };
         let kinds: Vec<Vec<(usize, f64)>> = self.kinds.iter().map(of_kind).collect();
-        // A win and a loss of the prior, for each player.
+        // Gradient of one prior win or loss of each player.
         let prior = |p: usize, won: bool| {
             let on = |(k, e): (usize, &super::Edge)| {
                 let (share, wins) = if e.a == p { (e.share.0, won) } else { (e.share.1, !won) };
@@ -63,7 +64,7 @@ impl Problem {
     }
 }
 
-/// 1 for a win, -1 for a loss, 0 for a draw.
+/// Returns 1 for a win, -1 for a loss, 0 for a draw.
 fn sign(score: f64) -> f64 {
     match score {
         s if s > 0.5 => 1.0,

@@ -18,19 +18,19 @@ fn near(got: f64, want: f64, within: f64) {
 }
 
 #[test]
-fn two_players_by_hand() {
+fn two_players_match_hand_values() {
     // 30 : 10 with half a win and half a loss more: 400 log10(30.5 / 10.5), which is 185.2.
     let games = [repeat(1, 0, 1.0, 30), repeat(1, 0, 0.0, 10)].concat();
     let r = anchored(2, &games, &quick(&[(0, 0.0)]));
     near(values(&r)[1], 400.0 * (30.5f64 / 10.5).log10(), 1e-6);
     assert_eq!((values(&r)[0], r.draws), (0.0, 0.0));
     assert!(r.players[0].unwrap().fixed && r.players[1].unwrap().anchored);
-    // An anchor elsewhere moves everything with it.
+    // A different anchor value shifts all ratings.
     near(values(&anchored(2, &games, &quick(&[(0, 700.0)])))[1], 700.0 + 400.0 * (30.5f64 / 10.5).log10(), 1e-6);
 }
 
 #[test]
-fn two_players_with_draws_by_hand() {
+fn two_players_with_draws_match_hand_values() {
     // The model fits three counts exactly: theta = ln(w / l), nu = d / sqrt(w l).
     let games = [repeat(1, 0, 1.0, 50), repeat(1, 0, 0.5, 25), repeat(1, 0, 0.0, 25)].concat();
     let r = anchored(2, &games, &quick(&[(0, 0.0)]));
@@ -38,12 +38,12 @@ fn two_players_with_draws_by_hand() {
     let nu = d / (w * l).sqrt();
     near(r.draws, nu / (2.0 + nu), 1e-5);
     near(values(&r)[1], 400.0 * (w / l).log10() * 2.0 / (2.0 + nu), 1e-2);
-    // And it is what plain Elo says of 62.5 %, to a point or two.
+    // Plain Elo for a score of 62.5 % agrees within two points.
     near(values(&r)[1], 400.0 * (0.625f64 / 0.375).log10(), 2.0);
 }
 
 #[test]
-fn perfect_scores_are_finite_and_have_intervals() {
+fn perfect_scores_have_finite_ratings_and_intervals() {
     let games = repeat(1, 0, 1.0, 20);
     let r = anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 10_000, seed: 1, ..Anchored::default() });
     let p = r.players[1].unwrap();
@@ -52,16 +52,16 @@ fn perfect_scores_are_finite_and_have_intervals() {
     let i = p.interval.unwrap();
     near(i.low, 400.0 * (0.8827f64 / 0.1173).log10(), 25.0);
     assert!(i.high > 1200.0 && i.high.is_finite(), "{i:?}");
-    // Lost everything, never drew: the mirror image.
+    // Only losses: the mirror image.
     let lost = anchored(2, &repeat(1, 0, 0.0, 20), &quick(&[(0, 0.0)]));
     near(values(&lost)[1], -p.rating, 1e-6);
-    // Nothing but draws.
+    // Only draws.
     let level = anchored(2, &repeat(1, 0, 0.5, 20), &quick(&[(0, 0.0)]));
     near(values(&level)[1], 0.0, 1e-6);
     assert!(level.draws > 0.9 && level.draws < 1.0);
 }
 
-/// Results of the model itself: every two players meet `pairs` times on each side.
+/// Draws results from the model: every two players meet `pairs` times on each side.
 fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<PlayedGame> {
     let nu = 2.0 * draws / (1.0 - draws);
     let mut rng = Stream::from_text(&format!("simulate:{seed}"));
@@ -84,7 +84,7 @@ fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<Played
 }
 
 #[test]
-fn known_strengths_come_back() {
+fn estimates_recover_known_strengths() {
     let truth = [0.0, 150.0, 310.0, 450.0, 520.0];
     for (draws, seed) in [(0.0, 1), (0.3, 2), (0.7, 3)] {
         let r = anchored(5, &simulate(&truth, draws, 800, seed), &quick(&[(0, 0.0)]));
@@ -96,7 +96,7 @@ fn known_strengths_come_back() {
 }
 
 #[test]
-fn several_anchors_hold() {
+fn several_anchors_remain_fixed() {
     let truth = [0.0, 200.0, 400.0, 300.0];
     let games = simulate(&truth, 0.4, 600, 9);
     let r = anchored(4, &games, &quick(&[(0, 0.0), (2, 400.0)]));
@@ -106,7 +106,7 @@ fn several_anchors_hold() {
 }
 
 #[test]
-fn intervals_cover() {
+fn intervals_cover_true_ratings() {
     let truth = [0.0, 120.0, 260.0];
     let (mut inside, mut all) = (0, 0);
     for seed in 0..60 {
@@ -124,7 +124,7 @@ fn intervals_cover() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_interval() {
+fn same_seed_gives_the_same_interval() {
     let games = simulate(&[0.0, 100.0], 0.1, 30, 5);
     let rate =
         |seed| anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 100, seed, ..Anchored::default() });
@@ -133,8 +133,8 @@ fn the_same_seed_gives_the_same_interval() {
 }
 
 #[test]
-fn pairs_are_resampled_whole() {
-    // The player that moves first wins: every pair is 1 : 1, so that resampling pairs changes nothing but the prior's part.
+fn resampling_preserves_pairs() {
+    // The player that moves first wins: every pair is 1 : 1, so that resampling pairs varies only the prior.
     let mut games = Vec::new();
     for k in 0..100 {
         games.push(PlayedGame { pair: Some(k), ..PlayedGame::two(0, 1, 1.0) });
@@ -152,7 +152,7 @@ fn pairs_are_resampled_whole() {
 
 #[test]
 fn groups_without_an_anchor_are_relative() {
-    // 0 (fixed) and 1 meet; 2 and 3 meet only each other; 4 meets nobody.
+    // 0 (fixed) and 1 meet; 2 and 3 meet only each other; 4 has no games.
     let games = [repeat(0, 1, 0.5, 4), repeat(2, 3, 1.0, 3), repeat(2, 3, 0.0, 1)].concat();
     let r = anchored(5, &games, &quick(&[(0, 0.0)]));
     let [_, one, two, three, four] = r.players[..] else { panic!() };
@@ -162,14 +162,14 @@ fn groups_without_an_anchor_are_relative() {
 }
 
 #[test]
-fn no_games_no_ratings() {
+fn player_without_games_has_no_rating() {
     let r = anchored(2, &[], &Anchored { fixed: vec![(0, 0.0)], resamples: 10, seed: 0, ..Anchored::default() });
     assert!(r.players[0].unwrap().fixed && r.players[1].is_none());
 }
 
 #[test]
-fn equal_points_against_the_same_field_are_equal_ratings() {
-    // Davidson's property: 10 wins and 10 losses are worth what 20 draws are.
+fn equal_points_against_the_same_field_give_equal_ratings() {
+    // Davidson's property: 10 wins and 10 losses count as much as 20 draws.
     let games = [
         repeat(1, 0, 1.0, 10),
         repeat(1, 0, 0.0, 10),
@@ -184,8 +184,8 @@ fn equal_points_against_the_same_field_are_equal_ratings() {
 }
 
 #[test]
-fn a_rating_does_not_move_when_others_are_added() {
-    // One agent against a constant, and then another that draws everything against the same constant, and a pair of others.
+fn rating_does_not_change_when_others_are_added() {
+    // One agent against a constant; later another agent that draws every game against it, and a pair of others.
     let own = [repeat(1, 0, 1.0, 12), repeat(1, 0, 0.5, 3), repeat(1, 0, 0.0, 5)].concat();
     let others = [repeat(2, 0, 0.5, 40), repeat(3, 4, 1.0, 7), repeat(4, 0, 0.0, 9)].concat();
     let settings = Anchored { fixed: vec![(0, 0.0)], draws: Some(0.2), resamples: 200, seed: 0 };
@@ -198,7 +198,7 @@ fn a_rating_does_not_move_when_others_are_added() {
     assert!(together.players[3].unwrap().anchored && alone.players[3].is_none());
 }
 
-/// Games of one player against a constant, block by block.
+/// Returns games of one player against a constant, block by block.
 fn of_blocks(blocks: &[[f64; 2]]) -> Vec<PlayedGame> {
     let game = |(k, scores): (usize, &[f64; 2])| {
         scores.map(|score| PlayedGame { pair: Some(k), ..PlayedGame::two(1, 0, score) })
@@ -207,26 +207,27 @@ fn of_blocks(blocks: &[[f64; 2]]) -> Vec<PlayedGame> {
 }
 
 #[test]
-fn errors_by_hand() {
+fn errors_match_hand_values() {
     let blocks = [vec![[1.0, 1.0]; 10], vec![[1.0, 0.0]; 20], vec![[0.0, 0.0]; 10]].concat();
     let got = anchored(2, &of_blocks(&blocks), &Anchored { draws: Some(0.0), ..quick(&[(0, 0.0)]) });
     let rating = got.players[1].unwrap();
-    // Even: every game adds 1/4 to H, the prior's game too. Twenty blocks are a point off, so their squares are 20.
+    // Equal strength: every game adds 1/4 to H, including the prior's game. Twenty blocks are one point off, so their
+    // squares sum to 20.
     let h: f64 = 81.0 / 4.0;
     let variance = (20.0 * 40.0 / 39.0 + 0.25) / (h * h) + 1.0 / (40.0 * h);
     near(rating.error.unwrap(), 400.0 / std::f64::consts::LN_10 * variance.sqrt(), 1e-4);
     assert_eq!((rating.blocks, got.players[0].unwrap().blocks, got.players[0].unwrap().error), (40, 0, None));
-    // Where all blocks are alike, what is left are the prior and the block that is added.
+    // With identical blocks, only the prior and the added block contribute.
     let alike = anchored(2, &of_blocks(&[[1.0, 0.0]; 40]), &quick(&[(0, 0.0)])).players[1].unwrap();
     let variance = 0.25 / (h * h) + 1.0 / (40.0 * h);
     near(alike.error.unwrap(), 400.0 / std::f64::consts::LN_10 * variance.sqrt(), 1e-4);
-    // One block has no error, and a relative rating has none.
+    // A single block has no error, and neither has a relative rating.
     let one = |fixed: &[(usize, f64)]| anchored(2, &of_blocks(&[[1.0, 0.0]]), &quick(fixed)).players[1].unwrap();
     assert_eq!((one(&[(0, 0.0)]).blocks, one(&[(0, 0.0)]).error, one(&[]).error), (1, None, None));
 }
 
 #[test]
-fn errors_are_those_of_the_bootstrap() {
+fn errors_agree_with_the_bootstrap() {
     let truth = [0.0, 150.0, 310.0, 200.0];
     for (draws, seed) in [(0.0, 11), (0.4, 12)] {
         let settings = Anchored { fixed: vec![(0, 0.0)], draws: Some(draws), resamples: 2000, seed };

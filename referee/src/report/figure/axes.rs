@@ -1,21 +1,20 @@
-//! Scales, ticks, frames and legends, which the drawings share.
+//! Scales, ticks, frames and legends of the drawings.
 
 use super::data::Axis;
 use super::svg::{Hold, Svg, WIDTH, fit, width};
 use crate::metric::Measurement;
 use crate::report::text::number;
 
-/// From numbers to places on the paper, with round ticks.
+/// Scale from numbers to positions in the drawing, with round ticks.
 pub(crate) struct AxisScale {
     from: f64,
     to: f64,
     paper: [f64; 2],
-    /// Distance of ticks.
     step: f64,
 }
 
 impl AxisScale {
-    /// A scale that holds all values, with about `ticks` ticks. Without values it is from 0 to 1.
+    /// Creates a scale that covers all values, with about `ticks` ticks. Without values it ranges from 0 to 1.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>, paper: [f64; 2], ticks: usize) -> AxisScale {
         let ends = values.into_iter().filter(|v| v.is_finite());
         let (mut low, mut high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -23,7 +22,7 @@ impl AxisScale {
             (low, high) = (0.0, 1.0);
         }
         if high - low <= low.abs().max(high.abs()) * 1e-9 {
-            // Most measures have no numbers below zero.
+            // Most metrics have no negative values.
             let half = low.abs() / 2.0;
             (low, high) = if low == 0.0 { (0.0, 1.0) } else { (low - half, high + half) };
         }
@@ -31,21 +30,21 @@ impl AxisScale {
         let power = 10f64.powi(raw.log10().floor() as i32);
         let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|k| k * power).into_iter().find(|s| *s >= raw * 0.999);
         let step = step.unwrap_or(power * 10.0);
-        // The tolerance keeps an end that is a tick in place of one that is almost a tick away.
+        // The tolerance avoids an extra tick where an end is already a tick.
         let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
         AxisScale { from, to, paper, step }
     }
 
-    /// The place of a number.
+    /// Returns the position of a number.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let share = (value.clamp(self.from, self.to) - self.from) / (self.to - self.from);
         self.paper[0] + share * (self.paper[1] - self.paper[0])
     }
 
-    /// The ticks with their texts.
+    /// Returns the ticks with their texts.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         let count = ((self.to - self.from) / self.step).round() as i64;
-        // Enough decimals to tell ticks apart.
+        // Use enough decimals for distinct ticks.
         let digits = (0..6).find(|d| {
             let scaled = self.step * 10f64.powi(*d);
             (scaled - scaled.round()).abs() < 1e-6 * scaled.max(1.0)
@@ -54,23 +53,23 @@ impl AxisScale {
         (0..=count).map(|k| self.from + k as f64 * self.step).map(|value| (value, text(value))).collect()
     }
 
-    /// Whether a number lies on the scale.
+    /// Returns true if a number lies on the scale.
     pub(crate) fn holds(&self, value: f64) -> bool {
         (self.from..=self.to).contains(&value)
     }
 }
 
-/// All ends of measures, for a scale.
+/// Returns the value and the interval ends of a measurement, for a scale.
 pub(crate) fn ends(measure: &Measurement) -> impl Iterator<Item = f64> {
     [Some(measure.value), measure.low, measure.high].into_iter().flatten()
 }
 
-/// An axis in words.
+/// Returns the title of an axis with its unit.
 pub(crate) fn words(axis: &Axis) -> String {
     if axis.unit.is_empty() { axis.title.clone() } else { format!("{} ({})", axis.title, axis.unit) }
 }
 
-/// A number with its interval in words.
+/// Formats a number with its interval.
 pub(crate) fn measurement_text(measure: &Measurement, axis: &Axis) -> String {
     let value = number(Some(measure.value), axis.digits);
     match (measure.low, measure.high) {
@@ -81,10 +80,10 @@ pub(crate) fn measurement_text(measure: &Measurement, axis: &Axis) -> String {
     }
 }
 
-/// Vertical lines with texts below, and the words of the axis under them. Returns where the drawing ends.
+/// Draws vertical grid lines with texts below, then the axis title. Returns the bottom of the drawing.
 pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], axis: &Axis) -> f64 {
     let ticks = scale.ticks();
-    // Where texts would touch, only every second one or fewer are written.
+    // If texts would overlap, every second tick or fewer have one.
     let widest = ticks.iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
     let apart = (scale.paper[1] - scale.paper[0]) / ticks.len().saturating_sub(1).max(1) as f64;
     let every = ((widest + 5.0) / apart).ceil().max(1.0) as usize;
@@ -107,7 +106,7 @@ pub(crate) fn below(svg: &mut Svg, scale: &AxisScale, [top, bottom]: [f64; 2], a
     bottom + 38.0
 }
 
-/// Horizontal lines with texts at the left, and the words of the axis above them.
+/// Draws horizontal grid lines with texts on the left, and the axis title above.
 pub(crate) fn draw_left_axis(svg: &mut Svg, scale: &AxisScale, [from, to]: [f64; 2], axis: &Axis) {
     for (value, text) in scale.ticks() {
         let y = scale.at(value);
@@ -117,24 +116,23 @@ pub(crate) fn draw_left_axis(svg: &mut Svg, scale: &AxisScale, [from, to]: [f64;
     svg.text(Hold::Start, "soft", [2.0, 12.0], &fit(&words(axis), WIDTH - 4.0));
 }
 
-/// Room for the texts of a vertical scale.
+/// Returns the width of the texts of a vertical scale.
 pub(crate) fn room(values: impl IntoIterator<Item = f64>, ticks: usize) -> f64 {
     let scale = AxisScale::of(values, [0.0, 1.0], ticks);
     let widest = scale.ticks().iter().map(|(_, text)| width(text)).fold(0.0, f64::max);
     (widest + 12.0).clamp(24.0, 90.0)
 }
 
-/// How a series is shown in a legend.
+/// Symbol of a series in a legend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// A filled square.
     Patch,
-    /// A mark.
+    /// Mark of the series.
     Mark,
 }
 
-/// The names of series, with their places, in lines that break, from `top`. A series without a name is left out. Returns where the
-/// legend ends.
+/// Draws the names of series with their indices from `top`, with line breaks. Unnamed series are omitted. Returns the
+/// bottom of the legend.
 pub(crate) fn legend<'a>(
     svg: &mut Svg,
     series: impl IntoIterator<Item = (usize, &'a str)>,
@@ -160,20 +158,20 @@ pub(crate) fn legend<'a>(
     if any { y + 14.0 } else { top }
 }
 
-/// Series for a legend: their places are those of their names.
+/// Returns named series for a legend, with their indices.
 pub(crate) fn legend_entries(names: &[String]) -> impl Iterator<Item = (usize, &str)> {
     names.iter().map(String::as_str).enumerate()
 }
 
-/// Rows with names at the left, or above where the names are long.
+/// Row labels on the left, or above the rows if they are long.
 pub(crate) struct RowLabels {
-    /// Where the drawing begins at the left.
+    /// Left edge of the drawing area.
     pub(crate) left: f64,
-    /// Whether names stand above.
+    /// True if the labels are above the rows.
     above: bool,
 }
 
-/// Widest name that stands at the left.
+/// Maximum width of a label on the left.
 const WIDEST: f64 = 118.0;
 
 impl RowLabels {
@@ -186,7 +184,7 @@ impl RowLabels {
         }
     }
 
-    /// Writes the name of a row of some height at `y`; returns where its drawing begins.
+    /// Draws the label of a row of some height at `y`; returns the top of its drawing area.
     pub(crate) fn name(&self, svg: &mut Svg, name: &str, y: f64, height: f64) -> f64 {
         if self.above {
             svg.text(Hold::Start, "", [self.left, y + 12.0], &fit(name, WIDTH - self.left - 4.0));
@@ -202,13 +200,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zeros_alone_are_on_a_scale_from_zero() {
+    fn zero_values_have_a_scale_from_zero() {
         let scale = AxisScale::of([0.0, 0.0], [0.0, 100.0], 5);
         let ticks = scale.ticks();
         assert_eq!((ticks[0].0, ticks[ticks.len() - 1].0), (0.0, 1.0));
     }
 
-    /// Where each text below a scale begins and ends.
+    /// Returns the start and end of each text below a scale.
     fn texts(values: [f64; 2], from: f64) -> Vec<[f64; 2]> {
         let mut svg = Svg::new();
         let scale = AxisScale::of(values, [from, WIDTH - 18.0], 5);
@@ -223,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_below_are_whole_and_apart() {
+    fn tick_texts_are_complete_and_do_not_overlap() {
         for (values, from) in [([-1.0, 1.0], 8.0), ([1504.0, 1505.5], 40.0), ([-0.123, 0.456], 8.0)] {
             let texts = texts(values, from);
             assert!(texts.len() > 1, "{values:?}");

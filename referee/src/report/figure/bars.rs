@@ -1,4 +1,4 @@
-//! Bars: a group for each row, a bar for each column, with whiskers for intervals.
+//! Bar charts: a group for each row, a bar for each column, with whiskers for intervals.
 
 use super::axes::{AxisScale, RowLabels, Sign, below, ends, legend, legend_entries, measurement_text};
 use super::data::{Axis, Grid};
@@ -6,7 +6,7 @@ use super::svg::{Hold, Svg, WIDTH, colour, width};
 use super::{Draw, FigureKind};
 use crate::report::text::number;
 
-/// Horizontal bars from zero, so that long names and forty rows stay readable on a phone.
+/// Horizontal bars from zero, readable on a phone with long names and forty rows.
 pub(super) const BARS: FigureKind =
     FigureKind { id: "bars", doc: "a bar with its interval for each row and column", draw: Draw::Grid(draw) };
 
@@ -14,10 +14,10 @@ fn draw(grid: &Grid, title: &str) -> String {
     let mut svg = Svg::new();
     let series: Vec<String> = grid.columns.iter().map(|c| c.full()).collect();
     let first = grid.columns.first().map(|c| c.axis.clone()).unwrap_or_default();
-    // The axis names a series that stands alone and is called as it.
+    // A single series with the title of the axis needs no legend.
     let alone = series.len() == 1 && series[0] == first.title;
     let top = if alone { 4.0 } else { legend(&mut svg, legend_entries(&series), Sign::Patch, 2.0) + 2.0 };
-    // The legend names what differs.
+    // The legend names columns that differ.
     let alike = grid.columns.iter().all(|c| c.axis.title == first.title && c.axis.unit == first.unit);
     let axis = if alike { first } else { Axis { digits: first.digits, ..Axis::default() } };
     let rows = RowLabels::of(grid.rows.iter().map(String::as_str));
@@ -26,7 +26,7 @@ fn draw(grid: &Grid, title: &str) -> String {
     let scale = AxisScale::of(all().flat_map(ends).chain([0.0]), [rows.left, WIDTH - texts - 8.0], 4);
     let thick = if series.len() > 1 { 12.0 } else { 15.0 };
     let height = thick * series.len().max(1) as f64;
-    // The grid lies under the bars, so its end is found first.
+    // The grid is drawn below the bars, so its end is computed first.
     let mut bottom = top;
     for _ in &grid.rows {
         bottom += height + rows.name(&mut Svg::new(), "", 0.0, height) + 8.0;
@@ -42,7 +42,7 @@ fn draw(grid: &Grid, title: &str) -> String {
         }
         y += height + 8.0;
     }
-    // Zero, where the bars begin.
+    // Zero line, where the bars start.
     svg.line("axis", [scale.at(0.0), top], [scale.at(0.0), bottom]);
     let of = if alike { super::axes::words(&axis) } else { series.join(", ") };
     svg.end(end, title, &format!("Bars of {of}; the numbers are in the table below."))

@@ -1,4 +1,4 @@
-//! Boxes: the spread of many numbers.
+//! Box plots of distributions.
 
 use super::axes::{AxisScale, RowLabels, below, words};
 use super::data::Boxes;
@@ -6,7 +6,8 @@ use super::svg::{Hold, Svg, WIDTH, colour};
 use super::{Draw, FigureKind};
 use crate::report::text::number;
 
-/// Box plots: the box holds the middle half, its line is the median, the dot the mean, the whiskers reach the ends.
+/// Box plots: the box covers the middle half, its line is the median, the dot the mean, and the whiskers reach the
+/// ends.
 pub(super) const BOX: FigureKind =
     FigureKind { id: "box", doc: "the spread of a number for each row", draw: Draw::Boxes(draw) };
 

@@ -1,34 +1,31 @@
-//! What is drawn: plain numbers with their names. A drawing rounds them for people; CSV and JSON have them whole.
+//! Data of drawings: plain numbers with their names. Drawings round them; CSV and JSON have full precision.
 
 use serde::Serialize;
 
 use crate::metric::Measurement;
 use crate::metric::value::{Graph, Point, Quantiles};
 
-/// What a number is.
+/// Meaning of a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
-    /// Its name for people.
     pub title: String,
     /// Unit; empty for a plain number.
     pub unit: String,
-    /// Decimals worth showing to people.
+    /// Number of decimals for display.
     pub digits: usize,
 }
 
-/// The data of a figure, by shape.
+/// Data of a figure, by shape.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Data {
     /// Numbers by row and column.
     Grid(Grid),
-    /// Numbers along lines.
     Lines(LineChart),
-    /// Spreads.
     Boxes(Boxes),
     /// Points of a plane.
     Points(Points),
-    /// A graph of who beat whom.
+    /// Graph of winners and losers.
     Arrows(Arrows),
     /// Pictures in a row.
     Strip(Strip),
@@ -37,75 +34,71 @@ pub enum Data {
 /// Numbers by row and column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Grid {
-    /// What the rows are, e.g. `Agent`.
+    /// Heading of the row labels, e.g. `Agent`.
     pub corner: String,
-    /// Names of the rows.
     pub rows: Vec<String>,
-    /// The columns.
     pub columns: Vec<GridColumn>,
-    /// The numbers, row by row; nothing where nothing was measured.
+    /// Numbers row by row; `None` without data.
     pub cells: Vec<Vec<Option<Measurement>>>,
-    /// How many of the last rows are margins, e.g. a mean.
+    /// Number of margin rows at the end, e.g. a mean.
     pub margin_rows: usize,
-    /// How many of the last columns are margins.
+    /// Number of margin columns at the end.
     pub margin_columns: usize,
-    /// Which number of a column stands out.
+    /// Highlighted number of each column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
 }
 
-/// Which number of a column, or which node, stands out.
+/// Highlighted number of a column, or node of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Highlight {
-    /// The highest one; of a graph, the node that beat most.
+    /// Highest number; in a graph, the node with the most wins.
     Best,
-    /// The lowest one.
     Lowest,
 }
 
-/// A column of a grid.
+/// Column of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GridColumn {
-    /// What the column belongs to, where several columns belong together; empty without.
+    /// Heading shared with neighboring columns; empty without one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub under: String,
-    /// Its name.
     pub name: String,
-    /// What its numbers are.
+    /// Meaning of the numbers.
     pub axis: Axis,
-    /// Whether no number of it is better than another.
+    /// True if no number of the column is better than another.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
 }
 
 impl GridColumn {
-    /// Its whole name in one line.
+    /// Returns the full label in one line.
     pub(crate) fn full(&self) -> String {
         if self.under.is_empty() { self.name.clone() } else { format!("{}: {}", self.under, self.name) }
     }
 }
 
 impl Grid {
-    /// The numbers of a column without the margins.
+    /// Returns the numbers of a column without the margins.
     pub(crate) fn column(&self, at: usize) -> impl Iterator<Item = (usize, Measurement)> + '_ {
         let rows = self.cells.len() - self.margin_rows.min(self.cells.len());
         self.cells[..rows].iter().enumerate().filter_map(move |(row, cells)| Some((row, (*cells.get(at)?)?)))
     }
 
-    /// The number of a cell.
+    /// Returns the number of a cell.
     pub(crate) fn at(&self, row: usize, column: usize) -> Option<Measurement> {
         *self.cells.get(row)?.get(column)?
     }
 
-    /// The best and the second-best value of a column, by the grid's highlight; equal values share a place.
+    /// Returns the best and the second-best value of a column, by the grid's highlight; equal values share a rank.
     pub(crate) fn places(&self, column: usize) -> [Option<f64>; 2] {
         let judged = self.columns.get(column).is_some_and(|column| !column.plain);
         let Some(highlight) = self.highlight.filter(|_| judged) else { return [None; 2] };
         let mut values: Vec<f64> = self.column(column).map(|(_, m)| m.value).collect();
         values.sort_by(|a, b| if highlight == Highlight::Best { b.total_cmp(a) } else { a.total_cmp(b) });
         values.dedup();
-        // Where all are equal nobody stands out.
+        // Without differences, nothing is highlighted.
         if values.len() < 2 {
             return [None; 2];
         }
@@ -113,57 +106,47 @@ impl Grid {
     }
 }
 
-/// Numbers along lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LineChart {
-    /// What stands along.
     pub x: Axis,
-    /// What stands up.
     pub y: Axis,
-    /// The lines.
     pub lines: Vec<ChartLine>,
 }
 
-/// A line with its numbers, in the order of their places.
+/// Line with its numbers, in horizontal order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChartLine {
-    /// Its name.
     pub name: String,
-    /// Place and number.
     pub points: Vec<(f64, Measurement)>,
-    /// Its place among the series of all pages of the figure, from 0. Colour and mark follow it.
+    /// Index of the series among all pages of the figure, from 0. It determines color and mark.
     #[serde(skip)]
     pub series: usize,
 }
 
-/// Spreads, one below the other.
+/// Distributions, one below the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Boxes {
-    /// What is spread.
+    /// Meaning of the numbers.
     pub value: Axis,
-    /// The spreads.
     pub boxes: Vec<NamedBox>,
 }
 
-/// A spread.
+/// Distribution with a label.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NamedBox {
-    /// Its name.
     pub name: String,
-    /// Its quantiles; nothing where nothing was measured.
+    /// Quantiles; `None` without data.
     pub quantiles: Option<Quantiles>,
 }
 
 /// Points of a plane, in groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Points {
-    /// What stands along.
     pub x: Axis,
-    /// What stands up.
     pub y: Axis,
-    /// The groups; each has a colour and a mark of its own.
+    /// Groups, each with its own color and mark.
     pub groups: Vec<PointGroup>,
-    /// How the two go together.
+    /// Correlation over all points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
 }
@@ -171,34 +154,30 @@ pub struct Points {
 /// Points of one group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PointGroup {
-    /// Its name; may be empty if it is the only one.
+    /// Label of the group; may be empty for a single group.
     pub name: String,
-    /// Its points.
     pub points: Vec<Point>,
-    /// As of a [`Line`].
+    /// Index of the series, as in a [`Line`].
     #[serde(skip)]
     pub series: usize,
 }
 
-/// How two numbers go together, over all points.
+/// Correlation of two numbers over all points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Fit {
-    /// How many points.
     pub n: u64,
-    /// Pearson's correlation.
     pub r: f64,
-    /// Its two-sided p value.
+    /// Two-sided p value of the correlation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
 }
 
-/// A graph of who beat whom.
+/// Graph of winners and losers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Arrows {
-    /// Nodes and arrows.
     #[serde(flatten)]
     pub graph: Graph,
-    /// The node whose arrows stand out.
+    /// Node with highlighted arrows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highlight: Option<usize>,
 }
@@ -206,24 +185,22 @@ pub struct Arrows {
 /// Pictures in a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Strip {
-    /// Whose match it is, and how it ended; may be empty.
+    /// Match and result; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// The pictures.
     pub pictures: Vec<StripPicture>,
 }
 
-/// A picture with its caption.
+/// Picture with its caption.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StripPicture {
-    /// An `<svg>` element of a game of this program. It is put into the page as it is.
+    /// Trusted `<svg>` element of a built-in game, which is inserted into the page unchanged.
     pub svg: String,
-    /// What it shows.
     pub caption: String,
 }
 
 impl Points {
-    /// Whether labels tell points apart: they do not where several points of one group have the same.
+    /// Returns true if labels identify points: no two points of one group share one.
     pub(crate) fn labels_differ(&self) -> bool {
         match self.groups.as_slice() {
             [only] if only.points.len() > 1 => only.points.iter().any(|p| p.label != only.points[0].label),
@@ -233,7 +210,7 @@ impl Points {
 }
 
 impl Data {
-    /// Whether there is nothing to draw.
+    /// Returns true if there is nothing to draw.
     pub fn is_empty(&self) -> bool {
         match self {
             Data::Grid(grid) => grid.cells.iter().flatten().all(Option::is_none),

@@ -1,10 +1,11 @@
-//! A graph of who beat whom: a circle of nodes with arrows from winner to loser.
+//! Graph of winners and losers: a circle of nodes with arrows from winner to loser.
 
 use super::data::Arrows;
 use super::svg::{Hold, Svg, WIDTH, colour, fit, n};
 use super::{Draw, FigureKind};
 
-/// Nodes on a circle with letters; the arrows of one node may stand out, those out of it solid and those into it dashed.
+/// Nodes on a circle with letters. The arrows of one node may be highlighted: outgoing ones solid, incoming ones
+/// dashed.
 pub(super) const GRAPH: FigureKind =
     FigureKind { id: "graph", doc: "arrows from winners to losers", draw: Draw::Arrows(draw) };
 
@@ -21,7 +22,7 @@ fn draw(data: &Arrows, title: &str) -> String {
         [CENTRE[0] + RADIUS * angle.cos(), CENTRE[1] + RADIUS * angle.sin()]
     };
     let known = |e: &&crate::metric::value::Edge| e.from < count && e.to < count && e.from != e.to;
-    // Faint arrows first, so that those that stand out lie on top.
+    // Draw faint arrows first, so that highlighted ones are on top.
     let out = |e: &&crate::metric::value::Edge| data.highlight == Some(e.from) || data.highlight == Some(e.to);
     let mut edges: Vec<_> = graph.edges.iter().filter(known).collect();
     edges.sort_by_key(out);
@@ -52,7 +53,7 @@ fn draw(data: &Arrows, title: &str) -> String {
         let [x, y] = at(k);
         svg.text(Hold::Middle, "letter", [x, y + 4.0], &letter(k));
     }
-    // The names in two columns.
+    // Names in two columns.
     let mut top = CENTRE[1] + RADIUS + 30.0;
     if data.highlight.is_some() {
         svg.text(Hold::Start, "soft", [4.0, top], "solid: beat; dashed: lost to");
@@ -84,7 +85,7 @@ fn arrow(svg: &mut Svg, class: &str, [[x1, y1], [x2, y2]]: [[f64; 2]; 2], node: 
     svg.path(&format!("head {class}"), "", &format!("M{}L{}L{}Z", point(tip_at), side(1.0), side(-1.0)), "");
 }
 
-/// A to Z, then AA, AB and so on.
+/// Returns the letters of a node: A to Z, then AA, AB and so on.
 pub(crate) fn letter(k: usize) -> String {
     let one = |k: usize| char::from(b'A' + (k % 26) as u8);
     if k < 26 { one(k).to_string() } else { format!("{}{}", one(k / 26 - 1), one(k)) }

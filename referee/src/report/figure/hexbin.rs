@@ -1,4 +1,4 @@
-//! Hexagons: how many of many points lie where.
+//! Hexagonal heat map of point density.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::data::Points;
 use super::svg::{Hold, Svg, WIDTH, n};
 use super::{Draw, FigureKind};
 
-/// The plane in hexagons, darker where more points lie.
+/// Plane of hexagons, darker with more points.
 pub(super) const HEXBIN: FigureKind =
     FigureKind { id: "hexbin", doc: "how many points lie where, in hexagons", draw: Draw::Points(draw) };
 
@@ -44,12 +44,12 @@ fn draw(data: &Points, title: &str) -> String {
     svg.end(end + 22.0, title, &about)
 }
 
-/// How strong the colour of a count is, per cent. A single point is seen too.
+/// Returns the color strength of a count, in percent. A single point is still visible.
 fn strength(count: u64, most: u64) -> f64 {
     if most <= 1 { 100.0 } else { 20.0 + 80.0 * (count - 1) as f64 / (most - 1) as f64 }
 }
 
-/// Width of a hexagon.
+/// Returns the width of a hexagon.
 fn wide() -> f64 {
     RADIUS * 3f64.sqrt()
 }
@@ -59,7 +59,7 @@ fn centre(column: i64, row: i64) -> [f64; 2] {
     [(column as f64 + shift) * wide(), row as f64 * RADIUS * 1.5]
 }
 
-/// The hexagon of a place: the one whose centre is nearest.
+/// Returns the hexagon with the nearest center.
 fn cell([x, y]: [f64; 2]) -> (i64, i64) {
     let row = (y / (RADIUS * 1.5)).round() as i64;
     let near = (row - 1..=row + 1).flat_map(|row| {

@@ -1,4 +1,4 @@
-//! Lines: numbers that follow each other.
+//! Line charts of consecutive numbers.
 
 use super::axes::{AxisScale, Sign, below, draw_left_axis, ends, legend, measurement_text, room};
 use super::data::LineChart;
@@ -6,13 +6,13 @@ use super::svg::{Svg, WIDTH, colour, n};
 use super::{Draw, FigureKind};
 use crate::report::text::number;
 
-/// A line with marks for each series, with the band of its interval where there are few.
+/// Line with marks for each series; with few series, also the bands of the intervals.
 pub(super) const LINES: FigureKind =
     FigureKind { id: "lines", doc: "a line for each series of numbers", draw: Draw::Lines(draw) };
 
-/// Series that have bands; more would hide each other.
+/// Maximum number of series with bands; more bands would hide one another.
 const BANDS: usize = 4;
-/// Points of a line that have marks.
+/// Maximum number of points of a line with marks.
 const MARKS: usize = 40;
 
 fn draw(data: &LineChart, title: &str) -> String {

@@ -1,4 +1,4 @@
-//! A matrix: a table whose cells are coloured by their numbers.
+//! Matrix: a table with cells colored by their numbers.
 
 use super::data::Grid;
 use super::svg::n;
@@ -6,14 +6,14 @@ use super::table::html;
 use super::{Draw, FigureKind};
 use crate::report::text::number;
 
-/// A table of HTML with the strength of a colour for each cell. Numbers below and above the middle have two colours.
+/// HTML table with a color strength for each cell. Numbers below and above the middle have different colors.
 pub(super) const MATRIX: FigureKind =
     FigureKind { id: "matrix", doc: "numbers by row and column, coloured by their size", draw: Draw::Grid(draw) };
 
 fn draw(grid: &Grid, title: &str) -> String {
     let values = || grid.cells.iter().flatten().flatten().map(|m| m.value);
     let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-    // With numbers on both sides of zero, zero has no colour.
+    // With numbers on both sides of zero, zero has no color.
     let signed = low < 0.0;
     let reach = if signed { low.abs().max(high.abs()) } else { high - low.min(0.0) };
     html(grid, title, &|_, _, m, digits| {

@@ -1,4 +1,4 @@
-//! A radar: several numbers of each row around a centre.
+//! Radar chart: several numbers of each row around a center.
 
 use super::axes::{Sign, legend, legend_entries, measurement_text};
 use super::data::Grid;
@@ -6,7 +6,7 @@ use super::svg::{Hold, Svg, WIDTH, colour, fit, n, nothing};
 use super::{Draw, FigureKind};
 use crate::report::text::number;
 
-/// A spoke for each column, a line around for each row.
+/// Spoke for each column, closed line for each row.
 pub(super) const RADAR: FigureKind =
     FigureKind { id: "radar", doc: "several numbers of each row around a centre", draw: Draw::Grid(draw) };
 
@@ -63,7 +63,7 @@ fn draw(grid: &Grid, title: &str) -> String {
     svg.end(end, title, "Each spoke has a scale of its own, from the centre out; the numbers are in the table below.")
 }
 
-/// The ends of a spoke: 0 and 1 if all values lie between them, else from the lowest, or 0, to the highest.
+/// Returns the ends of a spoke: 0 and 1 if all values lie between them, else from the lowest, or 0, to the highest.
 fn span(grid: &Grid, column: usize) -> [f64; 2] {
     let values = (0..grid.rows.len()).filter_map(|r| grid.at(r, column)).map(|m| m.value);
     let (low, high) = values.fold((0.0f64, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));

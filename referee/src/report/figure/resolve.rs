@@ -1,4 +1,4 @@
-//! From a figure and the matches to what is drawn.
+//! Resolution of a figure and the matches to drawable data.
 
 use super::data::{
     Arrows, Axis, Boxes, ChartLine, Data, Fit, Grid, GridColumn, Highlight, LineChart, NamedBox, PointGroup, Points,
@@ -11,45 +11,43 @@ use crate::metric::{Measurement, MetricQuery, MetricScope, Value};
 use crate::relation::{correlation_p, pearson};
 use crate::rows::Rows;
 
-/// A drawing of a figure.
+/// Drawing of a figure.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct FigurePage {
-    /// What it is about, where a figure has several; empty if it has one.
+    /// Subject of the drawing, in a figure with several; empty for a single drawing.
     pub name: String,
-    /// What is drawn.
     pub data: Data,
 }
 
-/// What figures are made of.
+/// Source data of figures.
 pub struct FigureSource<'r, 'a> {
-    /// The matches.
     pub rows: &'r Rows<'a>,
-    /// The groups of parts: their names, and the ids of their parts.
+    /// Groups of parts: names with the ids of their parts.
     pub groups: &'r [(String, Vec<String>)],
-    /// Pictures of some of a part's matches, by its id.
+    /// Returns pictures of some of a part's matches, by part id.
     pub pictures: &'r dyn Fn(&str) -> Vec<Strip>,
 }
 
-/// What a number is asked of.
+/// Subject of a number.
 #[derive(Clone, Default)]
 struct Spot {
-    /// The agent, or a part of its name where variants stand elsewhere.
+    /// Agent; without the suffix of its name where variants are a separate axis.
     agent: Option<String>,
     variant: Option<String>,
     opponent: Option<usize>,
     parts: Vec<usize>,
     level: Option<u32>,
-    /// The name of one of several numbers that a metric gives.
+    /// Name of one of several numbers of a metric.
     name: Option<String>,
 }
 
-/// A row, a column, a colour or a page.
+/// Row, column, color or page.
 struct Item {
     title: String,
     set: Box<dyn Fn(&mut Spot)>,
 }
 
-/// A metric of a figure, looked up.
+/// Resolved metric of a figure.
 struct Known<'f> {
     wish: &'f FigureMetric,
     asked: MetricQuery,
@@ -66,7 +64,7 @@ impl Known<'_> {
         Axis { title: self.title(), unit: metric.unit.to_owned(), digits: metric.digits }
     }
 
-    /// What it gives at a spot: nothing outside its parts.
+    /// Returns the value of the metric for a subject: `None` outside the metric's parts.
     fn value(&self, rows: &Rows, spot: &Spot) -> Option<Value> {
         let own = |part: &usize| self.wish.parts.is_empty() || self.wish.parts.contains(&rows.parts()[*part].id);
         let parts: Vec<usize> = spot.parts.iter().copied().filter(own).collect();
@@ -94,7 +92,8 @@ impl Known<'_> {
 }
 
 impl Figure {
-    /// What is drawn: one page, or one for each of `pages`. Pages without numbers are left out, unless all are.
+    /// Returns the drawings: one page, or one for each item of `pages`. Pages without numbers are omitted, unless all
+    /// are empty.
     pub fn resolve(&self, ground: &FigureSource) -> Vec<FigurePage> {
         let own: Vec<usize> =
             ground.rows.parts().iter().enumerate().filter(|(_, part)| self.has(&part.id)).map(|(k, _)| k).collect();
@@ -123,7 +122,7 @@ impl Figure {
         pages
     }
 
-    /// The drawing of a spot; of matches in pictures, one for each match.
+    /// Returns the drawings for a subject; strips have one for each match.
     fn pages_at(&self, ground: &FigureSource, name: String, spot: &Spot) -> Vec<FigurePage> {
         let needs = FigureKind::find(&self.kind).map_or(Needs::Cells, FigureKind::needs);
         let data = match needs {
@@ -151,7 +150,7 @@ impl Figure {
         vec![FigurePage { name, data }]
     }
 
-    /// The items of an axis.
+    /// Returns the items of an axis.
     fn items(&self, ground: &FigureSource, along: &Along, spot: &Spot) -> Vec<Item> {
         let rows = within(ground.rows, spot);
         let variants = [&self.rows, &self.columns, &self.colour].into_iter().flatten().chain(&self.pages.0);
@@ -197,7 +196,7 @@ impl Figure {
             Along::Mark(_) => {
                 let mut names: Vec<String> = Vec::new();
                 for known in self.cell.0.iter().chain(&self.value).filter_map(Known::of) {
-                    // What is told apart is found over all agents, so that every page has the same items.
+                    // Names are collected over all agents, so that every page has the same items.
                     let agents = candidates(&rows).into_iter().map(|agent| Spot { agent: Some(agent), ..spot.clone() });
                     for spot in agents {
                         if let Some(Value::Shares(shares)) = value(ground.rows, &known.asked, &spot) {
@@ -237,10 +236,10 @@ impl Figure {
             highlight: self.highlight,
             ..Grid::default()
         };
-        // Metrics of one title are one kind of number: their columns have a mean together.
+        // Metrics with one title are one kind of number: their columns have a common mean.
         let titles = distinct(wishes.iter().map(Known::title));
         let several = titles.len() > 1;
-        // Which of the numbers of a column each column of the grid is.
+        // Source column and name of each grid column.
         let mut kinds: Vec<(usize, String)> = Vec::new();
         for column in &columns {
             for known in &wishes {
@@ -273,7 +272,7 @@ impl Figure {
         items.iter().for_each(|item| (item.set)(&mut spot));
         let found = known.value(ground.rows, &spot).map_or_else(Vec::new, numbers);
         match &spot.name {
-            // The name stands in the row or the column already.
+            // The name is already in the row or the column.
             Some(name) => {
                 found.into_iter().find(|(own, _)| own == name).map(|(_, m)| (String::new(), m)).into_iter().collect()
             }
@@ -356,16 +355,16 @@ impl Figure {
             let points = out.groups.iter().flat_map(|group| &group.points);
             let points: Vec<(f64, f64)> = points.map(|p| (p.x, p.y)).collect();
             let n = points.len();
-            // Two points are always on a line.
+            // Two points always lie on a line.
             out.fit = pearson(&points).filter(|_| n > 2).map(|r| Fit { n: n as u64, r, p: correlation_p(r, n) });
         }
         out
     }
 
-    /// A point for each row.
+    /// Returns a point for each row.
     fn pairs(&self, ground: &FigureSource, spot: &Spot, axes: [&Known; 2]) -> Vec<Point> {
         let items = match (&self.rows, &self.colour) {
-            // A colour for each agent: each has its one point.
+            // Each agent has a color of its own and one point.
             (None, Some(Along::Agent)) => vec![Item { title: String::new(), set: Box::new(|_| {}) }],
             (rows, _) => self.items(ground, rows.as_ref().unwrap_or(&Along::Agent), spot),
         };
@@ -378,7 +377,7 @@ impl Figure {
         items.into_iter().filter_map(point).collect()
     }
 
-    /// All points that a metric gives: of the agent of the spot, or of all agents.
+    /// Returns all points of a metric: of the subject's agent, or of all agents.
     fn cloud(&self, ground: &FigureSource, spot: &Spot) -> Vec<Point> {
         let Some(known) = self.value.as_ref().and_then(Known::of) else { return Vec::new() };
         let of = |spot: &Spot| match value(ground.rows, &known.asked, spot) {
@@ -404,7 +403,7 @@ impl Figure {
         let nodes = 0..graph.nodes.len();
         let highlight = match (&spot.agent, self.highlight) {
             (Some(agent), _) => graph.nodes.iter().position(|name| name == agent),
-            // The first of equals.
+            // The first of equal nodes.
             (None, Some(Highlight::Best)) => nodes.min_by_key(|&n| (std::cmp::Reverse(wins(n)), losses(n), n)),
             (None, Some(Highlight::Lowest)) => nodes.min_by_key(|&n| (wins(n), std::cmp::Reverse(losses(n)), n)),
             (None, None) => None,
@@ -413,7 +412,7 @@ impl Figure {
     }
 }
 
-/// Gives a series that several pages have the same place, and so the same colour, on all of them.
+/// Assigns a series on several pages the same index, and thus the same color, on all of them.
 fn number_series(pages: &mut [FigurePage]) {
     let mut known: Vec<String> = Vec::new();
     let mut place = |name: &str| match known.iter().position(|own| own == name) {
@@ -435,7 +434,7 @@ fn number_series(pages: &mut [FigurePage]) {
 /// Numbers by name; a single number has no name.
 type Numbers = Vec<(String, Measurement)>;
 
-/// The numbers of a value that a grid can show.
+/// Returns the numbers of a value for a grid.
 fn numbers(value: Value) -> Numbers {
     match value {
         Value::Number(measure) => vec![(String::new(), measure)],
@@ -449,7 +448,7 @@ fn numbers(value: Value) -> Numbers {
     }
 }
 
-/// The heading of a column.
+/// Creates the heading of a column.
 fn head(column: &str, known: &Known, several: bool, name: &str) -> GridColumn {
     let title = known.title();
     let metric = if several { title.as_str() } else { "" };
@@ -459,7 +458,7 @@ fn head(column: &str, known: &Known, several: bool, name: &str) -> GridColumn {
     GridColumn { under, name: own.to_owned(), axis: known.axis(), ..GridColumn::default() }
 }
 
-/// Leaves out rows and columns without a number, unless there is no number at all.
+/// Drops rows and columns without a number, unless the whole grid is empty.
 fn drop_empty(grid: &mut Grid, kinds: &mut Vec<(usize, String)>) {
     let any = |cells: &[Option<Measurement>]| cells.iter().any(Option::is_some);
     if !grid.cells.iter().any(|cells| any(cells)) {
@@ -481,14 +480,14 @@ fn drop_empty(grid: &mut Grid, kinds: &mut Vec<(usize, String)>) {
     grid.cells.retain(|cells| any(cells));
 }
 
-/// The mean of some numbers, without an interval.
+/// Returns the mean of some numbers, without an interval.
 fn mean(of: impl Iterator<Item = Measurement>) -> Option<Measurement> {
     let values: Vec<f64> = of.map(|m| m.value).collect();
     let count = values.len();
     (count > 0).then(|| Measurement::plain(values.iter().sum::<f64>() / count as f64, count as u64))
 }
 
-/// A column with the mean of each row, for each kind of columns.
+/// Appends a column with the mean of each row, for each kind of columns.
 fn add_mean_columns(grid: &mut Grid, wishes: &[Known], titles: &[String], kinds: &[(usize, String)]) {
     let own = distinct(kinds.iter().cloned());
     for kind in own {
@@ -506,7 +505,7 @@ fn add_mean_columns(grid: &mut Grid, wishes: &[Known], titles: &[String], kinds:
     }
 }
 
-/// A row with the mean of each column.
+/// Appends a row with the mean of each column.
 fn add_mean_row(grid: &mut Grid) {
     let of = |c: usize| mean(grid.cells.iter().filter_map(|cells| cells[c]));
     let cells = (0..grid.columns.len()).map(of).collect();
@@ -515,10 +514,10 @@ fn add_mean_row(grid: &mut Grid) {
     grid.margin_rows = 1;
 }
 
-/// What stands between an agent and its variant.
+/// Separator between an agent and its variant.
 const SPLIT: &str = " / ";
 
-/// The candidate that an agent is a variant of, and the variant; empty without one. The plan names variants
+/// Splits an agent's name into candidate and variant; the variant is empty for other agents. The plan names variants
 /// `CANDIDATE / VARIANT`, and those of a part `CANDIDATE (PART: VARIANT)`.
 fn told_apart(rows: &Rows, name: &str) -> (String, String) {
     let of_part = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
@@ -532,14 +531,14 @@ fn told_apart(rows: &Rows, name: &str) -> (String, String) {
     (base.to_owned(), variant.join(", "))
 }
 
-/// The names of the agents under evaluation; where nobody is, of all.
+/// Returns the names of the candidates; all agents if there is none.
 fn candidates(rows: &Rows) -> Vec<String> {
     let own = rows.candidates_here();
     let own = if own.is_empty() { rows.agents_here() } else { own };
     own.into_iter().map(|who| rows.agents()[who].name.clone()).collect()
 }
 
-/// The matches of a spot, of all agents.
+/// Returns the matches of a subject, of all agents.
 fn within<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
     let narrow = match spot.parts.as_slice() {
         [part] => rows.of_part(*part),
@@ -552,7 +551,8 @@ fn within<'a>(rows: &Rows<'a>, spot: &Spot) -> Rows<'a> {
     }
 }
 
-/// The agent of a spot, by its name and variant. A variant without an agent is that of the first agent that has it.
+/// Returns the agent of a subject, by name and variant. A variant without an agent is that of the first agent that has
+/// it.
 fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
     let Some(variant) = &spot.variant else {
         return match &spot.agent {
@@ -567,7 +567,7 @@ fn agent_of(rows: &Rows, spot: &Spot) -> Option<Option<usize>> {
     within(rows, spot).candidates_here().into_iter().find(own).map(Some)
 }
 
-/// What a metric gives at a spot. Over several parts, a number of a part is the mean of those of the parts.
+/// Returns a metric's value for a subject. Over several parts, a number of a part is the mean of those of the parts.
 fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
     let scope = asked.metric.scope;
     if scope == MetricScope::Suite {
@@ -581,7 +581,7 @@ fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
         let each: Vec<Value> = spot.parts.iter().filter_map(of).collect();
         let numbers: Option<Vec<Measurement>> = each.iter().map(Value::number).collect();
         if let Some(numbers) = numbers {
-            // One part alone keeps its interval.
+            // A single part retains its interval.
             return if let [one] = numbers.as_slice() {
                 Some(Value::Number(*one))
             } else {
@@ -595,7 +595,7 @@ fn value(rows: &Rows, asked: &MetricQuery, spot: &Spot) -> Option<Value> {
     }
 }
 
-/// The same matches with the question about the agent of the spot.
+/// Returns the same matches, queried for the subject's agent.
 fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
     Some(match (agent_of(rows, spot)?, spot.opponent) {
         (Some(agent), Some(opponent)) if agent == opponent => return None,
@@ -605,7 +605,7 @@ fn ask_about<'a>(rows: &Rows<'a>, spot: &Spot) -> Option<Rows<'a>> {
     })
 }
 
-/// Of numbers for all agents, that of the agent of the spot.
+/// Returns the subject's number from numbers for all agents.
 fn own_share(value: Value, rows: &Rows, spot: &Spot) -> Option<Value> {
     let (Value::Shares(shares), Some(agent)) = (&value, agent_of(rows, spot)?) else { return Some(value) };
     let known = |name: &str| rows.agent_index(name).is_some();
@@ -620,7 +620,7 @@ fn item<T: 'static>(title: String, value: T, set: impl Fn(&T, &mut Spot) + 'stat
     Item { title, set: Box::new(move |spot| set(&value, spot)) }
 }
 
-/// Each once, in the order in which they come first.
+/// Removes duplicates, in the order of first appearance.
 fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut out = Vec::new();
     for one in all {

@@ -1,4 +1,4 @@
-//! Points of a plane with their names.
+//! Scatter plots of named points.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{Draw, FigureKind};
 use crate::metric::value::Point;
 use crate::report::text::{clean, number};
 
-/// A mark for each point. A name stands beside its mark where there is room; all names are in the table.
+/// Mark for each point. A name is next to its mark where there is room; all names are in the table.
 pub(super) const SCATTER: FigureKind =
     FigureKind { id: "scatter", doc: "a mark for each pair of numbers", draw: Draw::Points(draw) };
 
@@ -27,10 +27,10 @@ fn draw(data: &Points, title: &str) -> String {
         let ends = line.map(|[at, value]| format!("{} {}", n(x.at(at)), n(y.at(value))));
         svg.path("fit", "", &format!("M{}", ends.join("L")), "");
     }
-    // What is taken: marks first, so that no name covers one.
+    // Occupied areas: marks first, so that no name covers one.
     let mut taken: Vec<[f64; 4]> =
         points().map(|p| [x.at(p.x) - 5.0, y.at(p.y) - 5.0, x.at(p.x) + 5.0, y.at(p.y) + 5.0]).collect();
-    // Where all points are of one agent, the heading names it.
+    // If all points belong to one agent, the heading names it.
     let named = data.labels_differ();
     for group in &data.groups {
         // Equal points have one mark.
@@ -63,7 +63,7 @@ fn draw(data: &Points, title: &str) -> String {
     svg.end(end, title, &format!("{} against {}; the numbers are in the table below.", data.y.title, data.x.title))
 }
 
-/// Where a name has room beside its mark.
+/// Returns a free position for a name beside its mark.
 fn place(p: &Point, [x, y]: [f64; 2], frame: [f64; 4], taken: &mut Vec<[f64; 4]>) -> Option<([f64; 2], String)> {
     let [left, right, top, bottom] = frame;
     let text = fit(&clean(&p.label), 130.0);
@@ -84,7 +84,7 @@ fn place(p: &Point, [x, y]: [f64; 2], frame: [f64; 4], taken: &mut Vec<[f64; 4]>
         let own = [at, low - 9.0, at + wide, low + 2.0];
         let inside = own[0] >= left && own[2] <= right + 8.0 && own[1] >= top - 8.0 && own[3] <= bottom;
         let free = |t: &[f64; 4]| own[2] <= t[0] || t[2] <= own[0] || own[3] <= t[1] || t[3] <= own[1];
-        // Marks that the name's own mark touches are not in the way of it.
+        // A name may touch marks that touch its own mark.
         if inside && taken.iter().all(free) {
             taken.push(own);
             return Some(([at, low], text));
@@ -93,7 +93,8 @@ fn place(p: &Point, [x, y]: [f64; 2], frame: [f64; 4], taken: &mut Vec<[f64; 4]>
     None
 }
 
-/// The line of least squares through points, from the first to the last place; none where all are above each other.
+/// Returns the least-squares line through points, from the first to the last position; `None` if all are on a vertical
+/// line.
 fn straight(points: impl Iterator<Item = [f64; 2]>) -> Option<[[f64; 2]; 2]> {
     let points: Vec<[f64; 2]> = points.collect();
     let count = points.len() as f64;

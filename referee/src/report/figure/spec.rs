@@ -1,4 +1,4 @@
-//! A figure as a suite writes it.
+//! Figure specs in suites.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,81 +10,81 @@ use super::data::Highlight;
 use super::{FigureKind, KINDS, Needs};
 use crate::metric::{MetricQuery, MetricSpec};
 
-/// A table or a drawing that a suite asks for: `[[figure]]`.
+/// Table or drawing of a suite: `[[figure]]`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Its name in files: a word of small letters, digits, `_` and `-`.
+    /// Id in file names: a word of small letters, digits, `_` and `-`.
     pub id: String,
-    /// Its heading.
+    /// Heading.
     pub title: String,
-    /// Its kind ([`KINDS`]).
+    /// Kind of figure ([`KINDS`]).
     pub kind: String,
-    /// The part whose matches it shows.
+    /// Part with the matches to draw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// The parts whose matches it shows; without these two, all.
+    /// Parts with the matches to draw; default: all, if `part` is absent too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// What has a row each; without it, agents.
+    /// Items of the rows; default: agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Along>,
-    /// What has a column each; without it, the numbers of `cell`.
+    /// Items of the columns; default: the numbers of `cell`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Along>,
-    /// What stands in the cells: a metric or several. A metric that gives several numbers has a column for each.
+    /// Metrics of the cells. A metric with several numbers has a column for each.
     #[serde(default, skip_serializing_if = "CellMetrics::is_empty")]
     pub cell: CellMetrics,
-    /// What is drawn, in kinds without cells.
+    /// Metric to draw, in kinds without cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<FigureMetric>,
-    /// Rows and columns that are added.
+    /// Additional rows and columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub margins: Vec<Margin>,
-    /// What stands along, of a scatter.
+    /// Horizontal metric of a scatter plot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<FigureMetric>,
-    /// What stands up, of a scatter.
+    /// Vertical metric of a scatter plot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y: Option<FigureMetric>,
-    /// What stands along, of lines and hexagons, in words.
+    /// Title of the horizontal axis of lines and hexagons.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub along: String,
-    /// What has a colour each, of a scatter.
+    /// Items with separate colors in a scatter plot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub colour: Option<Along>,
-    /// What has a drawing each.
+    /// Items with separate drawings.
     #[serde(default, skip_serializing_if = "Pages::is_empty")]
     pub pages: Pages,
-    /// What stands out.
+    /// Highlighted number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highlight: Option<Highlight>,
-    /// What it shows, in a sentence or two.
+    /// Caption in a sentence or two.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub caption: String,
 }
 
-/// What rows, columns, colours and pages can be.
+/// Axis of rows, columns, colors or pages.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Along {
-    /// The agents under evaluation.
+    /// Agents under evaluation.
     Agent,
-    /// The parts of the suite.
+    /// Parts of the suite.
     Part,
-    /// Those that the agents met.
+    /// Opponents of the agents.
     Opponent,
-    /// The levels of the ladder.
+    /// Levels of the ladder.
     Level,
-    /// The variants of the agents; the rows or columns of agents then leave them out.
+    /// Variants of the agents; rows or columns of agents then merge their variants.
     Variant,
-    /// The groups of parts.
+    /// Groups of parts.
     Group,
-    /// The values of a mark, as the metric of the cells tells them apart.
+    /// Values of a mark, by the groups of the cells' metric.
     Mark(String),
 }
 
-/// What [`Along`] can be, in words.
+/// Text form of all [`Along`] values.
 const ALONG: &str = "agent, part, opponent, level, variant, group, mark:NAME";
 
 impl TryFrom<String> for Along {
@@ -121,7 +121,7 @@ impl From<Along> for String {
 }
 
 impl Along {
-    /// Its heading.
+    /// Returns the heading of the axis.
     pub(super) fn title(&self) -> String {
         let word = match self {
             Along::Mark(name) => name.clone(),
@@ -132,28 +132,27 @@ impl Along {
     }
 }
 
-/// A row and a column that are added.
+/// Additional row or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Margin {
-    /// The means of rows and of columns.
+    /// Means of rows and of columns.
     Mean,
-    /// A row with the mean of each column.
+    /// Row with the mean of each column.
     MeanRow,
-    /// A column with the mean of each row.
+    /// Column with the mean of each row.
     MeanColumn,
 }
 
-/// A metric in a figure: `"score_rate"` or `{ metric = "nra", form = "reward", title = "NRA" }`.
+/// Metric in a figure: `"score_rate"` or `{ metric = "nra", form = "reward", title = "NRA" }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureMetric {
-    /// The metric.
     pub ask: MetricSpec,
-    /// Its heading here; without it, the metric's own.
+    /// Heading in the figure; default: the metric's own title.
     pub title: Option<String>,
-    /// The number that the metric is taken from: with 1, what is shown is 1 less the metric.
+    /// Minuend for the metric: with 1, the displayed number is 1 minus the metric.
     pub from: Option<f64>,
-    /// The parts whose numbers it shows; empty: all that the figure shows.
+    /// Parts of the numbers; empty: all parts of the figure.
     pub parts: Vec<String>,
 }
 
@@ -205,13 +204,13 @@ impl Serialize for FigureMetric {
     }
 }
 
-/// One or several: `"x"` or `["x", "y"]`.
+/// One or several values: `"x"` or `["x", "y"]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneOrMany<T>(pub Vec<T>);
 
-/// The metrics of cells.
+/// Metrics of cells.
 pub type CellMetrics = OneOrMany<FigureMetric>;
-/// What has a drawing each; with several, each of each.
+/// Items with separate drawings; several axes are combined.
 pub type Pages = OneOrMany<Along>;
 
 impl<T> Default for OneOrMany<T> {
@@ -247,11 +246,10 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
     }
 }
 
-/// What a figure can be about: a part of a suite.
+/// Part of a suite for the checks of figures.
 pub struct KnownPart<'a> {
-    /// Its id.
     pub id: &'a str,
-    /// The marks that its game has.
+    /// Marks of the part's game.
     pub marks: Vec<&'a str>,
 }
 
@@ -259,7 +257,7 @@ impl Figure {
     /// Checks a figure of a suite with these parts.
     ///
     /// # Errors
-    /// What is unknown, missing or has no meaning in its kind, by name.
+    /// An unknown, missing or unsupported field of its kind, by name.
     pub fn check(&self, parts: &[KnownPart]) -> Result<(), String> {
         let Some(kind) = FigureKind::find(&self.kind) else {
             let ids: Vec<&str> = KINDS.iter().map(|kind| kind.id).collect();
@@ -343,7 +341,7 @@ impl Figure {
         }
     }
 
-    /// Whether it is about a part.
+    /// Returns true if the figure includes a part.
     pub fn has(&self, part: &str) -> bool {
         match &self.part {
             Some(own) => own == part,
@@ -351,7 +349,7 @@ impl Figure {
         }
     }
 
-    /// The metrics that it asks for.
+    /// Returns the metrics of the figure.
     pub fn wishes(&self) -> impl Iterator<Item = &FigureMetric> {
         self.cell.0.iter().chain(&self.value).chain(&self.x).chain(&self.y)
     }
@@ -360,7 +358,7 @@ impl Figure {
         self.pages.0.iter().chain(&self.rows).chain(&self.columns).chain(&self.colour)
     }
 
-    /// The names of the marks that its metrics need.
+    /// Returns the names of the marks that the metrics need.
     pub fn marks(&self) -> BTreeSet<String> {
         self.wishes().filter_map(|wish| MetricQuery::new(&wish.ask).ok()).flat_map(|asked| asked.marks()).collect()
     }

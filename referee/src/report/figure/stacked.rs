@@ -1,4 +1,4 @@
-//! Stacked bars: how a whole is shared out.
+//! Stacked bars: the shares of a whole.
 
 use super::axes::{AxisScale, RowLabels, Sign, below, legend, legend_entries, words};
 use super::data::{Axis, Grid};
@@ -6,7 +6,7 @@ use super::svg::{Hold, Svg, WIDTH, colour};
 use super::{Draw, FigureKind};
 use crate::report::text::number;
 
-/// One bar for each row, one piece for each column. Each bar is the whole of its row.
+/// One bar for each row, divided into one piece for each column. Each bar is the whole of its row.
 pub(super) const STACKED: FigureKind =
     FigureKind { id: "stacked", doc: "one bar for each row, shared out among the columns", draw: Draw::Grid(draw) };
 
@@ -27,7 +27,7 @@ fn draw(grid: &Grid, title: &str) -> String {
     let mut y = top + 4.0;
     for (r, name) in grid.rows.iter().enumerate() {
         y = rows.name(&mut svg, name, y, THICK);
-        // A share below zero does not exist; what is not measured takes no room.
+        // Negative and missing shares have no width.
         let share = |c: usize| grid.at(r, c).map_or(0.0, |m| m.value.max(0.0));
         let whole: f64 = (0..grid.columns.len()).map(share).sum();
         let mut from = 0.0;

@@ -1,4 +1,4 @@
-//! A strip: pictures of positions, one after the other.
+//! Strips: pictures of consecutive positions.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::data::Strip;
 use super::svg::escape;
 use super::{Draw, FigureKind};
 
-/// Pictures with captions, in lines that break.
+/// Pictures with captions, wrapped into lines.
 pub(super) const STRIP: FigureKind =
     FigureKind { id: "strip", doc: "pictures of a game's positions", draw: Draw::Strip(draw) };
 

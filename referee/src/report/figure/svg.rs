@@ -1,21 +1,22 @@
-//! SVG as text: elements with classes, whose colours the page's style gives, so that one drawing fits light, dark and paper.
+//! SVG as text. Elements have classes, and the page's style sets their colors, so that one drawing works in light mode,
+//! dark mode and print.
 
 use std::fmt::Write as _;
 
 use crate::report::text::clean;
 
-/// Width of all drawings. They are shown at 0.8 to 1.4 of it, so that text of 12 stays readable on a phone.
+/// Width of all drawings. They are displayed at 0.8 to 1.4 of it, so that text of size 12 is readable on a phone.
 pub(crate) const WIDTH: f64 = 400.0;
 
-/// Colours of series.
+/// Number of series colors.
 const COLOURS: usize = 8;
 
-/// A drawing that grows downwards.
+/// Drawing that grows downward.
 pub(crate) struct Svg {
     body: String,
 }
 
-/// Where a text is held.
+/// Horizontal alignment of a text.
 #[derive(Clone, Copy)]
 pub(crate) enum Hold {
     Start,
@@ -28,7 +29,7 @@ impl Svg {
         Svg { body: String::new() }
     }
 
-    /// A text. It is made safe here.
+    /// Adds a text, which is escaped.
     pub(crate) fn text(&mut self, hold: Hold, class: &str, [x, y]: [f64; 2], text: &str) {
         let anchor = match hold {
             Hold::Start => "",
@@ -50,7 +51,7 @@ impl Svg {
         );
     }
 
-    /// A rectangle with what it says when it is pointed at.
+    /// Adds a rectangle with a tooltip.
     pub(crate) fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2], tip: &str) {
         let _ = writeln!(
             self.body,
@@ -64,7 +65,7 @@ impl Svg {
         );
     }
 
-    /// A path with what it says when it is pointed at. `style` may be empty.
+    /// Adds a path with a tooltip. `style` may be empty.
     pub(crate) fn path(&mut self, class: &str, style: &str, d: &str, tip: &str) {
         let style = if style.is_empty() { String::new() } else { format!(" style=\"{style}\"") };
         let _ = writeln!(self.body, "<path{}{style} d=\"{d}\"{}", of(class), closed("path", tip));
@@ -82,7 +83,7 @@ impl Svg {
         );
     }
 
-    /// The mark of series `k`: colour and form differ, so that nobody needs the colour.
+    /// Adds the mark of series `k`: marks differ in color and shape, so that color is not needed.
     pub(crate) fn mark(&mut self, k: usize, [x, y]: [f64; 2], tip: &str) {
         let class = format!("dot {}", colour(k));
         let poly = |points: &[[f64; 2]]| {
@@ -98,7 +99,7 @@ impl Svg {
         }
     }
 
-    /// The whole element.
+    /// Returns the complete element.
     pub(crate) fn end(self, height: f64, title: &str, about: &str) -> String {
         let (w, h) = (n(WIDTH), n(height));
         let desc = if about.is_empty() { String::new() } else { format!("<desc>{}</desc>\n", escape(about)) };
@@ -110,29 +111,29 @@ impl Svg {
     }
 }
 
-/// The classes of series `k`.
+/// Returns the classes of series `k`.
 pub(crate) fn colour(k: usize) -> String {
     let again = if (k / COLOURS) % 2 == 1 { " again" } else { "" };
     format!("c{}{again}", k % COLOURS)
 }
 
-/// A drawing that says that there is nothing.
+/// Returns a drawing with a message instead of data.
 pub(crate) fn nothing(title: &str, why: &str) -> String {
     let mut svg = Svg::new();
     svg.text(Hold::Middle, "soft", [WIDTH / 2.0, 34.0], why);
     svg.end(60.0, title, why)
 }
 
-/// A length with one decimal at most. A length that is not a number is 0.
+/// Formats a length with at most one decimal. NaN and infinite lengths become 0.
 pub(crate) fn n(x: f64) -> String {
     if !x.is_finite() {
         return "0".to_owned();
     }
-    // Adding zero makes -0 to 0.
+    // Adding zero turns -0 into 0.
     format!("{}", (x * 10.0).round() / 10.0 + 0.0)
 }
 
-/// How wide a text of 12 is, about.
+/// Returns the approximate width of a text of size 12.
 pub(crate) fn width(text: &str) -> f64 {
     let of = |c: char| match c {
         'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ':' | ';' | '|' | '\'' | '(' | ')' | '[' | ']' | ' ' | 'I' | '/' => {
@@ -146,14 +147,14 @@ pub(crate) fn width(text: &str) -> f64 {
     text.chars().map(of).sum::<f64>() * 1.12
 }
 
-/// A text cut in the middle, so that it is at most about `most` wide at a size of 12.
+/// Shortens a text in the middle to a width of about `most` at size 12.
 pub(crate) fn fit(text: &str, most: f64) -> String {
     let text = clean(text);
     if width(&text) <= most {
         return text;
     }
     let letters: Vec<char> = text.chars().collect();
-    // Both ends tell agents apart: a family at the beginning, a variant at the end.
+    // Keep both ends, which identify agents: a family at the start, a variant at the end.
     for kept in (2..letters.len()).rev() {
         let (head, tail) = (kept.div_ceil(2), kept / 2);
         let cut: String = letters[..head].iter().chain(&['\u{2026}']).chain(&letters[letters.len() - tail..]).collect();
@@ -172,7 +173,7 @@ fn closed(element: &str, tip: &str) -> String {
     if tip.is_empty() { "/>".to_owned() } else { format!("><title>{}</title></{element}>", escape(tip)) }
 }
 
-/// Text in XML: what has a meaning there is escaped, and what XML forbids or turns around the line is replaced.
+/// Escapes text for XML, and replaces characters that XML forbids or that reverse the line.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {

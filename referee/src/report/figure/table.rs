@@ -1,4 +1,4 @@
-//! A table: numbers with their intervals.
+//! Tables of numbers with their intervals.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::{Draw, FigureKind};
 use crate::metric::Measurement;
 use crate::report::text::number;
 
-/// A table of HTML, with one or two lines of headings.
+/// HTML table with one or two header lines.
 pub(super) const TABLE: FigureKind =
     FigureKind { id: "table", doc: "numbers with their intervals", draw: Draw::Grid(draw) };
 
@@ -23,13 +23,13 @@ fn draw(grid: &Grid, title: &str) -> String {
     })
 }
 
-/// What stands in a cell: attributes of the cell and its text.
+/// Returns the attributes and the text of a cell.
 pub(super) type CellText<'a> = &'a dyn Fn(usize, usize, &Measurement, usize) -> (String, String);
 
-/// Columns that a printed page holds in usual letters; more are printed small.
+/// Maximum number of columns for normal text size in print; wider tables use small text.
 const MANY: usize = 9;
 
-/// A grid as a table of HTML, in a region that can be scrolled.
+/// Renders a grid as an HTML table, in a scrollable region.
 pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
     let many = if grid.columns.len() > MANY { " many" } else { "" };
     let mut out = format!(
@@ -47,7 +47,7 @@ pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
         out.push_str("</tr>\n<tr>");
     }
     for column in &grid.columns {
-        // A unit that all columns share is said by the caption.
+        // The caption holds a unit that all columns share.
         let _ = write!(out, "<th scope=\"col\">{}</th>", escape(&column.name));
     }
     out.push_str("</tr>\n</thead>\n<tbody>\n");
@@ -70,7 +70,7 @@ pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
                 _ if c >= plain => " class=\"margin\"",
                 _ => "",
             };
-            // Both attributes may give a class; the cell's own comes first.
+            // Both attributes may set a class; the cell's own takes precedence.
             let class = if attributes.contains("class=") { "" } else { class };
             let _ = write!(out, "<td{class}{attributes}>{text}</td>");
         }
@@ -80,7 +80,7 @@ pub(super) fn html(grid: &Grid, title: &str, cell: CellText) -> String {
     out
 }
 
-/// What columns belong to, with how many belong to it.
+/// Returns the shared headings with their numbers of columns.
 fn spans(grid: &Grid) -> Vec<(&str, usize)> {
     let mut out: Vec<(&str, usize)> = Vec::new();
     for column in &grid.columns {

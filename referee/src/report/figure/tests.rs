@@ -1,4 +1,4 @@
-//! Each kind is drawn from numbers made by hand; the drawings stand in `tests/data/figures`.
+//! Each kind is drawn from fixed numbers; the expected drawings are in `tests/data/figures`.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ fn agents(count: usize) -> Vec<String> {
     (0..count).map(|k| known.get(k).map_or(format!("agent {k}"), |n| (*n).to_owned())).collect()
 }
 
-/// Numbers that look like chance and are the same everywhere.
+/// Returns pseudorandom numbers that are equal on every platform.
 fn some(k: usize) -> f64 {
     ((k * 7919 + 104_729) % 997) as f64 / 997.0
 }
@@ -159,7 +159,7 @@ fn strip() -> Strip {
     Strip { name: String::new(), pictures }
 }
 
-/// Every drawing: its file's name, its kind and its data.
+/// Returns every drawing: the name of its file, its kind and its data.
 fn gallery() -> Vec<(&'static str, &'static str, Data)> {
     vec![
         ("table", "table", Data::Grid(with_margins())),
@@ -199,7 +199,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn every_kind_draws_what_is_kept() {
+fn drawings_match_the_stored_files() {
     let mut kinds: Vec<&str> = Vec::new();
     for (name, kind, data) in gallery() {
         let drawn = FigureKind::find(kind).unwrap().draw(&data, "A title of <b>");
@@ -219,7 +219,7 @@ fn every_kind_draws_what_is_kept() {
 }
 
 #[test]
-fn every_drawing_is_safe_and_names_what_it_shows() {
+fn drawings_are_escaped_and_have_titles() {
     for (name, kind, data) in gallery() {
         let drawn = FigureKind::find(kind).unwrap().draw(&data, "A title of <b>");
         assert!(!drawn.contains("<script") && !drawn.contains("<b>"), "{name}");
@@ -241,7 +241,7 @@ fn every_drawing_is_safe_and_names_what_it_shows() {
 }
 
 #[test]
-fn what_is_not_a_number_or_of_another_shape_is_said() {
+fn missing_numbers_and_wrong_shapes_give_a_message() {
     let empty = FigureKind::find("lines").unwrap().draw(&Data::Lines(LineChart::default()), "t");
     assert!(empty.contains("Nothing was measured."), "{empty}");
     let other = FigureKind::find("lines").unwrap().draw(&Data::Grid(grid(2)), "t");
@@ -256,7 +256,7 @@ fn what_is_not_a_number_or_of_another_shape_is_said() {
 }
 
 #[test]
-fn csv_and_json_have_the_same_numbers_whole() {
+fn csv_and_json_have_full_precision() {
     let data = Data::Grid(with_margins());
     let (csv, json) = (data.to_csv(), serde_json::to_value(&data).unwrap());
     let mut lines = csv::Reader::from_reader(csv.as_bytes());
@@ -276,7 +276,7 @@ fn csv_and_json_have_the_same_numbers_whole() {
         count += 1;
     }
     assert_eq!(count, 17, "every cell but the one without a number");
-    // The other shapes: as many lines as there are numbers.
+    // The other shapes: one line per number.
     let lines = |data: Data| data.to_csv().lines().count() - 1;
     assert_eq!(lines(Data::Lines(rounds(3, 5))), 15);
     assert_eq!(lines(Data::Boxes(boxes(5))), 4);
@@ -286,7 +286,7 @@ fn csv_and_json_have_the_same_numbers_whole() {
 }
 
 #[test]
-fn points_of_one_agent_are_not_named_again_and_equal_ones_have_one_mark() {
+fn points_of_one_agent_have_no_names_and_equal_points_one_mark() {
     let point = |x: f64, label: &str| Point { x, y: 2.0, label: label.into() };
     let drawn = |points: Vec<Point>| {
         let data = Data::Points(Points {
@@ -305,7 +305,7 @@ fn points_of_one_agent_are_not_named_again_and_equal_ones_have_one_mark() {
 
 /// Two points in one corner, and a point in another.
 #[test]
-fn names_of_points_in_corners_have_room() {
+fn names_of_points_in_corners_stay_inside() {
     let point = |x: f64, y: f64, label: &str| Point { x, y, label: label.into() };
     let points = vec![
         point(0.0, 1.0, "strong"),
@@ -320,9 +320,9 @@ fn names_of_points_in_corners_have_room() {
     }
 }
 
-/// Bars that measure different things are named by the legend alone.
+/// With different metrics, only the legend names the bars.
 #[test]
-fn bars_of_several_measures_have_no_common_words() {
+fn bars_of_several_metrics_have_no_common_title() {
     let column = |name: &str| GridColumn { name: name.into(), axis: axis(name, "", 2), ..GridColumn::default() };
     let draw = |columns: Vec<GridColumn>| {
         let cells = vec![vec![m(0.5); columns.len()]];
@@ -335,7 +335,7 @@ fn bars_of_several_measures_have_no_common_words() {
 }
 
 #[test]
-fn latex_is_a_table_that_says_what_the_page_says() {
+fn latex_table_matches_the_page() {
     let text = Data::Grid(with_margins()).to_latex();
     assert!(
         text.starts_with(
@@ -355,7 +355,7 @@ fn latex_is_a_table_that_says_what_the_page_says() {
 }
 
 #[test]
-fn a_figure_gives_files_of_each_form() {
+fn figure_has_files_of_each_format() {
     let page = |name: &str| resolve::FigurePage { name: name.into(), data: Data::Grid(grid(2)) };
     let mut drawn = RenderedFigure {
         id: "f1".into(),

@@ -1,4 +1,4 @@
-//! The data of figures as CSV, LaTeX and as rows of a table.
+//! Data of figures as CSV, LaTeX and table rows.
 
 use csv::{Terminator, Writer, WriterBuilder};
 
@@ -8,11 +8,12 @@ use crate::metric::Measurement;
 use crate::metric::value::Quantiles;
 use crate::report::text::{clean, number};
 
-/// Rows of a table of numbers that a page shows; the rest stands in the CSV.
+/// Maximum number of table rows in a page; the CSV has all rows.
 const SHOWN: usize = 100;
 
 impl Data {
-    /// The numbers as CSV (RFC 4180) with a line of headings. Numbers are whole; what was not measured has no line.
+    /// Returns the numbers as CSV (RFC 4180) with a header line. Numbers have full precision; missing numbers have no
+    /// line.
     pub fn to_csv(&self) -> String {
         let (head, rows) = self.rows();
         text(|out| {
@@ -21,7 +22,7 @@ impl Data {
         })
     }
 
-    /// The numbers as a table of LaTeX, without packages.
+    /// Returns the numbers as a LaTeX table without packages.
     pub fn to_latex(&self) -> String {
         if let Data::Grid(grid) = self {
             return of_grid(grid);
@@ -33,13 +34,13 @@ impl Data {
         tabular(&format!("l{}", "r".repeat(head.len().saturating_sub(1))), &[head.join(" & ")], lines)
     }
 
-    /// The numbers as a table of HTML, rounded for people.
+    /// Returns the numbers as an HTML table, rounded for display.
     pub(crate) fn to_table(&self) -> String {
         let (mut head, mut rows) = self.rows();
         if let Data::Points(points) = self
             && !points.labels_differ()
         {
-            // The heading says of whom all of them are.
+            // The heading names the agent of all numbers.
             head.drain(..2);
             rows.iter_mut().for_each(|row| drop(row.drain(..2)));
         }
@@ -131,11 +132,11 @@ fn points(data: &Points) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// A cell of a list of numbers.
+/// Cell of a list of numbers.
 #[derive(Clone)]
 enum Cell {
     Text(String),
-    /// A number and the decimals worth showing.
+    /// Number and its decimals for display.
     Some(f64, usize),
     None,
 }
@@ -145,7 +146,7 @@ impl Cell {
         value.map_or(Cell::None, |value| Cell::Some(value, digits))
     }
 
-    /// The shortest text that reads back as the same number.
+    /// Returns the shortest text that parses to the same number.
     fn whole(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
@@ -163,7 +164,7 @@ impl Cell {
     }
 }
 
-/// A grid as a table of LaTeX, in the form in which the page shows it.
+/// Renders a grid as a LaTeX table, with the rounding of the page.
 fn of_grid(grid: &Grid) -> String {
     let mut head = Vec::new();
     if grid.columns.iter().any(|c| !c.under.is_empty()) {
@@ -204,14 +205,14 @@ fn of_grid(grid: &Grid) -> String {
     tabular(&format!("l{}", "r".repeat(grid.columns.len())), &head, lines)
 }
 
-/// A table of LaTeX of lines whose cells are joined.
+/// Renders a LaTeX table from lines of joined cells.
 fn tabular(columns: &str, head: &[String], lines: Vec<String>) -> String {
     let end = |line: &String| format!("{line} \\\\\n");
     let (head, body): (String, String) = (head.iter().map(end).collect(), lines.iter().map(end).collect());
     format!("\\begin{{tabular}}{{{columns}}}\n\\hline\n{head}\\hline\n{body}\\hline\n\\end{{tabular}}\n")
 }
 
-/// Text in LaTeX.
+/// Escapes text for LaTeX.
 pub(super) fn latex(text: &str) -> String {
     let mut out = String::new();
     for c in clean(text).chars() {
@@ -232,10 +233,10 @@ pub(super) fn latex(text: &str) -> String {
     out
 }
 
-/// What `write` writes, as text.
+/// Returns the output of `write` as text.
 pub(crate) fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
-    // Memory takes everything, and all rows have the head's columns.
+    // Writing to memory cannot fail, and all rows have the columns of the head.
     write(&mut out).unwrap_or_else(|e| unreachable!("a row that cannot be written: {e}"));
     let bytes = out.into_inner().unwrap_or_else(|e| unreachable!("memory that cannot be written to: {e}"));
     String::from_utf8(bytes).unwrap_or_else(|e| unreachable!("text that is not text: {e}"))

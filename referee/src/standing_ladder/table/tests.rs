@@ -15,7 +15,7 @@ fn result(record: &Record) -> GameResult {
     Verifier::new().verify(&parts(record), source).expect("a true record").into_result()
 }
 
-/// A match that the first agent wins, or loses, by forfeit.
+/// Returns a match that the first agent wins, or loses, by forfeit.
 fn lost_by(names: [&str; 2], seed: u64, loser: usize) -> GameResult {
     let mut record = play("tic_tac_toe", &names, seed);
     break_off(&mut record, 1, EndReason::Resign, Some(loser));
@@ -29,7 +29,7 @@ fn taken(games: &[GameResult]) -> StandingTable {
 }
 
 #[test]
-fn a_pair_counts_as_one_update_of_both() {
+fn pair_counts_as_one_update_of_both_agents() {
     let table = taken(&[lost_by(["ann", "bob"], 1, 1), lost_by(["bob", "ann"], 1, 0)]);
     let [ann, bob] = ["ann", "bob"].map(|name| &table.agents[name]);
     assert_eq!((table.matches, ann.wins, ann.losses, bob.wins, bob.losses), (2, 2, 0, 0, 2));
@@ -42,7 +42,7 @@ fn a_pair_counts_as_one_update_of_both() {
 }
 
 #[test]
-fn an_anchor_stays_where_it_is_and_a_name_makes_nobody_one() {
+fn anchor_rating_is_constant_and_names_grant_no_anchor() {
     let table = taken(&[lost_by(["random", "ann"], 3, 0)]);
     assert_eq!(table.agents.keys().collect::<Vec<_>>(), ["ann"]);
     assert_eq!(table.anchors, anchors());
@@ -53,7 +53,7 @@ fn an_anchor_stays_where_it_is_and_a_name_makes_nobody_one() {
 }
 
 #[test]
-fn what_does_not_count_changes_nothing() {
+fn uncounted_matches_change_nothing() {
     let mut unrated = play("tic_tac_toe", &["ann", "bob"], 4);
     unrated.header.rated = false;
     let mut aborted = play("tic_tac_toe", &["ann", "bob"], 4);
@@ -63,14 +63,14 @@ fn what_does_not_count_changes_nothing() {
     for game in [result(&seal(unrated)), mine] {
         assert!(taken(&[game]).agents.is_empty());
     }
-    // A record of another result than its moves have is never a result.
+    // A record whose result contradicts its moves never becomes a result.
     let forged =
         altered(&play("tic_tac_toe", &["ann", "bob"], 4), |value| value["returns"] = serde_json::json!([0.5, 0.5]));
     assert!(Verifier::new().verify(&forged, Source { file: "test".to_owned(), line: 1 }).is_err());
 }
 
 #[test]
-fn ranks_are_of_those_that_are_known_and_here() {
+fn only_established_active_agents_have_ranks() {
     let mut table = StandingTable::new(LadderSettings::default(), anchors());
     let day = 86_400_000;
     for k in 0..60_u64 {

@@ -18,7 +18,7 @@ fn plan(candidates: usize, stop: &str, scale: f64) -> Plan {
     Plan::new(suite, &all, scale, &Games::builtin()).unwrap()
 }
 
-/// A result that is a function of the match: the lower number is stronger.
+/// Returns a result that depends only on the match: the lower number is stronger.
 fn result(block: &Block) -> MatchScore {
     let luck = Stream::from_text(&format!("result:{}", block.index)).unit();
     let gap = block.pairing[1] as f64 - block.pairing[0] as f64;
@@ -33,7 +33,8 @@ fn name(block: &Block) -> String {
     key("p", &block.pairing, block.index, block.matches[0].turn)
 }
 
-/// Plays a plan to its end; of each wave the matches that `keep` chooses. Gives the blocks by number and the largest wave.
+/// Plays a plan to its end; `keep` selects the matches of each wave. Returns the blocks by number and the size of the
+/// largest wave.
 fn played(
     plan: &Plan,
     result: impl Fn(&Block) -> MatchScore,
@@ -55,7 +56,7 @@ fn played(
     }
 }
 
-/// Whether the ratings after these matches have settled, by the rule as the reference says it.
+/// Returns true if the ratings after these matches have converged by the rule in the reference.
 fn settled(candidates: usize, blocks: &[Block]) -> bool {
     let points = |block: &Block| if let MatchScore::Points(points) = result(block) { points } else { 0.0 };
     let games: Vec<PlayedGame> =
@@ -70,32 +71,32 @@ fn settled(candidates: usize, blocks: &[Block]) -> bool {
 }
 
 #[test]
-fn random_pairs_meet_until_the_ratings_have_settled() {
+fn random_pairs_meet_until_ratings_converge() {
     let plan = plan(4, STOP, 1.0);
     let (all, widest) = played(&plan, result, <[Block]>::to_vec);
-    // By the rule, computed from nothing: it ends with the first match after which everything holds.
+    // The plan ends with the first match after which all conditions hold.
     assert!(settled(4, &all) && (40..all.len()).all(|n| !settled(4, &all[..n])), "{} matches", all.len());
     assert!(all.len() < 400 && widest >= 40, "{} matches, {widest} at once", all.len());
-    // Matches have numbers without gaps; all pairs and both seatings occur.
+    // Match numbers have no gaps; all pairs and both seatings occur.
     assert!(all.iter().enumerate().all(|(n, block)| block.index == n as u64));
     let pairs: BTreeSet<_> = all.iter().map(|block| (block.pairing.clone(), block.matches[0].turn)).collect();
     assert_eq!(pairs.len(), 12);
-    // Played one at a time, or out of order, they are the same.
+    // The matches are the same if played one at a time or out of order.
     assert_eq!(played(&plan, result, |due| due[..1].to_vec()).0, all);
     assert_eq!(played(&plan, result, |due| due.iter().rev().step_by(3).cloned().collect()).0, all);
-    // Somebody may be left without a partner for its last matches.
+    // The last matches of a candidate may lack a partner.
     assert!((390..=400).contains(&plan.matches_at_most()));
 }
 
 #[test]
-fn nobody_plays_more_than_the_most() {
-    // A rating that nothing settles.
+fn no_candidate_exceeds_the_maximum_of_matches() {
+    // A rating that never converges.
     let plan = plan(3, &STOP.replace("1.5", "0.01"), 1.0);
     let (all, _) = played(&plan, result, <[Block]>::to_vec);
     let of = |who: usize| all.iter().filter(|block| block.pairing.contains(&who)).count();
     assert!((0..3).all(|who| of(who) <= 200) && (0..3).filter(|&who| of(who) == 200).count() >= 2);
     assert_eq!(all.len() as u64, plan.matches_at_most());
-    // Matches that do not count are not played again, and do not count for the games that are wanted.
+    // Matches that do not count are not replayed, and do not count toward the minimum.
     let lost = |block: &Block| if block.index.is_multiple_of(2) { MatchScore::Discarded } else { result(block) };
     let (all, _) = played(&self::plan(3, STOP, 1.0), lost, <[Block]>::to_vec);
     let counted = |who: usize| all.iter().filter(|b| b.index % 2 == 1 && b.pairing.contains(&who)).count();
@@ -103,7 +104,7 @@ fn nobody_plays_more_than_the_most() {
 }
 
 #[test]
-fn a_scale_changes_the_games_and_the_most() {
+fn scale_changes_minimum_and_maximum_of_matches() {
     let (all, _) = played(&plan(2, STOP, 0.1), result, <[Block]>::to_vec);
     assert!((2..=20).contains(&all.len()), "{}", all.len());
     assert_eq!(plan(1, STOP, 1.0).next(&Results::new()), []);

@@ -1,25 +1,23 @@
-//! The agents of a plan: candidates, their variants, opponents.
+//! Agents of a plan: candidates, their variants and opponents.
 
 use super::Plan;
 use crate::suite::PartSpec;
 use crate::suite::roles::RoleAgent;
 use crate::suite::variants::VariantOf;
 
-/// An agent of a run.
+/// Agent of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entrant {
-    /// What it is called in records.
     pub name: String,
-    /// How it is written.
     pub spec: String,
-    /// Which variant of a candidate it is, if it is one.
+    /// Link to the candidate, for a variant.
     pub variant: Option<VariantOf>,
-    /// Whether it is under evaluation.
+    /// True if the agent is under evaluation.
     pub candidate: bool,
 }
 
 impl Plan {
-    /// The candidates of a part, or their variants in it.
+    /// Returns the candidates of a part, or their variants in it.
     pub(super) fn varied(&mut self, part: &PartSpec, candidates: usize) -> Vec<usize> {
         let mut who: Vec<usize> = (0..candidates).collect();
         let axis = self.suite.variants_in(&part.id);
@@ -52,12 +50,12 @@ impl Plan {
         who
     }
 
-    /// The agent that a suite, or a role of it, names as an opponent.
+    /// Returns the index of an opponent from the suite or a role.
     pub(super) fn opponent(&mut self, RoleAgent { name, spec }: &RoleAgent) -> usize {
         self.entrant(Entrant { name: name.clone(), spec: spec.clone(), variant: None, candidate: false })
     }
 
-    /// The index of an agent, which is added if it is new.
+    /// Returns the index of an agent, and adds the agent if it is new.
     fn entrant(&mut self, entrant: Entrant) -> usize {
         let known = self.agents.iter().position(|e| *e == entrant);
         known.unwrap_or_else(|| {

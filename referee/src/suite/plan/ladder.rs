@@ -1,25 +1,24 @@
-//! How far a candidate got on a ladder, by the matches that are done.
+//! Progress of a candidate on a ladder, from the completed matches.
 
 use super::{PlannedPart, Results};
 use crate::rating::progress::passes;
 use crate::rating::table::Tally;
 use crate::suite::Schedule;
 
-/// How far a candidate got on a ladder.
+/// Progress of a candidate on a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Climb {
-    /// This level must be played next.
+    /// Next level to play.
     Open(u32),
-    /// This is the first level that it did not pass.
+    /// First level that the candidate did not pass.
     Stopped(u32),
-    /// It passed the top.
     Topped,
-    /// No match of this level counts, because all were discarded: how far the candidate got is unknown.
+    /// Level whose matches were all discarded: the progress is unknown.
     Unknown(u32),
 }
 
 impl PlannedPart {
-    /// The levels of the ladder, ascending; empty without a ladder.
+    /// Returns the levels of the ladder, ascending; empty without a ladder.
     pub fn levels(&self) -> Vec<u32> {
         let mut levels: Vec<u32> = self.cells.iter().filter_map(|c| c.level).collect();
         levels.sort_unstable();
@@ -27,7 +26,7 @@ impl PlannedPart {
         levels
     }
 
-    /// The result of candidate `a` against a level, if all its matches are done.
+    /// Returns the result of candidate `a` against a level, if all its matches are complete.
     pub fn against_level(&self, a: usize, level: u32, done: &Results) -> Option<Tally> {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.level == Some(level) && c.pairing[0] == a) {
@@ -42,13 +41,13 @@ impl PlannedPart {
         Some(tally)
     }
 
-    /// Whether a level is passed: at least half of the decided matches are won. Where no match was decided, it is passed only
-    /// in a part whose best result is a draw.
+    /// Returns true if a level is passed: at least half of the decided matches are won. If no match was decided, the
+    /// level is passed only in a part whose best result is a draw.
     pub(super) fn passed(&self, tally: &Tally) -> bool {
         passes(tally, self.part.drawn)
     }
 
-    /// How far candidate `a` got on the ladder.
+    /// Returns the progress of candidate `a` on the ladder.
     pub fn climb(&self, a: usize, done: &Results) -> Climb {
         let levels = self.levels();
         if self.part.schedule == Schedule::Climb {
@@ -62,7 +61,7 @@ impl PlannedPart {
             }
             return Climb::Topped;
         }
-        // Everything below `low` is passed, `high` is not.
+        // All levels below `low` are passed, and `high` is not.
         let (mut low, mut high) = (0, levels.len());
         while low < high {
             let middle = (low + high) / 2;

@@ -40,10 +40,10 @@ const LADDER: &str =
     "[[part]]\nid = \"p\"\ngame = \"connect_four\"\nschedule = \"SCHEDULE\"\nblocks = 8\nblocks_of_random = 2\n";
 
 #[test]
-fn halving_finds_the_level_that_climbing_finds() {
+fn bisection_finds_the_level_that_climbing_finds() {
     let levels = ludex_env::load("connect_four").unwrap().spec().anchors.iter().map(|a| a.level).max().unwrap();
     for strength in 0..=levels + 1 {
-        // Wins everything below its level and loses everything from there on.
+        // Wins everything below its level and loses everything else.
         let rule = |_: usize, level: Option<u32>, _: u64, _: usize| {
             MatchScore::Points(f64::from(u8::from(level.unwrap() < strength)))
         };
@@ -61,7 +61,7 @@ fn halving_finds_the_level_that_climbing_finds() {
 }
 
 #[test]
-fn a_level_of_which_nothing_counts_is_unknown() {
+fn level_without_counted_matches_is_unknown() {
     for schedule in ["climb", "bisect"] {
         let plan = plan(&LADDER.replace("SCHEDULE", schedule), 1.0);
         let (done, _) = play(&plan, |_, _, _, _| MatchScore::Discarded);
@@ -71,7 +71,7 @@ fn a_level_of_which_nothing_counts_is_unknown() {
 }
 
 #[test]
-fn a_level_is_passed_by_half_of_what_is_decided() {
+fn half_of_decided_matches_passes_a_level() {
     let tally = |wins, draws, losses| Tally { wins, draws, losses };
     let part = |drawn: &str| {
         let text = LADDER.replace("SCHEDULE", "climb").replace("blocks = 8", &format!("blocks = 8\ndrawn = {drawn}"));
@@ -81,9 +81,9 @@ fn a_level_is_passed_by_half_of_what_is_decided() {
     for part in [&plain, &drawn] {
         assert!(part.passed(&tally(8, 0, 8)) && part.passed(&tally(15, 1, 15)) && !part.passed(&tally(7, 30, 8)));
     }
-    // Where nothing is decided, only a part whose best result is a draw is passed.
+    // Without decided matches, a level passes only if its best result is a draw.
     assert!(!plain.passed(&tally(0, 5, 0)) && drawn.passed(&tally(0, 5, 0)));
-    // Published cells of BotzoneBench: 5-0-27 is 31.2 %, and a top that can only be drawn counts draws.
+    // Published cells of BotzoneBench: 5-0-27 is 31.2 %, and progress at an unbeatable top counts draws.
     let plan = plan(&LADDER.replace("SCHEDULE", "climb").replace("blocks = 8", "blocks = 16"), 1.0);
     let rule = |_: usize, level: Option<u32>, index: u64, turn: usize| {
         MatchScore::Points(f64::from(u8::from(level == Some(0) || (turn == 0 && index < 5))))
@@ -94,7 +94,7 @@ fn a_level_is_passed_by_half_of_what_is_decided() {
 }
 
 #[test]
-fn a_top_that_can_only_be_drawn_is_topped_by_draws_alone() {
+fn unbeatable_top_is_passed_by_draws_alone() {
     let text = "[[part]]\nid = \"p\"\ngame = \"tic_tac_toe\"\nschedule = \"climb\"\nblocks = 16\ndrawn = true\n";
     let plan = plan(text, 1.0);
     let top = *plan.parts[0].levels().last().unwrap();
@@ -113,7 +113,7 @@ fn a_top_that_can_only_be_drawn_is_topped_by_draws_alone() {
 }
 
 #[test]
-fn every_pairing_has_its_first_block_before_any_has_its_second() {
+fn first_blocks_precede_second_blocks() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=5\"]\nblocks = 3\n";
     let (_, order) = play(&plan(text, 1.0), |_, _, _, _| MatchScore::Points(1.0));
     let expected: Vec<String> =
@@ -123,20 +123,20 @@ fn every_pairing_has_its_first_block_before_any_has_its_second() {
 }
 
 #[test]
-fn what_does_not_count_is_replayed_up_to_the_limit() {
+fn invalid_matches_are_replayed_up_to_the_limit() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\norder = \"halves\"\nblocks = 10\n[part.policy]\ninvalid = \"replay\"\n";
     let plan = plan(text, 1.0);
     assert_eq!(play(&plan, |_, _, _, _| MatchScore::Points(1.0)).1.len(), 20);
-    // Three of the planned matches break the rules: three more are played.
+    // Three of the planned matches are invalid: three more are played.
     let (done, order) =
         play(&plan, |_, _, index, _| if index < 3 { MatchScore::Invalid } else { MatchScore::Points(1.0) });
     assert_eq!((order.len(), plan.parts[0].tally(&[0, 1], &done).games()), (23, 20));
     assert_eq!(plan.parts[0].uncounted(&[0, 1], &done), [0, 3]);
-    // All of them: as many again, and no more.
+    // All matches are invalid: the replays stop at the limit.
     assert_eq!(play(&plan, |_, _, _, _| MatchScore::Invalid).1.len(), 40);
 }
 
-/// The matches of blocks on one seed that candidates play among themselves, or against the opponents of a part.
+/// Returns the blocks that candidates play among themselves, or against the opponents of a part.
 fn blocks_of(candidates: usize, part: &str) -> Vec<Block> {
     let text =
         format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n[[part]]\nid = \"p\"\ngame = \"mcr_mahjong\"\n{part}");
@@ -167,13 +167,13 @@ fn four_entrants_sit_in_every_order() {
 }
 
 #[test]
-fn tables_seat_as_many_entrants_as_they_have_letters() {
+fn tables_seat_one_entrant_per_letter() {
     let against =
         "schedule = \"against\"\nblocks = 1\nopponents = [\"random\", \"anchor level=1\", \"anchor level=2\"]\n";
     let due = blocks_of(1, &format!("{against}tables = [\"abcd\", \"dcba\"]\n"));
     let seats: Vec<&[usize]> = due.iter().flat_map(|b| &b.matches).map(|m| &m.seats[..]).collect();
     assert_eq!(seats, [[0, 1, 2, 3], [3, 2, 1, 0]]);
-    // Two and two: each opponent has a block of its own.
+    // Two against two: each opponent has its own block.
     let due = blocks_of(1, &format!("{against}tables = [\"abab\", \"baba\"]\n"));
     let seats: Vec<&[usize]> = due.iter().flat_map(|b| &b.matches).map(|m| &m.seats[..]).collect();
     assert_eq!(seats[..2], [[0, 1, 0, 1], [1, 0, 1, 0]]);
@@ -181,7 +181,7 @@ fn tables_seat_as_many_entrants_as_they_have_letters() {
 }
 
 #[test]
-fn a_plan_goes_on_wherever_it_stopped() {
+fn plan_resumes_from_any_point() {
     let games = Games::builtin();
     let suite = Suite::parse(Suite::builtin_text("reference").unwrap(), &games).unwrap();
     let two = ["x", "y"].map(|name| (name.to_owned(), "random".to_owned()));
@@ -217,7 +217,7 @@ fn seeds_differ_by_part_and_follow_from_the_secret() {
     assert!(c != d && c != a && all(Some(b"y")) != [c, d]);
 }
 
-/// A part of each kind: blocks alone, blocks of one match, ladders, and replays of invalid matches.
+/// Part of each kind: plain blocks, blocks of one match, ladders, and replays of invalid matches.
 const MIXED: &str = "\
 [[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"anchor level=1\"]\nblocks = 11\n\
 [[part]]\nid = \"pig\"\ngame = \"pig\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 5\norder = \"halves\"\n\
@@ -237,7 +237,7 @@ fn mixed() -> Plan {
     Plan::new(Suite::parse(&text, &games).unwrap(), &three, 1.0, &games).unwrap()
 }
 
-/// Some matches are lost, and some of kuhn are invalid.
+/// Rule with some lost matches, and some invalid ones of kuhn.
 fn mixed_rule(part: usize, level: Option<u32>, index: u64, turn: usize) -> MatchScore {
     match (part, index % 3) {
         (4, 0) => MatchScore::Invalid,
@@ -248,7 +248,7 @@ fn mixed_rule(part: usize, level: Option<u32>, index: u64, turn: usize) -> Match
 }
 
 #[test]
-fn shards_are_the_whole_without_overlap_and_share_its_blocks_evenly() {
+fn shards_cover_the_plan_evenly_without_overlap() {
     let mut plan = mixed();
     let (whole, mut all) = play(&plan, mixed_rule);
     all.sort();
@@ -272,7 +272,7 @@ fn shards_are_the_whole_without_overlap_and_share_its_blocks_evenly() {
             let seats = plan.parts[part].turns() as u64;
             let (least, most) = (*matches.iter().min().unwrap(), *matches.iter().max().unwrap());
             match part {
-                // What depends on results is played by one shard.
+                // Matches that depend on results belong to one shard.
                 2..=5 => assert_eq!(matches.iter().filter(|&&n| n > 0).count(), 1, "{part} {pairing:?}"),
                 // A round robin has cells of its own for each cycle.
                 6 | 8 => assert!(most - least <= 3 * seats, "{part} {pairing:?} {matches:?}"),
@@ -283,7 +283,7 @@ fn shards_are_the_whole_without_overlap_and_share_its_blocks_evenly() {
 }
 
 #[test]
-fn deals_that_are_put_once_are_put_once() {
+fn matches_with_separate_seeds_have_unique_seeds() {
     let plan = mixed();
     let (_, order) = play(&plan, mixed_rule);
     for (at, part) in plan.parts.iter().enumerate() {
@@ -313,7 +313,7 @@ fn deals_that_are_put_once_are_put_once() {
         if once.are_paired() {
             assert_eq!(met, deals, "{}", part.part.id);
         }
-        // Candidates that meet the same opponents meet the same deals, so that they can be compared.
+        // Candidates that meet the same opponents play the same seeds, so that they can be compared.
         if matches!(part.part.schedule, Schedule::Against | Schedule::SelfPlay) {
             assert!(met.values().all(|seeds| seeds == &met[&0]), "{}", part.part.id);
         }

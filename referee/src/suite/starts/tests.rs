@@ -15,14 +15,14 @@ fn excerpts(fields: &str, lines: &str) -> Excerpts {
     Plan::new(suite, &me, 1.0, &Games::builtin()).unwrap().parts[0].excerpts.clone()
 }
 
-/// The position after a start, as text.
+/// Returns the position after a start, as text.
 fn shown(game: &str, excerpt: &Excerpt) -> String {
     let game = ludex_env::load(game).unwrap();
     recording::position(&*game, &excerpt.start).unwrap().view(ludex_env::Viewer::Public).text()
 }
 
 #[test]
-fn block_k_begins_at_line_k_with_each_side_on_each_seat() {
+fn block_uses_its_line_with_each_side_on_each_seat() {
     let part = "game = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = [\"random\"]\nstarts = \"s.jsonl\"\nmoves = 2\nblocks = 2";
     let lines = "{\"moves\": [4, \"o(0,0)\"]}\n\n{\"moves\": [0], \"about\": \"A corner\"}\n{}\n";
     let all = excerpts(part, lines);
@@ -42,7 +42,7 @@ fn block_k_begins_at_line_k_with_each_side_on_each_seat() {
 }
 
 #[test]
-fn chance_and_joint_moves_are_given_too() {
+fn starts_hold_chance_and_joint_moves() {
     let poker = "game = \"kuhn_poker\"\nschedule = \"self_play\"\nstarts = \"s.jsonl\"\nmoves = 1\nblocks = 1";
     let all = excerpts(poker, "{\"chance\": [2, 0], \"moves\": [\"pass\"]}");
     let start = all.of(0, 0);
@@ -56,7 +56,7 @@ fn chance_and_joint_moves_are_given_too() {
 }
 
 #[test]
-fn a_history_that_cannot_be_played_is_named_with_its_line() {
+fn unplayable_start_reports_its_line() {
     let suite = |game: &str, lines: &str, more: &str| {
         let part = format!("game = \"{game}\"\nschedule = \"self_play\"\nstarts = \"s.jsonl\"\nblocks = 1\n{more}");
         Suite::parse(&text(&part, &[("s.jsonl", lines)]), &Games::builtin()).map_err(|e| e.to_string())
@@ -64,7 +64,7 @@ fn a_history_that_cannot_be_played_is_named_with_its_line() {
     for (game, lines, why) in [
         ("tic_tac_toe", "{}\n{\"moves\": [4, 4]}", "part \"p\": s.jsonl line 2: moves[1] 4:"),
         ("tic_tac_toe", "{\"moves\": [\"x9\"]}", "s.jsonl line 1: moves[0] \"x9\":"),
-        ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2]}", "s.jsonl line 1: the game is over before the first question"),
+        ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2]}", "s.jsonl line 1: the game ends before the first move request"),
         ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2, 5]}", "the game is over"),
         ("tic_tac_toe", "{\"moves\": [0], \"chance\": [1]}", "chance[0] 1: nothing is drawn here"),
         ("kuhn_poker", "{\"chance\": [2], \"moves\": [0]}", "moves[0] 0: chance is to draw before it"),
@@ -84,7 +84,7 @@ fn a_history_that_cannot_be_played_is_named_with_its_line() {
 }
 
 #[test]
-fn a_text_carries_its_files() {
+fn suite_text_carries_its_files() {
     let bare = "name = \"s\"\nversion = 1\ntitle = \"S\"\n[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"self_play\"\n\
         starts = \"a.jsonl\"\nblocks = 1\n[[part]]\nid = \"q\"\ngame = \"connect_four\"\nschedule = \"self_play\"\n\
         starts = \"reference-starts.jsonl\"\nblocks = 1\n";

@@ -15,7 +15,7 @@ fn values() -> Vec<Vec<(String, f64)>> {
 }
 
 #[test]
-fn means_are_over_the_parts_with_a_value() {
+fn means_cover_only_parts_with_a_value() {
     let means = summary("").means(&values());
     let told: Vec<(&str, usize, f64)> = means.iter().map(|m| (m.agent.as_str(), m.parts, m.value)).collect();
     // a: (0.5 + 2 - 1) / 3. b: (0.25 + 8 - 2 + 3) / 4.
@@ -23,16 +23,16 @@ fn means_are_over_the_parts_with_a_value() {
 }
 
 #[test]
-fn percents_of_the_best_are_averaged() {
+fn percentages_of_the_best_are_averaged() {
     let means = summary("form = \"percent_of_best\"").means(&values());
     let told: Vec<(&str, usize, f64)> = means.iter().map(|m| (m.agent.as_str(), m.parts, m.value)).collect();
-    // a: (100 + 25) / 2. b: (50 + 100 + 100) / 3. The part whose best is below zero is left out.
+    // a: (100 + 25) / 2. b: (50 + 100 + 100) / 3. The part whose best is below zero is excluded.
     assert_eq!((told[0], told[1].0, told[1].1), (("a", 2, 62.5), "b", 3));
     assert!((told[1].2 - 250.0 / 3.0).abs() < 1e-12);
 }
 
 #[test]
-fn parts_are_covered_by_groups_and_exceptions() {
+fn groups_and_exceptions_select_parts() {
     let part = |id: &str, groups: &str| -> PartSpec {
         let text = format!("id = \"{id}\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\ngroups = [{groups}]");
         toml::from_str(&text).unwrap()
@@ -46,7 +46,7 @@ fn parts_are_covered_by_groups_and_exceptions() {
 }
 
 #[test]
-fn a_metric_is_written_as_parts_write_it_or_as_results_name_it() {
+fn metric_accepts_the_syntax_of_parts_and_results() {
     let metric = |text: &str| -> String {
         let summary: Summary = toml::from_str(&format!("id = \"s\"\nmetric = {text}\n")).unwrap();
         let again: Summary = toml::from_str(&toml::to_string(&summary).unwrap()).unwrap();

@@ -9,9 +9,9 @@ fn of(n: usize, edges: &[(usize, usize)]) -> Loops {
     Loops::of(n, &edges, &BOUNDS)
 }
 
-/// referee/tests/data/values.py made the numbers.
+/// The numbers come from referee/tests/data/values.py.
 #[test]
-fn measures_are_those_of_networkx() {
+fn measures_match_networkx() {
     let all: Json = serde_json::from_str(include_str!("../../../../tests/data/values.json")).unwrap();
     let graphs = all["graphs"].as_array().unwrap();
     assert!(graphs.len() > 4);
@@ -28,13 +28,13 @@ fn measures_are_those_of_networkx() {
 }
 
 #[test]
-fn a_circle_of_three_by_hand() {
+fn cycle_of_three_matches_hand_values() {
     let found = of(4, &[(0, 1), (0, 3), (1, 2), (2, 0)]);
     let want = Loops {
         dfs: 1,
         dfs_longest: 3,
         triangles: 1,
-        // The most of four is two: 4 (16 - 4) / 24.
+        // The maximum for four nodes is two: 4 (16 - 4) / 24.
         triangle_share: 0.5,
         components: 2,
         largest: 3,
@@ -47,14 +47,14 @@ fn a_circle_of_three_by_hand() {
 }
 
 #[test]
-fn counting_stops_at_its_bounds_and_hard_questions_are_left_open() {
-    // In a tournament of 21 the circle through all is known without a search.
+fn counts_stop_at_bounds_and_long_searches_are_skipped() {
+    // In a tournament of 21 the cycle through all nodes follows without a search.
     let beats = |a: usize, b: usize| (b + 21 - a) % 21 <= 10;
     let pairs = (0..21).flat_map(|a| (0..21).map(move |b| (a, b))).filter(|&(a, b)| a != b && beats(a, b));
     let mut edges: Vec<(usize, usize)> = pairs.collect();
     let found = of(21, &edges);
     assert_eq!((found.longest, found.simple), (Some(21), BOUNDS.most));
-    // Of all triangles, a regular tournament has the most that is possible.
+    // A regular tournament has the maximum number of triangles.
     assert_eq!(found.triangle_share, 1.0);
     edges.retain(|&edge| edge != (0, 1));
     assert_eq!(of(21, &edges).longest, None);

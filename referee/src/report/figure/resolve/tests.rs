@@ -7,7 +7,7 @@ use crate::verify::Verifier;
 
 const NAMES: [&str; 4] = ["one", "one / cot", "two", "rival"];
 
-/// Matches of three candidates against a rival in two parts.
+/// Returns matches of three candidates against a rival in two parts.
 fn results() -> Vec<(usize, Vec<usize>, GameResult)> {
     let verifier = Verifier::new();
     let mut out = Vec::new();
@@ -76,13 +76,13 @@ fn heads(grid: &Grid) -> Vec<String> {
     grid.columns.iter().map(GridColumn::full).collect()
 }
 
-/// A number computed without figures.
+/// Returns a number computed without figures.
 fn number(rows: &Rows, metric: &str, agent: usize, part: usize) -> Option<Measurement> {
     MetricQuery::parse(metric).unwrap().number(&rows.of_part(part).of_agent(agent))
 }
 
 #[test]
-fn a_table_has_agents_as_rows_parts_as_columns_and_margins() {
+fn table_has_agents_parts_and_margins() {
     with_rows(|rows| {
         let grid = grid(rows, "kind = \"table\"\ncolumns = \"part\"\ncell = \"length\"\nmargins = [\"mean\"]");
         assert_eq!(grid.rows, ["one", "one / cot", "two", "mean"]);
@@ -103,7 +103,7 @@ fn a_table_has_agents_as_rows_parts_as_columns_and_margins() {
 }
 
 #[test]
-fn several_metrics_have_columns_of_their_own_and_one_part_keeps_intervals() {
+fn several_metrics_have_own_columns_and_one_part_has_intervals() {
     with_rows(|rows| {
         let text =
             "kind = \"table\"\npart = \"ttt\"\ncell = [\"score_rate\", { metric = \"length\", title = \"Moves\" }]";
@@ -142,7 +142,7 @@ fn variants_opponents_levels_and_groups_are_axes() {
 }
 
 #[test]
-fn pages_are_drawings_of_their_own_and_empty_ones_are_left_out() {
+fn pages_are_separate_and_empty_ones_are_omitted() {
     with_rows(|rows| {
         let all = pages(rows, "kind = \"bars\"\npages = \"part\"\ncell = \"length\"");
         assert_eq!(all.iter().map(|page| page.name.as_str()).collect::<Vec<_>>(), ["ttt", "kuhn"]);
@@ -156,7 +156,7 @@ fn pages_are_drawings_of_their_own_and_empty_ones_are_left_out() {
 }
 
 #[test]
-fn points_and_strips() {
+fn points_and_strips_resolve() {
     with_rows(|rows| {
         let scatter =
             pages(rows, "kind = \"scatter\"\npart = \"ttt\"\nx = \"length\"\ny = \"score_rate\"").remove(0).data;
@@ -180,7 +180,7 @@ fn points_and_strips() {
 }
 
 #[test]
-fn a_number_is_taken_from_another_and_stands_for_some_parts_only() {
+fn metric_is_subtracted_and_limited_to_its_parts() {
     with_rows(|rows| {
         let left = grid(rows, "kind = \"table\"\npart = \"ttt\"\ncell = { metric = \"score_rate\", from = 1 }");
         let (own, got) = (number(rows, "score_rate", 0, 0).unwrap(), left.at(0, 0).unwrap());
@@ -199,7 +199,7 @@ fn a_number_is_taken_from_another_and_stands_for_some_parts_only() {
 }
 
 #[test]
-fn a_series_has_the_same_place_on_all_pages() {
+fn series_has_the_same_index_on_all_pages() {
     let page = |names: &[&str]| {
         let lines = names.iter().map(|name| ChartLine { name: (*name).to_owned(), ..ChartLine::default() });
         FigurePage {

@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Figure, String> {
 const GOOD: &str = "id = \"t\"\ntitle = \"T\"\nkind = \"table\"\ncell = \"score_rate\"\n";
 
 #[test]
-fn figures_read_and_write_the_same() {
+fn figures_round_trip_through_text() {
     let texts = [
         GOOD.to_owned(),
         format!(
@@ -28,7 +28,7 @@ fn figures_read_and_write_the_same() {
 }
 
 #[test]
-fn every_mistake_is_named() {
+fn invalid_figures_are_refused() {
     let cases = [
         (GOOD.replace("table", "tabel"), "there is no kind \"tabel\"; did you mean table?"),
         (GOOD.replace("score_rate", "score_rat"), "there is no metric \"score_rat\"; did you mean score_rate?"),

@@ -1,4 +1,4 @@
-//! Roles, variants, drawn seats and orders, sweeps and candidates that meet themselves.
+//! Tests of roles, variants, drawn seats and orders, sweeps and candidates that meet themselves.
 
 use super::*;
 use crate::suite::roles::RoleAssignment;
@@ -9,7 +9,7 @@ fn suite(text: &str) -> Suite {
     Suite::parse(&format!("{HEAD}{text}"), &Games::builtin()).unwrap()
 }
 
-/// The plan of a suite for candidates of these names, each with its name as spec.
+/// Returns the plan of a suite for candidates with these names, each with its name as spec.
 fn plan_of(suite: &Suite, candidates: &[&str]) -> Result<Plan, SuiteError> {
     let candidates: Vec<_> = candidates.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect();
     Plan::new(suite.clone(), &candidates, 1.0, &Games::builtin())
@@ -24,7 +24,7 @@ fn part(more: &str) -> String {
     format!("[[part]]\nid = \"p\"\ngame = \"tic_tac_toe\"\nblocks = 2\n{more}")
 }
 
-/// The keys of all matches, in order, each with the agents on the seats.
+/// Returns the keys of all matches, in order, each with the agents on the seats.
 fn matches(plan: &Plan) -> Vec<(String, Vec<usize>)> {
     let mut out = Vec::new();
     for block in plan.next(&Results::new()) {
@@ -35,11 +35,14 @@ fn matches(plan: &Plan) -> Vec<(String, Vec<usize>)> {
 }
 
 #[test]
-fn roles_are_filled_by_the_run_or_by_the_suite_or_nothing_is_played() {
+fn roles_are_filled_by_the_run_or_the_suite() {
     let against = part("schedule = \"against\"\nopponents = [\"random\", \"@reference\"]\n");
     let mut open = suite(&format!("[[role]]\nname = \"reference\"\ncount = 2\n{against}"));
     let why = plan_of(&open, &["me"]).err().unwrap().to_string();
-    assert!(why.contains("nobody fills role \"reference\": it takes 2 agents, as in --role reference=AGENT"), "{why}");
+    assert!(
+        why.contains("role \"reference\" has no agents: expected 2 agents; set them with --role reference=AGENT"),
+        "{why}"
+    );
     for (wrong, why) in [
         (cast("refrence", &["x", "y"]), "t has no role \"refrence\"; its roles: reference"),
         (cast("reference", &["x"]), "role \"reference\" takes 2 agents, not 1"),
@@ -54,7 +57,7 @@ fn roles_are_filled_by_the_run_or_by_the_suite_or_nothing_is_played() {
     assert_eq!(matches(&plan).len(), 3 * 4);
     assert_eq!(plan.suite.assigned_roles(), cast("reference", &["x", "y"]));
 
-    // A role that no part of the run needs may stay open.
+    // A role that no part of the run needs may remain empty.
     let mut one = suite(&format!(
         "[[role]]\nname = \"reference\"\n{against}[[part]]\nid = \"q\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n"
     ));
@@ -69,7 +72,7 @@ fn roles_are_filled_by_the_run_or_by_the_suite_or_nothing_is_played() {
 }
 
 #[test]
-fn an_agent_that_a_role_names_four_times_has_four_seats() {
+fn agent_named_four_times_by_a_role_has_four_seats() {
     let five = |table: &str| {
         let text = format!(
             "[[role]]\nname = \"civilian\"\ncount = 4\n[[part]]\nid = \"p\"\ngame = \"undercover\"\nschedule = \"against\"\nopponents = [\"@civilian\"]\ntables = [\"{table}\"]\nblocks = 3\n"
@@ -86,7 +89,7 @@ fn an_agent_that_a_role_names_four_times_has_four_seats() {
 }
 
 #[test]
-fn variants_of_a_suite_play_in_the_place_of_candidates() {
+fn suite_variants_replace_their_candidates() {
     let text = format!(
         "[[variant]]\nname = \"plain\"\n[[variant]]\nname = \"cot\"\nllm = {{ prompting = \"cot\", legal = true }}\nparts = [\"p\", \"q\"]\n{}{}{}",
         part("schedule = \"against\"\nopponents = [\"random\"]\n"),
@@ -107,7 +110,7 @@ fn variants_of_a_suite_play_in_the_place_of_candidates() {
     let last = &plan.agents[*plan.parts[2].candidates.last().unwrap()];
     let variant = last.variant.as_ref().unwrap();
     assert_eq!((variant.candidate, variant.name.as_str(), last.spec.as_str()), (1, "cot, listed", "b"));
-    // The arguments of the part's variant come before those of the suite's.
+    // The arguments of the part's variant take precedence over those of the suite's.
     assert_eq!(variant.llm, "prompting = \"cot\"\nlegal = false".parse().unwrap());
     // A variant that plays two parts is one agent.
     assert_eq!(plan.agents.iter().filter(|e| e.name == "a / plain").count(), 1);
@@ -115,7 +118,7 @@ fn variants_of_a_suite_play_in_the_place_of_candidates() {
 }
 
 #[test]
-fn a_candidate_among_the_opponents_is_one_agent_and_meets_itself() {
+fn candidate_among_the_opponents_meets_itself() {
     let text = |itself: &str| {
         part(&format!("schedule = \"against\"\nopponents = [\"b\", \"c\"]\n{itself}"))
             .replace("blocks = 2", "blocks = 1")
@@ -133,7 +136,7 @@ fn a_candidate_among_the_opponents_is_one_agent_and_meets_itself() {
 }
 
 #[test]
-fn drawn_seats_are_even_and_follow_from_the_seed() {
+fn drawn_seats_are_balanced_and_follow_from_the_seed() {
     let seats = |seed: u64, schedule: &str| -> Vec<(String, Vec<usize>)> {
         let text = part(&format!("seats = \"drawn\"\n{schedule}")).replace("blocks = 2", "blocks = 20");
         matches(&plan_of(&suite(&format!("seed = {seed}\n{text}")), &["a", "b"]).unwrap())
@@ -144,7 +147,7 @@ fn drawn_seats_are_even_and_follow_from_the_seed() {
     let first = |candidate: usize| -> Vec<bool> {
         all.iter().filter(|(_, seats)| seats.contains(&candidate)).map(|(_, seats)| seats[0] == candidate).collect()
     };
-    // Each pair of blocks has both orders, all candidates sit alike, and the orders are drawn.
+    // Each pair of blocks has both orders, all candidates have the same seatings, and the orders vary.
     assert!(first(0).chunks(2).all(|two| two[0] != two[1]) && first(0) == first(1));
     assert!(first(0).chunks(2).any(|two| two[0]) && first(0).chunks(2).any(|two| !two[0]));
     assert_eq!(seats(1, against), all);
@@ -160,7 +163,7 @@ fn drawn_seats_are_even_and_follow_from_the_seed() {
             all.iter().map(|(_, seats)| seats).filter(|seats| pair.iter().all(|who| seats.contains(who))).collect();
         assert_eq!(orders.len(), 2, "{pair:?}");
     }
-    // With more seats the candidate has each of them once in as many blocks.
+    // With more seats, the candidate has each seat once in as many blocks.
     let four = "[[part]]\nid = \"p\"\ngame = \"mcr_mahjong\"\nschedule = \"against\"\nopponents = [\"random\"]\nseats = \"drawn\"\nblocks = 4\n";
     let all = matches(&plan_of(&suite(four), &["a"]).unwrap());
     let taken: BTreeSet<usize> = all.iter().filter_map(|(_, seats)| seats.iter().position(|&who| who == 0)).collect();
@@ -168,7 +171,7 @@ fn drawn_seats_are_even_and_follow_from_the_seed() {
 }
 
 #[test]
-fn a_shuffled_order_is_drawn_within_each_cycle_and_survives_a_stop() {
+fn shuffled_order_stays_within_cycles_and_survives_a_stop() {
     let plan = |seed: u64, order: &str| {
         let text = part(&format!("schedule = \"round_robin\"\ncycles = 3\nseats = \"drawn\"\n{order}"));
         plan_of(&suite(&format!("seed = {seed}\n{text}")), &["a", "b", "c", "d"]).unwrap()
@@ -187,7 +190,7 @@ fn a_shuffled_order_is_drawn_within_each_cycle_and_survives_a_stop() {
     assert!(pairings(0) != pairings(1) && pairings(1) != pairings(2), "each cycle has an order of its own");
     assert_eq!(keys(&plan(1, "order = \"shuffled\"\n")), drawn);
     assert_ne!(keys(&plan(2, "order = \"shuffled\"\n")), drawn);
-    // Whatever is done, the rest keeps its order.
+    // The order of the remaining blocks does not depend on the completed ones.
     let done: Results = drawn.iter().step_by(3).map(|key| (key.clone(), MatchScore::Points(1.0))).collect();
     let rest: Vec<String> = drawn.iter().filter(|key| !done.contains_key(*key)).cloned().collect();
     let due = shuffled.next(&done).into_iter().flat_map(|block| {
@@ -197,7 +200,7 @@ fn a_shuffled_order_is_drawn_within_each_cycle_and_survives_a_stop() {
 }
 
 #[test]
-fn a_sweep_is_one_more_match_of_each_table() {
+fn sweep_adds_a_match_per_seating() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\nsweep = { pile_sizes = [\"1;2\", \"3\"], is_misere = [true, false] }\nblocks = 2\n";
     let plan = plan_of(&suite(text), &["a"]).unwrap();
     let part = &plan.parts[0];
@@ -214,7 +217,7 @@ fn a_sweep_is_one_more_match_of_each_table() {
         assert_eq!((turn, part.game_at(turn)), (k % 8, k % 8 / 2));
         assert_eq!(seats, &if turn.is_multiple_of(2) { [0, 1] } else { [1, 0] });
     }
-    // All of a block share its seed.
+    // All matches of a block share its seed.
     let seeds = part.match_seeds(Seeds::Open(1), Deals::Paired);
     assert!((0..8).all(|turn| seeds.of(&[0, 1], 1, turn) == Seeds::Open(1).of(1)));
     let halves = plan_of(&suite(&text.replace("blocks = 2", "blocks = 2\norder = \"halves\"")), &["a"]).unwrap();
@@ -223,7 +226,7 @@ fn a_sweep_is_one_more_match_of_each_table() {
 }
 
 #[test]
-fn a_part_that_needs_more_candidates_says_so() {
+fn part_reports_missing_candidates() {
     let text = part("schedule = \"round_robin\"\n");
     let short = |text: &str, candidates: &[&str]| plan_of(&suite(text), candidates).unwrap().parts[0].short_of();
     assert_eq!(short(&text, &["a"]).unwrap(), "needs 2 candidates, and the run has 1: nothing is played");
@@ -233,9 +236,9 @@ fn a_part_that_needs_more_candidates_says_so() {
     assert!(short(&four, &["a", "b", "c"]).unwrap().starts_with("needs 4 candidates"));
 }
 
-/// The fields of this file in the shapes that five published evaluations take.
+/// Suites in the shapes of five published evaluations.
 #[test]
-fn published_evaluations_can_be_written_down() {
+fn published_evaluations_can_be_expressed() {
     let gtbench = "[policy]\ntries = 1\ninvalid = \"replay\"\nreplay_factor = 2\n[llm]\ntemperature = 0.2\nmax_tokens = 1024\n\
         [[role]]\nname = \"reference\"\n[[variant]]\nname = \"prompt\"\n[[variant]]\nname = \"cot\"\nllm = { prompting = \"cot\" }\n\
         [[summary]]\nid = \"without_breakthrough\"\nmetric = \"score_rate\"\nover = \"part\"\nexcept = [\"breakthrough\"]\n\
