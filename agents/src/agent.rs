@@ -33,7 +33,7 @@ impl Answer {
         Self::new(Move::Id(a.into()))
     }
 
-    /// Creates a resignation.
+    /// Creates a reply that resigns.
     pub fn resign() -> Self {
         Answer { mv: None, notes: Notes::default() }
     }

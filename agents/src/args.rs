@@ -12,21 +12,15 @@ use crate::refusal::bad_value;
 pub enum ArgKind {
     /// Integer within inclusive bounds.
     Int {
-        /// Minimum.
         min: u64,
-        /// Maximum.
         max: u64,
     },
     /// Finite number within inclusive bounds; integers are accepted.
     Number {
-        /// Minimum.
         min: f64,
-        /// Maximum.
         max: f64,
     },
-    /// `true` or `false`.
     Flag,
-    /// Any text.
     Text,
 }
 
@@ -52,7 +46,6 @@ impl ArgDef {
         ArgDef { name, kind, default: None, required: false, unless: None, doc }
     }
 
-    /// Sets the default.
     pub const fn default(self, value: &'static str) -> Self {
         ArgDef { default: Some(value), ..self }
     }
@@ -67,13 +60,12 @@ impl ArgDef {
         ArgDef { required: true, ..self }
     }
 
-    /// Parses a value.
     pub(crate) fn read(&self, text: &str) -> Result<ArgValue, Refusal> {
         let wrong = |allowed: String| Err(bad_value(self.name, text, &allowed));
         match self.kind {
             ArgKind::Int { min, max } => match text.parse() {
                 Ok(n) if (min..=max).contains(&n) => Ok(ArgValue::Int(n)),
-                _ => wrong(format!("an integer from {min} to {max}")),
+                _ => wrong(format!("a whole number from {min} to {max}")),
             },
             ArgKind::Number { min, max } => match text.parse() {
                 // `contains` also rejects NaN; adding 0.0 turns -0 into 0.

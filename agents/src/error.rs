@@ -8,7 +8,6 @@ use ludex_protocol::Refusal;
 pub enum ErrorKind {
     /// Failure of the agent itself.
     Failed,
-    /// Time limit exceeded.
     Late,
     /// Failure of the agent's infrastructure (endpoint, network). The agent is not at fault and does not lose.
     Infrastructure,
@@ -18,7 +17,6 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct AgentError {
-    /// Party at fault.
     pub kind: ErrorKind,
     /// One sentence for people.
     pub message: String,

@@ -32,11 +32,11 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Resource limits of a running program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub memory: u64,
     /// Bytes of one reply.
     pub output: usize,
-    /// Concurrent threads.
+    /// Number of concurrent threads.
     pub threads: u32,
     /// Bytes of one file in the program's directory (sandboxed programs only).
     pub file: u64,
@@ -73,14 +73,12 @@ impl Allowance {
     }
 }
 
-/// Program to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Program and arguments, passed without a shell.
     pub argv: Vec<String>,
     /// True if the program runs in the sandbox. Otherwise it has the rights of the host.
     pub sandboxed: bool,
-    /// Resource limits.
     pub limits: Limits,
 }
 

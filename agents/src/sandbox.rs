@@ -88,7 +88,6 @@ fn become_program(_: &str, _: &[String]) -> String {
 
 /// Role of a sandboxed program.
 pub(crate) enum Role<'a> {
-    /// Untrusted player.
     Player,
     /// Compiler of untrusted source. It reads `source`, if any, the files on its command line and their siblings,
     /// writes into `into`, and may start other programs.
@@ -97,7 +96,6 @@ pub(crate) enum Role<'a> {
 
 /// Directory and memory group of a sandboxed program. Both are removed when it is dropped.
 pub(crate) struct Room {
-    /// Working directory.
     pub folder: Folder,
     /// Group that limits memory, if available.
     pub group: Option<Group>,

@@ -74,7 +74,6 @@ impl AgentEntry {
         AgentEntry { args, ..self }
     }
 
-    /// Sets the class.
     pub const fn class(self, class: AgentClass) -> Self {
         AgentEntry { class, ..self }
     }
@@ -92,11 +91,11 @@ pub const SEED: ArgDef = ArgDef::new("seed", ArgKind::Int { min: 0, max: u64::MA
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     pub sims: Option<u64>,
-    /// Depth in plies.
+    /// Maximum search depth in plies.
     pub depth: Option<u64>,
-    /// Positions.
+    /// Maximum number of positions.
     pub nodes: Option<u64>,
-    /// Milliseconds.
+    /// Maximum time in milliseconds.
     pub ms: Option<u64>,
 }
 
@@ -200,7 +199,7 @@ impl AgentSpec {
         self.given(name).is_some()
     }
 
-    /// Removes an argument.
+    /// Removes an argument, if present.
     pub fn without(mut self, name: &str) -> AgentSpec {
         self.given.retain(|(n, _)| n != name);
         self

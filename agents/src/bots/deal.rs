@@ -17,7 +17,6 @@ pub(super) trait Sharing: Send + Sync {
 
 /// Kind of a negotiation turn.
 pub(super) enum Asked {
-    /// Offer or agreement.
     Deal(Deal),
     /// Utterance, as an action id.
     Words(Action),

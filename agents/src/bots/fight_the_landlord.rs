@@ -90,7 +90,7 @@ impl Agent for LandlordBot {
         };
         // Plays that the fast policy omits (OpenSpiel's restricted chains) are beaten by the smallest play.
         let choice = choice.filter(|a| ask.legal.binary_search(a).is_ok()).or_else(|| self.smallest(ask.legal));
-        choice.map(Answer::id).ok_or_else(|| AgentError::failed("there is no action to choose from"))
+        choice.map(Answer::id).ok_or_else(|| AgentError::failed("expected at least one legal action, got none"))
     }
 }
 

@@ -114,13 +114,11 @@ fn power(x: f64, power: f64) -> f64 {
     result
 }
 
-/// Concession strategy.
 enum Style {
     /// Concedes by time to this power.
     TimeDependent { power: f64 },
     /// Concedes as much as the opponent.
     AbsoluteTitForTat,
-    /// Never concedes.
     Hardliner,
     /// Concedes late, towards splits that the opponent should like.
     Bayesian,
@@ -216,7 +214,6 @@ fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
 struct Beliefs {
     /// Lists of values with weights that sum to 1; empty if not needed.
     lists: Vec<(Items, f64)>,
-    /// Mean values.
     mean: Vec<f64>,
 }
 

@@ -169,7 +169,6 @@ enum Failure {
     Fault(Fault),
     /// Missed deadline of the host, earlier than Botzone's time limit.
     Late,
-    /// Malformed output.
     Form(String),
     /// Action in a turn without a decision.
     Untimely(String),
@@ -179,10 +178,10 @@ impl Failure {
     /// Returns Botzone's verdict and a sentence. A program that never ran gets no verdict.
     fn words(&self) -> (Option<&'static str>, String) {
         let fault = match self {
-            Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program's reply is empty".into()),
-            Failure::Form(output) => return (Some("NJ"), format!("the program replied {}", short(output))),
+            Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program answered nothing".into()),
+            Failure::Form(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
             Failure::Untimely(response) => {
-                return (None, format!("the program replied {} in a turn without a decision", short(response)));
+                return (None, format!("the program answered {} where nothing is to be decided", short(response)));
             }
             Failure::Late => return (Some("TLE"), "the program did not reply before the deadline".into()),
             Failure::Fault(fault) => fault,
@@ -306,7 +305,7 @@ impl Botzone {
         talk: &Talk,
         program: Option<Process>,
     ) -> Result<Answer, AgentError> {
-        let said = format!("botzone replied {}", short(&response.to_string()));
+        let said = format!("botzone answered {}", short(&response.to_string()));
         if let Some(action) = self.codec.fallback {
             // The match continues, and so does the program.
             self.keep(course.after(talk, action), program);

@@ -115,7 +115,6 @@ impl Gtp {
     }
 }
 
-/// Running engine.
 struct Engine {
     process: Process,
     /// Command that requests a move.

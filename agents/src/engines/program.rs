@@ -26,7 +26,6 @@ pub(super) fn name(program: &Program) -> &str {
     program.argv[0].rsplit('/').next().unwrap_or_default()
 }
 
-/// Starts the program.
 pub(super) fn start(program: &Program) -> Result<Process, AgentError> {
     program.start().map_err(|fault| {
         // Not every machine has the engines that anchor ladders name.

@@ -56,7 +56,7 @@ const MATE: i32 = 100_000;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Time limit for a search beyond its own time setting, if any.
 const CEILING: Duration = Duration::from_secs(120);
-/// Minimum search time.
+/// Minimum time given to a search.
 const MOMENT: Duration = Duration::from_millis(1);
 /// Safety margin before a deadline: a tenth of the remaining time, within these bounds.
 const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
@@ -159,7 +159,7 @@ impl Agent for Uci {
 
 /// Result of a search.
 struct Found {
-    /// The engine's choice.
+    /// Move that the engine returned.
     best: String,
     lines: Lines,
 }
@@ -259,7 +259,7 @@ struct Lines {
 struct Line {
     /// Score for the side to move, in centipawns.
     score: i32,
-    /// First move.
+    /// First move of the line.
     first: String,
 }
 

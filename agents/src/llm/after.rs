@@ -29,7 +29,6 @@ pub struct Question {
 /// Prompt of a language model in a position.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prompt {
-    /// Seat to move.
     pub seat: Seat,
     /// Messages of the first call.
     pub messages: Vec<Message>,

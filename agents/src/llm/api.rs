@@ -13,11 +13,8 @@ use super::settings::{Api, Cached, Settings, thinking_budget};
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Role {
-    /// Instructions.
     System,
-    /// Prompt.
     User,
-    /// Model.
     Assistant,
 }
 
@@ -34,9 +31,7 @@ impl fmt::Display for Role {
 /// Message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Author.
     pub role: Role,
-    /// Text.
     pub content: String,
 }
 

@@ -66,7 +66,7 @@ pub(super) enum Word {
     /// Retryable failure, with the provider's retry delay if it named one.
     Later(String, Option<Duration>),
     Never(String),
-    /// Missed deadline.
+    /// Deadline passed without a result.
     Late,
 }
 
@@ -74,7 +74,6 @@ pub(super) enum Word {
 struct Asked {
     question: Question,
     body: String,
-    /// Arrival time.
     at: Instant,
     answer: mpsc::Sender<Word>,
 }

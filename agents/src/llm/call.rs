@@ -89,7 +89,7 @@ pub(super) struct Asking<'a> {
     view: &'a dyn DynView,
     deadline: Option<Instant>,
     rng: Stream,
-    /// Calls so far.
+    /// Number of calls so far.
     pub(super) calls: u64,
     /// Tokens of all calls.
     pub(super) tokens: Tokens,

@@ -55,7 +55,7 @@ pub(super) struct Sent {
 
 /// Failure of a request after all retries.
 pub(super) enum Failure {
-    /// Permanent failure.
+    /// Failure that retries cannot fix.
     Agent(AgentError),
     /// Failure of a request with a JSON schema, which may succeed without one. `certain` is false if the endpoint
     /// returned a server error instead of a refusal.

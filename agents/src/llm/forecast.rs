@@ -14,11 +14,9 @@ use crate::spec::AgentSpec;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
     pub calls: f64,
-    /// Input tokens.
     pub tokens_in: f64,
     /// Input tokens expected in the endpoint's cache from the previous prompt.
     pub tokens_cached: f64,
-    /// Output tokens.
     pub tokens_out: f64,
     /// US dollars, if the spec has prices.
     pub usd: Option<f64>,

@@ -28,9 +28,8 @@ const EXCERPT: usize = 300;
 #[derive(Clone, Debug)]
 pub(super) struct Answered {
     pub(super) status: u16,
-    /// Requested retry delay.
+    /// Retry delay requested by the endpoint.
     pub(super) wait: Option<Duration>,
-    /// Redirect target.
     pub(super) to: Option<String>,
     pub(super) text: String,
 }
@@ -49,27 +48,22 @@ impl Answered {
 /// Failure of a call.
 #[derive(Clone, Debug)]
 pub(super) enum Lost {
-    /// Timeout.
     Slow,
-    /// Retryable failure.
     Later(String),
     Never(String),
 }
 
-/// Outgoing call.
 pub(super) struct Outgoing<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a [(&'static str, String)],
     /// Body to post; `None` for a GET request.
     pub(super) body: Option<&'a [u8]>,
-    /// Time limit.
     pub(super) limit: Duration,
     /// Maximum response length in bytes.
     pub(super) most: u64,
 }
 
 impl Outgoing<'_> {
-    /// Makes the call.
     pub(super) fn send(self) -> Result<Answered, Lost> {
         let answered = match self.body {
             Some(body) => self.prepared(CLIENT.post(self.url)).send(body),

@@ -25,7 +25,6 @@ const POSITIONS: [&[Action]; 2] = [&[], &[4, 0]];
 /// Capabilities of an endpoint.
 #[derive(Clone, Debug, Serialize)]
 pub struct Probe {
-    /// Model name.
     pub model: String,
     /// Base URL of the endpoint.
     pub base_url: String,
@@ -41,7 +40,6 @@ pub struct Probe {
     pub tokens_out: f64,
     /// Mean seconds of a game prompt.
     pub seconds: f64,
-    /// The five calls.
     pub calls: Vec<ProbeCall>,
 }
 
@@ -124,7 +122,6 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     })
 }
 
-/// Successful call.
 struct Tried {
     what: &'static str,
     call: Call,

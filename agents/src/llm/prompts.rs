@@ -40,13 +40,13 @@ pub(super) struct Task {
 /// Expected contents of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wants {
-    /// The move alone.
+    /// The move without reasoning.
     Move,
     /// Reasoning and the move.
     Reasoned,
     /// The situation, the reasons and the move, in three parts.
     Parts,
-    /// Text.
+    /// Free text without a move.
     Words,
 }
 

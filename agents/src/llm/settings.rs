@@ -141,7 +141,6 @@ pub(super) enum Api {
     Anthropic,
 }
 
-/// Prompting method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Prompt,
@@ -153,7 +152,6 @@ pub(super) enum Method {
     Chat,
 }
 
-/// Format of replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Auto,
@@ -188,13 +186,13 @@ pub(super) struct Wording {
 /// USD per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Price {
-    /// Input tokens.
+    /// Price of input tokens.
     pub(super) input: f64,
     /// Input tokens read from the endpoint's cache.
     pub(super) cached: f64,
     /// Input tokens written to the endpoint's cache.
     pub(super) cache_write: f64,
-    /// Output tokens.
+    /// Price of output tokens.
     pub(super) out: f64,
 }
 

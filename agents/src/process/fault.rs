@@ -10,7 +10,7 @@ use crate::error::AgentError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Failure to start.
+    /// Failure to start the program.
     NotStarted {
         /// Command of the program.
         program: String,
@@ -19,7 +19,6 @@ pub enum Fault {
     },
     /// Exit without a reply.
     Exited {
-        /// Exit code.
         code: Option<i32>,
         /// Signal that killed the program.
         signal: Option<i32>,
@@ -34,24 +33,20 @@ pub enum Fault {
         /// Wall-clock limit of one reply.
         limit: Duration,
     },
-    /// Memory limit exceeded.
     Memory {
         /// Memory limit in bytes.
         limit: u64,
     },
-    /// Thread limit exceeded.
     Threads {
         /// Maximum number of threads.
         limit: u32,
     },
-    /// Disk limit exceeded.
     Disk {
         /// Maximum number of files and directories.
         files: u64,
         /// Maximum number of bytes.
         bytes: u64,
     },
-    /// Output limit exceeded.
     Flood {
         /// Maximum bytes of one reply.
         limit: usize,

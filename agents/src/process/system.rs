@@ -12,9 +12,8 @@ use std::time::Duration;
 pub(super) struct Usage {
     /// CPU time since the start.
     pub(super) cpu: Duration,
-    /// Bytes of memory.
+    /// Memory in use, in bytes.
     pub(super) memory: u64,
-    /// Number of threads.
     pub(super) threads: u32,
 }
 

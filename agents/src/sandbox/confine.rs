@@ -19,7 +19,6 @@ const CPU: u64 = 24 * 3600;
 /// Maximum number of open files.
 const FILES: u64 = 256;
 
-/// Minimum Landlock version.
 const LEAST: ABI = ABI::V1;
 /// Newest Landlock version used; features that the kernel lacks are skipped.
 const MOST: ABI = ABI::V6;

@@ -23,9 +23,9 @@ pub(crate) struct Folder {
 /// Usage of a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Files and directories.
+    /// Number of files and directories.
     pub files: u64,
-    /// Bytes on disk.
+    /// Allocated disk space in bytes.
     pub bytes: u64,
 }
 

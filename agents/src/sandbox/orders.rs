@@ -19,7 +19,7 @@ pub(super) struct Orders {
     pub folder: PathBuf,
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// Other readable paths.
+    /// Readable paths beyond the system's.
     pub read: Vec<PathBuf>,
     /// Maximum bytes of writable memory, used or not.
     pub data: u64,

@@ -148,12 +148,11 @@ impl Agent for AlphaBeta {
 /// Relation of a table value to the exact value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
-    /// Empty slot.
     Empty,
     Exact,
-    /// Lower bound.
+    /// Lower bound of the value.
     Least,
-    /// Upper bound.
+    /// Upper bound of the value.
     Most,
 }
 

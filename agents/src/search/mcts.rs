@@ -123,7 +123,7 @@ struct Mcts {
 #[derive(Clone, Copy, Default)]
 struct Tally {
     visits: u64,
-    /// Sum over visits.
+    /// Sum of returns over visits.
     total: f64,
     /// Proven return minus the midpoint of the bounds, 0 if unproven; from the last sampled state.
     rank: f64,

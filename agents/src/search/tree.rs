@@ -48,7 +48,6 @@ struct Node {
     action: Action,
     /// Index of the first child.
     first: u32,
-    /// Number of children.
     count: u32,
     /// Index into [`Tree::proofs`], or `NONE`.
     proof: u32,

@@ -28,7 +28,6 @@ struct Sum {
     xor: u8,
     /// Piles of one object.
     single: u32,
-    /// Larger piles.
     large: u32,
 }
 

@@ -22,7 +22,6 @@ use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, Turn, Viewer
 /// Reason why a game has no tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// Node limit exceeded.
     #[error("the tree has more than {0} nodes")]
     TooLarge(usize),
     /// Seat to move without actions: its moves are documents, which cannot be enumerated.
@@ -62,7 +61,6 @@ impl Node {
 /// Information set: its seat, and its range in a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Set {
-    /// Seat that chooses.
     pub seat: Seat,
     first: u32,
     count: u32,

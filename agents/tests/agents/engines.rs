@@ -109,11 +109,11 @@ fn uci_failures_are_described() {
     let said = fails("dies", "print('out of cheese', file=sys.stderr); sys.exit(3)");
     assert!(said.contains("code 3") && said.contains("out of cheese"), "{said}");
     let said = fails("nonsense", "print('bestmove e2e5')");
-    assert!(said.contains("e2e5") && said.contains("not a legal move"), "{said}");
+    assert!(said.contains("e2e5") && said.contains("illegal move"), "{said}");
     let said = fails("none", "print('bestmove (none)')");
     assert!(said.contains("(none)"), "{said}");
     let said = fails("bare", "print('bestmove')");
-    assert!(said.contains("not a legal move"), "{said}");
+    assert!(said.contains("illegal move"), "{said}");
 }
 
 /// Checks that an agent with a silent program returns at the deadline with kind `Late`.
@@ -224,7 +224,7 @@ fn illegal_engine_move_is_reported_with_reason() {
         let ask = Ask::on_state(&*state, seat, 1, &legal, AgentKey::Episode(&draw));
         build(&fake.spec("gtp", ""), &go).unwrap().act(&ask, None).unwrap_err().message
     };
-    assert!(says(&fake, &[1]).ends_with("wants to play B1: b1 is taken"));
+    assert!(says(&fake, &[1]).ends_with("returned an illegal move B1: b1 is taken"));
     // White took two stones, Black one, White three: b1 is free, a1 would repeat the board of the first move.
     let fake = gtp_that("g-superko", "print('= A1\\n')");
     assert!(says(&fake, &[0, 1, 2, 3, 0, 2]).contains("earlier position"));

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use crate::common::{after, game};
 use crate::llm_endpoint::{Asked, Endpoint, Reply, completion, error, said};
 
-/// Journal in memory.
 #[derive(Default)]
 struct Notebook(Mutex<Vec<(String, Value)>>);
 
@@ -163,7 +162,7 @@ fn permanent_failures_are_not_retried() {
         (418, "teapot", "teapot"),
         (400, "The input token count (9) exceeds the maximum number of tokens allowed (8).", "too long for the model"),
         (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "Write extra="),
-        (307, "moved", "it redirects (307) to another address: give that address as base_url"),
+        (307, "moved", "redirect (307) to another address: set base_url to that address"),
     ] {
         let endpoint = Endpoint::new(move |_, _| error(status, message));
         let e = first(&endpoint, "format=text key_env=PATH").unwrap_err();
@@ -191,7 +190,7 @@ fn list_errors_and_oversized_replies_are_reported() {
     assert!(e.message.contains("too long for the model (400): The input token count"), "{e}");
     let endpoint = Endpoint::new(|_, _| said(&"x".repeat(11 << 20)));
     let e = first(&endpoint, "format=text").unwrap_err();
-    assert!(e.message.contains("its answer is longer than") && !e.message.contains("reached"), "{e}");
+    assert!(e.message.contains("expected at most") && !e.message.contains("reached"), "{e}");
     assert_eq!(endpoint.asked().len(), 1);
 }
 
@@ -240,7 +239,7 @@ fn malformed_replies_are_infrastructure_errors() {
     for body in ["<html>hello</html>", r#"{"object": "list"}"#, r#"{"choices": []}"#, ""] {
         let endpoint = Endpoint::new(move |_, _| Reply::Http(200, None, body.to_owned()));
         let e = first(&endpoint, "retries=0").unwrap_err();
-        assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("cannot be read"), "{body}: {e}");
+        assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("invalid reply"), "{body}: {e}");
     }
 }
 
@@ -250,7 +249,7 @@ fn unreachable_endpoint_is_an_infrastructure_error() {
     let game = game("tic_tac_toe");
     let spec = format!("llm model=m base_url=http://127.0.0.1:{port}/v1 retries=0");
     let e = ask(&spec, &game, &*game.start(), &With::default()).unwrap_err();
-    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("is it running"), "{e}");
+    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("is the endpoint running"), "{e}");
 }
 
 #[test]
@@ -550,7 +549,7 @@ fn probe_makes_five_calls() {
     let e = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap_err();
     assert!(e.message.contains("key_env") && endpoint.asked().len() == 1, "{e}");
     let e = llm::probe(&AgentSpec::parse("random").unwrap()).unwrap_err();
-    assert!(e.message.contains("not a language model"), "{e}");
+    assert!(e.message.contains("expected a spec of llm"), "{e}");
 }
 
 /// Move request of the first player's turn `turn`, with earlier calls in the journal.
@@ -599,7 +598,7 @@ fn chat_continues_one_conversation() {
     assert_eq!(told[1][1], told[0][1], "the first question");
     assert_eq!(told[1][2].1, said[0]);
     assert_eq!(told[2][4].1, said[1]);
-    assert_eq!(told[3][2].1, said[1], "the first question is left out, not the rules");
+    assert_eq!(told[3][2].1, said[1], "the first prompt is omitted, not the rules");
     assert!(told.iter().all(|m| m[0] == told[0][0] && m[0].1.contains("lasts for the whole game")));
 
     // Another process restores the conversation from the journal without repeated calls.

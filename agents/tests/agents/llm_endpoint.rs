@@ -15,7 +15,6 @@ pub struct Asked {
     pub body: Value,
 }
 
-/// Scripted reply.
 pub enum Reply {
     /// Status, `Retry-After` in seconds, body.
     Http(u16, Option<u64>, String),

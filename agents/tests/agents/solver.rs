@@ -69,7 +69,7 @@ fn unsolved_games_are_refused() {
         ("reversi", "not been solved"),
         ("connect_four(columns=8)", "rows=6, columns=7"),
         ("connect_four(x_in_row=3)", "x_in_row=4"),
-        ("pig(players=3)", "pig of two"),
+        ("pig(players=3)", "two-player pig"),
         ("pig(winscore=201)", "at most 200"),
         ("pig(horizon=100)", "8 times"),
     ] {

@@ -24,7 +24,7 @@ pub struct Sight {
 /// Information that a policy uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
-    /// Own hand only.
+    /// Knowledge of the own hand only.
     Alone,
     /// Own hand, teams, and the other seats' remaining cards and their counts.
     Together,

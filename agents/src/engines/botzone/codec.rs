@@ -46,7 +46,6 @@ impl Codec {
 /// Requests and responses of one seat so far, and the current request.
 #[derive(Debug)]
 pub(super) struct Talk {
-    /// Past turns.
     pub turns: Vec<Turn>,
     /// Request of this turn.
     pub now: Value,
@@ -54,7 +53,6 @@ pub(super) struct Talk {
     pub again: Option<Action>,
 }
 
-/// Past turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub request: Value,

@@ -23,7 +23,6 @@ impl Log {
         Ok(Log(Mutex::new(file)))
     }
 
-    /// Appends a turn.
     pub fn add(&self, seat: Seat, turn: u32, reply: Result<&Reply, &str>, errors: &str) -> std::io::Result<()> {
         let line = match reply {
             Ok(Reply { response, debug, .. }) => {

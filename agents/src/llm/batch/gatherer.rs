@@ -38,7 +38,6 @@ pub(super) struct Gatherer {
     next_look: Instant,
 }
 
-/// Batch in flight.
 struct Out {
     waiting: HashMap<String, Asked>,
     since: Instant,

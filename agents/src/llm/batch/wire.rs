@@ -12,7 +12,6 @@ const ANSWERS: u64 = 1 << 30;
 
 /// Status of a batch.
 pub(super) enum Look {
-    /// Not finished.
     Running,
     /// Finished, with the results of its requests.
     Ended(Vec<(String, Word)>),

@@ -18,7 +18,6 @@ const BOTTOM: u64 = {
     }
     bits
 };
-/// All cells.
 const BOARD: u64 = BOTTOM * ((1 << ROWS) - 1);
 
 /// Position in which neither side has four in a row.
@@ -26,9 +25,8 @@ const BOARD: u64 = BOTTOM * ((1 << ROWS) - 1);
 pub struct Position {
     /// Stones of the side to move.
     mine: u64,
-    /// All stones.
+    /// Stones of both sides.
     all: u64,
-    /// Number of stones.
     pub(super) ply: u32,
 }
 

@@ -8,7 +8,7 @@ use super::board::{CELLS, COLUMNS, Position, column};
 /// Slots of the table: a prime, to spread the keys.
 const SMALL: usize = 1_048_573;
 
-/// Center first.
+/// Order of columns, center first.
 const ORDER: [u32; COLUMNS as usize] = [3, 2, 4, 1, 5, 0, 6];
 
 /// Number of stones below which mirror images share a table entry; later, mirroring costs more than it saves.
