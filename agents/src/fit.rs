@@ -22,8 +22,7 @@ pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(
 pub(crate) fn view<V: Clone + 'static>(ask: &Ask<'_>) -> Result<V, AgentError> {
     let view = ask.view();
     let own: Option<&V> = view.as_any().downcast_ref();
-    own.cloned()
-        .ok_or_else(|| AgentError::failed(format!("this bot cannot read views of {}", view.spec().game)))
+    own.cloned().ok_or_else(|| AgentError::failed(format!("this bot cannot read views of {}", view.spec().game)))
 }
 
 /// Returns the game's parameters in the game's own type `P`.

@@ -32,7 +32,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Resource limits of a running program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory in bytes.
+    /// Maximum memory in bytes.
     pub memory: u64,
     /// Bytes of one reply.
     pub output: usize,

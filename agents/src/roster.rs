@@ -159,14 +159,15 @@ pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 const LEVELS: ArgKind = ArgKind::Int { min: 0, max: u32::MAX as u64 };
 
 /// Anchors are resolved to other specs before they are built.
-const ANCHOR: AgentEntry = AgentEntry::new("anchor", "an anchor of the game's ladder; level 0 plays at random", |spec, _| {
-    Err(anchor_of_anchor(&spec.to_string()))
-})
-.class(AgentClass::Anchor)
-.args(&[
-    ArgDef::new("level", LEVELS, "ladder level").required(),
-    ArgDef::new("bot", LEVELS, "bot of the level, from 1").default("1"),
-]);
+const ANCHOR: AgentEntry =
+    AgentEntry::new("anchor", "an anchor of the game's ladder; level 0 plays at random", |spec, _| {
+        Err(anchor_of_anchor(&spec.to_string()))
+    })
+    .class(AgentClass::Anchor)
+    .args(&[
+        ArgDef::new("level", LEVELS, "ladder level").required(),
+        ArgDef::new("bot", LEVELS, "bot of the level, from 1").default("1"),
+    ]);
 
 const AGENTS: &[AgentEntry] = &[
     AgentEntry::new("random", "plays a uniformly random legal action", |spec, _| {
@@ -175,7 +176,11 @@ const AGENTS: &[AgentEntry] = &[
             None => Arc::new(Random),
         })
     })
-    .args(&[ArgDef::new("documents", ArgKind::Number { min: 0.0, max: 1.0 }, "probability of submitting a document instead of an action")]),
+    .args(&[ArgDef::new(
+        "documents",
+        ArgKind::Number { min: 0.0, max: 1.0 },
+        "probability of submitting a document instead of an action",
+    )]),
     search::alphabeta::ENTRY,
     search::expectiminimax::ENTRY,
     search::mcts::ENTRY,

@@ -91,7 +91,10 @@ pub(crate) enum Role<'a> {
     Player,
     /// Compiler of untrusted source. It reads `source`, if any, the files on its command line and their siblings,
     /// writes into `into`, and may start other programs.
-    Compiler { source: Option<&'a Path>, into: &'a Path },
+    Compiler {
+        source: Option<&'a Path>,
+        into: &'a Path,
+    },
 }
 
 /// Directory and memory group of a sandboxed program. Both are removed when it is dropped.

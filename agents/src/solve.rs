@@ -43,9 +43,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         nim::GAME => nim::solution(game),
         connect_four::GAME => connect_four::solution(game),
         pig::GAME => pig::solution(game),
-        _ => {
-            Err(("it has not been solved", "it plays tic_tac_toe, nim, connect_four and pig; try alphabeta or mcts"))
-        }
+        _ => Err(("it has not been solved", "it plays tic_tac_toe, nim, connect_four and pig; try alphabeta or mcts")),
     };
     let solution = solution.map_err(|(why, fits)| refused(why, fits))?;
     Ok(Arc::new(Solver { solution, blunder: spec.number("blunder").unwrap_or(0.0) }))

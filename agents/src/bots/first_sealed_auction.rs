@@ -15,9 +15,11 @@ use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 const GAME: &str = "first_sealed_auction";
 
 pub(crate) const BOTS: &[AgentEntry] = &[
-    AgentEntry::new("truthful_bidder", "first_sealed_auction: bids its value, or the highest bid below it", |spec, game| {
-        shading(spec, game, |_| 1.0)
-    }),
+    AgentEntry::new(
+        "truthful_bidder",
+        "first_sealed_auction: bids its value, or the highest bid below it",
+        |spec, game| shading(spec, game, |_| 1.0),
+    ),
     AgentEntry::new("shading_bidder", "first_sealed_auction: bids a fixed share of its value", |spec, game| {
         let part = spec.number("part").unwrap_or(1.0);
         shading(spec, game, |_| part)

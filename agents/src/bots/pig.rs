@@ -38,6 +38,8 @@ impl Agent for Hold {
         // Rolling has the lower id, and is illegal once the points suffice to win.
         let roll = u64::from(seen.turn_total) < self.at;
         let choice = if roll { ask.legal.first() } else { ask.legal.last() };
-        choice.map(|&a| Answer::id(a)).ok_or_else(|| AgentError::failed("hold: expected at least one legal action id, got none"))
+        choice
+            .map(|&a| Answer::id(a))
+            .ok_or_else(|| AgentError::failed("hold: expected at least one legal action id, got none"))
     }
 }

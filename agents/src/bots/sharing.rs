@@ -41,12 +41,9 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     ),
 ];
 
-const RESERVE: ArgDef = ArgDef::new(
-    "reserve",
-    ArgKind::Number { min: 0.0, max: 1.0 },
-    "minimum acceptable share of its maximum gain",
-)
-.default("0");
+const RESERVE: ArgDef =
+    ArgDef::new("reserve", ArgKind::Number { min: 0.0, max: 1.0 }, "minimum acceptable share of its maximum gain")
+        .default("0");
 
 const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> AgentEntry {
     AgentEntry::new(name, doc, build).args(args)
@@ -116,7 +113,9 @@ fn power(x: f64, power: f64) -> f64 {
 
 enum Style {
     /// Concedes by time to this power.
-    TimeDependent { power: f64 },
+    TimeDependent {
+        power: f64,
+    },
     /// Concedes as much as the opponent.
     AbsoluteTitForTat,
     Hardliner,

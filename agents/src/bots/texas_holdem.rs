@@ -40,9 +40,11 @@ pub(crate) const BOTS: &[AgentEntry] = &[
         "texas_holdem: folds, calls and raises by the share of hands that it beats on the current board",
         |spec, game| bot(spec, game, by_strength),
     ),
-    entry("pot_odds", "texas_holdem: compares its equity against random hands with the price of a call", |spec, game| {
-        bot(spec, game, by_odds)
-    }),
+    entry(
+        "pot_odds",
+        "texas_holdem: compares its equity against random hands with the price of a call",
+        |spec, game| bot(spec, game, by_odds),
+    ),
     entry(
         "hand_ranges",
         "texas_holdem: weights opponents' hands by the betting so far, and makes the bet with the best expected value",

@@ -10,7 +10,8 @@ use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 pub(super) const CMD: ArgDef = ArgDef::new("cmd", ArgKind::Text, "the command line").required();
 pub(super) const SANDBOX: ArgDef =
-    ArgDef::new("sandbox", ArgKind::Flag, "deny the program access to files, network and other programs").default("true");
+    ArgDef::new("sandbox", ArgKind::Flag, "deny the program access to files, network and other programs")
+        .default("true");
 
 /// Maximum number of quoted lines of standard error.
 const LAST_WORDS: usize = 5;

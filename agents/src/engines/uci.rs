@@ -132,9 +132,7 @@ impl Agent for Uci {
         };
         let Some(action) = ask.view().parse(ask.seat, ask.legal, chosen) else {
             let (name, fen) = (name(&self.program), &seen.fen);
-            return Err(AgentError::failed(format!(
-                "{name} returned an illegal move {chosen:?} in {fen}"
-            )));
+            return Err(AgentError::failed(format!("{name} returned an illegal move {chosen:?} in {fen}")));
         };
         let mut answer = Answer::id(action).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
         if let Some(line) = found.lines.of(chosen) {

@@ -167,7 +167,9 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
     for (at, (who, what)) in moves.iter().enumerate() {
         let refuse = |why: String| Refusal::new(ErrorCode::BadField, format!("move {at}: {why}"));
         let id = |v: &Value| {
-            v.as_u64().and_then(|a| Action::try_from(a).ok()).ok_or_else(|| refuse(format!("expected an action id, got {v}")))
+            v.as_u64()
+                .and_then(|a| Action::try_from(a).ok())
+                .ok_or_else(|| refuse(format!("expected an action id, got {v}")))
         };
         let heard = |by: Seat, what: &Value| {
             let given = match what.get("said") {

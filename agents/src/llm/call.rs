@@ -211,9 +211,9 @@ impl<'a> Asking<'a> {
             (call.verdict, call.read) = (verdict.to_owned(), read);
             if let Some(journal) = self.ask.journal() {
                 let entry = serde_json::to_value(&call).map_err(|e| AgentError::infrastructure(e.to_string()))?;
-                journal.keep(&key, &entry).map_err(|why| {
-                    AgentError::infrastructure(format!("cannot store call {key}: {why}"))
-                })?;
+                journal
+                    .keep(&key, &entry)
+                    .map_err(|why| AgentError::infrastructure(format!("cannot store call {key}: {why}")))?;
             }
         }
         let bytes = canonical(&call).map_err(|e| AgentError::infrastructure(format!("call {key}: {e}")))?;

@@ -164,9 +164,7 @@ impl Endpoint {
         match call.send() {
             Ok(answered) => self.judge(&answered, schema),
             Err(Lost::Slow) if left.is_some_and(|left| left <= limit) => Outcome::Late,
-            Err(Lost::Slow) => {
-                Outcome::Later(format!("no reply within {} s (timeout)", limit.as_secs_f64()), None)
-            }
+            Err(Lost::Slow) => Outcome::Later(format!("no reply within {} s (timeout)", limit.as_secs_f64()), None),
             Err(Lost::Later(why)) => Outcome::Later(why, None),
             Err(Lost::Never(why)) => Outcome::Never(why),
         }

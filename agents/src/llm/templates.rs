@@ -46,8 +46,7 @@ pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja:
 
 /// Renders a built-in template, without blank lines at its ends.
 pub(super) fn render(name: &str, context: &Value) -> Result<String, AgentError> {
-    let wrong =
-        |e: minijinja::Error| AgentError::infrastructure(format!("invalid prompt template {name}: {e:#}"));
+    let wrong = |e: minijinja::Error| AgentError::infrastructure(format!("invalid prompt template {name}: {e:#}"));
     let text = ENVIRONMENT.get_template(name).map_err(wrong)?.render(context).map_err(wrong)?;
     Ok(text.trim().to_owned())
 }

@@ -206,10 +206,7 @@ impl Gatherer {
                             asked.tell(word);
                         }
                     }
-                    self.end(
-                        out,
-                        Word::Later(format!("batch {id} ended without a reply to this request"), None),
-                    );
+                    self.end(out, Word::Later(format!("batch {id} ended without a reply to this request"), None));
                 }
                 Look::Failed(word) => self.end(out, word),
                 Look::Full(why) if left == 0 && self.out.is_empty() => {

@@ -75,9 +75,7 @@ impl Wire {
         let url = format!("{base_url}{path}");
         let call = Outgoing { url: &url, headers: &headers, body: body.map(|(_, body)| body), limit: *timeout, most };
         call.send().map_err(|lost| match lost {
-            Lost::Slow => {
-                Word::Later(format!("no reply within {} s at {path} (timeout)", timeout.as_secs_f64()), None)
-            }
+            Lost::Slow => Word::Later(format!("no reply within {} s at {path} (timeout)", timeout.as_secs_f64()), None),
             Lost::Later(why) => Word::Later(why, None),
             Lost::Never(why) => Word::Never(why),
         })
@@ -100,14 +98,14 @@ impl Wire {
         let (status, said) = (answered.status, self.said(answered));
         Err(match status {
             401 | 403 => Word::Never(format!("the key is refused for batches at {path} ({status}): {said}")),
-            404 | 405 => {
-                Word::Never(format!("no batch interface at {path} ({status}): {said}. Try batch=false"))
-            }
+            404 | 405 => Word::Never(format!("no batch interface at {path} ({status}): {said}. Try batch=false")),
             413 => Word::Never(format!("the batch is too large ({status}): {said}. Try a smaller batch_size")),
             429 if answered.text.contains("insufficient_quota") => {
                 Word::Never(format!("the account has no quota left: {said}"))
             }
-            408 | 409 | 429 | 500..=599 => Word::Later(format!("HTTP status {status} at {path}: {said}"), answered.wait),
+            408 | 409 | 429 | 500..=599 => {
+                Word::Later(format!("HTTP status {status} at {path}: {said}"), answered.wait)
+            }
             _ => Word::Never(format!("the batch is refused at {path} ({status}): {said}")),
         })
     }
