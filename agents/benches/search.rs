@@ -7,10 +7,10 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use ludex_agents::build;
 use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, Outcomes, Stream, ToMove, games, load};
 
-/// Measured besides the defaults of every game.
+/// Variants measured besides the defaults of every game.
 const MORE: &[&str] = &["go(board_size=9)"];
 
-/// The first position in which a seat acts.
+/// Returns the first position in which a seat acts.
 fn first_decision(game: &GameRef) -> Box<dyn DynState> {
     let (mut state, mut rng, mut outcomes) = (game.start(), Stream::from_text("bench"), Outcomes::new());
     while state.turn() == ToMove::Chance {

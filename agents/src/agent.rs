@@ -1,4 +1,4 @@
-//! What an agent is, and how hosts that know only [`Policy`] ask one.
+//! The agent trait, its reply, and an adapter for hosts that use only [`Policy`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,39 +12,39 @@ use ludex_protocol::record::Notes;
 
 use crate::error::AgentError;
 
-/// An agent's move, and its notes on it.
+/// Reply of an agent: a move with notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoveReply {
-    /// Its move; `None`: it gives up.
+    /// Chosen move; `None` to resign.
     pub mv: Option<Move>,
-    /// Notes for the record, possibly empty. Agents of this crate put `sims`, `value`, `nodes`, `depth`, `cut` and the
-    /// like into `more`.
+    /// Notes for the record, possibly empty. Agents of this crate put `sims`, `value`, `nodes`, `depth`, `cut` and
+    /// similar entries into `more`.
     pub notes: Notes,
 }
 
 impl MoveReply {
-    /// A move without notes.
+    /// Creates a reply without notes.
     pub fn new(mv: Move) -> Self {
         MoveReply { mv: Some(mv), notes: Notes::default() }
     }
 
-    /// A legal action without notes.
+    /// Creates a reply with a legal action and no notes.
     pub fn id(a: Action) -> Self {
         Self::new(Move::Id(a.into()))
     }
 
-    /// Giving up.
+    /// Creates a reply that resigns.
     pub fn resign() -> Self {
         MoveReply { mv: None, notes: Notes::default() }
     }
 
-    /// Adds a note under a name for which [`Notes`] does not have a field.
+    /// Adds a note under a name for which [`Notes`] has no field.
     pub fn note(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.notes.more.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The action id, if the move is one.
+    /// Returns the action id if the move is one.
     pub fn action(&self) -> Option<Action> {
         match self.mv {
             Some(Move::Id(id)) => Action::try_from(id).ok(),
@@ -53,83 +53,83 @@ impl MoveReply {
     }
 }
 
-/// A player of one game.
+/// Agent that plays one game.
 ///
-/// An answer is a function of (spec, agent key, turn, view): all randomness comes from [`Ask::stream`], which is keyed by
-/// turn, and whatever an agent keeps between questions (trees, transcripts) is a cache. So one agent may be asked from
-/// several threads, about several episodes, in any order, and again after a crash.
+/// A reply is a function of (spec, agent key, turn, view). All randomness comes from [`Ask::stream`], which is keyed by
+/// turn, and state stored between requests (trees, transcripts) is a cache. Hosts may therefore call one agent from
+/// several threads, for several episodes, in any order, and again after a crash.
 ///
-/// There are two exceptions, and both can be seen: [`Agent::reproducible`] is false for agents that look at the clock or at a person, and
-/// an answer that a deadline cut short carries the note `cut: true`.
+/// There are two exceptions, both visible to the host: [`Agent::reproducible`] returns false for agents that depend on
+/// the clock or on a person, and a reply cut short by a deadline carries the note `cut: true`.
 pub trait Agent: Send + Sync {
-    /// The move for this question. With a deadline it returns by then, with an answer or an error; only a person is not
-    /// hurried.
+    /// Chooses a move for this request. Returns by the deadline, if there is one, with a reply or an error; only a
+    /// person may exceed it.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) when the agent cannot answer: the fault is the agent's.
-    /// [`ErrorKind::Late`](crate::ErrorKind::Late) when the deadline comes before its answer.
-    /// [`ErrorKind::Infrastructure`](crate::ErrorKind::Infrastructure) when what it needs (an endpoint, a network) fails.
+    /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) if the agent cannot reply: the agent is at fault.
+    /// [`ErrorKind::Late`](crate::ErrorKind::Late) if the deadline passes before the reply.
+    /// [`ErrorKind::Infrastructure`](crate::ErrorKind::Infrastructure) if a dependency (endpoint, network) fails.
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError>;
 
-    /// Whether it looks at the true state ([`Ask::peek`]), which hosts allow in unrated episodes only.
+    /// Returns true if the agent reads the full state ([`Ask::peek`]), which hosts allow in unrated episodes only.
     fn needs_full_state(&self) -> bool {
         false
     }
 
-    /// Whether the same question always gets the same answer.
+    /// Returns true if equal requests always get equal replies.
     fn reproducible(&self) -> bool {
         true
     }
 
-    /// Whether [`Agent::act`] waits for something other than its own computing: a program, an endpoint, a person. Hosts
-    /// give such an agent a thread of its own, never one of a pool that computes.
+    /// Returns true if [`Agent::act`] blocks on a program, an endpoint or a person. Hosts run such an agent on a
+    /// dedicated thread, not in a compute pool.
     fn is_io_bound(&self) -> bool {
         false
     }
 
-    /// Whether it gathers the questions of many episodes and answers them together, maybe hours later. A host asks it about as
-    /// many episodes at a time as it can, and sets no limit for a move; where there must be one, it refuses the agent.
+    /// Returns true if the agent collects requests of many episodes into provider batches, which may take hours. Hosts
+    /// run as many episodes at a time as they can and set no limit per move. A host that requires a limit refuses the
+    /// agent.
     fn is_batched(&self) -> bool {
         false
     }
 
-    /// Whether it reads [`Ask::past`]. A host need not keep the moves of an episode for agents that do not.
+    /// Returns true if the agent reads [`Ask::past`]. Hosts need not store the moves of an episode for other agents.
     fn needs_history(&self) -> bool {
         false
     }
 
-    /// Called when a match with this agent begins. A host that calls `enter` calls it once for each seat of the agent,
-    /// and [`Agent::leave`] once for each of these seats at the end.
+    /// Notifies the agent that a match starts. Hosts that call `enter` call it once for each seat of the agent, and
+    /// [`Agent::leave`] once for each of these seats at the end.
     fn enter(&self) {}
 
-    /// Called when a match with this agent ends, once for each seat that [`Agent::enter`] was called for. After the last
-    /// one the agent may drop what it keeps for later turns.
+    /// Notifies the agent that a match has ended, once for each call of [`Agent::enter`]. After the last call the agent
+    /// may drop state stored for later turns.
     fn leave(&self) {}
 }
 
-/// Asks an agent for one move of `seat`, which is to move in `state`: the simplest way, without a match around it.
+/// Requests one move of `seat`, which is to move in `state`, outside of a match.
 ///
-/// The agent's randomness comes from `seed`, as with the argument `seed` of specs on the seat's first turn: a caller that
-/// asks again later in an episode gives another seed. Hosts of matches build an [`Ask`] themselves, with the episode's
-/// draw, the turn and the past.
+/// The agent's randomness comes from `seed`, like the spec argument `seed` on the seat's first turn. For a later turn
+/// of the same episode, pass a different seed. Hosts of matches build an [`Ask`] themselves, with the episode's stream,
+/// the turn and the history.
 ///
 /// # Errors
-/// As [`Agent::act`].
+/// Those of [`Agent::act`].
 pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Result<MoveReply, AgentError> {
     let legal = state.legal_list(seat);
     agent.act(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))), None)
 }
 
-/// The key that a seed stands for: SHA-256 of `ludex.v1:agent-seed:N`.
+/// Returns the key derived from a seed: SHA-256 of `ludex.v1:agent-seed:N`.
 pub(crate) fn seed_key(seed: u64) -> Key {
     key(&format!("ludex.v1:agent-seed:{seed}"))
 }
 
-/// An agent as a [`Policy`], for batches and other hosts that need an action at once, without a deadline.
+/// Adapter from an agent to [`Policy`], for batches and other hosts that need an action without a deadline.
 pub struct InProcess(pub Arc<dyn Agent>);
 
-/// What [`InProcess`] answers when the agent gave up, failed, or did not name a legal action. It is not an action of any
-/// game.
+/// Action that [`InProcess`] returns if the agent resigned, failed or chose no legal action. No game uses this id.
 pub const NO_ACTION: Action = Action::MAX;
 
 impl Policy for InProcess {
@@ -147,8 +147,8 @@ impl Policy for InProcess {
     }
 }
 
-/// An agent whose questions and answers pass through `act`, which may ask the agent itself. In everything else the new
-/// agent is as the old one: wrappers are made by this function, so that none forgets to pass on what it does not change.
+/// Wraps an agent so that `act` handles its move requests, and may call the agent. All other methods are forwarded to
+/// the agent.
 pub fn wrap<F>(agent: Arc<dyn Agent>, act: F) -> Wrapped<F>
 where
     F: Fn(&dyn Agent, &MoveRequest<'_>, Option<Instant>) -> Result<MoveReply, AgentError> + Send + Sync,
@@ -156,7 +156,7 @@ where
     Wrapped { reads_past: agent.needs_history(), agent, act }
 }
 
-/// What [`wrap`] makes.
+/// Agent returned by [`wrap`].
 pub struct Wrapped<F> {
     agent: Arc<dyn Agent>,
     act: F,
@@ -164,13 +164,13 @@ pub struct Wrapped<F> {
 }
 
 impl<F> Wrapped<F> {
-    /// The same for an `act` that reads [`Ask::past`] itself.
+    /// Declares that `act` itself reads [`Ask::past`].
     pub fn reading_past(self) -> Self {
         Wrapped { reads_past: true, ..self }
     }
 }
 
-// A method that is added to the trait must be passed on here too.
+// New trait methods must be forwarded here.
 #[warn(clippy::missing_trait_methods)]
 impl<F> Agent for Wrapped<F>
 where

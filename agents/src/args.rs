@@ -1,4 +1,4 @@
-//! Arguments of agents: their definitions and their values.
+//! Definitions and values of agent arguments.
 
 use std::fmt;
 
@@ -6,69 +6,60 @@ use ludex_protocol::Refusal;
 
 use crate::refusal::bad_value;
 
-/// What values an argument takes.
+/// Type and range of an argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ArgKind {
-    /// A whole number within inclusive bounds.
+    /// Integer within inclusive bounds.
     Int {
-        /// Least value.
         min: u64,
-        /// Greatest value.
         max: u64,
     },
-    /// A finite number within inclusive bounds; whole numbers pass for it.
+    /// Finite number within inclusive bounds; integers are accepted.
     Number {
-        /// Least value.
         min: f64,
-        /// Greatest value.
         max: f64,
     },
-    /// `true` or `false`.
     Flag,
-    /// Any text.
     Text,
 }
 
-/// An argument's definition.
+/// Definition of an argument.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgDef {
-    /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// Accepted type and range.
     pub kind: ArgKind,
-    /// The value that an absent argument has, as it would be written.
+    /// Default value as spec text.
     pub default: Option<&'static str>,
-    /// Whether it must be given.
+    /// True if the argument is mandatory.
     pub required: bool,
-    /// The default does not hold when this argument is given.
+    /// Argument that disables the default if present.
     pub unless: Option<&'static str>,
     /// One line for `--help`.
     pub doc: &'static str,
 }
 
 impl ArgDef {
-    /// An argument that may be absent, without a default.
+    /// Defines an optional argument without a default.
     pub const fn new(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
         ArgDef { name, kind, default: None, required: false, unless: None, doc }
     }
 
-    /// With a default.
     pub const fn default(self, value: &'static str) -> Self {
         ArgDef { default: Some(value), ..self }
     }
 
-    /// With a default that holds unless another argument is given.
+    /// Sets a default that applies unless `other` is present.
     pub const fn default_unless(self, value: &'static str, other: &'static str) -> Self {
         ArgDef { default: Some(value), unless: Some(other), ..self }
     }
 
-    /// It must be given.
+    /// Makes the argument mandatory.
     pub const fn required(self) -> Self {
         ArgDef { required: true, ..self }
     }
 
-    /// The value that `text` means.
     pub(crate) fn read(&self, text: &str) -> Result<ArgValue, Refusal> {
         let wrong = |allowed: String| Err(bad_value(self.name, text, &allowed));
         match self.kind {
@@ -77,7 +68,7 @@ impl ArgDef {
                 _ => wrong(format!("a whole number from {min} to {max}")),
             },
             ArgKind::Number { min, max } => match text.parse() {
-                // `contains` also turns NaN away; the zero added makes -0 plain 0.
+                // `contains` also rejects NaN; adding 0.0 turns -0 into 0.
                 Ok(x) if (min..=max).contains(&x) => Ok(ArgValue::Number(x + 0.0)),
                 _ => wrong(format!("a number from {min} to {max}")),
             },
@@ -91,21 +82,17 @@ impl ArgDef {
     }
 }
 
-/// An argument's value.
+/// Value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgValue {
-    /// A whole number.
     Int(u64),
-    /// A number.
     Number(f64),
-    /// Yes or no.
     Flag(bool),
-    /// Text.
     Text(String),
 }
 
 impl ArgValue {
-    /// As it was written, without quotes.
+    /// Returns the value as spec text without quotes.
     pub(crate) fn raw(&self) -> String {
         match self {
             ArgValue::Text(text) => text.clone(),
@@ -115,7 +102,7 @@ impl ArgValue {
 }
 
 impl fmt::Display for ArgValue {
-    /// As in a spec: text is quoted where it must be.
+    /// Writes the value as spec text, quoted if necessary.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ArgValue::Int(n) => write!(f, "{n}"),

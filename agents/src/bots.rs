@@ -1,4 +1,4 @@
-//! Bots of single games: one file per game, named after it.
+//! Bots for single games, in one module per game.
 
 use crate::spec::AgentEntry;
 
@@ -20,7 +20,7 @@ mod sharing;
 pub mod texas_holdem;
 pub mod undercover;
 
-/// The entries of all bots, game by game.
+/// Entries of all bots, grouped by game.
 pub(crate) const BOTS: &[&[AgentEntry]] = &[
     fight_the_landlord::BOTS,
     first_sealed_auction::BOTS,

@@ -1,4 +1,4 @@
-//! Agents that are programs of their own: one file or folder for each protocol.
+//! Agents that run external programs, by protocol.
 
 pub(crate) mod botzone;
 pub(crate) mod gtp;

@@ -1,46 +1,44 @@
-//! Why an agent did not answer.
+//! Errors of agents that fail to reply.
 
 use ludex_protocol::Refusal;
 
-/// Whose fault it is that there is no answer.
+/// Party at fault for a missing reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The agent could not answer a question: its own fault.
+    /// Failure of the agent itself.
     Failed,
-    /// It took longer than it may.
     Late,
-    /// The agent's infrastructure (endpoint, network) failed or was not available: not the agent's fault, and no loss.
+    /// Failure of the agent's infrastructure (endpoint, network). The agent is not at fault and does not lose.
     Infrastructure,
 }
 
-/// An agent that did not answer. A spec that is wrong, or does not fit a game, is a [`Refusal`] instead.
+/// Failure of an agent to reply. Invalid specs and unsupported games are a [`Refusal`] instead.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct AgentError {
-    /// Whose fault it is.
     pub kind: ErrorKind,
     /// One sentence for people.
     pub message: String,
 }
 
 impl AgentError {
-    /// No answer, for a reason of this kind.
+    /// Creates an error of this kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         AgentError { kind, message: message.into() }
     }
 
-    /// The agent could not answer.
+    /// Creates an [`ErrorKind::Failed`] error.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Failed, message)
     }
 
-    /// The deadline came before the answer.
+    /// Creates an [`ErrorKind::Late`] error.
     pub fn late(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Late, message)
     }
 
-    /// The agent's infrastructure failed.
+    /// Creates an [`ErrorKind::Infrastructure`] error.
     pub fn infrastructure(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Infrastructure, message)
     }

@@ -1,4 +1,4 @@
-//! `human`: a person at a terminal, or anything that reads and writes lines.
+//! `human`: a person at a terminal, or any program that reads and writes lines.
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
@@ -20,25 +20,25 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
     Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout()).with_width(width())))
 }
 
-/// Up to this many legal moves are listed without being asked for.
+/// Maximum number of legal moves listed without a `?` command.
 const SHOWN: usize = 32;
 
-/// How many characters fit into a line of the terminal; `None` if standard output is not a terminal.
+/// Returns the terminal width in characters; `None` if standard output is not a terminal.
 #[cfg(unix)]
 pub fn width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
-/// This system does not tell.
+/// Returns `None`: the width is unknown on this system.
 #[cfg(not(unix))]
 pub fn width() -> Option<usize> {
     None
 }
 
-/// `text` with lines that do not fit broken between words, and continued four blanks to the right.
+/// Wraps lines of `text` between words; continuation lines are indented by four spaces.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
-    // A blank is left for the cursor.
+    // One column stays free for the cursor.
     let Some(width) = width.map(|width| width.max(40) - 1) else { return text.to_owned() };
     let fits = |line: &str| line.chars().count() <= width;
     let mut out: Vec<String> = Vec::new();
@@ -62,26 +62,27 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
     out.join("\n")
 }
 
-/// A person behind a reader and a writer. Shows the view and the legal moves; reads a move in any notation of the game, an
-/// id, or a document as JSON; asks again with the reason when it does not fit. `?` lists the legal moves, `quit` (or the
-/// end of input) resigns. The deadline is not kept: reading cannot be interrupted.
+/// Person behind a reader and a writer.
+///
+/// Prints the view and the legal moves. Reads a move in any notation of the game, an action id, or a document as JSON,
+/// and prints the reason before it prompts again for an invalid move. `?` lists the legal moves; `quit` or the end of
+/// input resigns. The deadline is ignored, since reading cannot be interrupted.
 pub struct Human<R, W> {
     io: Mutex<(R, W)>,
     width: Option<usize>,
 }
 
 impl<R: BufRead, W: Write> Human<R, W> {
-    /// A person behind these.
     pub fn new(reader: R, writer: W) -> Self {
         Human { io: Mutex::new((reader, writer)), width: None }
     }
 
-    /// The same, with lines of at most `width` characters.
+    /// Limits lines to `width` characters.
     pub fn with_width(self, width: Option<usize>) -> Self {
         Human { width, ..self }
     }
 
-    /// The move that is typed; `None` for a resignation.
+    /// Returns the typed move; `None` to resign.
     fn talk(&self, ask: &MoveRequest<'_>) -> io::Result<Option<Move>> {
         let mut io = self.io.lock();
         let (reader, writer) = &mut *io;
@@ -117,7 +118,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
 
 impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
-        let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("human: the terminal failed: {e}")))?;
+        let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("terminal read or write failed: {e}")))?;
         Ok(mv.map_or_else(MoveReply::resign, MoveReply::new))
     }
 
@@ -130,7 +131,7 @@ impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
     }
 }
 
-/// The legal moves: in one line, or where a move holds commas, each in a line of its own with its id.
+/// Lists the legal moves on one line, or one per line with ids if a move contains commas.
 fn names(ask: &MoveRequest<'_>, view: &dyn DynView) -> String {
     let texts: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
     let lines = texts.iter().any(|text| text.contains(", "));
@@ -143,7 +144,10 @@ fn names(ask: &MoveRequest<'_>, view: &dyn DynView) -> String {
     all.join(if lines { "" } else { ", " })
 }
 
-/// The move that a line means, in the game's own reading, or the game's reason why it is not a move.
+/// Parses a line as a move.
+///
+/// # Errors
+/// The game's reason why the line is not a move.
 fn read(ask: &MoveRequest<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
     if let Some(a) = view.parse(ask.seat, ask.legal, text) {
         return Ok(Move::Id(a.into()));
@@ -161,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_are_broken_between_words() {
+    fn long_lines_break_between_words() {
         let text = format!("short\n{}end\n\nlast", "word, ".repeat(12));
         assert_eq!(wrapped(&text, None), text);
         let broken = wrapped(&text, Some(50));
@@ -169,7 +173,7 @@ mod tests {
         assert!(broken.starts_with("short\nword, ") && broken.ends_with("end\n\nlast"), "{broken}");
         assert_eq!(broken.lines().nth(2).map(|line| line.starts_with("    word,")), Some(true), "{broken}");
         assert_eq!(broken.matches("word,").count(), 12);
-        // A word that is too long stays whole, and a board as it is.
+        // Long words and boards stay unbroken.
         assert_eq!(wrapped(&"x".repeat(60), Some(50)), "x".repeat(60));
         assert_eq!(wrapped(" a b\n . .", Some(50)), " a b\n . .");
     }

@@ -1,8 +1,8 @@
-//! The players: a random one, searchers, solvers, bots of single games, engines, language models, a person at the
+//! Agents: random play, search, solvers, bots for single games, external engines, language models and a person at the
 //! terminal.
 //!
-//! An agent is written as one string everywhere ([`AgentSpec`]), is built for a game ([`build`]) and answers questions
-//! ([`ask`], [`Agent::act`]).
+//! One string specifies an agent everywhere ([`AgentSpec`]). [`build`] builds it for a game; [`ask`] and [`Agent::act`]
+//! request a move.
 //!
 //! ```
 //! let game = ludex_env::load("connect_four")?;
@@ -16,19 +16,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What holds for all of them:
+//! All agents guarantee:
 //!
-//! - An agent sees what its seat sees ([`Ask::view`](ludex_env::Ask::view)), never a state, so a remote agent and one in
-//!   this process play alike. Only an agent with `peek=true` looks at the state, and only where the host allows it.
-//! - An answer is a function of the spec, the agent's key, the turn and the view. What an agent keeps between questions is
-//!   a cache. [`Agent::reproducible`] is false for those that cannot promise this.
-//! - A deadline is kept: [`Agent::act`] returns by then. Only a person is not hurried.
-//! - Building an agent starts nothing and calls nothing. Programs and endpoints are asked when there is a question.
-//! - Whatever a program or a model answers, nothing panics: it is a move, an illegal move or an error.
-//! - Specs that are wrong, and agents that do not play a game, are a [`Refusal`](ludex_protocol::Refusal); an agent that
-//!   does not answer is an [`AgentError`].
+//! - An agent receives the view of its seat ([`Ask::view`](ludex_env::Ask::view)), never the full state, so a remote
+//!   agent
+//! plays like a local one. Only `peek=true` grants access to the state, and only where the host allows it.
+//! - A reply is a function of the spec, the agent's key, the turn and the view. State that an agent stores between
+//!   requests
+//! is a cache. [`Agent::reproducible`] returns false for agents that cannot guarantee this.
+//! - [`Agent::act`] returns by its deadline. Only a person may exceed it.
+//! - Building an agent starts no program and opens no connection. That happens on the first move request.
+//! - No output of a program or model causes a panic: it becomes a move, an illegal move or an error.
+//! - An invalid spec, or an agent that does not support the game, is a [`Refusal`](ludex_protocol::Refusal). An agent
+//!   that
+//! fails to reply is an [`AgentError`].
 //!
-//! [`Roster`] is the list of agents, to which a host adds its own.
+//! [`Roster`] lists the available agents. Hosts add their own.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,9 @@
-//! `llm`: a language model behind an endpoint, asked move by move.
+//! `llm`: a language model behind an endpoint, called move by move.
 //!
-//! A question becomes a prompt made from the game's page and the seat's view alone; the answer is read by the game's own
-//! notation. One [`act`](Agent::act) is one attempt: an answer without a move goes to the rules as text, they refuse it, and
-//! the next attempt shows why. What goes wrong on the way to the model (network, key, limits) is nobody's loss.
+//! The prompt contains the game's manual and the seat's view only. The reply is parsed by the game's own notation. Each
+//! call of [`act`](Agent::act) is one attempt: a reply without a move is submitted as text, the rules refuse it, and
+//! the next attempt's prompt contains the reason. Failures of the transport (network, key, limits) are infrastructure
+//! errors and cost no game.
 
 mod api;
 mod batch;
@@ -55,20 +56,19 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .class(AgentClass::Model)
 .args(settings::ARGS);
 
-/// The note that holds the digest of a turn's calls: the first 16 bytes of SHA-256 over the canonical JSON of each, in hex.
+/// Note with the digest of a turn's calls: the first 16 bytes of SHA-256 over the canonical JSON of each, in hex.
 pub const DIGEST: &str = "calls_sha256";
 
-/// The version of how prompts are worded: raised when a position, a manual or a template is told in other words. Runs keep it,
-/// so that prompts of an older wording are not taken for forged ones.
+/// Version of the prompt texts, incremented when the text of a position, manual or template changes. Runs store it, so
+/// that prompts of an older version are not reported as forged.
 pub const WORDING: u32 = 2;
 
-/// The model of `spec` as a reader of its own journal: it answers with the calls that the journal keeps, and never calls out. It
-/// needs no key. A call that is missing, that was asked something else, or that says something of itself that does not
-/// follow from the question and the answer, is an error of kind `Failed` with the reason. Calls of another [`WORDING`] than
-/// `wording` are not compared with what would be asked now.
+/// Builds the model of `spec` as a reader of its own journal: it returns the stored calls and never calls the endpoint.
+/// It needs no key. Fails with kind `Failed` if a call is missing, has a different prompt, or contains data that does
+/// not follow from the prompt and the reply. Prompts are not compared if `wording` differs from [`WORDING`].
 ///
 /// # Errors
-/// A spec of another agent, or one that does not fit the game.
+/// A spec of another agent, or a game that the agent does not support.
 pub fn offline(spec: &AgentSpec, game: &GameRef, wording: u32) -> Result<Arc<dyn Agent>, Refusal> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
@@ -97,7 +97,7 @@ impl Agent for Llm {
             ..Notes::default()
         };
         let answer = MoveReply { mv: Some(reading.into_move()), notes };
-        // The digest binds what was asked and answered to the record.
+        // The digest binds prompts and replies to the record.
         let answer = answer.note("calls", asking.calls).note("verdict", verdict).note(DIGEST, asking.digest());
         Ok(match asking.usd {
             Some(usd) => answer.note("usd", usd),
@@ -122,11 +122,11 @@ impl Agent for Llm {
     }
 }
 
-/// The messages of the first call that `spec` would make on `ask`, for estimates that call nothing. JSON is asked for
-/// unless the spec says `format=text`.
+/// Renders the messages of the first call that `spec` would make for `ask`, without calling the endpoint. The prompt
+/// requests JSON unless the spec says `format=text`.
 ///
 /// # Errors
-/// A spec of another agent, or one that does not fit the game.
+/// A spec of another agent, or a game that the agent does not support.
 pub fn render(spec: &AgentSpec, game: &GameRef, ask: &MoveRequest<'_>) -> Result<Vec<ChatMessage>, AgentError> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
@@ -134,11 +134,11 @@ pub fn render(spec: &AgentSpec, game: &GameRef, ask: &MoveRequest<'_>) -> Result
     prompts.messages(ask, &*ask.view(), &task, settings.format != Format::Text && task.wants != Wants::Words)
 }
 
-/// Hex digest of everything that prompts of `spec` in `game` are made from but the question itself: templates, the parts
-/// of the page, and the arguments that choose among them. Equal digests mean the same prompts.
+/// Returns the hex digest of all inputs to prompts of `spec` in `game` except the move request: templates, manual
+/// texts, and the arguments that select among them. Equal digests mean equal prompts.
 ///
 /// # Errors
-/// As [`render`].
+/// Those of [`render`].
 pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, Refusal> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
@@ -147,28 +147,29 @@ pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, Refusal
     Ok(hex::encode(key(&text)))
 }
 
-/// How many calls a move takes when nothing goes wrong: 1, n of `sc_cot`, 12 of `tot` by default, 3 of `self_refine`.
+/// Returns the number of calls per move without failures: 1; n for `sc_cot`; 12 for `tot` by default; 3 for
+/// `self_refine`.
 ///
 /// # Errors
-/// As [`render`].
+/// Those of [`render`].
 pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
     Ok(read(spec)?.calls() as f64)
 }
 
-/// What a token count costs in USD under the spec's prices; `None` where it names none. `cached` are those of the tokens read that
-/// came from the endpoint's cache.
+/// Returns the cost of a number of tokens in USD; `None` if the spec has no prices. `cached` is the number of input
+/// tokens that came from the endpoint's cache.
 ///
 /// # Errors
-/// As [`render`].
+/// Those of [`render`].
 pub fn usd(spec: &AgentSpec, tokens_in: u64, cached: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
     let cache = settings::Cached { read: Some(cached), written: None };
     Ok(read(spec)?.usd(tokens_in, cache, tokens_out))
 }
 
-/// The arguments that are prices.
+/// Names of the price arguments.
 const PRICES: [&str; 4] = ["price_in", "price_out", "price_cached", "price_cache_write"];
 
-/// The spec without its prices. Any other agent's spec as it is.
+/// Removes the prices of a spec. Other agents' specs are returned unchanged.
 pub fn unpriced(spec: &AgentSpec) -> AgentSpec {
     if spec.class() != AgentClass::Model {
         return spec.clone();
@@ -176,12 +177,12 @@ pub fn unpriced(spec: &AgentSpec) -> AgentSpec {
     PRICES.iter().fold(spec.clone(), |spec, price| spec.without(price))
 }
 
-/// Arguments that say how calls are made, and not what is asked.
+/// Arguments that control transport and batching but not the prompts.
 const WAYS: [&str; 9] =
     ["rpm", "concurrency", "timeout", "retries", "key_env", "batch", "batch_wait", "batch_size", "batch_poll"];
 
-/// The spec without the arguments that say how calls are made: they may change, and it is the same player. Any other agent's spec
-/// as it is.
+/// Removes the arguments that may change without changing the player: transport and batching. Other agents' specs are
+/// returned unchanged.
 pub fn essence(spec: &AgentSpec) -> AgentSpec {
     if spec.class() != AgentClass::Model {
         return spec.clone();
@@ -189,12 +190,12 @@ pub fn essence(spec: &AgentSpec) -> AgentSpec {
     WAYS.iter().fold(spec.clone(), |spec, way| spec.without(way))
 }
 
-/// Whether the model of a spec is asked through the provider's batch interface.
+/// Returns true if the model of a spec is called through the provider's batch interface.
 pub fn batches(spec: &AgentSpec) -> bool {
     read(spec).is_ok_and(|settings| settings.batch.is_some())
 }
 
-/// The spec with each question as a call of its own, for trials that cannot wait for batches. Any other agent's spec as it is.
+/// Disables the batch interface, for trials that need immediate replies. Other agents' specs are returned unchanged.
 pub fn unbatched(spec: &AgentSpec) -> AgentSpec {
     if !batches(spec) {
         return spec.clone();
@@ -202,7 +203,7 @@ pub fn unbatched(spec: &AgentSpec) -> AgentSpec {
     settings::BATCH.iter().chain(&["batch"]).fold(spec.clone(), |spec, name| spec.without(name))
 }
 
-/// The environment variable that holds the key of a spec's endpoint, if it needs one.
+/// Returns the environment variable with the API key of a spec's endpoint, if it needs one.
 pub fn key_variable(spec: &AgentSpec) -> Option<String> {
     read(spec).ok()?.key_env
 }

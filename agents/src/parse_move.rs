@@ -1,12 +1,15 @@
-//! Moves as people and models write them, in the game's own reading.
+//! Parsing of moves from people and models by the game's own rules.
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{MoveRequest, ParsedMove};
 use ludex_protocol::Move;
 
-/// The move that `given` means, or the game's reason why it is not a move.
+/// Parses a submitted move.
 ///
-/// The reading happens in a world that the seat cannot tell from the true one, so the reason gives nothing away.
+/// The parser runs on a sampled state that is consistent with the view, so the reason reveals nothing hidden.
+///
+/// # Errors
+/// The game's reason why the text is not a move.
 pub(crate) fn parse_move(ask: &MoveRequest<'_>, view: &dyn DynView, given: &Move) -> Result<Move, String> {
     match view.world(&mut ask.stream()).parse_move(ask.seat, given) {
         Ok(ParsedMove::Action(a)) => Ok(Move::Id(a.into())),

@@ -1,8 +1,7 @@
-//! Running a program that talks in lines, within limits: questions go to its standard input, answers come from its standard
-//! output.
+//! Line-based subprocesses with resource limits: requests go to standard input, replies come from standard output.
 //!
-//! The limit that counts is CPU time, which does not depend on what else the machine does; the wall limit is there for programs
-//! that never answer. Nothing here waits without a limit, however the program behaves.
+//! The effective limit is CPU time, which does not depend on the load of the machine. The wall-clock limit catches
+//! programs that never reply. No function here blocks without a limit.
 
 mod fault;
 mod system;
@@ -21,29 +20,29 @@ pub use fault::ProcessFault;
 use crate::refusal::bad_value;
 use crate::sandbox::{self, Room, SandboxRole};
 
-/// How much of standard error is kept.
+/// Bytes of standard error that are retained.
 const ERRORS: usize = 16 << 10;
-/// How often the limits of a program are checked while it is waited for.
+/// Interval between checks of a program's limits.
 const LOOK: Duration = Duration::from_millis(10);
-/// How often what is in its folder is counted, which takes longer.
+/// Interval between scans of a program's directory, which are slower.
 const COUNT: Duration = Duration::from_millis(100);
-/// How long a program that closed its output may take to end, and the last errors of an ended program to arrive.
+/// Time limit for a program to exit after it closes its output, and for the last errors of an exited program to arrive.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// What a program may use as long as it runs.
+/// Resource limits of a running program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// Bytes of memory.
+    /// Maximum memory in bytes.
     pub memory: u64,
-    /// Bytes of one answer.
+    /// Bytes of one reply.
     pub output: usize,
-    /// Threads at a time.
+    /// Number of concurrent threads.
     pub threads: u32,
-    /// Bytes of one file that it writes (in its own folder; sandboxed programs only).
+    /// Bytes of one file in the program's directory (sandboxed programs only).
     pub file: u64,
-    /// How many files and folders it may keep in its own folder (sandboxed programs only).
+    /// Files and directories in the program's directory (sandboxed programs only).
     pub files: u64,
-    /// Bytes of all of them.
+    /// Total bytes of these files.
     pub folder: u64,
 }
 
@@ -53,44 +52,42 @@ impl Default for ProcessLimits {
     }
 }
 
-/// What a program may use for one answer.
+/// Resource limits of one reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// CPU time of all its threads since its last answer, or since it began; `None`: as much as it gets.
+    /// CPU time of all threads since the last reply or the start; `None` for unlimited.
     pub cpu: Option<Duration>,
-    /// Time by the clock on the wall, from the question on.
+    /// Wall-clock time since the request.
     pub wall: Duration,
 }
 
 impl Allowance {
-    /// This much CPU time, and enough time by the clock that a busy machine never costs a game.
+    /// Limits CPU time, with a wall-clock limit that is large enough for a busy machine.
     pub fn cpu(cpu: Duration) -> Self {
         Allowance { cpu: Some(cpu), wall: cpu * 20 + Duration::from_secs(10) }
     }
 
-    /// This much time by the clock, with any amount of CPU time.
+    /// Limits wall-clock time only.
     pub fn wall(wall: Duration) -> Self {
         Allowance { cpu: None, wall }
     }
 }
 
-/// A program to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The program and its arguments, as it gets them. No shell reads them.
+    /// Program and arguments, passed without a shell.
     pub argv: Vec<String>,
-    /// Whether it runs in the sandbox. If not, it may do whatever the host may.
+    /// True if the program runs in the sandbox. Otherwise it has the rights of the host.
     pub sandboxed: bool,
-    /// What it may use.
     pub limits: ProcessLimits,
 }
 
 impl Program {
-    /// The program that a command line names, sandboxed. The line is split into words as a shell would split it: blanks
-    /// between them, quotes and backslashes around what belongs together. Nothing else of a shell is understood.
+    /// Parses a command line into a sandboxed program. Words are split as in a shell, with quotes and backslashes; no
+    /// other shell syntax applies.
     ///
     /// # Errors
-    /// A line without words, or with a quotation mark that is not closed.
+    /// A line without words, or an unclosed quotation mark.
     pub fn new(line: &str) -> Result<Self, Refusal> {
         let argv = shlex::split(line).unwrap_or_default();
         if argv.is_empty() {
@@ -100,10 +97,10 @@ impl Program {
         Ok(Program { argv, sandboxed: true, limits: ProcessLimits::default() })
     }
 
-    /// Starts it.
+    /// Starts the program.
     ///
     /// # Errors
-    /// [`Fault::NotStarted`]: the program, or a sandbox for it, is missing.
+    /// [`Fault::NotStarted`] if the program, or a sandbox for it, is missing.
     pub fn start(&self) -> Result<Process, ProcessFault> {
         self.start_as(&SandboxRole::Player)
     }
@@ -128,16 +125,16 @@ impl Program {
     }
 }
 
-/// Spawns from one thread that lives as long as the host: the system ends a sandboxed program when the *thread* that
-/// started it ends, not the process.
+/// Spawns from a single thread that lives as long as the host: the kernel kills a sandboxed program when the *thread*
+/// that started it ends, not the process.
 fn spawn(command: Command) -> std::io::Result<Child> {
     type Order = (Command, Sender<std::io::Result<Child>>);
     static SPAWNER: OnceLock<Mutex<Sender<Order>>> = OnceLock::new();
-    let gone = || std::io::Error::other("the thread that starts programs is gone");
+    let gone = || std::io::Error::other("the thread that starts programs has ended");
     let spawner = SPAWNER.get_or_init(|| {
         let (orders, inbox) = mpsc::channel::<Order>();
         let serve = move || inbox.into_iter().for_each(|(mut command, reply)| drop(reply.send(command.spawn())));
-        // If the thread cannot be started the inbox is dropped, and every order fails with that reason.
+        // If the thread cannot start, the receiver is dropped and every order fails with that reason.
         let _ = thread::Builder::new().name("spawner".into()).spawn(serve);
         Mutex::new(orders)
     });
@@ -146,22 +143,22 @@ fn spawn(command: Command) -> std::io::Result<Child> {
     answer.recv().map_err(|_| gone())?
 }
 
-/// A running program. It is ended, with all of its process group, when this is dropped.
+/// Running program. Dropping it kills its process group.
 pub struct Process {
     program: Program,
     child: Child,
-    /// `None` once the input is closed. A thread writes, so that a program that does not read does not block the host.
+    /// Input channel of the writer thread; `None` once closed. A program that does not read cannot block the host.
     input: Option<Sender<String>>,
     output: Arc<Pipe>,
     errors: Arc<Pipe>,
-    /// CPU time that earlier answers used.
+    /// CPU time of earlier replies.
     charged: Duration,
     stopped: bool,
-    /// Why it was ended. Every later question gets the same fault.
+    /// Fault that ended the program. All later requests return it.
     fault: Option<ProcessFault>,
-    /// Where it runs, if it is sandboxed.
+    /// Directory and memory group of a sandboxed program.
     room: Option<Room>,
-    /// When the folder's files were counted.
+    /// Time of the last scan of the directory.
     counted: Instant,
 }
 
@@ -184,8 +181,8 @@ impl Process {
         Process { program, child, input, output, errors, charged, stopped: false, fault: None, room, counted }
     }
 
-    /// Sends text as it is; a line needs its `\n`. A program that was [stopped](Process::stop) continues. If it is gone,
-    /// the next answer says so.
+    /// Sends text verbatim; a line needs its `\n`. Resumes a [stopped](Process::stop) program. If the program has
+    /// exited, the next read returns the fault.
     pub fn send(&mut self, text: &str) {
         if std::mem::take(&mut self.stopped) {
             system::stop(&self.child, false);
@@ -195,28 +192,28 @@ impl Process {
         }
     }
 
-    /// Closes the program's input: there will be no more.
+    /// Closes the program's input.
     pub fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// The next line of its output, without its end.
+    /// Reads the next line of output, without its line ending.
     ///
     /// # Errors
-    /// Why the line is missing. The program is ended, and every later question gets the same fault.
+    /// The fault that ended the program. All later requests return it.
     pub fn line(&mut self, allowance: &Allowance) -> Result<String, ProcessFault> {
         self.read(allowance, |bytes, ended| match bytes.iter().position(|&b| b == b'\n') {
             Some(end) => Some(end + 1),
-            // The last line may lack its end.
+            // The last line may lack its line ending.
             None => (ended && !bytes.is_empty()).then_some(bytes.len()),
         })
     }
 
-    /// Everything up to the end of its output, without the end of the last line, from a program that answers once and
-    /// ends. One that fails (an exit code other than 0, a signal) has not answered, whatever it wrote.
+    /// Reads all remaining output, without the last line ending, of a program that replies once and exits. A nonzero
+    /// exit code or a signal is a fault, even if there is output.
     ///
     /// # Errors
-    /// As [`line`](Process::line).
+    /// Those of [`line`](Process::line).
     pub fn rest(&mut self, allowance: &Allowance) -> Result<String, ProcessFault> {
         let text = self.read(allowance, |bytes, ended| ended.then_some(bytes.len()))?;
         match self.farewell() {
@@ -225,11 +222,11 @@ impl Process {
         }
     }
 
-    /// Everything up to a line that is `mark`, which is not part of it, or up to the end of its output as in
-    /// [`rest`](Process::rest); and whether the mark came.
+    /// Reads up to a line equal to `mark`, which is removed, or to the end of output as in [`rest`](Process::rest).
+    /// Returns true with the text if the mark came.
     ///
     /// # Errors
-    /// As [`line`](Process::line).
+    /// Those of [`line`](Process::line).
     pub fn until(&mut self, mark: &str, allowance: &Allowance) -> Result<(String, bool), ProcessFault> {
         let marks = |line: &[u8]| line.trim_ascii() == mark.as_bytes();
         let text = self.read(allowance, |bytes, ended| {
@@ -251,24 +248,24 @@ impl Process {
         }
     }
 
-    /// What it wrote on standard error: the end of it, for the program's owner only.
+    /// Returns the end of the program's standard error. For the program's owner only.
     pub fn errors(&mut self) -> String {
         if self.fault.is_some() || system::ended(&mut self.child).is_some() {
             let inner = lock(&self.errors.inner);
-            // The last of it may still be on its way.
+            // The last bytes may still be in flight.
             drop(self.errors.news.wait_timeout_while(inner, FAREWELL, |inner| !inner.ended));
         }
         String::from_utf8_lossy(&lock(&self.errors.inner).bytes).into_owned()
     }
 
-    /// Lets it do nothing until it is [sent](Process::send) something: programs that keep running between their turns
-    /// must not think in the time of others.
+    /// Suspends the program until the next [`send`](Process::send), so that long-running programs cannot compute during
+    /// other players' turns.
     pub fn stop(&mut self) {
         system::stop(&self.child, true);
         self.stopped = true;
     }
 
-    /// Waits until `complete` says how many bytes of the output are an answer; it is told whether the output has ended.
+    /// Blocks until `complete` returns the length of a reply. Its second argument is true if the output has ended.
     fn read(
         &mut self,
         allowance: &Allowance,
@@ -290,14 +287,14 @@ impl Process {
             }
             let answer = match complete(&inner.bytes, inner.ended) {
                 Some(n) => Some(Ok(inner.bytes.drain(..n).collect())),
-                // Nothing more can come; how it ended is asked below.
+                // No more output will come; the exit status is checked below.
                 None if inner.ended => Some(Err(None)),
                 None if inner.bytes.len() > limit => Some(Err(Some(ProcessFault::Flood { limit }))),
                 None => None,
             };
             drop(inner);
             output.news.notify_all();
-            // A limit that was passed counts even if the answer has come.
+            // An exceeded limit counts even if the reply has arrived.
             if let Some(fault) = self.over(allowance, begun, answer.is_some()) {
                 return Err(self.end(fault));
             }
@@ -312,7 +309,8 @@ impl Process {
         }
     }
 
-    /// The limit that the program has passed, if any. A program that has answered is charged and can no longer be late.
+    /// Returns the exceeded limit, if any. A program that has replied is charged its CPU time and can no longer time
+    /// out.
     fn over(&mut self, allowance: &Allowance, begun: Instant, answered: bool) -> Option<ProcessFault> {
         let limits = self.program.limits;
         if let Some(usage) = system::usage(&self.child) {
@@ -342,7 +340,7 @@ impl Process {
         (!answered && begun.elapsed() > allowance.wall).then_some(ProcessFault::Wall { limit: allowance.wall })
     }
 
-    /// How a program ended after its output ended, or that it still runs in silence.
+    /// Returns the fault of a program whose output ended: its exit status, or that it still runs.
     fn farewell(&mut self) -> ProcessFault {
         let begun = Instant::now();
         loop {
@@ -371,9 +369,9 @@ impl Process {
         String::from_utf8(bytes).map_err(|_| self.end(ProcessFault::NotText))
     }
 
-    /// Ends the program for good.
+    /// Kills the program and stores the fault.
     fn end(&mut self, fault: ProcessFault) -> ProcessFault {
-        // The kernel may have been faster than the host.
+        // The kernel may have enforced the memory limit first.
         let over = self.room.as_ref().and_then(|room| room.group.as_ref()).is_some_and(|group| group.is_over());
         let fault = if over { ProcessFault::Memory { limit: self.program.limits.memory } } else { fault };
         system::end(&mut self.child);
@@ -384,7 +382,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // After a fault it is gone, and its number may be another's.
+        // After a fault the process is reaped, and its id may belong to another process.
         if self.fault.is_none() {
             system::end(&mut self.child);
         }
@@ -393,7 +391,7 @@ impl Drop for Process {
     }
 }
 
-/// A thread that writes what it is sent, until the sender is dropped or the program reads no more.
+/// Starts a thread that writes the sent texts, until the sender is dropped or the program stops reading.
 fn writer(mut pipe: ChildStdin) -> Sender<String> {
     let (sender, inbox) = mpsc::channel::<String>();
     thread::spawn(move || {
@@ -406,25 +404,25 @@ fn writer(mut pipe: ChildStdin) -> Sender<String> {
     sender
 }
 
-/// Bytes on their way from the thread that reads them to the one that waits for them.
+/// Buffer between the thread that reads the output and the thread that waits for it.
 #[derive(Default)]
 struct Pipe {
     inner: Mutex<Inner>,
-    /// Something came, was taken, or has ended.
+    /// Signals that bytes arrived, were taken, or have ended.
     news: Condvar,
 }
 
 #[derive(Default)]
 struct Inner {
     bytes: Vec<u8>,
-    /// Nothing more will come.
+    /// True if no more bytes will come.
     ended: bool,
-    /// The reader is gone.
+    /// True if the receiver is gone.
     closed: bool,
 }
 
 impl Pipe {
-    /// Reads until more than `limit` bytes wait, then continues when some were taken.
+    /// Reads until more than `limit` bytes are buffered; continues when some are taken.
     fn fill(&self, mut from: impl Read, limit: usize) {
         self.each(&mut from, |mut inner, new| {
             inner.bytes.extend_from_slice(new);
@@ -434,7 +432,7 @@ impl Pipe {
         });
     }
 
-    /// Reads everything and keeps the last `limit` bytes.
+    /// Reads everything and retains the last `limit` bytes.
     fn fill_with_tail(&self, mut from: impl Read, limit: usize) {
         self.each(&mut from, |mut inner, new| {
             inner.bytes.extend_from_slice(new);
@@ -467,7 +465,7 @@ impl Pipe {
     }
 }
 
-/// A thread that panicked leaves nothing half done behind this lock.
+/// No critical section leaves inconsistent data, so a poisoned lock is usable.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -476,7 +474,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// An allowance for tests in which lateness must not decide.
+    /// Generous limits for tests that must not time out.
     const AMPLE: Allowance = Allowance { cpu: None, wall: Duration::from_secs(60) };
 
     fn shell(script: &str) -> Process {
@@ -485,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_to_and_fro() {
+    fn program_exchanges_lines() {
         let mut program = shell("while read line; do echo \"got $line\"; echo; done");
         program.send("one\ntwo\n");
         assert_eq!(program.line(&AMPLE).unwrap(), "got one");
@@ -498,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_may_lack_its_last_end() {
+    fn last_line_may_lack_line_ending() {
         let mut program = shell("printf 'a\\r\\nb'");
         assert_eq!(program.line(&AMPLE).unwrap(), "a");
         assert_eq!(program.line(&AMPLE).unwrap(), "b");
@@ -506,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_no_answer() {
+    fn nonzero_exit_discards_output() {
         let mut program = shell("echo 5; echo why >&2; exit 3");
         assert_eq!(program.rest(&AMPLE), Err(ProcessFault::Exited { code: Some(3), signal: None }));
         assert_eq!(program.errors(), "why\n");
@@ -517,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_holds_up_nobody() {
+    fn unread_input_does_not_block_the_host() {
         let mut program = shell("sleep 60");
         program.send(&"x".repeat(1 << 20));
         let late = Allowance::wall(Duration::from_millis(50));
@@ -525,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn command_lines_are_split_without_a_shell() {
+    fn command_line_splits_without_shell() {
         let program = Program::new(r#"gnugo --mode gtp "a b" 'c $HOME' d\ e"#).unwrap();
         assert_eq!(program.argv, ["gnugo", "--mode", "gtp", "a b", "c $HOME", "d e"]);
         assert!(Program::new("").is_err() && Program::new("a 'b").is_err());

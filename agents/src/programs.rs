@@ -1,4 +1,4 @@
-//! Folders of bots: which files are programs that play, how each is made ready, and the command line that runs it.
+//! Bot directories: detection of bot programs, compilation and command lines.
 
 use std::fs;
 use std::io;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::process::{Allowance, ProcessFault, ProcessLimits, Program};
 use crate::sandbox::{SandboxRole, find};
 
-/// How long a compiler may take.
+/// Time limit of a compiler run.
 const COMPILING: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
-/// How many lines of a compiler's output are quoted.
+/// Maximum number of quoted lines of compiler output.
 const FIRST_LINES: usize = 5;
 
-/// How a bot's source becomes a running program.
+/// Languages of bot sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Language {
     Python,
@@ -22,28 +22,28 @@ enum Language {
     C,
     JavaSource,
     Jar,
-    /// It runs as it is.
+    /// Executable file that runs as is.
     Executable,
 }
 
-/// A program that plays, as its author handed it in.
+/// Program that plays, as its author submitted it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bot {
-    /// The file's name, or the folder's.
+    /// Name of the file or directory.
     pub name: String,
     kind: Language,
-    /// What is run or compiled.
+    /// File or directory that is run or compiled.
     path: PathBuf,
-    /// The files to compile: one, or all of a folder.
+    /// Files to compile: one, or all of a directory.
     sources: Vec<PathBuf>,
 }
 
 impl Bot {
-    /// The bot that `path` is, if it is one: a file of a language that is known, or an executable; or a folder with
-    /// `__main__.py`, `index.js`, or sources of C++ or C.
+    /// Detects the bot at `path`: a file in a known language, an executable, or a directory with `__main__.py`,
+    /// `index.js`, or C++ or C sources. Returns `None` if there is none.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// Fails if a file or directory cannot be read.
     pub fn at(path: &Path) -> io::Result<Option<Self>> {
         let path = std::path::absolute(path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -73,11 +73,11 @@ impl Bot {
         Ok(Some(Bot { name, kind, path, sources }))
     }
 
-    /// Makes it ready and gives the command line that runs it; what is compiled goes into the folder `into`. A compiler runs
-    /// in the sandbox too, where it reads this bot's sources and no other's.
+    /// Compiles the bot if necessary, into the directory `into`, and returns its command line. Compilers run in the
+    /// sandbox, with read access to this bot's sources only.
     ///
     /// # Errors
-    /// The first lines of the compiler's output, or which compiler is missing.
+    /// The first lines of the compiler's output, or the name of a missing compiler.
     pub fn make(&self, into: &Path) -> Result<String, String> {
         let path = self.path.to_string_lossy().into_owned();
         let into = &std::path::absolute(into).map_err(|e| e.to_string())?;
@@ -95,7 +95,7 @@ impl Bot {
                 let program = at("bot");
                 let flags = [compiler, "-O2", standard, "-w", "-fmax-errors=3", "-pthread", "-o", &program];
                 let line = flags.map(str::to_owned).into_iter().chain(sources);
-                // The linker needs the mathematics library after the files that use it.
+                // The linker needs the math library after the files that use it.
                 compile(line.chain(["-lm".to_owned()]).collect())?;
                 vec![program]
             }
@@ -109,18 +109,18 @@ impl Bot {
         };
         find(&argv[0])?;
         shlex::try_join(argv.iter().map(String::as_str))
-            .map_err(|e| format!("{:?} cannot be written as a command: {e}", self.path))
+            .map_err(|e| format!("path {:?} cannot be quoted in a command line: {e}", self.path))
     }
 }
 
-/// Files that make their folder one bot. C and C++ sources side by side may be a bot each.
+/// Files that make their directory a single bot. In other directories each C or C++ source may be a bot.
 const BEGINNINGS: [&str; 2] = ["__main__.py", "index.js"];
 
-/// The bots at `path`: the one that a file is, or a folder by its `__main__.py` or `index.js`; else all bots in the folder, by
-/// name. Hidden files and whatever is not a bot are left out.
+/// Lists the bots at `path`: a single bot if `path` is a file or contains `__main__.py` or `index.js`, otherwise all
+/// bots in the directory, by name. Hidden files and other files are excluded.
 ///
 /// # Errors
-/// What cannot be read.
+/// Fails if a file or directory cannot be read.
 pub fn bots(path: &Path) -> io::Result<Vec<Bot>> {
     if path.is_file() || BEGINNINGS.iter().any(|name| path.join(name).exists()) {
         return Ok(Bot::at(path)?.into_iter().collect());
@@ -129,7 +129,7 @@ pub fn bots(path: &Path) -> io::Result<Vec<Bot>> {
     found.filter_map(Result::transpose).collect()
 }
 
-/// What a folder holds, by name, without hidden files.
+/// Lists the entries of a directory by name, without hidden files.
 fn visible(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.retain(|path| !path.file_name().unwrap_or_default().to_string_lossy().starts_with('.'));
@@ -149,7 +149,7 @@ fn kind_of_file(path: &Path) -> Option<Language> {
     }
 }
 
-/// The Java virtual machine, kept to one folder and to the memory that a player may have.
+/// Returns the command line of the Java virtual machine with the memory limit of a player.
 fn java<const N: usize>(args: [String; N]) -> Vec<String> {
     let flags = ["java", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-Xmx256m"].map(str::to_owned);
     flags.into_iter().chain(args).collect()
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_of_bots_is_listed() {
+    fn bots_lists_directory() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sandbox_knows_what_a_bot_is() {
+    fn sandbox_allows_access_to_bot_files() {
         for ending in crate::sandbox::SOURCES {
             assert!(kind_of_file(Path::new(&format!("bot.{ending}"))).is_some(), "{ending}");
         }

@@ -1,4 +1,4 @@
-//! The weakest agent, from which every scale of strength starts.
+//! Uniformly random play, the reference point of every strength scale.
 
 use std::time::Instant;
 
@@ -8,19 +8,19 @@ use ludex_protocol::Move;
 use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 
-/// Plays a uniformly random legal action.
+/// Agent that plays a uniformly random legal action.
 pub struct Random;
 
-/// As [`Random`], but says a document now and then, in games that draw some.
+/// Variant of [`Random`] that submits documents with a probability, in games that generate them.
 pub(crate) struct Speaker {
-    /// How often.
+    /// Probability of a document.
     pub(crate) share: f64,
 }
 
 impl Agent for Speaker {
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let mut rng = ask.stream();
-        // The game draws in a world that the seat cannot tell from the true one.
+        // The document comes from a sampled state that is consistent with the view.
         let draw = |rng: &mut Stream| ask.view().world(rng).sample(ask.seat, rng);
         let document = if rng.unit() < self.share { draw(&mut rng) } else { None };
         document.map_or_else(|| Random.act(ask, deadline), |document| Ok(MoveReply::new(Move::Document(document))))
@@ -33,6 +33,6 @@ impl Agent for Random {
         ask.legal
             .get(at)
             .map(|&a| MoveReply::id(a))
-            .ok_or_else(|| AgentError::failed("there is no action id to choose from"))
+            .ok_or_else(|| AgentError::failed("expected at least one legal action id, got none"))
     }
 }

@@ -1,4 +1,4 @@
-//! `remote`: an agent that lives elsewhere and plays as a client of a server.
+//! `remote`: an agent outside this process that plays as a client of a server.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,12 +22,12 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
     Ok(Arc::new(Remote))
 }
 
-/// Stands for the agent in a run. A question to it is an error here, since only a server can ask it.
+/// Placeholder for the agent in a run. Its `act` always fails, since only a server can reach the agent.
 struct Remote;
 
 impl Agent for Remote {
     fn act(&self, _ask: &MoveRequest, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
-        Err(AgentError::failed("a remote agent plays on a server: enrol it there"))
+        Err(AgentError::failed("remote agents play only on a server; enroll it there"))
     }
 
     fn reproducible(&self) -> bool {

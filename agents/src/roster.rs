@@ -1,4 +1,4 @@
-//! The agents that can be named, as a value: the built-in ones, and those of a host.
+//! Roster of available agents: built-in ones and those that a host adds.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,7 +12,7 @@ use crate::refusal::{bad_spec, unknown};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, split};
 use crate::{bots, engines, human, llm, remote, script, search, solve};
 
-/// Agents by name. Cheap to clone.
+/// Agents by name. Cloning is cheap.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -30,35 +30,34 @@ use crate::{bots, engines, human, llm, remote, script, search, solve};
 pub struct Roster(Arc<[AgentEntry]>);
 
 impl Roster {
-    /// The agents of this crate, in documented order.
+    /// Returns the agents of this crate, in documented order.
     pub fn builtin() -> &'static Roster {
         static BUILTIN: LazyLock<Roster> =
             LazyLock::new(|| Roster(AGENTS.iter().chain(bots::BOTS.iter().copied().flatten()).copied().collect()));
         &BUILTIN
     }
 
-    /// These agents and one more, in the place of one of the same name if there is one.
+    /// Returns a roster with one more agent, which replaces an agent of the same name.
     #[must_use]
     pub fn with(&self, entry: AgentEntry) -> Roster {
         let others = self.iter().filter(|e| e.name != entry.name).copied();
         Roster(others.chain([entry]).collect())
     }
 
-    /// All agents, in order.
+    /// Returns all agents, in order.
     pub fn iter(&self) -> impl Iterator<Item = &AgentEntry> {
         self.0.iter()
     }
 
-    /// The agent of this name.
     pub fn get(&self, name: &str) -> Option<&AgentEntry> {
         self.iter().find(|entry| entry.name == name)
     }
 
-    /// Reads `name key=value key="quoted value"`. Inside quotes, `\"` and `\\` stand for the character itself.
+    /// Parses `name key=value key="quoted value"`. Inside quotes, `\"` and `\\` are escapes.
     ///
     /// # Errors
-    /// Text of another form; an unknown name, with the nearest one; an argument that is unknown, repeated or missing, or
-    /// whose value the agent does not accept.
+    /// Malformed text; an unknown name, with the nearest known one; an argument that is unknown, repeated or missing,
+    /// or an invalid value.
     pub fn parse(&self, text: &str) -> Result<AgentSpec, Refusal> {
         let (name, args) = split(text)?;
         let Some(entry) = self.get(name) else {
@@ -67,19 +66,19 @@ impl Roster {
         AgentSpec::of(*entry, args, text)
     }
 
-    /// The agent that `text` names, for `game`.
+    /// Builds the agent specified by `text` for `game`.
     ///
     /// # Errors
-    /// As [`Roster::parse`] and [`Roster::build_spec`].
+    /// Those of [`Roster::parse`] and [`Roster::build_spec`].
     pub fn build(&self, text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         self.build_spec(&self.parse(text)?, game)
     }
 
-    /// The agent of a spec, for `game`.
+    /// Builds the agent of a spec for `game`.
     ///
     /// # Errors
-    /// An agent that does not play this game, with what would fit; an anchor that does not exist; a key or a program
-    /// setting that is missing.
+    /// An agent that does not support the game, with an alternative; an anchor that does not exist; a missing API key
+    /// or program setting.
     pub fn build_spec(&self, spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         let spec = self.resolve(spec, game)?;
         let agent = (spec.entry().build)(&spec, game)?;
@@ -89,10 +88,11 @@ impl Roster {
         })))
     }
 
-    /// The agent that an anchor stands for in `game`, with the anchor's `seed` if it has one; any other spec as it is.
+    /// Returns the spec that an anchor stands for in `game`, with the anchor's `seed` if it has one. Returns any other
+    /// spec unchanged.
     ///
     /// # Errors
-    /// A level or bot that the game's ladder lacks.
+    /// A level or bot that the game's anchor ladder lacks.
     pub fn resolve(&self, spec: &AgentSpec, game: &GameRef) -> Result<AgentSpec, Refusal> {
         if spec.class() != AgentClass::Anchor {
             return Ok(spec.clone());
@@ -103,7 +103,7 @@ impl Roster {
         let Some(rung) = rung else {
             let rungs: Vec<String> = ladder.iter().map(|a| format!("level={} bot={}", a.level, a.bot)).collect();
             let message =
-                format!("{} has no anchor level={level} bot={bot}; there are: {}", game.spec().game, rungs.join(", "));
+                format!("{} has no anchor level={level} bot={bot}; allowed: {}", game.spec().game, rungs.join(", "));
             return Err(bad_spec(message).path("level").got(spec.to_string()).allowed(rungs));
         };
         let found = self.parse(&rung.agent)?;
@@ -118,55 +118,56 @@ impl Roster {
 }
 
 fn anchor_of_anchor(text: &str) -> Refusal {
-    bad_spec(format!("{text}: an anchor names another anchor"))
+    bad_spec(format!("{text}: expected an agent, got an anchor"))
 }
 
-/// Shortcuts over the built-in [`Roster`].
+/// Methods that use the built-in [`Roster`].
 impl AgentSpec {
-    /// Reads a spec: [`Roster::parse`].
+    /// Parses a spec; see [`Roster::parse`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Roster::parse`].
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         Roster::builtin().parse(text)
     }
 
-    /// What an anchor stands for in `game`; any other spec as it is: [`Roster::resolve`].
+    /// Returns the spec that an anchor stands for in `game`, or any other spec unchanged; see [`Roster::resolve`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Roster::resolve`].
     pub fn resolve(&self, game: &GameRef) -> Result<AgentSpec, Refusal> {
         Roster::builtin().resolve(self, game)
     }
 
-    /// The agent for `game`: [`Roster::build_spec`].
+    /// Builds the agent for `game`; see [`Roster::build_spec`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Roster::build_spec`].
     pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         Roster::builtin().build_spec(self, game)
     }
 }
 
-/// The built-in agent that `text` names, for `game`: [`Roster::build`].
+/// Builds the built-in agent specified by `text` for `game`; see [`Roster::build`].
 ///
 /// # Errors
-/// As there.
+/// Those of [`Roster::build`].
 pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Roster::builtin().build(text, game)
 }
 
 const LEVELS: ArgKind = ArgKind::Int { min: 0, max: u32::MAX as u64 };
 
-/// Specs of anchors are resolved before they are built.
-const ANCHOR: AgentEntry = AgentEntry::new("anchor", "a rung of the game's ladder; level 0 is random", |spec, _| {
-    Err(anchor_of_anchor(&spec.to_string()))
-})
-.class(AgentClass::Anchor)
-.args(&[
-    ArgDef::new("level", LEVELS, "the level").required(),
-    ArgDef::new("bot", LEVELS, "which bot of the level, from 1").default("1"),
-]);
+/// Anchors are resolved to other specs before they are built.
+const ANCHOR: AgentEntry =
+    AgentEntry::new("anchor", "an anchor of the game's ladder; level 0 plays at random", |spec, _| {
+        Err(anchor_of_anchor(&spec.to_string()))
+    })
+    .class(AgentClass::Anchor)
+    .args(&[
+        ArgDef::new("level", LEVELS, "ladder level").required(),
+        ArgDef::new("bot", LEVELS, "bot of the level, from 1").default("1"),
+    ]);
 
 const AGENTS: &[AgentEntry] = &[
     AgentEntry::new("random", "plays a uniformly random legal action", |spec, _| {
@@ -175,7 +176,11 @@ const AGENTS: &[AgentEntry] = &[
             None => Arc::new(Random),
         })
     })
-    .args(&[ArgDef::new("documents", ArgKind::Number { min: 0.0, max: 1.0 }, "how often it says a document")]),
+    .args(&[ArgDef::new(
+        "documents",
+        ArgKind::Number { min: 0.0, max: 1.0 },
+        "probability of submitting a document instead of an action",
+    )]),
     search::alphabeta::ENTRY,
     search::expectiminimax::ENTRY,
     search::mcts::ENTRY,

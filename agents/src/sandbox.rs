@@ -1,20 +1,21 @@
-//! What a program may not do. It is needed because the programs of strangers play here.
+//! Restrictions for untrusted programs.
 //!
-//! The host starts its own executable again ([`run_if_asked`]), which gives up for
-//! good everything that a player does not need, and then becomes the program. What is left:
+//! The host starts its own executable again ([`run_if_asked`]). That helper process irrevocably drops all rights that a
+//! player does not need and then executes the program. The remaining rights:
 //!
-//! - one process with threads: no other program beside it, no new group or session, no signal to another process;
+//! - a single process with threads: no child processes, no new group or session, no signals to other processes;
 //! - no network, and no socket that reaches another process;
-//! - to read: the system's programs and libraries, the program's own folder if no other program lies in it, and the files
-//!   and folders that its command line names; to write: a fresh folder, which is its working folder, `HOME` and `TMPDIR`,
-//!   and is removed afterwards;
-//! - an environment of `PATH` and little else; limits of memory and files, a generous limit of CPU time; no privileges;
-//! - no file that the host has open, but standard input, output and error;
-//! - it does not outlive the host.
+//! - read access to the system's programs and libraries, the program's own directory if it contains no other program,
+//!   and
+//! the files and directories on its command line;
+//! - write access to a new directory, which is its working directory, `HOME` and `TMPDIR`, and is removed afterwards;
+//! - an environment of `PATH` and little else; limits of memory and files, a generous CPU time limit; no privileges;
+//! - no open file of the host except standard input, output and error;
+//! - no life beyond the host's: it is killed when the host exits.
 //!
-//! It can still see that files exist which it may not open. Linux 5.13 or newer is needed, with Landlock; where that is
-//! missing nothing is started, and `sandbox=false` runs a trusted program without protection. What is said above holds on all
-//! these kernels: what older versions of Landlock leave out, seccomp denies.
+//! A program can still detect the existence of files that it may not open. The sandbox requires Linux 5.13 or newer
+//! with Landlock. Elsewhere no program starts; `sandbox=false` runs a trusted program without protection. These rules
+//! hold on all supported kernels: seccomp denies the operations that older versions of Landlock do not cover.
 
 mod allowed_paths;
 #[cfg(target_os = "linux")]
@@ -41,18 +42,18 @@ pub(crate) use group::Group;
 use helper_config::{Orders, WAY_OUT};
 pub(crate) use scratch::ScratchDir;
 
-/// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
+/// First argument of a helper process; its [`Orders`] are the second.
 const ASKED: &str = "__sandboxed";
-/// What the helper prints before the reason why it starts nothing, and its exit code then.
+/// Prefix of the helper's message if it does not execute the program, and its exit code in that case.
 const MARK: &str = "ludex sandbox: ";
 const REFUSED: i32 = 125;
-/// Whether this executable becomes a helper when it is asked to.
+/// True if this executable supports the helper mode.
 static READY: AtomicBool = AtomicBool::new(false);
-/// Another executable that does.
+/// Other executable that supports the helper mode.
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
-/// To be called first in `main`: if this process was started to become a sandboxed program, it does, and this does not
-/// return.
+/// Executes a sandboxed program if this process was started as its helper; then it does not return. Call this first in
+/// `main`.
 pub fn run_if_asked() {
     READY.store(true, Ordering::Relaxed);
     let mut args = std::env::args();
@@ -65,18 +66,18 @@ pub fn run_if_asked() {
     std::process::exit(REFUSED);
 }
 
-/// For hosts whose own `main` does not call [`run_if_asked`], such as tests: an executable whose `main` does. The first
-/// call counts.
+/// Sets a helper executable, for hosts whose `main` does not call [`run_if_asked`], such as tests. Only the first call
+/// has an effect.
 pub fn set_helper(path: impl Into<PathBuf>) {
     let _ = HELPER.set(path.into());
 }
 
-/// Returns why it did not.
+/// Executes the program. Returns only on failure, with the reason.
 #[cfg(target_os = "linux")]
 fn become_program(orders: &str, argv: &[String]) -> String {
     match (serde_json::from_str(orders), argv) {
         (Ok(orders), [program, args @ ..]) => confine::exec(&orders, program, args),
-        _ => format!("{ASKED} is for the program itself, not for people"),
+        _ => format!("{ASKED} is an internal argument"),
     }
 }
 
@@ -85,25 +86,29 @@ fn become_program(_: &str, _: &[String]) -> String {
     format!("the sandbox needs Linux; {WAY_OUT}")
 }
 
-/// What a program is to the host.
+/// Role of a sandboxed program.
 pub(crate) enum SandboxRole<'a> {
-    /// A stranger's.
     Player,
-    /// A compiler that reads a stranger's source: this folder, if any, and the files that its command line names, with what
-    /// lies beside them. It writes into the second folder. It may start other programs.
-    Compiler { source: Option<&'a Path>, into: &'a Path },
+    /// Compiler of untrusted source. It reads `source`, if any, the files on its command line and their siblings,
+    /// writes into `into`, and may start other programs.
+    Compiler {
+        source: Option<&'a Path>,
+        into: &'a Path,
+    },
 }
 
-/// Where a program runs. Both are removed when it is gone.
+/// Directory and memory group of a sandboxed program. Both are removed when it is dropped.
 pub(crate) struct Room {
-    /// Where it works.
     pub folder: ScratchDir,
-    /// What bounds its memory, where there are such groups.
+    /// Group that limits memory, if available.
     pub group: Option<Group>,
 }
 
-/// The helper's command that becomes the program of a command line, and the room that it will work in; or why there is
-/// none. `memory` and `file` are bytes that it may hold, and write to one file.
+/// Creates the helper command for a program, with the program's directory and group. `memory` and `file` are limits in
+/// bytes of memory and of a single file.
+///
+/// # Errors
+/// The reason why no sandbox is available.
 pub(crate) fn command(
     argv: &[String],
     role: &SandboxRole<'_>,
@@ -117,11 +122,11 @@ pub(crate) fn command(
     }
     let helper = match HELPER.get() {
         Some(path) => path.clone(),
-        // The running file, also when another has taken its place.
+        // The running executable, even if its file has been replaced.
         None if READY.load(Ordering::Relaxed) => "/proc/self/exe".into(),
-        None => return Err(format!("this host cannot make a sandbox: its main must call run_if_asked; {WAY_OUT}")),
+        None => return Err(format!("this host cannot create a sandbox: its main must call run_if_asked; {WAY_OUT}")),
     };
-    let folder = ScratchDir::new().map_err(|e| format!("no folder to work in can be made: {e}"))?;
+    let folder = ScratchDir::new().map_err(|e| format!("cannot create a working directory: {e}"))?;
     let (argv, mut read) = allowed_paths::of(argv)?;
     let mut write = Vec::new();
     if let SandboxRole::Compiler { source, into } = role {
@@ -135,7 +140,7 @@ pub(crate) fn command(
         folder: folder.path().to_owned(),
         write,
         read,
-        // Used memory is watched elsewhere. This bounds what is allocated at once, and runtimes allocate more than they use.
+        // Memory in use is checked elsewhere. This limits address space, and runtimes reserve more than they use.
         data: memory.saturating_mul(2).saturating_add(512 << 20),
         file,
         landlock: None,
@@ -150,7 +155,7 @@ pub(crate) fn command(
     Ok((command, Room { folder, group }))
 }
 
-/// Why the helper did not become the program, if that is how it ended.
+/// Returns the reason why the helper did not execute the program, if that is how it ended.
 pub(crate) fn refusal(code: Option<i32>, errors: impl FnOnce() -> String) -> Option<String> {
     if code != Some(REFUSED) {
         return None;

@@ -1,4 +1,4 @@
-//! `script`: answers from a file of JSON lines, for tests and demonstrations.
+//! `script`: plays moves from a file of JSON lines, for tests and demonstrations.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::agent::{Agent, MoveReply};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// It reads a file of the host's, so servers offer it by the operator's word only.
+/// Servers offer this agent only if the operator allows it, since it reads a file of the host.
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("script", "plays the lines of a file: ids, texts or documents in JSON", build)
         .class(AgentClass::External)
         .args(&[ArgDef::new("file", ArgKind::Text, "JSON Lines: the move of each turn, or the list of its attempts")
             .required()]);
 
-/// For each of the seat's turns, its attempts.
+/// Attempts by turn of the seat.
 struct Script {
     turns: Vec<Vec<Move>>,
 }
@@ -34,7 +34,7 @@ fn build(spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Script { turns: lines.map(read).collect::<Result<_, _>>()? }))
 }
 
-/// A turn as a line has it: a move, or a list of moves, the first of which is tried first.
+/// Parses a line: a move, or a list of moves for successive attempts.
 fn turn(line: &str) -> Result<Vec<Move>, String> {
     match document(line)? {
         Value::Array(attempts) => attempts.into_iter().map(moved).collect(),
@@ -45,9 +45,9 @@ fn turn(line: &str) -> Result<Vec<Move>, String> {
 fn moved(value: Value) -> Result<Move, String> {
     match value {
         Value::String(text) => Ok(Move::Text(text)),
-        Value::Number(n) => n.as_i64().map(Move::Id).ok_or_else(|| format!("{n} is not an action id")),
+        Value::Number(n) => n.as_i64().map(Move::Id).ok_or_else(|| format!("expected an integer action id, got {n}")),
         object @ Value::Object(_) => Ok(Move::Document(object)),
-        other => Err(format!("{other} is not a move: an id, a text or an object is")),
+        other => Err(format!("expected an id, a text or an object, got {other}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Players that look ahead.
+//! Agents that search ahead.
 
 pub mod alphabeta;
 pub mod expectiminimax;

@@ -1,7 +1,7 @@
-//! Solved games: `solver`, and the other agents that look at whole games.
+//! Solved games: `solver`, and other agents that analyze whole games.
 //!
-//! For `solver` there is a file per game that says which moves are best; this one draws among them. `cfr`, `mccfr` and the
-//! stored policies of `equilibrium` are for hidden information, over the whole [`tree`] of a game.
+//! For `solver`, one module per game returns the best moves; this module draws among them. `cfr`, `mccfr` and the
+//! stored policies of `equilibrium` are for games with hidden information, over the whole [`tree`] of a game.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,11 +27,11 @@ pub mod tree;
 use solution::Solution;
 
 pub(crate) const ENTRY: AgentEntry =
-    AgentEntry::new("solver", "tic_tac_toe, nim, connect_four, pig of two: plays the solved game perfectly", build)
+    AgentEntry::new("solver", "tic_tac_toe, nim, connect_four, two-player pig: plays the solved game perfectly", build)
         .args(&[ArgDef::new(
             "blunder",
             ArgKind::Number { min: 0.0, max: 1.0 },
-            "how often it plays a random move instead",
+            "probability of a random move instead",
         )
         .default("0")]);
 
@@ -43,9 +43,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         nim::GAME => nim::solution(game),
         connect_four::GAME => connect_four::solution(game),
         pig::GAME => pig::solution(game),
-        _ => {
-            Err(("it has not been solved", "it plays tic_tac_toe, nim, connect_four and pig; alphabeta or mcts may do"))
-        }
+        _ => Err(("it has not been solved", "it plays tic_tac_toe, nim, connect_four and pig; try alphabeta or mcts")),
     };
     let solution = solution.map_err(|(why, fits)| refused(why, fits))?;
     Ok(Arc::new(Solver { solution, blunder: spec.number("blunder").unwrap_or(0.0) }))
@@ -59,7 +57,7 @@ struct Solver {
 impl Agent for Solver {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         match ask.legal {
-            [] => return Err(AgentError::failed("solver: there is no action id to choose from")),
+            [] => return Err(AgentError::failed("solver: expected at least one legal action id, got none")),
             [only] => return Ok(MoveReply::id(*only)),
             _ => {}
         }
@@ -79,13 +77,13 @@ mod tests {
 
     use super::*;
 
-    /// The best moves of a position.
+    /// Returns the best moves of a position.
     fn best(solution: &dyn Solution, state: &dyn DynState, seat: Seat) -> Vec<Action> {
         let legal = state.legal_list(seat);
         solution.best(&MoveRequest::on_state(state, seat, 0, &legal, AgentKey::Own(&[0; 32]))).unwrap()
     }
 
-    /// The least that `seat` gets if it plays any of the solution's moves, and the other seat any move at all.
+    /// Returns the minimum return of `seat` if it plays any of the solution's moves and the other seat any moves.
     fn least(solution: &dyn Solution, state: &dyn DynState, seat: Seat, known: &mut HashMap<u64, f64>) -> f64 {
         let ToMove::Seat(mover) = state.turn() else {
             return state.returns()[seat];
@@ -115,26 +113,26 @@ mod tests {
     }
 
     #[test]
-    fn tic_tac_toe_is_never_lost() {
+    fn solver_never_loses_tic_tac_toe() {
         assert_eq!([0, 1].map(|seat| least_from("tic_tac_toe", seat)), [0.0; 2]);
     }
 
     #[test]
-    fn nim_is_won_by_the_right_seat_whatever_the_other_plays() {
+    fn winning_seat_wins_nim_against_all_replies() {
         assert_eq!(least_from("nim", 1), 1.0);
         assert_eq!(least_from("nim(is_misere=false)", 1), 1.0);
         for (sizes, is_misere) in (1..5u32.pow(3)).flat_map(|k| [(k, true), (k, false)]) {
             let piles = [sizes % 5, sizes / 5 % 5, sizes / 25];
             let [a, b, c] = piles;
             let game = format!("nim(pile_sizes={a};{b};{c},is_misere={is_misere})");
-            // In a game without draws one seat can force a win: the solver must, in that seat and from any position.
+            // In a game without draws one seat can force a win: in that seat the solver must do so, from any position.
             let won = [0, 1].map(|seat| least_from(&game, seat) == 1.0);
             assert_eq!(won.iter().filter(|&&won| won).count(), 1, "{game}");
         }
     }
 
     #[test]
-    fn in_a_lost_game_of_nim_a_random_reply_seldom_wins() {
+    fn lost_nim_position_minimizes_winning_replies() {
         let game = ludex_env::load("nim").unwrap();
         let (state, solution) = (game.start(), nim::solution(&game).unwrap());
         let replies = |a| {
@@ -149,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_blunder_is_any_legal_move() {
+    fn blunder_draws_from_all_legal_moves() {
         let game = ludex_env::load("nim(is_misere=false,pile_sizes=1;2)").unwrap();
         let state = game.start();
         let legal = state.legal_list(0);
@@ -159,7 +157,7 @@ mod tests {
                 |turn| agent.act(&MoveRequest::on_state(&*state, 0, turn, &legal, AgentKey::Own(&[1; 32])), None);
             (0..400).map(|turn| played(turn).unwrap()).collect::<Vec<_>>()
         };
-        // The only move that wins leaves two piles of one.
+        // The only winning move leaves two piles of one.
         let win = MoveReply::id(1);
         assert!(moves("solver").iter().all(|mv| *mv == win));
         let wins = moves("solver blunder=0.6").iter().filter(|mv| **mv == win).count();

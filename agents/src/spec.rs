@@ -1,4 +1,4 @@
-//! Agents as text: `mcts sims=500 c=1.4`, `gtp cmd="gnugo --mode gtp"`, `anchor level=2`.
+//! Text form of agents: `mcts sims=500 c=1.4`, `gtp cmd="gnugo --mode gtp"`, `anchor level=2`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::agent::{Agent, seed_key};
 pub(crate) use crate::args::{ArgDef, ArgKind, ArgValue};
 use crate::refusal::{bad_spec, unknown};
 
-/// What a host must know about an agent before it seats it.
+/// Resources that an agent needs, by which hosts decide if they accept it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentClass {
-    /// Code in this process, which needs no program, network or person.
+    /// Code in this process that needs no program, network or person.
     Builtin,
-    /// A rung of the game's ladder; [`AgentSpec::resolve`] says which agent it is.
+    /// Anchor of the game's ladder; [`AgentSpec::resolve`] returns the agent that it stands for.
     Anchor,
-    /// A person at this terminal.
+    /// Person at this terminal.
     Person,
-    /// Starts a program or calls out: servers refuse it unless the operator offered it.
+    /// Agent that starts a program or opens connections. Servers refuse it unless the operator offers it.
     External,
-    /// A language model behind an endpoint: what holds for `External` holds for it.
+    /// Language model behind an endpoint. The rules of `External` apply.
     Model,
-    /// Lives elsewhere, and plays as a client of a server.
+    /// Agent outside this process that plays as a client of a server.
     Remote,
 }
 
 impl AgentClass {
-    /// The class in one word.
+    /// Returns the class in one word.
     pub const fn as_str(self) -> &'static str {
         match self {
             AgentClass::Builtin => "builtin",
@@ -44,85 +44,82 @@ impl AgentClass {
     }
 }
 
-/// How an entry turns a spec into an agent for a game.
+/// Function that builds an agent from its spec for a game.
 pub type Builder = fn(&AgentSpec, &GameRef) -> Result<Arc<dyn Agent>, Refusal>;
 
-/// One agent as a [`Roster`](crate::Roster) knows it.
+/// Agent entry of a [`Roster`](crate::Roster).
 #[derive(Clone, Copy)]
 pub struct AgentEntry {
-    /// The name that specs begin with.
+    /// First word of its specs.
     pub name: &'static str,
-    /// What a host must know about it.
+    /// Resources that the agent needs.
     pub class: AgentClass,
     /// One line for `--help`.
     pub doc: &'static str,
-    /// Its arguments, in canonical order, without `seed`, which every agent takes.
+    /// Arguments in canonical order, except `seed`, which every agent accepts.
     pub args: &'static [ArgDef],
-    /// Whether it takes arguments beyond `args`, as text: its adapter knows them.
+    /// True if the agent accepts text arguments beyond `args`, which its adapter interprets.
     pub any_args: bool,
     pub(crate) build: Builder,
 }
 
 impl AgentEntry {
-    /// An agent of this process without arguments.
+    /// Creates the entry of an in-process agent without arguments.
     pub const fn new(name: &'static str, doc: &'static str, build: Builder) -> Self {
         AgentEntry { name, class: AgentClass::Builtin, doc, args: &[], any_args: false, build }
     }
 
-    /// With arguments, in canonical order.
+    /// Sets the arguments, in canonical order.
     pub const fn args(self, args: &'static [ArgDef]) -> Self {
         AgentEntry { args, ..self }
     }
 
-    /// Of another class.
     pub const fn class(self, class: AgentClass) -> Self {
         AgentEntry { class, ..self }
     }
 
-    /// Taking arguments beyond those that are defined, as text.
+    /// Accepts text arguments beyond the defined ones.
     pub(crate) const fn any_args(self) -> Self {
         AgentEntry { any_args: true, ..self }
     }
 }
 
-/// The argument that every agent takes.
+/// Argument that every agent accepts.
 pub const SEED: ArgDef = ArgDef::new("seed", ArgKind::Int { min: 0, max: u64::MAX }, "fixes the agent's randomness");
 
-/// How much an agent may search per move; `None` = it has no such bound. Servers compare it with their limits.
+/// Search effort per move; `None` means unlimited. Servers compare it with their limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchBudget {
-    /// Simulations.
     pub sims: Option<u64>,
-    /// Depth in plies.
+    /// Maximum search depth in plies.
     pub depth: Option<u64>,
-    /// Positions.
+    /// Maximum number of positions.
     pub nodes: Option<u64>,
-    /// Milliseconds.
+    /// Maximum time in milliseconds.
     pub ms: Option<u64>,
 }
 
-/// An agent as it was written: a name that exists with arguments that it takes. [`AgentSpec::build`]
-/// says whether it plays a game.
+/// Parsed agent: a known name with valid arguments. [`AgentSpec::build`] checks that the agent supports a game.
 ///
-/// `Display` is the canonical form: the arguments that were given, in the order of their definition, without those that
-/// equal their defaults. Equal canonical forms mean the same agent.
+/// `Display` writes the canonical form: the supplied arguments in the order of their definition, without those equal to
+/// their defaults. Equal canonical forms denote the same agent.
 #[derive(Clone)]
 pub struct AgentSpec {
     entry: AgentEntry,
-    /// In canonical order.
+    /// Supplied arguments in canonical order.
     given: Vec<(String, ArgValue)>,
 }
 
 impl AgentSpec {
-    /// The spec of an entry with arguments as they were written; errors quote `text`.
+    /// Creates the spec of an entry from raw arguments. Errors quote `text`.
     ///
     /// # Errors
-    /// An argument that is unknown, repeated or missing, or whose value it does not accept.
+    /// An argument that is unknown, repeated or missing, or an invalid value.
     pub(crate) fn of(entry: AgentEntry, args: RawArgs<'_>, text: &str) -> Result<Self, Refusal> {
         let mut spec = AgentSpec { entry, given: Vec::new() };
         for (name, value) in args {
             if spec.given.iter().any(|(n, _)| n == name) {
-                return Err(bad_spec(format!("{name} is given twice")).path(name).got(truncate_text(text)));
+                return Err(bad_spec(format!("{name}: expected one value, got two")).path(name).got(truncate_text(text)));
             }
             let value = match spec.def(name) {
                 Some(def) => def.read(&value)?,
@@ -142,22 +139,21 @@ impl AgentSpec {
         Ok(spec)
     }
 
-    /// Its name.
     pub fn name(&self) -> &'static str {
         self.entry.name
     }
 
-    /// What a host must know about it.
+    /// Returns the resources that the agent needs.
     pub fn class(&self) -> AgentClass {
         self.entry.class
     }
 
-    /// Its entry in the roster.
+    /// Returns the roster entry.
     pub fn entry(&self) -> &AgentEntry {
         &self.entry
     }
 
-    /// The value of an argument, its default if it was not given.
+    /// Returns the value of an argument, or its default if it is absent.
     pub fn get(&self, name: &str) -> Option<ArgValue> {
         self.given(name).cloned().or_else(|| {
             let def = self.def(name)?;
@@ -166,7 +162,6 @@ impl AgentSpec {
         })
     }
 
-    /// A whole-number argument.
     pub fn int(&self, name: &str) -> Option<u64> {
         match self.get(name) {
             Some(ArgValue::Int(n)) => Some(n),
@@ -174,7 +169,6 @@ impl AgentSpec {
         }
     }
 
-    /// A number argument.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name) {
             Some(ArgValue::Number(x)) => Some(x),
@@ -182,12 +176,11 @@ impl AgentSpec {
         }
     }
 
-    /// A flag; false where the agent has none.
+    /// Returns the value of a flag; false if the agent has no such flag.
     pub fn flag(&self, name: &str) -> bool {
         self.get(name) == Some(ArgValue::Flag(true))
     }
 
-    /// A text argument.
     pub fn text(&self, name: &str) -> Option<String> {
         match self.get(name) {
             Some(ArgValue::Text(t)) => Some(t),
@@ -195,34 +188,34 @@ impl AgentSpec {
         }
     }
 
-    /// The arguments that only the agent's adapter knows.
+    /// Returns the arguments that only the agent's adapter knows.
     pub(crate) fn undefined(&self) -> impl Iterator<Item = (&str, String)> {
         let undefined = self.given.iter().filter(|(name, _)| self.def(name).is_none());
         undefined.map(|(name, value)| (name.as_str(), value.raw()))
     }
 
-    /// Whether an argument was given.
+    /// Returns true if the spec contains the argument.
     pub fn gives(&self, name: &str) -> bool {
         self.given(name).is_some()
     }
 
-    /// The spec as if this argument had not been written.
+    /// Removes an argument, if present.
     pub fn without(mut self, name: &str) -> AgentSpec {
         self.given.retain(|(n, _)| n != name);
         self
     }
 
-    /// The spec with an argument set as if it were written so.
+    /// Returns the spec with an argument parsed from `value`.
     ///
     /// # Errors
-    /// Unknown argument, or a value that the argument does not accept.
+    /// An unknown argument or an invalid value.
     pub fn set(&self, name: &str, value: &str) -> Result<AgentSpec, Refusal> {
         let rest = self.given.iter().filter(|(n, _)| n != name);
         let rest = rest.map(|(n, v)| (n.as_str(), v.raw()));
         AgentSpec::of(self.entry, rest.chain([(name, value.to_owned())]).collect(), &self.to_string())
     }
 
-    /// The spec with an argument set, without checking the value.
+    /// Returns the spec with an argument set, without checking the value.
     pub(crate) fn with(mut self, name: &str, value: ArgValue) -> Self {
         self.given.retain(|(n, _)| n != name);
         self.given.push((name.to_owned(), value));
@@ -230,8 +223,8 @@ impl AgentSpec {
         self
     }
 
-    /// Every argument spelled out, defaults too: the text that records keep, so that they mean the same when a default
-    /// changes.
+    /// Returns the spec with all defaults written out. Records store this form, so their meaning survives a change of
+    /// defaults.
     pub fn full(&self) -> String {
         let free = self.given.iter().filter(|(n, _)| self.def(n).is_none());
         let args = self.defs().filter_map(|d| Some((d.name, self.get(d.name)?)));
@@ -239,24 +232,26 @@ impl AgentSpec {
         all.fold(self.name().to_owned(), |text, (n, v)| format!("{text} {n}={v}"))
     }
 
-    /// How much it may search per move. Anchors have the budget of what they [resolve](AgentSpec::resolve) to.
+    /// Returns the search effort per move. Anchors have the budget of the spec that they [resolve](AgentSpec::resolve)
+    /// to.
     pub fn budget(&self) -> SearchBudget {
         SearchBudget { sims: self.int("sims"), depth: self.int("depth"), nodes: self.int("nodes"), ms: self.int("ms") }
     }
 
-    /// Whether it looks at the true state: in-process and unrated episodes only.
+    /// Returns true if the agent reads the full state: in-process and unrated episodes only.
     pub fn peeks(&self) -> bool {
         self.flag("peek")
     }
 
-    /// Whether its moves depend on nothing but (spec, key, turn, view): no clock, no person, no program, no memory.
+    /// Returns true if moves depend only on (spec, key, turn, view), not on a clock, person, program or earlier
+    /// requests.
     pub fn reproducible(&self) -> bool {
         matches!(self.class(), AgentClass::Builtin | AgentClass::Anchor)
             && self.budget().ms.is_none()
             && !self.flag("reuse")
     }
 
-    /// The key that `seed=N` stands for: SHA-256 of `ludex.v1:agent-seed:N`.
+    /// Returns the key derived from `seed=N`: SHA-256 of `ludex.v1:agent-seed:N`.
     pub fn key(&self) -> Option<Key> {
         self.int("seed").map(seed_key)
     }
@@ -273,7 +268,7 @@ impl AgentSpec {
         self.defs().find(|d| d.name == name)
     }
 
-    /// Defined arguments in the order of their definition, then free ones by name.
+    /// Sorts defined arguments in the order of their definition, then the others by name.
     fn sort(&mut self) {
         let defs: Vec<&str> = self.defs().map(|d| d.name).collect();
         let rank = |n: &str| defs.iter().position(|d| *d == n).unwrap_or(defs.len());
@@ -305,10 +300,10 @@ impl PartialEq for AgentSpec {
     }
 }
 
-/// Names and values as they were written.
+/// Argument names with raw values.
 pub(crate) type RawArgs<'a> = Vec<(&'a str, String)>;
 
-/// The name and the raw arguments.
+/// Splits a spec into its name and raw arguments.
 pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
     let wrong = |why: String| {
         let refusal = bad_spec(format!("{text:?} is not an agent spec: {why}"));
@@ -341,13 +336,13 @@ pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
     Ok((name, args))
 }
 
-/// The text up to the next blank, and what follows the blanks.
+/// Splits off the first word.
 fn word(text: &str) -> (&str, &str) {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     (&text[..end], text[end..].trim_start())
 }
 
-/// A quoted value from behind its opening quote, and where the text continues behind the closing one.
+/// Parses a quoted value after its opening quote. Returns the value and the offset behind the closing quote.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut chars = text.char_indices().peekable();

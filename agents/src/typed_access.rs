@@ -1,4 +1,4 @@
-//! What agents of a single game ask first: is this their game, and what are its view and parameters in its own types?
+//! Checks and typed access for bots of a single game.
 
 use ludex_env::{GameRef, MoveRequest};
 use ludex_protocol::Refusal;
@@ -9,7 +9,7 @@ use crate::error::AgentError;
 use crate::refusal::{bad_spec, does_not_play};
 use crate::spec::AgentSpec;
 
-/// Refuses every game but `id`.
+/// Refuses every game except `id`.
 pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), Refusal> {
     let asked = &game.spec().game;
     if asked == id {
@@ -18,17 +18,16 @@ pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(
     Err(does_not_play(spec.name(), asked, "it is a bot of another game", &format!("it plays {id}")))
 }
 
-/// The asked seat's view in the game's own type `V`.
+/// Returns the seat's view in the game's own type `V`.
 pub(crate) fn view<V: Clone + 'static>(ask: &MoveRequest<'_>) -> Result<V, AgentError> {
     let view = ask.view();
     let own: Option<&V> = view.as_any().downcast_ref();
-    own.cloned()
-        .ok_or_else(|| AgentError::failed(format!("a view of {}, which this bot cannot read", view.spec().game)))
+    own.cloned().ok_or_else(|| AgentError::failed(format!("this bot cannot read views of {}", view.spec().game)))
 }
 
-/// The game's parameters in its own type `P`.
+/// Returns the game's parameters in the game's own type `P`.
 pub(crate) fn params<P: DeserializeOwned>(game: &GameRef) -> Result<P, Refusal> {
     let spec = game.spec();
     serde_json::from_value(Value::Object(spec.params.clone()))
-        .map_err(|e| bad_spec(format!("the parameters of {} cannot be read: {e}", spec.string)))
+        .map_err(|e| bad_spec(format!("invalid parameters of {}: {e}", spec.string)))
 }

@@ -12,7 +12,7 @@ pub(super) const GAME: &str = "bargaining";
 
 const AGREE: Action = 120;
 const MOST_ITEMS: u8 = 7;
-/// What a pool is worth to each player.
+/// Value of the whole pool to each player.
 const WORTH: u8 = 10;
 
 pub(super) struct BargainingRules {
@@ -28,7 +28,7 @@ impl BargainingRules {
     }
 }
 
-/// The values that chance could have drawn for the other; for a fixed instance, all values that an instance may have.
+/// Returns the possible values of the other seat; for a fixed instance, all values that any instance allows.
 fn others(deal: &Deal) -> Vec<Items> {
     let all = lists(&[WORTH; 3]);
     let drawn = dot(&deal.pool, &deal.mine) == u32::from(WORTH);

@@ -1,5 +1,5 @@
-//! Bots of fight the landlord: they split their hands into plays (`split`), and look at what a play leaves (`policy`);
-//! the best one plays the likely ones out in deals that fit what it knows (`playout`).
+//! Bots for Fight the Landlord: they split their hands into plays (`split`) and evaluate the remaining hand (`policy`).
+//! The best one also runs playouts of likely plays, in sampled deals that are consistent with its view (`playout`).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,14 +34,14 @@ const fn entry(name: &'static str, doc: &'static str, args: &'static [ArgDef], b
 pub(crate) const BOTS: &[AgentEntry] = &[
     entry(
         "smallest_play",
-        "fight_the_landlord: beats what it can with its lowest cards",
+        "fight_the_landlord: beats plays with its lowest possible cards",
         &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its plays that are random")
             .default("0")],
         |spec, game| bot(spec, game, Style::Smallest(spec.number("slips").unwrap_or(0.0))),
     ),
     entry(
         "hand_split",
-        "fight_the_landlord: splits its hand into few plays, and every hand is an enemy's",
+        "fight_the_landlord: splits its hand into few plays and treats all others as opponents",
         &[],
         |spec, game| bot(spec, game, Style::Policy(Sense::Alone)),
     ),
@@ -50,8 +50,8 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     }),
     entry(
         "split_search",
-        "fight_the_landlord: plays the likely plays of team_split out in deals that fit what it knows",
-        &[ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "deals for each decision").default("24")],
+        "fight_the_landlord: runs playouts of team_split's likely plays in sampled deals",
+        &[ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "sampled deals per decision").default("24")],
         |spec, game| bot(spec, game, Style::Search(spec.int("worlds").unwrap_or(1))),
     ),
 ];
@@ -88,13 +88,13 @@ impl Agent for LandlordBot {
             (_, Style::Policy(sense)) => self.by_policy(&seen, ask, sense),
             (_, Style::Search(worlds)) => self.by_search(&seen, ask, worlds),
         };
-        // Plays that the quick search leaves out (OpenSpiel's barred chains) are answered by the smallest play.
+        // Plays that the fast policy omits (OpenSpiel's restricted chains) are beaten by the smallest play.
         let choice = choice.filter(|a| ask.legal.binary_search(a).is_ok()).or_else(|| self.smallest(ask.legal));
-        choice.map(MoveReply::id).ok_or_else(|| AgentError::failed("there is no action to choose from"))
+        choice.map(MoveReply::id).ok_or_else(|| AgentError::failed("expected at least one legal action, got none"))
     }
 }
 
-/// Bids by high cards and bombs: as much as they are worth, if that is more than was bid.
+/// Bids the value of high cards and bombs, if that exceeds the highest bid.
 fn bid(hand: Counts, legal: &[Action]) -> Option<Action> {
     let jokers = 4 * u32::from(count(hand, 14)) + 3 * u32::from(count(hand, 13));
     let bombs = (0..13).filter(|&r| count(hand, r) == 4).count() as u32;
@@ -119,7 +119,7 @@ impl LandlordBot {
         })
     }
 
-    /// The id of a play among the legal ones.
+    /// Returns the id of a legal play.
     fn id(&self, combo: Option<Combo>, legal: &[Action]) -> Option<Action> {
         let Some(combo) = combo else { return legal.first().copied().filter(|&a| a == 0) };
         let same = |a: &Action| {
@@ -128,7 +128,8 @@ impl LandlordBot {
         legal.iter().copied().find(same)
     }
 
-    /// The play with the lowest main part, of those the one with the most cards; a pass rather than a bomb.
+    /// Returns the play with the lowest main part, of those the one with the most cards; a pass in preference to a
+    /// bomb.
     fn smallest(&self, legal: &[Action]) -> Option<Action> {
         let key = |a: Action| {
             let combo = self.combo(a)?;
@@ -143,7 +144,7 @@ impl LandlordBot {
         }
     }
 
-    /// A legal play of the whole hand.
+    /// Returns a legal play of the whole hand.
     fn last(&self, hand: Counts, legal: &[Action]) -> Option<Action> {
         legal.iter().copied().find(|&a| self.plays.get(a).is_some_and(|p| p.counts == hand))
     }
@@ -212,11 +213,11 @@ impl LandlordBot {
         Some(candidates[best].0)
     }
 
-    /// What a game of the playouts is about: with stakes, bombs double it.
+    /// Returns the stake of a playout: with stakes, bombs double it.
     fn stake(&self, game: &Game) -> f64 {
         if self.rules == Rules::Botzone { 1.0 } else { f64::from(1u32 << game.bombs.min(6)) }
     }
 }
 
-/// Most plays that are looked into.
+/// Maximum number of plays evaluated by playouts.
 const CANDIDATES: usize = 8;

@@ -1,4 +1,4 @@
-//! Bots of the first-price sealed-bid auction. Ids are bids in the smallest coin.
+//! Bots for the first-price sealed-bid auction. Ids are bids in the smallest coin.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,14 +15,16 @@ use crate::typed_access::{params, plays_only, view};
 const GAME: &str = "first_sealed_auction";
 
 pub(crate) const BOTS: &[AgentEntry] = &[
-    AgentEntry::new("truthful_bidder", "first_sealed_auction: bids its value, or the most below it", |spec, game| {
-        shading(spec, game, |_| 1.0)
-    }),
-    AgentEntry::new("shading_bidder", "first_sealed_auction: bids a fixed part of its value", |spec, game| {
+    AgentEntry::new(
+        "truthful_bidder",
+        "first_sealed_auction: bids its value, or the highest bid below it",
+        |spec, game| shading(spec, game, |_| 1.0),
+    ),
+    AgentEntry::new("shading_bidder", "first_sealed_auction: bids a fixed share of its value", |spec, game| {
         let part = spec.number("part").unwrap_or(1.0);
         shading(spec, game, |_| part)
     })
-    .args(&[ArgDef::new("part", ArgKind::Number { min: 0.0, max: 1.0 }, "the part of the value").default("0.75")]),
+    .args(&[ArgDef::new("part", ArgKind::Number { min: 0.0, max: 1.0 }, "share of the value").default("0.75")]),
     AgentEntry::new(
         "equilibrium_bidder",
         "first_sealed_auction: bids (n - 1) / n of its value, the equilibrium of n risk-neutral bidders",
@@ -30,7 +32,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     ),
     AgentEntry::new(
         "best_response_bidder",
-        "first_sealed_auction: bids what pays most against bidders of every kind, weighed alike",
+        "first_sealed_auction: bids the best response to an even mix of bidder types",
         best_response,
     ),
 ];
@@ -53,7 +55,7 @@ fn rules(spec: &AgentSpec, game: &GameRef) -> Result<AuctionRules, Refusal> {
     Ok(AuctionRules { params, steps })
 }
 
-/// A bid for every value.
+/// Bidder with a fixed bid for every value.
 struct Bidder {
     bids: Vec<Action>,
 }
@@ -63,25 +65,25 @@ impl Agent for Bidder {
         let seen: View = view(ask)?;
         let value = usize::from(seen.value.unwrap_or(0));
         let bid = self.bids.get(value).copied().unwrap_or(0);
-        // Bids begin at 0 and have no gaps, so the last is the greatest.
+        // Bids start at 0 without gaps, so the last is the highest.
         Ok(MoveReply::id(bid.min(ask.legal.last().copied().unwrap_or(0))))
     }
 }
 
-/// The game's parameters, and what follows from them.
+/// Parameters of the game, with derived values.
 struct AuctionRules {
     params: Params,
-    /// The highest value, in the smallest coin.
+    /// Highest value, in the smallest coin.
     steps: usize,
 }
 
 impl AuctionRules {
-    /// The greatest bid that `value` allows.
+    /// Returns the highest bid that `value` allows.
     fn most(&self, value: usize) -> usize {
         if self.params.up_to_value { value } else { value.saturating_sub(1) }
     }
 
-    /// This part of the value, to the nearest coin, halves down.
+    /// Returns this share of the value, rounded to the nearest coin, halves down.
     fn shaded(&self, value: usize, part: f64) -> Action {
         let exact = part * value as f64;
         let below = exact as usize;
@@ -89,15 +91,15 @@ impl AuctionRules {
         bid.min(self.most(value)) as Action
     }
 
-    /// The probability of every bid of a bidder that bids `part` of its value, where all values are equally likely.
+    /// Returns the probability of every bid of a bidder that bids `part` of its value, with uniform values.
     fn shaders(&self, part: f64) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         (1..=self.steps).for_each(|v| chances[self.shaded(v, part) as usize] += 1.0 / self.steps as f64);
         chances
     }
 
-    /// The probability of every bid of a bidder that draws among the bids its value allows, where all values are equally
-    /// likely.
+    /// Returns the probability of every bid of a bidder that bids uniformly among its allowed bids, with uniform
+    /// values.
     fn uniform(&self) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         for value in 1..=self.steps {
@@ -107,19 +109,19 @@ impl AuctionRules {
         chances
     }
 
-    /// The kinds of table that a bidder may sit at: all the others bid at random, shade, or bid their values.
+    /// Returns the bid distributions of the opponent types: all others bid at random, shade, or bid their values.
     fn company(&self) -> Vec<Vec<f64>> {
         let n = f64::from(self.params.players);
         vec![self.uniform(), self.shaders((n - 1.0) / n), self.shaders(0.75), self.shaders(1.0)]
     }
 
-    /// The chance to get the item with each bid, if the bids of all others are distributed like this; ties are drawn.
+    /// Returns the probability that each bid wins if all others' bids have this distribution; ties are drawn at random.
     fn wins(&self, bids: &[f64]) -> Vec<f64> {
         let others = self.params.players - 1;
         let mut below = 0.0;
         let mut wins = Vec::with_capacity(bids.len());
         for &same in bids {
-            // Of k ties among the others one wins 1 / (k + 1): the sum over k is this mean of powers.
+            // A bid tied with k others wins with probability 1 / (k + 1): the sum over k is this mean of powers.
             let powers = (0..=others).map(|k| power(below + same, k) * power(below, others - k));
             wins.push(powers.sum::<f64>() / f64::from(others + 1));
             below += same;
@@ -127,7 +129,7 @@ impl AuctionRules {
         wins
     }
 
-    /// For every value the bid that pays most on average over these tables; of equal ones the lowest.
+    /// Returns for every value the bid with the highest mean payoff over these distributions; of equal ones the lowest.
     fn best_responses(&self, tables: &[Vec<f64>]) -> Vec<Action> {
         let mut wins = vec![0.0; self.most(self.steps) + 1];
         for table in tables {
@@ -147,7 +149,7 @@ impl AuctionRules {
     }
 }
 
-/// `x` to the `k`.
+/// Returns `x` to the power `k`.
 fn power(x: f64, k: u32) -> f64 {
     (0..k).fold(1.0, |product, _| product * x)
 }
@@ -161,7 +163,7 @@ mod tests {
         AuctionRules { params: Params { players, max_value, cents, up_to_value }, steps }
     }
 
-    /// What `bid` earns against bidders who bid `theirs[value]`, by enumerating all their values.
+    /// Returns the payoff of `bid` against bidders who bid `theirs[value]`, by enumerating all their values.
     fn counted(rules: &AuctionRules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
         let others = rules.params.players - 1;
         let all = (rules.steps as u32).pow(others);
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn best_responses_are_those_of_counting_out() {
+    fn best_responses_match_enumeration() {
         for (players, steps, up_to_value) in [(2, 10, false), (2, 9, true), (3, 7, false), (4, 5, true)] {
             let rules = table(players, steps, false, up_to_value);
             for part in [0.4, 0.75, 1.0] {
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn in_equilibrium_nobody_gains_more_than_a_coin_by_another_bid() {
+    fn equilibrium_deviation_gains_at_most_one_coin() {
         for (players, cents) in [(2, true), (3, true), (2, false), (5, true)] {
             let rules = table(players, 10, cents, true);
             let part = f64::from(players - 1) / f64::from(players);
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_bid_wins_more_often() {
+    fn win_probability_increases_with_bid() {
         let rules = table(3, 10, false, false);
         for table in rules.company() {
             assert!((table.iter().sum::<f64>() - 1.0).abs() < 1e-9);

@@ -1,5 +1,5 @@
-//! A bot of free style: it proposes a built-in document, takes the other's rules if they are fair to it, and looks one ply
-//! ahead or searches. Ids: 0, 1, 2 propose, 3 accepts, 4 rejects, the rest are plies.
+//! Bot for Free Style: it proposes a built-in document, accepts the opponent's rules if they are fair, and plays by
+//! one-ply lookahead or search. Ids: 0, 1, 2 propose, 3 accepts, 4 rejects, the rest are plies.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,20 +18,20 @@ const GAME: &str = "free_style";
 
 pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     "rule_maker",
-    "free_style: proposes a built-in document, accepts what 200 random games find fair, wins or blocks in one ply, or searches",
+    "free_style: proposes a built-in document, accepts rules that 200 random games find fair, wins or blocks in one ply, or searches",
     build,
 )
-.args(&[ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "plays as mcts with this many simulations")])];
+.args(&[ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "play as mcts with this many simulations")])];
 
 const ACCEPT: Action = 3;
 const REJECT: Action = 4;
-/// Random games that judge a proposal.
+/// Random games per judged proposal.
 const PLAYOUTS: u32 = 200;
-/// The share of them, with draws as halves, that the own seat must win.
+/// Required share of wins in these games, draws as half.
 const FAIR: f64 = 0.35;
-/// The most plies and draws of a game.
+/// Maximum plies and draws of a game.
 const LONG: usize = 1_000;
-/// How many replies are looked at to find a ply without a winning one.
+/// Maximum number of replies examined to find a ply without a winning reply.
 const REPLIES: usize = 4_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -61,7 +61,7 @@ impl Agent for RuleMaker {
     }
 }
 
-/// Accepts fair rules, else proposes a built-in document while it may.
+/// Accepts fair rules; otherwise proposes a built-in document while that is legal.
 fn message(view: &dyn DynView, seat: Seat, legal: &[Action], rng: &mut Stream) -> Action {
     if legal.contains(&ACCEPT) && share(view, seat, rng) >= FAIR {
         return ACCEPT;
@@ -70,7 +70,7 @@ fn message(view: &dyn DynView, seat: Seat, legal: &[Action], rng: &mut Stream) -
     proposals.get(rng.below(proposals.len().max(1))).copied().unwrap_or(REJECT)
 }
 
-/// The share of random games that the seat wins under the other's rules, draws as halves.
+/// Returns the share of random games that the seat wins under the opponent's rules, draws as half.
 fn share(view: &dyn DynView, seat: Seat, rng: &mut Stream) -> f64 {
     let mut begin = view.world(rng);
     if begin.play(seat, ACCEPT).is_err() {
@@ -85,7 +85,7 @@ fn share(view: &dyn DynView, seat: Seat, rng: &mut Stream) -> f64 {
     won / f64::from(PLAYOUTS)
 }
 
-/// A ply that wins; else one after which the other cannot win at once, if a few tries find one; else any.
+/// Returns a winning ply, otherwise one without a winning reply if a few tries find one, otherwise any.
 fn one_ply(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut Stream) -> Action {
     let mut order = legal.to_vec();
     rng.shuffle(&mut order);
@@ -103,7 +103,7 @@ fn one_ply(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut Stream)
     found.or(order.first().copied()).unwrap_or(REJECT)
 }
 
-/// The position after an action, with a random one of the other where both act together.
+/// Returns the position after an action, with a random action of the opponent in simultaneous moves.
 fn after(state: &dyn DynState, seat: Seat, a: Action, rng: &mut Stream) -> Box<dyn DynState> {
     let mut next = state.boxed();
     let _ = match state.turn() {

@@ -1,4 +1,4 @@
-//! Bots of hanabi: players by lists of rules, and one that plays by conventions.
+//! Bots for Hanabi: rule-based players, and one that plays by conventions.
 
 mod convention;
 mod rules;
@@ -20,10 +20,10 @@ use crate::typed_access::{params, plays_only, view};
 const GAME: &str = "hanabi";
 
 pub(crate) const BOTS: &[AgentEntry] = &[
-    bot("internal", "hanabi: plays what it knows to fit, hints anything, discards anything (Osawa 2015)"),
-    bot("iggi", "hanabi: hints what can be played, discards the oldest card (Walton-Rivers et al. 2017)"),
-    bot("piers", "hanabi: iggi that takes chances, and hints what can go (Walton-Rivers et al. 2017)"),
-    bot("conventions", "hanabi: a hint means: play the newest card that it touches; keeps the last card of a kind"),
+    bot("internal", "hanabi: plays known playable cards, hints and discards at random (Osawa 2015)"),
+    bot("iggi", "hanabi: hints playable cards, discards the oldest card (Walton-Rivers et al. 2017)"),
+    bot("piers", "hanabi: iggi with risky plays and hints about useless cards (Walton-Rivers et al. 2017)"),
+    bot("conventions", "hanabi: a hint means to play the newest card that it touches; saves the last card of a kind"),
 ];
 
 const fn bot(name: &'static str, doc: &'static str) -> AgentEntry {
@@ -42,7 +42,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 enum Style {
-    /// The first rule that applies.
+    /// Plays the first rule that applies.
     HanabiRules(&'static [fn(&HanabiTable, &mut ludex_env::Stream) -> Option<table::Act>]),
     Conventions,
 }
@@ -61,7 +61,7 @@ impl Agent for HanabiBot {
             Style::HanabiRules(list) => list.iter().find_map(|rule| rule(&table, &mut rng)),
             Style::Conventions => convention::act(&table, &seen, &mut rng),
         };
-        // Some rule always applies, unless the view is forged.
+        // Some rule always applies to a valid view.
         Ok(MoveReply::id(act.map_or(ask.legal[0], |act| self.rules.id(ask.seat, act))))
     }
 }

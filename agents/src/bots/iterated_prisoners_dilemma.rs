@@ -1,5 +1,5 @@
-//! Bots of the iterated prisoner's dilemma: the classics of its tournaments, and one that finds out which of them it plays against.
-//! Ids: 0 cooperate, 1 defect.
+//! Bots for the iterated prisoner's dilemma: the classic tournament strategies, and one that infers the opponent's
+//! strategy. Ids: 0 cooperate, 1 defect.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,30 +16,30 @@ use crate::typed_access::{params, plays_only, view};
 const GAME: &str = "iterated_prisoners_dilemma";
 
 const GENEROSITY: &[ArgDef] =
-    &[ArgDef::new("generosity", ArgKind::Number { min: 0.0, max: 1.0 }, "the chance that a defection is forgiven")
+    &[ArgDef::new("generosity", ArgKind::Number { min: 0.0, max: 1.0 }, "probability of forgiving a defection")
         .default("0.3333333333333333")];
 
 pub(crate) const BOTS: &[AgentEntry] = &[
-    classic("tit_for_tat", "iterated_prisoners_dilemma: cooperates first, then does what the other did last", &[]),
+    classic("tit_for_tat", "iterated_prisoners_dilemma: cooperates first, then repeats the opponent's last move", &[]),
     classic("always_cooperate", "iterated_prisoners_dilemma: cooperates", &[]),
     classic("always_defect", "iterated_prisoners_dilemma: defects", &[]),
-    classic("grim", "iterated_prisoners_dilemma: cooperates until the other defects, then always defects", &[]),
-    classic("pavlov", "iterated_prisoners_dilemma: wins and stays, loses and shifts", &[]),
+    classic("grim", "iterated_prisoners_dilemma: cooperates until the opponent defects, then always defects", &[]),
+    classic("pavlov", "iterated_prisoners_dilemma: win-stay, lose-shift", &[]),
     classic(
         "generous_tit_for_tat",
-        "iterated_prisoners_dilemma: tit for tat that forgives a defection now and then",
+        "iterated_prisoners_dilemma: tit for tat that sometimes forgives a defection",
         GENEROSITY,
     ),
     classic("suspicious_tit_for_tat", "iterated_prisoners_dilemma: tit for tat that defects first", &[]),
     classic("tit_for_two_tats", "iterated_prisoners_dilemma: defects after two defections in a row", &[]),
     classic(
         "gradual",
-        "iterated_prisoners_dilemma: answers the n-th defection with n defections, then makes peace twice",
+        "iterated_prisoners_dilemma: punishes the n-th defection with n defections, then cooperates twice",
         &[],
     ),
     AgentEntry::new(
         "classics_responder",
-        "iterated_prisoners_dilemma: weighs which of the classics the other is, and plays best against that",
+        "iterated_prisoners_dilemma: infers the opponent's classic strategy and plays the best response",
         |spec, game| {
             plays_only(GAME, spec, game)?;
             Ok(Arc::new(Responder { rules: params(game)? }))
@@ -66,29 +66,29 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }))
 }
 
-/// The strategies that the literature compares.
+/// Classic strategies from the literature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Classic {
     AlwaysCooperate,
     AlwaysDefect,
     /// Rapoport's entry to Axelrod's tournaments (1980).
     TitForTat,
-    /// Friedman's: one defection is never forgiven (1971).
+    /// Friedman's strategy, which never forgives a defection (1971).
     Grim,
     /// Win-stay lose-shift (Nowak and Sigmund 1993): cooperates after a round in which both did the same.
     Pavlov,
-    /// Forgives with this probability (Nowak and Sigmund 1992; 1/3 for Axelrod's payoffs).
+    /// Tit for tat that forgives with this probability (Nowak and Sigmund 1992; 1/3 for Axelrod's payoffs).
     GenerousTitForTat(f64),
     /// Boyd and Lorberbaum (1987).
     SuspiciousTitForTat,
-    /// Axelrod (1984): it would have won his first tournament.
+    /// Axelrod (1984): would have won his first tournament.
     TitForTwoTats,
     /// Beaufils, Delahaye and Mathieu (1996).
     Gradual,
 }
 
 impl Classic {
-    /// The chance of a defection after these rounds, oldest first; `true` is a defection.
+    /// Returns the probability of a defection after these rounds, oldest first; `true` is a defection.
     fn defects(self, own: &[bool], other: &[bool]) -> f64 {
         let last = other.last().copied();
         let sure = |defects: bool| f64::from(u8::from(defects));
@@ -106,8 +106,8 @@ impl Classic {
     }
 }
 
-/// Whether `gradual` defects now: it counts the other's defections, and begins a row of that many each time that it is
-/// at peace and the other has just defected. Its own moves follow from the other's.
+/// Returns true if `gradual` defects now. It counts the opponent's defections, and starts a series of that many
+/// whenever it is not punishing and the opponent has just defected. Its own moves follow from the opponent's.
 fn gradual(other: &[bool]) -> bool {
     let (mut seen, mut punish, mut calm) = (0u32, 0u32, 0u32);
     let mut defects = false;
@@ -126,7 +126,7 @@ fn gradual(other: &[bool]) -> bool {
     defects
 }
 
-/// The moves of the asked seat and those of the other; `true` is a defection.
+/// Returns the moves of the seat and of the opponent; `true` is a defection.
 fn rounds(ask: &MoveRequest<'_>) -> Result<[Vec<bool>; 2], AgentError> {
     let seen: View = view(ask)?;
     let read = |moves: &String| moves.bytes().map(|b| b == b'D').collect();
@@ -144,7 +144,7 @@ impl Agent for Classic {
     }
 }
 
-/// The opponents that the responder expects, with weights; `None` stands for one that tosses a coin.
+/// Expected opponents with weights; `None` is an opponent that plays at random.
 const EXPECTED: &[(Option<Classic>, f64)] = &[
     (None, 1.0),
     (Some(Classic::AlwaysDefect), 1.0),
@@ -156,30 +156,29 @@ const EXPECTED: &[(Option<Classic>, f64)] = &[
     (Some(Classic::Gradual), 1.0),
 ];
 
-/// The chance that an opponent deviates from its strategy.
+/// Probability that an opponent deviates from its strategy.
 const SLIP: f64 = 0.01;
-/// Rounds in which every pair of moves is looked at.
+/// Rounds with exhaustive search over both seats' moves.
 const DEPTH: u32 = 3;
-/// Rounds after these, in which one of a few simple plans is followed.
+/// Rounds after these, played by one of a few simple plans.
 const REACH: u32 = 12;
-/// The plans.
 const PLANS: &[Classic] = &[Classic::AlwaysCooperate, Classic::AlwaysDefect, Classic::TitForTat];
-/// How many past rounds are weighed: more would not change the result noticeably.
+/// Number of past rounds used: more would not change the result noticeably.
 const MEMORY: usize = 40;
 
-/// Bayes over the classics, and a look ahead that learns on its way.
+/// Bot with Bayesian inference over the classic strategies, and a search that updates its beliefs.
 struct Responder {
     rules: Params,
 }
 
 impl Responder {
-    /// The chance that one of the expected defects now.
+    /// Returns the probability that an expected opponent defects now.
     fn defects(who: Option<Classic>, theirs: &[bool], mine: &[bool]) -> f64 {
         let chance = who.map_or(0.5, |c| c.defects(theirs, mine));
         SLIP + (1.0 - 2.0 * SLIP) * chance
     }
 
-    /// The chance of another round after this many.
+    /// Returns the probability of another round after this many.
     fn goes_on(&self, played: usize) -> f64 {
         let more = |most: u32| f64::from(u8::from(played < most as usize));
         match self.rules.num_repetitions {
@@ -198,8 +197,8 @@ impl Responder {
         }
     }
 
-    /// What the rounds from here on are worth under the better move, and whether that is to defect. `weights` are those of
-    /// the expected, `ahead` the rounds in which every pair of moves is looked at.
+    /// Returns the value of the remaining rounds under the better move, and true if that is to defect. `weights` belong
+    /// to the expected opponents; `ahead` is the number of rounds with exhaustive search.
     fn best(&self, mine: &mut Vec<bool>, theirs: &mut Vec<bool>, weights: &[f64], ahead: u32) -> (f64, bool) {
         if ahead == 0 {
             return (self.plans(mine, theirs, weights), false);
@@ -225,7 +224,7 @@ impl Responder {
         (values[usize::from(defects)], defects)
     }
 
-    /// What the rounds from here on are worth under the best plan.
+    /// Returns the value of the remaining rounds under the best plan.
     fn plans(&self, mine: &[bool], theirs: &[bool], weights: &[f64]) -> f64 {
         let sum: f64 = weights.iter().sum();
         let worth = |plan: &Classic| {
@@ -235,7 +234,8 @@ impl Responder {
         PLANS.iter().map(worth).fold(f64::NEG_INFINITY, |best, w| if w > best { w } else { best })
     }
 
-    /// What a plan earns with one of the expected; a mixed move counts by its chances, and the likelier is remembered.
+    /// Returns the payoff of a plan against an expected opponent. Mixed moves count by probability; the more likely
+    /// move enters the history.
     fn plan(&self, plan: Classic, who: Option<Classic>, mine: &[bool], theirs: &[bool]) -> f64 {
         let (mut mine, mut theirs) = (mine.to_vec(), theirs.to_vec());
         let (mut worth, mut reached) = (0.0, 1.0);
@@ -264,7 +264,7 @@ impl Agent for Responder {
                 let chance = Self::defects(who, &theirs[..r], &mine[..r]);
                 *weight *= if theirs[r] { chance } else { 1.0 - chance };
             }
-            // So that a weight never becomes 0.
+            // Keeps weights above 0.
             let sum: f64 = weights.iter().sum();
             weights.iter_mut().for_each(|w| *w = *w / sum + 1e-12);
         }

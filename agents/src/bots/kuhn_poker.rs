@@ -1,4 +1,4 @@
-//! Bots of Kuhn poker. Ids: 0 pass, 1 bet.
+//! Bots for Kuhn poker. Ids: 0 pass, 1 bet.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,13 +25,13 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Honest))
 }
 
-/// Its bets reveal its card: it never bluffs, and with the middle card it makes bets that only better cards call.
+/// Bot whose bets reveal its card: it never bluffs, and with the middle card it makes bets that only better cards call.
 struct Honest;
 
 impl Agent for Honest {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
-        // There are as many cards as seats, and one more.
+        // There is one more card than seats.
         let upper = 2 * usize::from(seen.card.unwrap_or(0)) >= seen.chips.len();
         Ok(MoveReply::id(u32::from(upper)))
     }

@@ -1,4 +1,4 @@
-//! Bots of Leduc poker. Ids: 0 fold, 1 call, 2 raise.
+//! Bots for Leduc poker. Ids: 0 fold, 1 call, 2 raise.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,12 +22,12 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
-    // Cards are ranks where suits do not matter, else there are two of each rank.
+    // Cards are ranks if suits do not matter; otherwise each rank has two cards.
     let suits = game.spec().params.get("suit_isomorphism") != Some(&true.into());
     Ok(Arc::new(Honest { suits }))
 }
 
-/// Plays the strength of its own hand and ignores what the others do.
+/// Bot that plays by its own hand and ignores the opponents' moves.
 struct Honest {
     suits: bool,
 }
@@ -38,7 +38,7 @@ impl Agent for Honest {
         let rank = |card: u8| usize::from(if self.suits { card / 2 } else { card });
         let (own, board) = (seen.card.map_or(0, rank), seen.board.map(rank));
         let (pair, highest) = (board == Some(own), seen.chips.len());
-        // On a board of another rank the highest rank loses to any pair.
+        // On a board of another rank, the highest rank loses to any pair.
         let [fold, call, raise] = [0, 1, 2];
         let wanted = if pair || (own == highest && board.is_none()) {
             raise
@@ -47,7 +47,7 @@ impl Agent for Honest {
         } else {
             fold
         };
-        // It does not fold when it may check, and it calls the last raise.
+        // Never folds if it may check, and calls the last raise.
         let best = if ask.legal.contains(&wanted) { wanted } else { call };
         let must_pay = seen.chips.get(ask.seat) < seen.chips.iter().max();
         Ok(MoveReply::id(if best == fold && !must_pay { call } else { best }))

@@ -1,4 +1,4 @@
-//! Bots of liar's dice.
+//! Bots for liar's dice.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ const GAME: &str = "liars_dice";
 
 pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     "liars_odds",
-    "liars_dice: makes the bid that its own dice make likeliest, or calls where a lie is likelier still",
+    "liars_dice: makes the most likely bid given its own dice, or calls if a lie is more likely",
     build,
 )];
 
@@ -30,18 +30,18 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }))
 }
 
-/// Knows the probabilities of dice, and ignores what the bids of others say about their dice.
+/// Bot that bids by probability and ignores the information in other seats' bids.
 struct Odds {
     /// Dice of all seats.
     dice: usize,
     /// Sides of a die; the highest face is wild.
     sides: usize,
-    /// Whether bids are ordered by face before quantity.
+    /// True if bids are ordered by face before quantity.
     faces_first: bool,
 }
 
 impl Odds {
-    /// Quantity and face of a bid.
+    /// Returns the quantity and face of a bid.
     fn meaning(&self, id: Action) -> [usize; 2] {
         let id = id as usize;
         if self.faces_first {
@@ -51,7 +51,7 @@ impl Odds {
         }
     }
 
-    /// The probability that there are at least this many dice of a face, for the holder of `own`.
+    /// Returns the probability of at least this many dice of a face, given the seat's `own` dice.
     fn likely(&self, [quantity, face]: [usize; 2], own: &[u8]) -> f64 {
         let held = own.iter().map(|&die| usize::from(die)).filter(|&die| die == face || die == self.sides).count();
         let hidden = self.dice.saturating_sub(own.len());
@@ -60,7 +60,7 @@ impl Odds {
     }
 }
 
-/// How likely at least `wanted` of `n` trials succeed, each with probability `p`.
+/// Returns the probability of at least `wanted` successes in `n` trials, each with probability `p`.
 fn at_least(wanted: usize, n: usize, p: f64) -> f64 {
     if wanted > n || p >= 1.0 {
         return if wanted > n { 0.0 } else { 1.0 };
@@ -79,7 +79,7 @@ impl Agent for Odds {
         let seen: View = view(ask)?;
         let call = (self.dice * self.sides) as Action;
         let lie = seen.bids.last().map_or(0.0, |bid| 1.0 - self.likely(bid.map(usize::from), &seen.dice));
-        // Of equals the highest, which leaves the next seat the least room.
+        // Of equal bids the highest, which leaves the next seat fewer options.
         let mut best = (call, lie);
         for &bid in ask.legal.iter().filter(|&&a| a < call) {
             let likely = self.likely(self.meaning(bid), &seen.dice);
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn binomial_tails() {
-        // By counting: at least two sixes of three dice, 16 of 216.
+    fn binomial_tail_matches_enumeration() {
+        // Counted by hand: at least two sixes with three dice, 16 of 216.
         assert!((at_least(2, 3, 1.0 / 6.0) - 16.0 / 216.0).abs() < 1e-12);
         assert_eq!((at_least(0, 3, 0.5), at_least(4, 3, 0.5), at_least(0, 0, 0.5)), (1.0, 0.0, 1.0));
         assert!((at_least(3, 3, 0.5) - 0.125).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Bots of international mahjong: two that go for the lowest shanten, and one that plans for eight points (`plans`).
+//! Bots for international mahjong: two that minimize shanten, and one that plans for eight points (`plans`).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -37,12 +37,12 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     }),
     entry(
         "most_useful",
-        "mcr_mahjong: lowest shanten with the most useful tiles unseen; claims what lowers its shanten",
+        "mcr_mahjong: lowest shanten with the most unseen useful tiles; claims tiles that lower its shanten",
         |spec, game| build(spec, game, Style::MostUseful),
     ),
     entry(
         "fan_plans",
-        "mcr_mahjong: weighs families of fans that are worth 8 points, and claims what brings them nearer",
+        "mcr_mahjong: weighs families of fans worth 8 points, and claims tiles that advance them",
         |spec, game| build(spec, game, Style::Plans),
     ),
 ];
@@ -58,7 +58,7 @@ fn build(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent
     plays_only(GAME, spec, game)?;
     let params = params::<Params>(game)?;
     if params.errors == Errors::Botzone {
-        let why = "it says HU wherever it is legal, and there a false one is";
+        let why = "it declares HU whenever legal, and this variant allows a false HU";
         return Err(does_not_play(spec.name(), &game.spec().string, why, "it plays mcr_mahjong with errors=refuse"));
     }
     let slips = spec.number("slips").unwrap_or(0.0);
@@ -72,7 +72,7 @@ struct MahjongBot {
     edition: Edition,
 }
 
-/// What a seat looks at before it moves.
+/// Facts that a seat uses to choose a move.
 struct Sight<'a> {
     legal: &'a [Action],
     hand: Counts,
@@ -82,10 +82,10 @@ struct Sight<'a> {
     seen: &'a View,
 }
 
-/// A hand after the best discard: its shanten, useful tiles that are unseen (turned round, so that less is better), the discard.
+/// Result of the best discard: shanten, unseen useful tiles (reversed, so that less is better), discarded tile.
 type Best = (i8, Reverse<u32>, Tile);
 
-/// The hand without some tiles of a kind.
+/// Removes some tiles of a kind from a hand.
 fn without(hand: &Counts, tile: Tile, n: u8) -> Counts {
     let mut left = *hand;
     if let Some(held) = left.get_mut(usize::from(tile)) {
@@ -94,7 +94,7 @@ fn without(hand: &Counts, tile: Tile, n: u8) -> Counts {
     left
 }
 
-/// The hand after a claim of `offer`, and the new meld; `None` for what is not a claim.
+/// Returns the hand after a claim of `offer`, and the new meld; `None` if the action is not a claim.
 fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     match ids::reading(a) {
         Doing::Peng => Some((without(hand, offer, 2), Meld { kind: MeldKind::Peng, tile: offer })),
@@ -108,13 +108,13 @@ fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
     }
 }
 
-/// The tile on offer, if it is a discard.
+/// Returns the tile on offer, if it is a discard.
 fn discard(seen: &View) -> Option<Tile> {
     seen.offer.as_ref().filter(|offer| !offer.kong).map(|offer| offer.tile.0).filter(|&t| usize::from(t) < KINDS)
 }
 
 impl MahjongBot {
-    /// The best discard of a hand of 3n + 2 tiles by its shanten.
+    /// Returns the discard with the lowest shanten from a hand of 3n + 2 tiles.
     fn best(&self, hand: &Counts, melds: usize, unseen: &Counts) -> Option<Best> {
         let after = |t: Tile| {
             let s = shanten(&without(hand, t, 1), melds);
@@ -140,19 +140,19 @@ impl MahjongBot {
         sight.legal.iter().filter_map(after).min().map(|best| best.2)
     }
 
-    /// What a hand of 3n + 1 tiles is worth.
+    /// Returns the value of a hand of 3n + 1 tiles.
     fn worth(&self, sight: &Sight<'_>, hand: &Counts, melds: &[Meld]) -> f64 {
         let (unseen, flags, minimum, edition) = (&sight.unseen, sight.flags, self.minimum, self.edition);
         worth(&OpenHand { hand, melds, unseen, flags, minimum, edition })
     }
 
-    /// The best discard of a hand of 3n + 2 tiles by its plans, and what is left.
+    /// Returns the best discard of a hand of 3n + 2 tiles by plans, with the value of the rest.
     fn planned(&self, sight: &Sight<'_>, hand: &Counts, melds: &[Meld]) -> Option<(f64, Tile)> {
         let after = |t: Tile| (self.worth(sight, &without(hand, t, 1), melds), t);
         tiles::kinds(hand).iter().map(after).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// What a kong in the own turn leaves.
+    /// Returns the value after a kong in the seat's own turn.
     fn konged(&self, a: Action, sight: &Sight<'_>) -> Option<f64> {
         let mut melds = sight.melds.clone();
         let left = match ids::reading(a) {
@@ -206,7 +206,7 @@ impl Agent for MahjongBot {
             return Ok(MoveReply::id(first));
         }
         let own = seen.melds.get(ask.seat).into_iter().flatten();
-        // The tile of a chow is its middle one.
+        // A chow is identified by its middle tile.
         let tile = |m: &ludex_env::games::mcr_mahjong::MeldView| m.tiles.get(1).map(|kind| kind.0);
         let sight = Sight {
             legal: ask.legal,

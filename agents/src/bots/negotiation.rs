@@ -1,4 +1,4 @@
-//! Negotiation for the bots of `sharing`. Ids: offers as numbers of base 6, then agreement, then utterances.
+//! Negotiation for the bots of `sharing`. Ids: offers as base-6 numbers, then agreement, then utterances.
 
 use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, GameRef, MoveRequest};
@@ -10,7 +10,7 @@ use crate::typed_access::{params, view};
 
 pub(super) const GAME: &str = "negotiation";
 
-/// One more than the most of an item.
+/// Maximum count of an item, plus one.
 const BASE: u32 = 6;
 const MOST_VALUE: u8 = 10;
 
@@ -27,7 +27,7 @@ impl NegotiationRules {
         BASE.pow(self.params.num_items)
     }
 
-    /// The values as they are, item by item on the scale of the symbols, as far as a word is long.
+    /// Returns the utterance that states the values truthfully: one item per symbol, up to the length of an utterance.
     fn utterance(&self, values: &[u8]) -> Action {
         let (symbols, dim) = (self.params.num_symbols, self.params.utterance_dim as usize);
         let symbol = |i: usize| u32::from(values.get(i).copied().unwrap_or(0)) * (symbols - 1) / u32::from(MOST_VALUE);
@@ -35,7 +35,8 @@ impl NegotiationRules {
     }
 }
 
-/// All values, except that not everything may be worth nothing. With many items only a few values of each are tried.
+/// Returns the possible values of the other seat; not all of them can be zero. With many items, only a few values of
+/// each are tried.
 fn others(deal: &Deal) -> Vec<Items> {
     let all = if deal.pool.len() <= 3 {
         lists(&vec![MOST_VALUE; deal.pool.len()])

@@ -1,4 +1,4 @@
-//! Bots of pig. Ids: 0 roll, 1 stop.
+//! Bots for pig. Ids: 0 roll, 1 stop.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,17 +16,18 @@ const GAME: &str = "pig";
 
 pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     "hold",
-    "pig: rolls until the turn has a number of points",
+    "pig: rolls until the turn total reaches `at`",
     build,
 )
-.args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")])];
+.args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "turn total at which it stops").default("20")])];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     Ok(Arc::new(Hold { at: spec.int("at").unwrap_or(1) }))
 }
 
-/// Knizia, *Dice games properly explained* (1999): at 20 points another roll loses on average as much as it gains.
+/// Bot that stops at a turn total. Source: Knizia, *Dice games properly explained* (1999): at 20 points another roll
+/// loses as much as it gains on average.
 struct Hold {
     at: u64,
 }
@@ -34,11 +35,11 @@ struct Hold {
 impl Agent for Hold {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let seen: View = view(ask)?;
-        // Rolling is the lower id, and not legal once the points are enough to win.
+        // Rolling has the lower id, and is illegal once the points suffice to win.
         let roll = u64::from(seen.turn_total) < self.at;
         let choice = if roll { ask.legal.first() } else { ask.legal.last() };
         choice
             .map(|&a| MoveReply::id(a))
-            .ok_or_else(|| AgentError::failed("hold: there is no action id to choose from"))
+            .ok_or_else(|| AgentError::failed("hold: expected at least one legal action id, got none"))
     }
 }

@@ -1,4 +1,4 @@
-//! Bots of the games of plans: tower defence, battle cards and elemental duel.
+//! Bots for plan games: tower defense, battle cards and elemental duel.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,23 +23,23 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     ),
     AgentEntry::new(
         "best_answer",
-        "tower_defense, battle_cards, elemental_duel: answers the other's last plan by the best of some random ones",
+        "tower_defense, battle_cards, elemental_duel: plays the best of several random plans against the opponent's last plan",
         build,
     )
-    .args(&[ArgDef::new("sims", SIMULATIONS, "plans that it tries").default("200")]),
+    .args(&[ArgDef::new("sims", SIMULATIONS, "plans to try").default("200")]),
     AgentEntry::new(
         "hill_climber",
-        "tower_defense, battle_cards, elemental_duel: answers the other's last plan by hill climbing",
+        "tower_defense, battle_cards, elemental_duel: improves a plan against the opponent's last one by hill climbing",
         build,
     )
-    .args(&[ArgDef::new("sims", SIMULATIONS, "plans that it tries").default("2000")]),
+    .args(&[ArgDef::new("sims", SIMULATIONS, "plans to try").default("2000")]),
 ];
 
 const SIMULATIONS: ArgKind = ArgKind::Int { min: 1, max: 1_000_000 };
-/// One of this many plans that a climber tries is drawn afresh, before it climbs from the best.
+/// Reciprocal of the share of trials that draw new plans before hill climbing starts.
 const FRESH: u64 = 10;
 
-/// The fixed plans of the two sides.
+/// Fixed plans of the two sides.
 const TOWER_DEFENSE: [&str; 2] = [
     r#"{"humans": [
         {"name": "ShieldSoldier", "x": 4, "y": 0, "spawn_time": 0}, {"name": "AntiAirSoldier", "x": 0, "y": 0, "spawn_time": 0},
@@ -99,27 +99,27 @@ fn planner<C: PlanEngine>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) ->
     };
     let fixed = |side: Side| {
         let document = serde_json::from_str(sound[side]).unwrap_or_default();
-        // A smaller budget is not enough for it; the example of the rules costs half.
+        // If the budget is too small, uses the example of the rules, which costs half.
         legal(&game, side, &document).unwrap_or_else(|| game.craft().example(side))
     };
     let sound = [fixed(0), fixed(1)];
     Ok(Arc::new(Planner { game, sound, way }))
 }
 
-/// The plan of a document, if it violates nothing.
+/// Parses the plan of a document; `None` if it violates a rule.
 fn legal<C: PlanEngine>(game: &PlanGame<C>, side: Side, document: &Value) -> Option<C::Plan> {
     let reading = game.craft().read(side, game.budgets()[side], document);
     reading.plan.filter(|_| reading.violations.is_empty() && document.is_object())
 }
 
-/// How a bot comes to its plan.
+/// Method to choose a plan.
 #[derive(Clone, Copy)]
 enum Way {
-    /// It has one.
+    /// Uses a fixed plan.
     Fixed,
-    /// It takes the best of random ones.
+    /// Takes the best of random plans.
     Draws(u64),
-    /// It varies the best one.
+    /// Varies the best plan.
     Climbs(u64),
 }
 
@@ -130,14 +130,15 @@ struct Planner<C: PlanEngine> {
 }
 
 impl<C: PlanEngine> Planner<C> {
-    /// What a plan is worth against another, the greater the better: first who wins, then by how much.
+    /// Returns the value of a plan against another: first the winner, then the margin. Greater is better.
     fn worth(&self, side: Side, own: &C::Plan, other: &C::Plan) -> (bool, f64) {
         let plans = if side == 0 { [own, other] } else { [other, own] };
         let ended = self.game.craft().simulate(plans, self.game.budgets(), &mut ());
         (ended.winner == side, ended.value[side])
     }
 
-    /// The best of `sims` plans against `other`, of which `first` is one; whether the deadline cut the search short.
+    /// Returns the best of `sims` plans against `other`, starting with `first`. Returns true with it if the deadline
+    /// cut the search short.
     fn answer(
         &self,
         side: Side,
@@ -160,7 +161,7 @@ impl<C: PlanEngine> Planner<C> {
             let plan =
                 if n <= fresh { craft.random(side, budget, rng) } else { craft.vary(side, budget, &best.1, rng) };
             let worth = self.worth(side, &plan, other);
-            // A climber walks on level ground too.
+            // Hill climbing also accepts equal plans.
             if worth > best.0 || n > fresh && worth == best.0 {
                 best = (worth, plan);
             }
@@ -189,7 +190,7 @@ impl<C: PlanEngine> Agent for Planner<C> {
 mod tests {
     use super::*;
 
-    /// The fixed plans are legal at the usual budget.
+    /// Fixed plans are legal at the default budget.
     #[test]
     fn sound_plans_are_legal() {
         fn check<C: PlanEngine>(sound: [&str; 2]) {

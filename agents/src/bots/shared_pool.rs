@@ -1,51 +1,50 @@
-//! A deal over items, in the terms that all games of sharing have in common.
+//! Shared terms of all games in which a pool is divided.
 
 use ludex_env::{Action, MoveRequest, Seat};
 
 use crate::error::AgentError;
 
-/// How many of each item.
+/// Count of each item.
 pub(super) type Items = Vec<u8>;
 
-/// A game in which items are shared out.
+/// Game in which items are divided.
 pub(super) trait Sharing: Send + Sync {
-    /// The position of the asked seat.
+    /// Reads the position of the seat.
     fn read(&self, ask: &MoveRequest<'_>) -> Result<NegotiationTurn, AgentError>;
-    /// The id of an answer.
+    /// Returns the action id of a reply.
     fn id(&self, answer: &Reply) -> Action;
 }
 
-/// What is asked of a negotiator.
+/// Kind of a negotiation turn.
 pub(super) enum NegotiationTurn {
-    /// An offer, or to agree.
     Deal(Deal),
-    /// Words, for which the game's file has the id.
+    /// Utterance, as an action id.
     Words(Action),
 }
 
-/// An answer.
+/// Reply of a negotiator.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reply {
     Agree,
-    /// An offer in which the seat keeps this.
+    /// Offer in which the seat keeps these items.
     Keep(Items),
 }
 
-/// The items to share out, and the offers so far.
+/// Pool of items, and the offers so far.
 #[derive(Clone, Debug)]
 pub(super) struct Deal {
     pub me: Seat,
     pub pool: Items,
     pub mine: Items,
-    /// What each offer keeps for the seat that made it; seat 0 offers first.
+    /// Items that each offer keeps for its seat; seat 0 offers first.
     pub offers: Vec<Items>,
-    /// The most offers that there may be; the last one cannot be answered.
+    /// Maximum number of offers; the last one gets no reply.
     pub limit: usize,
-    /// What a return shrinks to, on average, with every offer.
+    /// Mean discount factor per offer.
     pub shrinks: f64,
-    /// Whether the other's share is subtracted from the own return.
+    /// True if the opponent's gain is subtracted from the own return.
     pub difference: bool,
-    /// Values that the other may have.
+    /// Function that lists the opponent's possible values.
     pub others: fn(&Deal) -> Vec<Items>,
 }
 
@@ -53,7 +52,7 @@ pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
     counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
 }
 
-/// All lists of numbers up to `most`, the last number fastest.
+/// Returns all lists of numbers up to `most`, the last number fastest.
 pub(super) fn lists(most: &[u8]) -> Vec<Items> {
     most.iter().fold(vec![Vec::new()], |lists, &most| {
         let longer = |list: &Items| {

@@ -1,4 +1,5 @@
-//! Bots of the games in which two seats share out a pool: negotiation and bargaining. The file of each game reads its views.
+//! Bots for games in which two seats divide a pool: negotiation and bargaining. The module of each game reads its
+//! views.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,12 +17,12 @@ use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 pub(crate) const BOTS: &[AgentEntry] = &[
     negotiator(
         "time_dependent",
-        "negotiation, bargaining: concedes as time goes by (Faratin et al. 1998)",
+        "negotiation, bargaining: concedes over time (Faratin et al. 1998)",
         &[
             ArgDef::new(
                 "exponent",
                 ArgKind::Number { min: 0.01, max: 100.0 },
-                "below 1 it holds out and concedes late (Boulware), above 1 it concedes early",
+                "below 1 it concedes late (Boulware), above 1 it concedes early",
             )
             .default("1"),
             RESERVE,
@@ -29,23 +30,20 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     ),
     negotiator(
         "absolute_tit_for_tat",
-        "negotiation, bargaining: concedes as much as the other has conceded (Faratin et al. 1998)",
+        "negotiation, bargaining: concedes as much as the opponent (Faratin et al. 1998)",
         &[RESERVE],
     ),
-    negotiator("hardliner", "negotiation, bargaining: asks for everything, and agrees only when time is up", &[]),
+    negotiator("hardliner", "negotiation, bargaining: demands everything, and agrees only at the last chance", &[]),
     negotiator(
         "bayesian_negotiator",
-        "negotiation, bargaining: infers the other's values from its offers, and looks for splits good for both",
+        "negotiation, bargaining: infers the opponent's values from its offers, and looks for splits good for both",
         &[],
     ),
 ];
 
-const RESERVE: ArgDef = ArgDef::new(
-    "reserve",
-    ArgKind::Number { min: 0.0, max: 1.0 },
-    "the part of the most that it could get, below which it never agrees",
-)
-.default("0");
+const RESERVE: ArgDef =
+    ArgDef::new("reserve", ArgKind::Number { min: 0.0, max: 1.0 }, "minimum acceptable share of its maximum gain")
+        .default("0");
 
 const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> AgentEntry {
     AgentEntry::new(name, doc, build).args(args)
@@ -72,22 +70,23 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 impl Deal {
-    /// What the other gets if a seat keeps this.
+    /// Returns the share of the opponent if a seat keeps `kept`.
     fn rest(&self, kept: &[u8]) -> Items {
         self.pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(*kept)).collect()
     }
 
-    /// The offers of the other.
+    /// Returns the offers of the opponent.
     fn received(&self) -> impl DoubleEndedIterator<Item = &Items> {
         self.offers.iter().skip(1 - self.me).step_by(2)
     }
 
-    /// Whether this is the last chance to agree: another offer could not be answered.
+    /// Returns true if this is the last chance to agree: no reply to another offer is possible.
     fn last_chance(&self) -> bool {
         self.offers.len() + 1 >= self.limit
     }
 
-    /// How much of the time is gone, from 0 for one's first move to 1 for the last offer of one's own that can be answered.
+    /// Returns the elapsed share of time, from 0 at the first own move to 1 at the last own offer with a possible
+    /// reply.
     fn time(&self) -> f64 {
         let own = |made: usize| made / 2;
         let last = own(self.limit.saturating_sub(2 + self.me));
@@ -95,7 +94,8 @@ impl Deal {
     }
 }
 
-/// `x` in [0, 1] to a power of 0 or more, by products and square roots alone, so that it is the same on every machine.
+/// Raises `x` in [0, 1] to a power of 0 or more, by products and square roots only, so that results are identical on
+/// every machine.
 fn power(x: f64, power: f64) -> f64 {
     let whole = power as u32;
     let mut result = (0..whole).fold(1.0, |product, _| product * x);
@@ -111,22 +111,22 @@ fn power(x: f64, power: f64) -> f64 {
     result
 }
 
-/// How a negotiator concedes.
 enum Style {
-    /// By time to this power.
-    TimeDependent { power: f64 },
-    /// As much as the other.
+    /// Concedes by time to this power.
+    TimeDependent {
+        power: f64,
+    },
+    /// Concedes as much as the opponent.
     AbsoluteTitForTat,
-    /// Not at all.
     Hardliner,
-    /// Late, to splits that the other should like.
+    /// Concedes late, towards splits that the opponent should like.
     Bayesian,
 }
 
 struct Negotiator {
     table: Box<dyn Sharing>,
     style: Style,
-    /// Part of the most, below which it never agrees.
+    /// Minimum acceptable share of the maximum gain.
     reserve: f64,
 }
 
@@ -143,7 +143,7 @@ impl Agent for Negotiator {
 impl Negotiator {
     fn reply(&self, deal: &Deal) -> Reply {
         let bayesian = matches!(self.style, Style::Bayesian);
-        // The simple ones look at the other's values only if these count for their own return.
+        // Simple styles need the opponent's values only if they affect their own return.
         let beliefs = if bayesian || deal.difference { Beliefs::new(deal, bayesian) } else { Beliefs::even(deal) };
         let splits = lists(&deal.pool);
         let gains: Vec<f64> = splits.iter().map(|kept| beliefs.gain(deal, kept)).collect();
@@ -152,20 +152,20 @@ impl Negotiator {
         let offered = deal.received().next_back().filter(|_| !deal.offers.is_empty());
         let offered = offered.map(|offer| beliefs.gain(deal, &deal.rest(offer)));
         if let Some(gain) = offered.filter(|_| deal.last_chance()) {
-            // This is the last move.
+            // Last move.
             if gain >= least && gain >= 0.0 {
                 return Reply::Agree;
             }
         }
         let target = self.target(deal, &beliefs, most).max(least);
-        // Time that passes shrinks what is still to come.
+        // The discount applies to all later gains.
         if offered.is_some_and(|gain| gain >= target * deal.shrinks && gain >= least && gain > 0.0) {
             return Reply::Agree;
         }
         let last_word = bayesian && deal.offers.len() + 2 == deal.limit;
         let mut best: Option<(f64, f64, usize)> = None;
         for (i, kept) in splits.iter().enumerate() {
-            // A last word is taken with a chance of 1 at most, so it is worth no more than it gains.
+            // A final offer is accepted with probability at most 1, so its value is at most its gain.
             let hopeless =
                 if last_word { best.is_some_and(|(w, ..)| gains[i] <= w) } else { gains[i] < target.min(most) };
             if hopeless {
@@ -173,7 +173,7 @@ impl Negotiator {
             }
             let given = deal.rest(kept);
             let worth = if last_word { gains[i] * beliefs.accepts(deal, &given) } else { beliefs.liking(&given) };
-            // Of equally good splits the one that is better for oneself.
+            // Of equally good splits, prefers the larger own gain.
             if best.is_none_or(|(w, g, _)| worth > w || worth == w && gains[i] > g) {
                 best = Some((worth, gains[i], i));
             }
@@ -181,7 +181,7 @@ impl Negotiator {
         Reply::Keep(best.map_or_else(|| deal.pool.clone(), |(_, _, i)| splits[i].clone()))
     }
 
-    /// What it wants now, at least.
+    /// Returns the gain that the negotiator currently demands.
     fn target(&self, deal: &Deal, beliefs: &Beliefs, most: f64) -> f64 {
         match self.style {
             Style::Hardliner => most,
@@ -197,36 +197,35 @@ impl Negotiator {
     }
 }
 
-/// How much of the maximum the bayesian negotiator gives up at the end, and how late.
+/// Share of the maximum that the Bayesian negotiator concedes by the end, and the exponent of time.
 const YIELDS: f64 = 0.55;
 const LATE: f64 = 2.0;
-/// The part of the most that it holds out for while the other concedes.
+/// Share of the maximum that it demands while the opponent concedes.
 const HOLDS: f64 = 0.75;
 
-/// Whether the other's offers get better and better.
+/// Returns true if the opponent's offers keep improving.
 fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
     let gains: Vec<f64> = deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer))).collect();
     gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)
 }
 
-/// Beliefs about the other's values.
+/// Beliefs about the opponent's values.
 struct Beliefs {
-    /// Lists of values with weights that sum to 1; empty if they are not needed.
+    /// Lists of values with weights that sum to 1; empty if not needed.
     lists: Vec<(Items, f64)>,
-    /// The mean values.
     mean: Vec<f64>,
 }
 
 impl Beliefs {
-    /// Every item as good as the other.
+    /// Returns uniform beliefs: all items have equal value.
     fn even(deal: &Deal) -> Self {
         Beliefs { lists: Vec::new(), mean: vec![1.0; deal.pool.len()] }
     }
 
-    /// The lists that the game allows, weighed by the other's offers if `listens`.
+    /// Returns weights for all value lists that the game allows, updated by the opponent's offers if `listens`.
     ///
-    /// An offer is more likely under values by which it keeps a greater share of the pool's worth, and unlikely if it keeps
-    /// no more than agreeing would have given.
+    /// An offer is more likely under values by which it keeps a greater share of the pool's value, and unlikely if it
+    /// keeps no more than agreeing would have given.
     fn new(deal: &Deal, listens: bool) -> Self {
         let mut lists: Vec<(Items, f64)> = (deal.others)(deal).into_iter().map(|values| (values, 1.0)).collect();
         let theirs = |k: usize| k % 2 != deal.me;
@@ -250,19 +249,19 @@ impl Beliefs {
         Beliefs { lists, mean }
     }
 
-    /// What a share should be worth to the other.
+    /// Returns the expected value of a share to the opponent.
     fn liking(&self, given: &[u8]) -> f64 {
         given.iter().zip(&self.mean).map(|(&n, v)| f64::from(n) * v).sum()
     }
 
-    /// What keeping this should bring.
+    /// Returns the expected gain of keeping these items.
     fn gain(&self, deal: &Deal, kept: &[u8]) -> f64 {
         let own = f64::from(dot(kept, &deal.mine));
         if deal.difference { own - self.liking(&deal.rest(kept)) } else { own }
     }
 
-    /// The chance that the other takes this as the last word: what it has asked for itself is enough for it; who gets less
-    /// may rather have nothing.
+    /// Returns the probability that the opponent accepts this as the final offer: the share must be close to its own
+    /// demands. With less, it may prefer no deal.
     fn accepts(&self, deal: &Deal, given: &[u8]) -> f64 {
         let each = self.lists.iter().map(|(values, weight)| {
             let share = f64::from(dot(given, values)) / f64::from(dot(&deal.pool, values).max(1));
@@ -278,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_by_roots_are_powers() {
+    fn power_matches_library_function() {
         for x in [0.0, 0.1, 0.5, 0.9, 1.0] {
             for p in [0.01, 0.25, 1.0 / 3.0, 1.0, 2.5, 5.0, 100.0] {
                 let (ours, exact) = (power(x, p), f64::powf(x, p));
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_an_item_is_thought_to_value_it() {
+    fn keeping_an_item_raises_its_inferred_value() {
         let deal = Deal {
             me: 0,
             pool: vec![2, 2, 2],

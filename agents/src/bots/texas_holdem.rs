@@ -1,7 +1,7 @@
-//! Bots of Texas hold'em: what a hand is worth against what it costs.
+//! Bots for Texas hold'em: they compare the value of a hand with its price.
 //!
-//! All of them play every table, whatever its deck, seats and bets: they look at the pot, at what a call costs, and at a few
-//! raises, each as the sum to which it goes (`spot`).
+//! All of them play at every table, with any deck, seats and bets: they use the pot, the price of a call, and a few
+//! raises, each by its total (`spot`).
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -26,7 +26,7 @@ use spot::{PokerTable, Spot};
 
 const GAME: &str = "texas_holdem";
 
-/// For weaker opponents.
+/// Share of random moves, to weaken a bot.
 const SLIPS: ArgDef =
     ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its moves that are random").default("0");
 
@@ -37,26 +37,28 @@ const fn entry(name: &'static str, doc: &'static str, build: Builder) -> AgentEn
 pub(crate) const BOTS: &[AgentEntry] = &[
     entry(
         "hand_strength",
-        "texas_holdem: folds, calls and raises by how many hands its own beats on the board so far",
+        "texas_holdem: folds, calls and raises by the share of hands that it beats on the current board",
         |spec, game| bot(spec, game, by_strength),
     ),
-    entry("pot_odds", "texas_holdem: weighs its equity against random hands with the price of a call", |spec, game| {
-        bot(spec, game, by_odds)
-    }),
+    entry(
+        "pot_odds",
+        "texas_holdem: compares its equity against random hands with the price of a call",
+        |spec, game| bot(spec, game, by_odds),
+    ),
     entry(
         "hand_ranges",
-        "texas_holdem: weighs hands by the betting so far, and takes the bet with the best expected value",
+        "texas_holdem: weights opponents' hands by the betting so far, and makes the bet with the best expected value",
         |spec, game| bot(spec, game, by_ranges),
     ),
 ];
 
-/// How a bot decides: from the spot, and whatever it draws from the turn's stream.
+/// Decision function of a bot, from the spot and the turn's stream.
 type Decide = fn(&HoldemBot, &Spot, &MoveRequest<'_>) -> Action;
 
 struct HoldemBot {
     table: PokerTable,
     deck: Deck,
-    /// The equity of every hand before the board, made at the first use.
+    /// Preflop equity of every hand, computed on first use.
     preflop: OnceLock<Vec<f64>>,
     decide: Decide,
     slips: f64,
@@ -85,20 +87,20 @@ impl Agent for HoldemBot {
         }
         let seen: View = view(ask)?;
         let spot = Spot::of(&self.table, &seen.now, ask)
-            .ok_or_else(|| AgentError::failed("a view of texas_holdem in which this seat is not to move"))?;
+            .ok_or_else(|| AgentError::failed("texas_holdem: this seat is not to move"))?;
         let choice = (self.decide)(self, &spot, ask);
         Ok(MoveReply::id(if ask.legal.binary_search(&choice).is_ok() { choice } else { spot.call }))
     }
 }
 
 impl HoldemBot {
-    /// The equity of every hand against a random one before the board.
+    /// Returns the preflop equity of every hand against a random hand.
     fn preflop(&self) -> &[f64] {
         self.preflop.get_or_init(|| hand_equity::preflop(&self.deck))
     }
 }
 
-/// Folds the weaker half to a bet, raises with the best fifth, by the smallest raise there is.
+/// Folds the weaker half to a bet and raises with the best fifth, by the minimum raise.
 fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
     let beaten = hand_equity::beaten(&bot.deck, &spot.hole, &spot.board);
     let alone = (0..spot.others.len()).fold(1.0, |all, _| all * beaten);
@@ -109,16 +111,16 @@ fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &MoveRequest<'_>) -> Action {
     }
 }
 
-/// Hands drawn for an estimate of equity.
+/// Number of sampled hands for an equity estimate.
 const SAMPLES: u32 = 600;
 
-/// Calls when its share of the pot against random hands is worth the price. It raises more the further its share is above
-/// a fair one.
+/// Calls if the expected share of the pot against random hands is worth the price. The size of raises grows with the
+/// excess over an even share.
 fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let equity =
         hand_equity::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
     let fair = 1.0 / (1.0 + spot.others.len() as f64);
-    // What is left beyond a fair share: heads-up 5/8 and 3/4 are a quarter and a half of it.
+    // Excess over an even share: heads-up, 5/8 and 3/4 give a quarter and a half.
     let beyond = (equity - fair) / (1.0 - fair);
     if equity * (spot.pot + spot.owed) < spot.owed {
         return spot.give_up();
@@ -132,18 +134,18 @@ fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     raise.map_or(spot.call, |r| r.action)
 }
 
-/// Random error in the value of a choice, as a part of the pot, so that the same hand is not always played alike.
+/// Random error in the value of a choice, as a share of the pot, so that play varies.
 const WHIM: f64 = 0.03;
 
-/// Takes what promises most: nothing by a fold, the price and the share of the pot by a call, and by a raise also the pot
-/// when everybody folds.
+/// Maximizes expected value: 0 for a fold, share of the pot minus price for a call, and for a raise also the pot if all
+/// opponents fold.
 fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &MoveRequest<'_>) -> Action {
     let mut rng = ask.stream();
     let preflop = bot.preflop();
     let field = Field::new(&bot.deck, &spot.hole, &spot.board, preflop, &mut rng);
     let ranges = ranges::of(&bot.deck, &field, spot, preflop, &mut rng);
     let equity = field.equity(&ranges);
-    // A seat that acts before the others knows less: part of its equity is not realised.
+    // A seat that acts before the others has less information and realizes only part of its equity.
     let realised = if spot.last || spot.river { 1.0 } else { 0.95 };
     let mut best = (spot.call, equity * realised * (spot.pot + spot.owed) - spot.owed);
     if spot.owed > 0.0 && best.1 < 0.0 {

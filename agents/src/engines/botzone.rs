@@ -1,8 +1,8 @@
-//! `botzone`: a program that was written for botzone.org.cn.
+//! `botzone`: a program written for botzone.org.cn.
 //!
-//! Such a program is run once for every turn: it reads all requests that it got in the match and all responses that it gave,
-//! in one line of JSON, and writes its next response. A program that prints a certain line keeps running instead and reads
-//! one request per turn. The file of each game here says what its messages are.
+//! Such a program runs once per turn: it reads all requests and its own responses of the match so far, in one line of
+//! JSON, and writes its next response. A program that prints a keep-running line stays alive instead and reads one
+//! request per turn. The module of each game here defines its messages.
 
 mod ataxx;
 mod chess;
@@ -46,7 +46,7 @@ use log::Log;
 use message::{Form, KEEP, ProgramReply};
 use program_cache::{HistoryKey, ProgramCache};
 
-/// The most empty answers of a program that keeps running that are passed over.
+/// Maximum number of consecutive blank lines skipped from a persistent program.
 const BLANKS: usize = 8;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -58,15 +58,15 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .args(&[
     program::CMD,
     ArgDef::new("io", ArgKind::Text, "json or simple").default("json"),
-    ArgDef::new("eof", ArgKind::Flag, "ends its input after the question; it cannot keep running then")
+    ArgDef::new("eof", ArgKind::Flag, "close the program's input after the request, so it cannot keep running")
         .default("false"),
     ArgDef::new(
         "cpu",
         ArgKind::Number { min: 0.1, max: 3600.0 },
-        "seconds of CPU time for a turn, the first of a match twice as much; if absent, Botzone's for the language",
+        "CPU seconds per turn, doubled for the first turn of a match; if absent, Botzone's limit for the language",
     ),
-    ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "MiB that it may hold").default("256"),
-    ArgDef::new("log", ArgKind::Text, "file that gets its debug and standard error, for its owner alone"),
+    ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "memory limit in MiB").default("256"),
+    ArgDef::new("log", ArgKind::Text, "file for its debug output and standard error, readable only by its owner"),
     program::SANDBOX,
 ]);
 
@@ -77,7 +77,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         "simple" => {
             let Some(fields) = codec.simple else {
                 let why = "Botzone has no simplified interaction for it";
-                return Err(does_not_play("botzone io=simple", &game.spec().string, why, "io=json does"));
+                return Err(does_not_play("botzone io=simple", &game.spec().string, why, "use io=json"));
             };
             Form::Simple(fields)
         }
@@ -92,11 +92,11 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Botzone { codec, form, eof: spec.flag("eof"), program, times, log, memory: Mutex::default() }))
 }
 
-/// A program in Botzone's terms.
+/// Program with Botzone's protocol.
 struct Botzone {
     codec: &'static Codec,
     form: Form,
-    /// Whether the program reads to the end of its input before it answers.
+    /// True if the program reads its input to the end before it replies.
     eof: bool,
     program: Program,
     times: Times,
@@ -108,7 +108,7 @@ impl Agent for Botzone {
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let talk = (self.codec.talk)(ask)?;
         let course = HistoryKey::before(ask.seat, &talk);
-        // The response to this request may have been given already, with an earlier turn.
+        // An earlier turn may already contain the response to this request.
         let known = talk.again.and_then(|_| self.memory.lock().answer(&course));
         if let Some(action) = known.and_then(|response| (self.codec.read)(ask, &response)) {
             return Ok(MoveReply::id(action));
@@ -159,25 +159,24 @@ impl Agent for Botzone {
         memory.matches = memory.matches.saturating_sub(1);
         let idle = if memory.matches == 0 { memory.take_programs() } else { VecDeque::new() };
         drop(memory);
-        // They are ended here, where nobody waits for the lock.
+        // The processes terminate here, where the lock is not held.
         drop(idle);
     }
 }
 
-/// Why a turn has no response.
+/// Reason why a turn has no response.
 enum Failure {
-    /// The program, or what it did.
+    /// Fault of the program.
     Fault(ProcessFault),
-    /// The host's deadline came before the end of Botzone's time.
+    /// Missed deadline of the host, earlier than Botzone's time limit.
     Late,
-    /// It answered in another form than it should.
     Form(String),
-    /// It did something where there was nothing to do.
+    /// Action in a turn without a decision.
     Untimely(String),
 }
 
 impl Failure {
-    /// Botzone's word for it, and a sentence. A program that never ran gets no verdict.
+    /// Returns Botzone's verdict and a sentence. A program that never ran gets no verdict.
     fn words(&self) -> (Option<&'static str>, String) {
         let fault = match self {
             Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program answered nothing".into()),
@@ -185,7 +184,7 @@ impl Failure {
             Failure::Untimely(response) => {
                 return (None, format!("the program answered {} where nothing is to be decided", short(response)));
             }
-            Failure::Late => return (Some("TLE"), "the program gave no answer before the deadline".into()),
+            Failure::Late => return (Some("TLE"), "the program did not reply before the deadline".into()),
             Failure::Fault(fault) => fault,
         };
         let word = match fault {
@@ -200,14 +199,14 @@ impl Failure {
     }
 }
 
-/// A reply, the program itself if it keeps running, and the end of its standard error, where somebody wants it.
+/// Reply, the program if it keeps running, and the end of its standard error if the log needs it.
 struct Answered {
     reply: ProgramReply,
     program: Option<Process>,
     errors: String,
 }
 
-/// What failed, and the end of what the program wrote on standard error.
+/// Failure, and the end of the program's standard error.
 struct Failed {
     failure: Failure,
     errors: String,
@@ -221,13 +220,13 @@ impl Botzone {
             Ok(Answered { reply, errors, .. }) => log.add(ask.seat, ask.turn, Ok(reply), errors),
             Err(Failed { failure, errors }) => log.add(ask.seat, ask.turn, Err(&failure.words().1), errors),
         };
-        told.map_err(|e| AgentError::failed(format!("botzone: the log cannot be written: {e}")))
+        told.map_err(|e| AgentError::failed(format!("botzone: cannot write the log: {e}")))
     }
 
-    /// The program's reply to the request of this turn.
+    /// Requests the program's reply for this turn.
     fn ask(&self, course: &HistoryKey, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
         let is_idle = |turn: &Turn| self.codec.idle.is_some_and(|idle| turn.response == idle);
-        // A program that kept running has not heard of turns in which nothing was to be decided.
+        // A persistent program was not sent the turns without a decision.
         let idle = talk.turns.iter().rev().take_while(|turn| is_idle(turn)).count();
         let waiting = self.memory.lock().program(course, talk.turns.len() - idle);
         let time = |kept_running: bool| {
@@ -270,16 +269,16 @@ impl Botzone {
         }
     }
 
-    /// Keeps a program that runs for the turn after `course`.
+    /// Stores a running program for the turn after `course`.
     fn keep(&self, course: HistoryKey, program: Option<Process>) {
         let Some(mut program) = program else { return };
         program.stop();
         let oldest = self.memory.lock().keep_program(course, program);
-        // It is ended here, where nobody waits for the lock.
+        // The process terminates here, where the lock is not held.
         drop(oldest);
     }
 
-    /// What becomes of a turn without a response.
+    /// Returns the result of a turn without a response.
     fn failed(&self, failed: &Failed) -> Result<MoveReply, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
@@ -297,8 +296,8 @@ impl Botzone {
         Err(AgentError::new(kind, format!("botzone: {said}{hint}{}", last_words(&failed.errors))))
     }
 
-    /// What becomes of a response that is not a legal action: an illegal move, in words that no game reads as a move; or
-    /// what Botzone plays instead.
+    /// Returns the result of an illegal response: an illegal move, as text that no game parses as a move, or the action
+    /// that Botzone plays instead.
     fn refused(
         &self,
         ask: &MoveRequest<'_>,
@@ -320,7 +319,7 @@ impl Botzone {
     }
 }
 
-/// What a program has for a turn.
+/// Time limits of a program for a turn.
 #[derive(Clone, Copy)]
 struct Time {
     cpu: Option<Duration>,
@@ -328,7 +327,7 @@ struct Time {
 }
 
 impl Time {
-    /// What is left of it for the next output.
+    /// Returns the time left for the next output.
     fn allowance(self) -> Allowance {
         Allowance { cpu: self.cpu, ..self.patience.allowance() }
     }
@@ -338,15 +337,15 @@ impl Time {
     }
 }
 
-/// The reply of a program that was just started, and whether it keeps running.
+/// Reads the reply of a newly started program. Returns true with it if the program keeps running.
 fn first_reply(form: Form, program: &mut Process, time: Time) -> Result<(ProgramReply, bool), Failure> {
     let (output, keeps_running) = program.until(KEEP, &time.allowance()).map_err(|fault| time.failure(fault))?;
     let reply = form.reply(&output).ok_or(Failure::Form(output))?;
     Ok((reply, keeps_running))
 }
 
-/// The reply of a program that kept running. Some programs print the line that says so each time, some do not. In JSON a
-/// reply is one line, so the line that says so is not waited for: it is skipped before the next reply.
+/// Reads the reply of a persistent program. Some programs print the keep-running line every time, others do not. A JSON
+/// reply is one line, so the keep-running line is not awaited but skipped before the next reply.
 fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<ProgramReply, Failure> {
     let mut output = String::new();
     for _ in 0..BLANKS {
@@ -360,11 +359,11 @@ fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<ProgramR
         }
     }
     let reply = form.reply(&output).ok_or(Failure::Form(output))?;
-    // A program that keeps running keeps its data itself.
+    // A persistent program stores its data itself.
     Ok(ProgramReply { data: None, globaldata: None, ..reply })
 }
 
-/// At most 200 characters, on one line.
+/// Returns at most 200 characters, on one line.
 fn short(text: &str) -> String {
     let line = text.trim().replace(['\n', '\r'], " ");
     match line.char_indices().nth(200) {

@@ -1,10 +1,9 @@
-//! `gtp`: Go by an engine that speaks the Go Text Protocol, version 2, such as GNU Go.
+//! `gtp`: Go played by an engine with the Go Text Protocol, version 2, such as GNU Go.
 //!
-//! Every question begins anew: `boardsize`, `clear_board`, `komi`, the game so far by `play`, then a move. An engine that
-//! knows `set_random_seed` gets a seed from the turn's stream, so that GNU Go answers the same for the same key. The
-//! rules of Ludex decide the result, not the engine: every stone on the board is alive at the end. So moves are asked for
-//! by `kgs-genmove_cleanup` where the engine knows it, which takes dead stones off before it
-//! passes, else by `genmove`.
+//! Every move request starts from scratch: `boardsize`, `clear_board`, `komi`, `play` for each move so far, then a move
+//! command. An engine that supports `set_random_seed` gets a seed from the turn's stream, so that GNU Go is
+//! reproducible for equal keys. Ludex scores the game, not the engine, and every stone on the board counts as alive.
+//! Therefore `kgs-genmove_cleanup`, which captures dead stones before it passes, is preferred to `genmove`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,11 +25,11 @@ pub(crate) const ENTRY: AgentEntry =
         .class(AgentClass::External)
         .args(&[program::CMD, program::SANDBOX]);
 
-/// The columns' letters: I is left out.
+/// Column letters; the letter I is skipped.
 const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";
-/// How long an engine may take for anything but a search.
+/// Time limit for commands other than a search.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a move may take without a deadline, so that no game hangs.
+/// Time limit for a move without a deadline.
 const CEILING: Duration = Duration::from_secs(120);
 const COLORS: [&str; 2] = ["black", "white"];
 
@@ -39,7 +38,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let params = &game.spec().params;
     let number = |name: &str| params.get(name).and_then(serde_json::Value::as_f64).unwrap_or_default();
     let (size, handicap) = (number("board_size") as usize, number("handicap"));
-    // Without a handicap Black begins; with one its stones stand there, and White gets a point for each of them.
+    // Without a handicap Black starts. With one, its stones are on the board and White gets one point for each.
     let (first, points) = if handicap >= 2.0 { (1, handicap) } else { (0, 0.0) };
     let mut setup = format!("boardsize {size}\nclear_board\nkomi {}\n", number("komi") + points);
     let start = game.start().view(Viewer::Public);
@@ -52,16 +51,16 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Gtp { program: program::read(spec)?, setup, first, engines: Pool::new() }))
 }
 
-/// A point's name: columns from the left, rows from the bottom, both from 1 on for people and from 0 on for columns here.
+/// Returns the name of a point. Rows count from 1 at the bottom, `column` from 0 at the left.
 fn vertex(column: usize, row: usize) -> String {
     format!("{}{row}", char::from(LETTERS[column]))
 }
 
 struct Gtp {
     program: Program,
-    /// The commands that set the first position up.
+    /// Commands that set up the first position.
     setup: String,
-    /// The colour that begins.
+    /// Color that moves first.
     first: usize,
     engines: Pool<Engine>,
 }
@@ -74,7 +73,7 @@ impl Agent for Gtp {
             game += &format!("play {} {point}\n", COLORS[(self.first + i) & 1]);
         }
         let color = COLORS[(self.first + seen.moves.len()) & 1];
-        // As much as every engine takes: GNU Go reads a signed number of 32 bits.
+        // 31 bits: GNU Go reads a signed 32-bit number.
         let seed = ask.stream().bits() >> 33;
         let said = self.engines.ask(
             |engine| engine.all("clear_board\n", Patience::new(PATIENCE, deadline)).is_ok(),
@@ -91,7 +90,7 @@ impl Agent for Gtp {
         }
     }
 
-    /// Engines without `set_random_seed` cannot promise the same answer.
+    /// Returns false: engines may lack `set_random_seed`.
     fn reproducible(&self) -> bool {
         false
     }
@@ -102,7 +101,7 @@ impl Agent for Gtp {
 }
 
 impl Gtp {
-    /// Why `said` is not a legal move. Most engines know only the simple ko, so the reason is worth a sentence.
+    /// Returns the reason why the engine's move is not legal. Many engines know only the simple ko rule.
     fn refusal(&self, ask: &MoveRequest<'_>, said: &str) -> String {
         let seen = ask.view();
         let ids: Vec<Action> = (0..seen.spec().actions).collect();
@@ -110,18 +109,17 @@ impl Gtp {
         let why = meant.map(|a| seen.world(&mut ask.stream()).play(ask.seat, a));
         let why = match why {
             Some(Err(refusal)) => refusal.message,
-            Some(Ok(())) | None => "it is not a legal move".to_owned(),
+            Some(Ok(())) | None => "it is not legal".to_owned(),
         };
-        format!("{} wants to play {said}: {why}", name(&self.program))
+        format!("{} returned an illegal move {said}: {why}", name(&self.program))
     }
 }
 
-/// A running engine.
 struct Engine {
     process: Process,
-    /// The command that asks for a move.
+    /// Command that requests a move.
     genmove: &'static str,
-    /// Whether it knows `set_random_seed`.
+    /// True if the engine supports `set_random_seed`.
     seeded: bool,
 }
 
@@ -145,22 +143,22 @@ impl Engine {
         self.all(&format!("{} {color}\n", self.genmove), Patience::new(CEILING, deadline))
     }
 
-    /// Sends commands, one a line, and gives what was said to the last.
+    /// Sends commands, one per line, and returns the response to the last.
     fn all(&mut self, commands: &str, patience: Patience) -> Result<String, AgentError> {
         self.process.send(commands);
         let mut last = String::new();
         for command in commands.lines() {
             last = response(|| patience.line(&mut self.process))?
-                .map_err(|why| AgentError::failed(format!("the engine refuses {command:?}: {why}")))?;
+                .map_err(|why| AgentError::failed(format!("engine rejected {command:?}: {why}")))?;
         }
         Ok(last)
     }
 }
 
-/// Reads a response: `=` or `?`, perhaps an id, then text to the first blank line. Whatever stands before it is chatter.
+/// Parses a response: `=` or `?`, an optional id, then text up to the first blank line. Lines before it are skipped.
 ///
 /// # Errors
-/// The engine's own words behind `?`; what `line` says.
+/// Outer: errors of `line`. Inner: the engine's message after `?`.
 fn response<E>(mut line: impl FnMut() -> Result<String, E>) -> Result<Result<String, String>, E> {
     let (mut text, good) = loop {
         let line = line()?;
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_may_have_ids_chatter_and_several_lines() {
+    fn response_parser_accepts_ids_noise_and_multiple_lines() {
         assert_eq!(read("= C6\n\n"), Ok(Ok("C6".into())));
         assert_eq!(read("hello\n\n=12 pass\n\n"), Ok(Ok("pass".into())));
         assert_eq!(read("=\nname\nversion \n\n= more"), Ok(Ok("\nname\nversion".into())));
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_skip_the_i() {
+    fn column_names_skip_letter_i() {
         assert_eq!(
             (vertex(0, 1), vertex(7, 19), vertex(8, 10), vertex(18, 3)),
             ("A1".into(), "H19".into(), "J10".into(), "T3".into())

@@ -1,11 +1,11 @@
-//! Running engines of one agent.
+//! Pool of running engines of one agent.
 
 use parking_lot::Mutex;
 
 use crate::error::AgentError;
 
-/// Engines that wait for the next question. A thread that asks takes an idle engine, or starts one, so there are never
-/// more engines than threads. An engine is a cache: every question begins anew, whatever the last one was.
+/// Idle engines. Each calling thread takes an idle engine or starts one, so there are never more engines than threads.
+/// Engines are caches: no request depends on an earlier one.
 pub(super) struct Pool<E>(Mutex<Vec<E>>);
 
 impl<E> Pool<E> {
@@ -13,7 +13,7 @@ impl<E> Pool<E> {
         Pool(Mutex::new(Vec::new()))
     }
 
-    /// Asks an idle engine that is `ready` for another question, else a new one. An engine that fails is not asked again.
+    /// Runs `question` on an idle engine that is `ready`, or on a new one. A failed engine is not reused.
     pub fn ask<A>(
         &self,
         ready: impl Fn(&mut E) -> bool,
@@ -31,7 +31,7 @@ impl<E> Pool<E> {
 
     fn idle(&self, ready: impl Fn(&mut E) -> bool) -> Option<E> {
         loop {
-            // A statement of its own, so that the pool is unlocked while the end of a dropped engine is waited for.
+            // A separate statement, so that the pool is unlocked while a dropped engine terminates.
             let mut engine = self.0.lock().pop()?;
             if ready(&mut engine) {
                 return Some(engine);

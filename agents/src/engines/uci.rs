@@ -1,13 +1,13 @@
-//! `uci`: chess by an engine that speaks the Universal Chess Interface, such as Stockfish.
+//! `uci`: chess played by an engine with the Universal Chess Interface, such as Stockfish.
 //!
-//! Every question begins anew (`ucinewgame`, which clears the hash table; then `position fen START moves ...`, so that the
-//! engine knows what has been repeated), with one thread: with `nodes` or `depth` alone the answer is the same for the same
-//! game so far. Two settings make it weaker. `skill` and `elo` are the engine's own, and Stockfish draws its slips from the
-//! clock; `within=30` asks for several lines and plays one of those that are at most 30 hundredths of a pawn worse than
-//! the best, drawn from the turn's stream: the same for the same key.
+//! Every move request starts from scratch: `ucinewgame`, which clears the hash table, then `position fen START moves
+//! ...`, from which the engine knows the repetitions. Engines run with one thread, so with `nodes` or `depth` alone,
+//! equal games so far give equal moves. Two kinds of settings weaken the engine. `skill` and `elo` are engine options;
+//! Stockfish draws their errors from the clock. `within=30` requests several lines and plays one of those at most 30
+//! centipawns worse than the best, drawn from the turn's stream: equal keys give equal moves.
 //!
-//! Any other argument is an option of the engine, blanks written as underscores: `Move_Overhead=50`. Options that the
-//! engine does not list are refused by name when it is asked first; building an agent starts nothing.
+//! Any other argument is an option of the engine, with spaces written as underscores: `Move_Overhead=50`. Options that
+//! the engine does not list are refused by name at the first move request; building an agent starts no program.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,17 +48,17 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 ])
 .any_args();
 
-/// How many lines are asked for when one of several moves is to be played; Stockfish's own number for its skill levels.
+/// Number of lines requested if one of several moves is to be played; Stockfish uses the same for its skill levels.
 const LINES: usize = 4;
-/// What a mate is worth in centipawns, minus one for every move to it.
+/// Value of a mate in centipawns, minus one for every move to it.
 const MATE: i32 = 100_000;
-/// How long an engine may take for anything but a search: to start, to clear its hash table.
+/// Time limit for commands other than a search: startup, clearing the hash table.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a search may take beyond the time that was given for it, if any, so that no game hangs.
+/// Time limit for a search beyond its own time setting, if any.
 const CEILING: Duration = Duration::from_secs(120);
-/// The least time that an engine is given.
+/// Minimum time given to a search.
 const MOMENT: Duration = Duration::from_millis(1);
-/// How long before a deadline the engine is to answer: a tenth of the time that is left, within these bounds.
+/// Safety margin before a deadline: a tenth of the remaining time, within these bounds.
 const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -96,9 +96,9 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 struct Uci {
     program: Program,
-    /// Options to set, in order; the engine's own spelling is found when it has listed them.
+    /// Options to set, in order. The engine's spelling is looked up in its list.
     options: Vec<(String, String)>,
-    /// The command that starts a search, without its time.
+    /// Command that starts a search, without its time.
     go: String,
     within: Option<i32>,
     time: Option<Duration>,
@@ -124,7 +124,7 @@ impl Agent for Uci {
             || Engine::start(&self.program, &self.options, deadline),
             |engine| engine.search(&position, &self.go, time, deadline),
         )?;
-        // An engine that used all of the time that the deadline left might have looked further.
+        // A search that used all the time up to the deadline was cut short.
         let cut = left.is_some_and(|left| self.time.is_none_or(|own| left < own) && begun.elapsed() >= left);
         let chosen = match self.within {
             Some(within) => found.lines.pick(within, &mut ask.stream()).unwrap_or(&found.best),
@@ -132,9 +132,7 @@ impl Agent for Uci {
         };
         let Some(action) = ask.view().parse(ask.seat, ask.legal, chosen) else {
             let (name, fen) = (name(&self.program), &seen.fen);
-            return Err(AgentError::failed(format!(
-                "{name} wants to play {chosen:?} in {fen}, which is not a legal move"
-            )));
+            return Err(AgentError::failed(format!("{name} returned an illegal move {chosen:?} in {fen}")));
         };
         let mut answer = MoveReply::id(action).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
         if let Some(line) = found.lines.of(chosen) {
@@ -157,14 +155,14 @@ impl Agent for Uci {
     }
 }
 
-/// What a search came to.
+/// Result of a search.
 struct Found {
-    /// The engine's choice.
+    /// Move that the engine returned.
     best: String,
     lines: Lines,
 }
 
-/// A running engine with its options set.
+/// Running engine with its options set.
 struct Engine {
     process: Process,
 }
@@ -182,7 +180,7 @@ impl Engine {
         })?;
         for (option, value) in options {
             let Some(own) = listed.iter().find(|own| own.eq_ignore_ascii_case(option)) else {
-                // Every engine has one thread and some table, whether it lists them or not.
+                // Every engine has one thread and a hash table, even if it does not list these options.
                 if matches!(option.as_str(), "Threads" | "Hash") {
                     continue;
                 }
@@ -196,13 +194,13 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Makes it forget what it was asked before.
+    /// Starts a new game, which clears the engine's state.
     fn begin(&mut self, deadline: Option<Instant>) -> Result<(), AgentError> {
         self.process.send("ucinewgame\nisready\n");
         self.until("readyok", deadline, |_| {})
     }
 
-    /// Hands all lines before `end` to `each`.
+    /// Passes all lines before `end` to `each`.
     fn until(&mut self, end: &str, deadline: Option<Instant>, mut each: impl FnMut(&str)) -> Result<(), AgentError> {
         let patience = Patience::new(PATIENCE, deadline);
         loop {
@@ -240,13 +238,13 @@ impl Engine {
     }
 }
 
-/// The name in a line such as `option name Skill Level type spin default 20 min 0 max 20`.
+/// Parses the name in a line such as `option name Skill Level type spin default 20 min 0 max 20`.
 fn option_name(line: &str) -> Option<String> {
     let rest = line.strip_prefix("option name ")?;
     Some(rest.split_once(" type ").map_or(rest, |(name, _)| name).trim().to_owned())
 }
 
-/// What the engine said about its lines, and how far it has looked.
+/// The engine's lines, and the depth reached.
 #[derive(Debug, Default)]
 struct Lines {
     best: Vec<Option<Line>>,
@@ -254,17 +252,17 @@ struct Lines {
     nodes: u64,
 }
 
-/// The latest word on one line.
+/// Latest information about one line.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
-    /// For the side to move, in centipawns.
+    /// Score for the side to move, in centipawns.
     score: i32,
-    /// The first move.
+    /// First move of the line.
     first: String,
 }
 
 impl Lines {
-    /// Reads the words behind `info`. Bounds are left out: they say less than the line before them.
+    /// Parses the words after `info`. Skips bounds, which are less precise than the preceding line.
     fn read<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) {
         let (mut rank, mut score, mut first, mut bound) = (1, None, None, false);
         while let Some(word) = words.next() {
@@ -276,7 +274,7 @@ impl Lines {
                 "cp" => score = number().map(|n| n.clamp(-30_000, 30_000) as i32),
                 "mate" => {
                     score = number().map(|n| n.clamp(-1_000, 1_000) as i32);
-                    // In 0 or fewer moves: the side to move is mated.
+                    // Zero or fewer moves: the side to move is mated.
                     score = score.map(|n| if n > 0 { MATE - n } else { -MATE - n });
                 }
                 "lowerbound" | "upperbound" => bound = true,
@@ -298,12 +296,12 @@ impl Lines {
         self.best.iter().flatten().find(|line| line.first == first)
     }
 
-    /// One of the moves that are at most `within` worse than the best.
+    /// Picks one of the moves that are at most `within` centipawns worse than the best.
     fn pick(&self, within: i32, rng: &mut Stream) -> Option<&String> {
         let most = self.best.iter().flatten().map(|line| line.score).max()?;
         let mut near: Vec<&String> = Vec::new();
         for line in self.best.iter().flatten().filter(|line| line.score >= most - within) {
-            // The last lines of a search that was stopped may be older than the first and name a move twice.
+            // The last lines of a stopped search may be older than the first and repeat a move.
             if !near.contains(&&line.first) {
                 near.push(&line.first);
             }
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn infos_are_read_whatever_else_they_hold() {
+    fn info_parser_skips_unknown_fields() {
         let found = lines(&[
             "info string NNUE evaluation using nn.nnue enabled depth 99",
             "info depth 5 seldepth 3 multipv 1 score cp -10 nodes 442 nps 221000 tbhits 0 time 2 pv e7e5 b1c3",
@@ -339,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn picks_are_near_the_best() {
+    fn pick_stays_within_limit() {
         let found = lines(&[
             "info multipv 1 score cp 30 pv e2e4",
             "info multipv 2 score cp 20 pv d2d4",
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn options_have_names_of_several_words() {
+    fn option_parser_accepts_names_with_spaces() {
         let name = |line| option_name(line).unwrap();
         assert_eq!(name("option name Skill Level type spin default 20 min 0 max 20"), "Skill Level");
         assert_eq!(name("option name Clear Hash type button"), "Clear Hash");

@@ -1,5 +1,4 @@
-//! Requests and answers on the wire: chat completions (OpenAI's, which most servers speak) and of Anthropic's
-//! messages.
+//! Wire format of requests and replies: OpenAI chat completions, which most servers support, and Anthropic messages.
 
 use std::fmt;
 
@@ -9,16 +8,13 @@ use serde_json::{Map, Value, json};
 use super::batch::Origin;
 use super::settings::{Api, Cached, Settings, thinking_budget};
 
-/// Who says a message.
+/// Author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ChatRole {
-    /// Instructions.
     System,
-    /// The question.
     User,
-    /// The model.
     Assistant,
 }
 
@@ -32,12 +28,10 @@ impl fmt::Display for ChatRole {
     }
 }
 
-/// A message of a conversation.
+/// Message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatMessage {
-    /// Who says it.
     pub role: ChatRole,
-    /// What is said.
     pub content: String,
 }
 
@@ -47,43 +41,43 @@ impl ChatMessage {
     }
 }
 
-/// What the model is to answer to.
+/// Request to a model.
 pub(super) struct Request<'a> {
     pub(super) messages: &'a [ChatMessage],
-    /// The schema of the answer, where it is to be JSON.
+    /// JSON schema of the reply, if it must be JSON.
     pub(super) schema: Option<Value>,
-    /// Data that only the stand-in for models reads.
+    /// Metadata for the stub model only.
     pub(super) metadata: Option<String>,
     pub(super) seed: Option<u64>,
-    /// Whose question it is, if it may wait for a batch.
+    /// Origin of the request, if it may be batched.
     pub(super) origin: Option<Origin>,
 }
 
-/// What the endpoint answered.
+/// Reply of an endpoint.
 pub(super) struct ChatReply {
     pub(super) answer: String,
-    /// Why it ended, in OpenAI's words: `stop`, `length`, `content_filter`.
+    /// Reason for the end, in OpenAI's terms: `stop`, `length`, `content_filter`.
     pub(super) finish: Option<String>,
-    /// Tokens read and written, where the endpoint says so.
+    /// Input and output tokens, if reported.
     pub(super) tokens: Option<[u64; 2]>,
-    /// What its cache did with the tokens read.
+    /// Input tokens read from and written to the endpoint's cache.
     pub(super) cache: Cached,
-    /// What the model thought before it answered, where the endpoint says so.
+    /// Reasoning before the answer, if reported.
     pub(super) reasoning: Option<String>,
-    /// How many of the tokens written were thoughts, where the endpoint says so.
+    /// Output tokens used for reasoning, if reported.
     pub(super) reasoning_tokens: Option<u64>,
 }
 
-/// The `finish` of an answer that the model, or a filter before or after it, refuses.
+/// `finish` of a reply that the model or a content filter refused.
 pub(super) const REFUSED: &str = "content_filter";
-/// The `finish` of an answer that was cut off.
+/// `finish` of a truncated reply.
 pub(super) const CUT: &str = "length";
 
-/// The `max_tokens` for Anthropic's API, which requires one.
+/// Default of `max_tokens` for Anthropic's API, which requires the field.
 const MAX_TOKENS: u64 = 8192;
 
 impl Api {
-    /// Where requests go.
+    /// Returns the URL of requests.
     pub(super) fn url(self, base_url: &str) -> String {
         match self {
             Api::OpenAi => format!("{base_url}/chat/completions"),
@@ -91,7 +85,7 @@ impl Api {
         }
     }
 
-    /// The headers that carry the key.
+    /// Returns the headers, with the key.
     pub(super) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
         let mut all = vec![("content-type", "application/json".to_owned())];
         match self {
@@ -104,7 +98,7 @@ impl Api {
         all
     }
 
-    /// The body of a request.
+    /// Returns the body of a request.
     pub(super) fn body(self, settings: &Settings, request: &Request<'_>) -> Value {
         let mut body = match self {
             Api::OpenAi => openai(settings, request),
@@ -125,10 +119,10 @@ impl Api {
         body.into()
     }
 
-    /// Reads an answer.
+    /// Parses a reply.
     ///
     /// # Errors
-    /// What is missing in it.
+    /// The missing or invalid field.
     pub(super) fn read(self, body: &Value) -> Result<ChatReply, String> {
         match self {
             Api::OpenAi => read_openai(body),
@@ -151,7 +145,7 @@ fn openai(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
         body.insert("seed".into(), seed.into());
     }
     if let Some(schema) = &request.schema {
-        // Strict schemas cannot hold the free documents of games that take proposals.
+        // Strict schemas cannot describe games with free-form documents.
         let strict = schema["properties"]["move"]["type"] == "string";
         let form = json!({
             "type": "json_schema",
@@ -170,7 +164,7 @@ fn anthropic(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
     body.insert("model".into(), settings.model.as_str().into());
     let most = settings.max_tokens.unwrap_or(MAX_TOKENS + budget.unwrap_or(0));
     body.insert("max_tokens".into(), most.into());
-    // What does not change from question to question is kept: the system message, and in a conversation all before the question.
+    // Marks the constant parts for the cache: the system message and, in a conversation, all messages before the last.
     let mark = json!({ "type": "ephemeral" });
     let block = |text: &str| json!([{ "type": "text", "text": text, "cache_control": mark }]);
     if let Some(first) = system.first() {
@@ -194,13 +188,13 @@ fn anthropic(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
 }
 
 fn read_openai(body: &Value) -> Result<ChatReply, String> {
-    let choice = body["choices"].get(0).ok_or("it has no choices")?;
-    let message = choice.get("message").filter(|m| m.is_object()).ok_or("its first choice has no message")?;
+    let choice = body["choices"].get(0).ok_or("choices is missing")?;
+    let message = choice.get("message").filter(|m| m.is_object()).ok_or("choices[0].message is missing")?;
     let answer = match &message["content"] {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|p| p["text"].as_str()).collect(),
-        _ => return Err("its content is not text".into()),
+        _ => return Err("content is not text".into()),
     };
     let refusal = message["refusal"].as_str().filter(|r| !r.is_empty());
     let finish = match refusal {
@@ -209,7 +203,7 @@ fn read_openai(body: &Value) -> Result<ChatReply, String> {
     };
     let answer = if answer.is_empty() { refusal.unwrap_or_default().to_owned() } else { answer };
     let usage = &body["usage"];
-    // DeepSeek, vLLM and Qwen write `reasoning_content`, OpenRouter and newer vLLM `reasoning`.
+    // DeepSeek, vLLM and Qwen use `reasoning_content`, OpenRouter and newer vLLM `reasoning`.
     let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message[*name].as_str());
     Ok(ChatReply {
         answer,
@@ -217,7 +211,7 @@ fn read_openai(body: &Value) -> Result<ChatReply, String> {
         tokens: both(&usage["prompt_tokens"], &usage["completion_tokens"]),
         reasoning: thought.filter(|text| !text.trim().is_empty()).map(str::to_owned),
         reasoning_tokens: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
-        // DeepSeek has a field of its own.
+        // DeepSeek uses a different field.
         cache: Cached {
             read: usage["prompt_tokens_details"]["cached_tokens"]
                 .as_u64()
@@ -228,7 +222,7 @@ fn read_openai(body: &Value) -> Result<ChatReply, String> {
 }
 
 fn read_anthropic(body: &Value) -> Result<ChatReply, String> {
-    let blocks = body["content"].as_array().ok_or("it has no content")?;
+    let blocks = body["content"].as_array().ok_or("content is missing")?;
     let tool = blocks.iter().find(|b| b["type"] == "tool_use").map(|b| b["input"].to_string());
     let text: String = blocks.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str()).collect();
     let thought: String =
@@ -244,12 +238,12 @@ fn read_anthropic(body: &Value) -> Result<ChatReply, String> {
         read: usage["cache_read_input_tokens"].as_u64(),
         written: usage["cache_creation_input_tokens"].as_u64(),
     };
-    // Its count of tokens read leaves both out.
+    // Anthropic's input token count excludes both.
     let cached = cache.read.unwrap_or(0).saturating_add(cache.written.unwrap_or(0));
     let tokens = both(&usage["input_tokens"], &usage["output_tokens"])
         .map(|[read, written]| [read.saturating_add(cached), written]);
     let reasoning = Some(thought).filter(|text| !text.trim().is_empty());
-    // Anthropic counts thoughts among the tokens written and does not tell how many they are.
+    // Anthropic does not report reasoning tokens separately.
     Ok(ChatReply { answer: tool.unwrap_or(text), finish, tokens, cache, reasoning, reasoning_tokens: None })
 }
 
@@ -257,7 +251,7 @@ fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
     Some([read.as_u64()?, written.as_u64()?])
 }
 
-/// About how many tokens a text has, where the endpoint does not say: a quarter of its characters.
+/// Estimates the tokens of a text without a reported count: a quarter of its characters.
 pub(super) fn estimate(characters: usize) -> u64 {
     characters.div_ceil(4) as u64
 }
@@ -271,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_prompts_have_in_common_is_marked_for_the_cache() {
+    fn shared_prompt_parts_are_marked_for_the_cache() {
         let said =
             [(ChatRole::System, "rules"), (ChatRole::User, "one"), (ChatRole::Assistant, "a"), (ChatRole::User, "two")];
         let messages = said.map(|(role, text)| ChatMessage::new(role, text));
@@ -312,13 +306,13 @@ mod tests {
         assert_eq!(
             usd("price_in=10 price_out=20"),
             Some(1200.0 / 1e6),
-            "without prices of their own all cost the same"
+            "without cache prices, all input tokens cost the same"
         );
         assert_eq!(usd(""), None);
     }
 
     #[test]
-    fn thoughts_and_their_tokens_are_read() {
+    fn reply_parser_reads_reasoning_and_its_tokens() {
         let openai = |message: Value| {
             let usage = json!({
                 "prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": { "reasoning_tokens": 7 },

@@ -1,7 +1,7 @@
-//! The batch interfaces of providers: the questions of many matches are gathered, sent together and answered together.
+//! Batch interfaces of providers: requests of many matches are collected, submitted and answered together.
 //!
-//! All agents of the process that ask the same endpoint for the same model in the same way share one gatherer, which has a thread
-//! of its own. Who asks waits for the answer to its own question.
+//! All agents of the process with the same endpoint, model and batch settings share one collector with a dedicated
+//! thread. Each caller blocks on its own reply.
 
 mod anthropic;
 mod batch_api;
@@ -22,24 +22,24 @@ use self::collector::BatchCollector;
 use super::http::HttpResponse;
 use super::settings::{Api, Batching, Settings};
 
-/// Where questions for each gatherer go.
+/// Request channels of the collectors, by settings.
 type Gatherers = HashMap<Terms, mpsc::Sender<QueuedItem>>;
 
 static GATHERERS: LazyLock<Mutex<Gatherers>> = LazyLock::new(Mutex::default);
 
-/// Questions that no journal names.
+/// Number of requests without a journal.
 static NAMELESS: AtomicU64 = AtomicU64::new(0);
 
-/// Whose question it is.
+/// Origin of a request.
 pub(super) struct Origin {
-    /// The folder that remembers the batches of its questions.
+    /// Directory with the log of its batches.
     folder: Option<PathBuf>,
-    /// A name that no other question has; with a folder, it is the same when the question is asked again.
+    /// Unique name; if there is a directory, it is stable across restarts.
     name: String,
 }
 
 impl Origin {
-    /// The origin of the call `key` of a journal on this shelf.
+    /// Returns the origin of the call `key` of a journal with this directory.
     pub(super) fn new(shelf: Option<Shelf<'_>>, key: &str) -> Self {
         match shelf {
             Some(Shelf { folder, journal }) => {
@@ -50,43 +50,42 @@ impl Origin {
     }
 }
 
-/// A question's name in a batch, and where that batch is remembered.
+/// Id of a request in a batch, and the directory of the batch log.
 #[derive(Clone)]
 pub(super) struct BatchItem {
-    /// The first 16 bytes of SHA-256 over its origin and its body, in hex.
+    /// First 16 bytes of SHA-256 over origin and body, in hex.
     id: String,
     folder: Option<PathBuf>,
 }
 
-/// What becomes of a question.
+/// Result of a batched request.
 #[derive(Clone, Debug)]
 pub(super) enum ItemResult {
-    /// What a call of its own would have been answered.
+    /// Response that a direct call would have received.
     Answer(HttpResponse),
-    /// It may be asked again; after the given time, if the provider names one.
+    /// Retryable failure, with the provider's retry delay if it named one.
     Later(String, Option<Duration>),
     Never(String),
-    /// The deadline passed.
+    /// Deadline passed without a result.
     Late,
 }
 
-/// A question on its way.
+/// Request in the queue.
 struct QueuedItem {
     question: BatchItem,
     body: String,
-    /// When it came.
     at: Instant,
     answer: mpsc::Sender<ItemResult>,
 }
 
 impl QueuedItem {
-    /// Tells it to who asked, who may have left.
+    /// Sends the result to the caller, which may have stopped waiting.
     fn tell(&self, word: ItemResult) {
         let _ = self.answer.send(word);
     }
 }
 
-/// What all questions of one gatherer have in common.
+/// Settings shared by all requests of one collector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Terms {
     api: Api,
@@ -97,7 +96,7 @@ struct Terms {
     batching: Batching,
 }
 
-/// The way to the gatherer of an endpoint.
+/// Handle on the collector of an endpoint.
 pub(super) struct BatchClient {
     terms: Terms,
     key: Option<String>,
@@ -116,7 +115,7 @@ impl BatchClient {
         BatchClient { terms, key }
     }
 
-    /// The question with this body.
+    /// Returns the batch item with this body.
     pub(super) fn question(&self, origin: &Origin, body: &str) -> BatchItem {
         let mut sum = Sha256::new();
         sum.update(&origin.name);
@@ -125,15 +124,15 @@ impl BatchClient {
         BatchItem { id: hex::encode(&sum.finalize()[..16]), folder: origin.folder.clone() }
     }
 
-    /// Waits for the answer to a question.
+    /// Blocks until the result of a request is available.
     pub(super) fn ask(&self, question: &BatchItem, body: &str, deadline: Option<Instant>) -> ItemResult {
         let (answer, told) = mpsc::channel();
         let asked = QueuedItem { question: question.clone(), body: body.to_owned(), at: Instant::now(), answer };
-        let ended = || ItemResult::Never("the thread that gathers questions has ended".to_owned());
+        let ended = || ItemResult::Never("the batch collector thread has ended".to_owned());
         match self.gatherer() {
             Ok(gatherer) if gatherer.send(asked).is_ok() => {}
             Ok(_) => return ended(),
-            Err(e) => return ItemResult::Never(format!("the thread for batches could not be started: {e}")),
+            Err(e) => return ItemResult::Never(format!("cannot start the batch collector thread: {e}")),
         }
         let Some(deadline) = deadline else { return told.recv().unwrap_or_else(|_| ended()) };
         match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -143,7 +142,7 @@ impl BatchClient {
         }
     }
 
-    /// The gatherer, which begins with the first question.
+    /// Returns the collector's channel. The first request starts the collector.
     fn gatherer(&self) -> std::io::Result<mpsc::Sender<QueuedItem>> {
         let mut all = GATHERERS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.get(&self.terms) {

@@ -1,4 +1,4 @@
-//! The calls of one attempt at a move: each is looked up in the journal first, and kept there when its verdict is known.
+//! Calls of one attempt at a move. Each is looked up in the journal first, and stored there once its verdict is known.
 
 use std::time::Instant;
 
@@ -21,62 +21,62 @@ use super::prompts::{Task, Wants};
 use super::settings::{Cached, Format};
 use crate::error::AgentError;
 
-/// A call as the journal keeps it, and as it is read from a run. Fields that are missing get their defaults, so that calls
-/// of other versions can be read.
+/// Call as stored in the journal and read from a run. Missing fields have defaults, so that calls of other versions are
+/// readable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Call {
-    /// What it was for: `move`, `sample`, `thought`, `vote`, `draft`, `critique`, `refine`, `emotion` or `probe`.
+    /// Purpose: `move`, `sample`, `thought`, `vote`, `draft`, `critique`, `refine`, `emotion` or `probe`.
     pub purpose: String,
-    /// The model asked.
+    /// Name of the model.
     pub model: String,
-    /// What was said to it.
+    /// Messages of the prompt.
     pub messages: Vec<ChatMessage>,
-    /// What it answered; JSON text where a tool was called.
+    /// Reply text; JSON text if the model called a tool.
     pub answer: String,
-    /// What the model thought before it answered: what its endpoint tells, else what stands in `<think>` in the answer.
+    /// Reasoning before the answer, as reported by the endpoint or from `<think>` in the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// How many of the tokens written were thoughts, where the endpoint counts them.
+    /// Output tokens used for reasoning, if the endpoint counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
-    /// How many of the tokens read came from the endpoint's cache, where it counts them.
+    /// Input tokens read from the endpoint's cache, if it counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// How many of the tokens read were put into its cache, where it counts them.
+    /// Input tokens written to the endpoint's cache, if it counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_written_tokens: Option<u64>,
-    /// Why the answer ended: `stop`, `length`, `content_filter` or the endpoint's own word.
+    /// Reason for the end of the reply: `stop`, `length`, `content_filter` or an endpoint-specific value.
     pub finish: Option<String>,
-    /// Tokens read and written, by the endpoint's own count.
+    /// Input and output tokens as counted by the endpoint.
     pub tokens: Tokens,
-    /// Whether the tokens are estimated as a quarter of the characters, because the endpoint did not count them.
+    /// True if the tokens are estimated as a quarter of the characters, because the endpoint did not count them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-    /// Milliseconds that the answered call took.
+    /// Duration of the successful call in milliseconds.
     pub ms: u64,
-    /// How many calls failed before it.
+    /// Number of failed calls before it.
     pub retries: u64,
-    /// What it cost in US dollars; absent where no price is known.
+    /// Cost in US dollars; absent if no price is known.
     pub usd: Option<f64>,
-    /// What the answer was: `ok`, `unparsed`, `illegal`, `empty`, `refused`, `truncated`.
+    /// Verdict on the reply: `ok`, `unparsed`, `illegal`, `empty`, `refused` or `truncated`.
     pub verdict: String,
-    /// The move read, or the choice voted for, or the emotion's letter.
+    /// Parsed move, chosen candidate or emotion letter.
     pub read: Option<String>,
-    /// Fields that this version does not know.
+    /// Fields unknown to this version.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
 impl Call {
-    /// All messages of one role, with an empty line between them.
+    /// Joins all messages of one role, separated by blank lines.
     pub fn messages_of(&self, role: ChatRole) -> String {
         let of_role = self.messages.iter().filter(|m| m.role == role);
         of_role.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
     }
 }
 
-/// An answer with a move in it, or without.
+/// Call with its parsed reply.
 pub(super) struct ParsedCall {
     pub(super) call: Call,
     pub(super) reading: ParsedAnswer,
@@ -89,13 +89,13 @@ pub(super) struct MoveAttempt<'a> {
     view: &'a dyn DynView,
     deadline: Option<Instant>,
     rng: Stream,
-    /// Calls so far.
+    /// Number of calls so far.
     pub(super) calls: u64,
     /// Tokens of all calls.
     pub(super) tokens: Tokens,
-    /// What all calls cost, while every price is known.
+    /// Cost of all calls; `None` if a price is unknown.
     pub(super) usd: Option<f64>,
-    /// Over all calls, as they are kept.
+    /// Hash over all calls in stored form.
     sum: Sha256,
 }
 
@@ -111,12 +111,12 @@ impl<'a> MoveAttempt<'a> {
         MoveAttempt { llm, ask, view, deadline, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0), sum }
     }
 
-    /// The digest of all calls so far: the first 16 bytes of SHA-256 over their canonical JSON, in hex.
+    /// Returns the digest of all calls so far: the first 16 bytes of SHA-256 over their canonical JSON, in hex.
     pub(super) fn digest(&self) -> String {
         hex::encode(&self.sum.clone().finalize()[..16])
     }
 
-    /// A call that asks for a move.
+    /// Makes a call that requests a move.
     pub(super) fn mv(&mut self, purpose: &str, task: &Task) -> Result<ParsedCall, AgentError> {
         let (ask, view) = (self.ask, self.view);
         let (call, reading) = self.judged(purpose, task, |call| {
@@ -126,7 +126,7 @@ impl<'a> MoveAttempt<'a> {
         Ok(ParsedCall { call, reading })
     }
 
-    /// A call that asks for words.
+    /// Makes a call that requests text.
     pub(super) fn words(&mut self, purpose: &str, task: &Task) -> Result<String, AgentError> {
         let (call, ()) = self.judged(purpose, task, |call| {
             let verdict = match call.finish.as_deref() {
@@ -140,7 +140,7 @@ impl<'a> MoveAttempt<'a> {
         Ok(call.answer.trim().to_owned())
     }
 
-    /// Lets the model choose among candidates `votes` times; gives the index of the one with most valid votes, the first of
+    /// Lets the model vote `votes` times among candidates. Returns the index with most valid votes, the first of
     /// equals.
     pub(super) fn elect(&mut self, kind: &str, candidates: &[String], votes: usize) -> Result<usize, AgentError> {
         let mut tally = vec![0usize; candidates.len()];
@@ -163,7 +163,7 @@ impl<'a> MoveAttempt<'a> {
         Ok(most(&tally))
     }
 
-    /// Asks once more for the emotion that an answer lacks.
+    /// Requests the emotion that a reply lacks.
     pub(super) fn emotion(&mut self, answer: &str) -> Result<Option<char>, AgentError> {
         let task = Task { template: "emotion.j2", wants: Wants::Words, more: context! { answer } };
         let (_, letter) = self.judged("emotion", &task, |call| {
@@ -173,7 +173,7 @@ impl<'a> MoveAttempt<'a> {
         Ok(letter)
     }
 
-    /// One call and what it means: from the journal, or made now and kept.
+    /// Takes a call from the journal, or makes and stores it, and judges the reply.
     fn judged<T>(
         &mut self,
         purpose: &str,
@@ -185,21 +185,22 @@ impl<'a> MoveAttempt<'a> {
         let kept: Option<Call> = kept
             .map(serde_json::from_value)
             .transpose()
-            .map_err(|e| AgentError::infrastructure(format!("the kept call {key} cannot be read: {e}")))?;
+            .map_err(|e| AgentError::infrastructure(format!("stored call {key} is invalid: {e}")))?;
         let offline = self.llm.endpoint.offline;
-        // An opponent that is not reproducible may have led to another position. Then the kept answer belongs to another question.
+        // An opponent that is not reproducible may have led to another position. The stored reply then belongs to
+        // another prompt.
         let kept = match kept {
             Some(call) if self.llm.endpoint.compares == self.asks_the_same(&call, task)? => Some(call),
-            // Somebody changed the version in the settings, so that prompts would not be compared.
+            // An edited version in the settings would disable the comparison of prompts.
             Some(_) if offline && !self.llm.endpoint.compares => {
                 return Err(AgentError::failed(format!(
                     "the prompt of call {key} is worded otherwise than the run says"
                 )));
             }
             Some(_) if offline => {
-                return Err(AgentError::failed(format!("the prompt of call {key} is not the one of this position")));
+                return Err(AgentError::failed(format!("the prompt of call {key} does not match this position")));
             }
-            None if offline => return Err(AgentError::failed(format!("the call {key} is missing"))),
+            None if offline => return Err(AgentError::failed(format!("call {key} is missing"))),
             _ => None,
         };
         let fresh = kept.is_none();
@@ -215,12 +216,12 @@ impl<'a> MoveAttempt<'a> {
             (call.verdict, call.read) = (verdict.to_owned(), read);
             if let Some(journal) = self.ask.journal() {
                 let entry = serde_json::to_value(&call).map_err(|e| AgentError::infrastructure(e.to_string()))?;
-                journal.keep(&key, &entry).map_err(|why| {
-                    AgentError::infrastructure(format!("the call {key} was made and cannot be kept: {why}"))
-                })?;
+                journal
+                    .keep(&key, &entry)
+                    .map_err(|why| AgentError::infrastructure(format!("cannot store call {key}: {why}")))?;
             }
         }
-        let bytes = canonical(&call).map_err(|e| AgentError::infrastructure(format!("the call {key}: {e}")))?;
+        let bytes = canonical(&call).map_err(|e| AgentError::infrastructure(format!("call {key}: {e}")))?;
         self.sum.update(bytes);
         self.calls += 1;
         self.tokens.input += call.tokens.input;
@@ -229,12 +230,12 @@ impl<'a> MoveAttempt<'a> {
         Ok((call, meaning))
     }
 
-    /// The key of the next call.
+    /// Returns the key of the next call.
     fn key(&self) -> String {
         format!("{}.{}.{}", self.ask.turn, self.ask.attempts().len(), self.calls)
     }
 
-    /// Whether a kept call was made for this very question, in one form or the other.
+    /// Returns true if a stored call has the prompt of this request, with or without a schema.
     fn asks_the_same(&self, call: &Call, task: &Task) -> Result<bool, AgentError> {
         for schema in [true, false] {
             if self.llm.prompts.messages(self.ask, self.view, task, schema)? == call.messages {
@@ -244,7 +245,7 @@ impl<'a> MoveAttempt<'a> {
         Ok(false)
     }
 
-    /// Calls the endpoint: for JSON if it may take a schema; for text otherwise, or if it refuses the schema.
+    /// Calls the endpoint: for JSON if it may support schemas, otherwise or after a schema refusal for text.
     fn made(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
         let endpoint = &self.llm.endpoint;
         let wanted = match endpoint.settings.format {
@@ -258,7 +259,7 @@ impl<'a> MoveAttempt<'a> {
         match self.sent(purpose, task, true) {
             Err(Failure::Schema { certain, .. }) if endpoint.settings.format == Format::Auto => {
                 let call = self.sent(purpose, task, false)?;
-                // Only now is it known that it was the schema.
+                // The success without a schema confirms the schema as the cause.
                 endpoint.gate.schema_refused(certain);
                 Ok(call)
             }
@@ -274,7 +275,7 @@ impl<'a> MoveAttempt<'a> {
             messages: &messages,
             schema: schema.then(|| llm.prompts.schema(task.wants, position::schema(self.ask, self.view))),
             metadata: settings.stub.then(|| position::metadata(self.ask, self.view, purpose)),
-            // Samples of one question must differ.
+            // Samples of one prompt must differ.
             seed: settings.seed.map(|seed| seed.wrapping_add(self.calls)),
             origin: Some(Origin::new(self.ask.journal().and_then(Journal::shelf), &self.key())),
         };
@@ -284,7 +285,7 @@ impl<'a> MoveAttempt<'a> {
 }
 
 impl Llm {
-    /// What a kept call says that does not follow from the model's spec, the question and the answer.
+    /// Returns a field of a stored call that does not follow from the model's spec, the prompt and the reply.
     fn contradiction(&self, call: &Call, purpose: &str, verdict: &str, read: Option<&str>) -> Option<String> {
         let settings = &self.endpoint.settings;
         let differs =
@@ -299,7 +300,7 @@ impl Llm {
             .or_else(|| differs("its price", &price(call.usd), &price(usd)))
     }
 
-    /// A call as it is kept, before its verdict is known.
+    /// Creates the stored form of a call, before its verdict is known.
     pub(super) fn entry(&self, purpose: &str, messages: Vec<ChatMessage>, sent: Sent) -> Call {
         let settings = &self.endpoint.settings;
         let Sent { reply, ms, retries } = sent;
@@ -329,7 +330,7 @@ impl Llm {
     }
 }
 
-/// The first index of the greatest number.
+/// Returns the first index of the greatest number.
 pub(super) fn most(tally: &[usize]) -> usize {
     (0..tally.len()).rev().max_by_key(|&k| tally[k]).unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! A call and its retries. Blocking, as [`Agent::act`](crate::Agent::act) is: a host that plays several matches has a thread
-//! for each, so no runtime is needed here.
+//! Calls with retries. Blocking, like [`Agent::act`](crate::Agent::act): hosts have a thread for each match, so no
+//! async runtime is needed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ use super::limiter::EndpointLimiter;
 use super::settings::{Format, Settings};
 use crate::error::AgentError;
 
-/// The longest `Retry-After` that is honoured. An endpoint that asks for more is treated as unavailable.
+/// Maximum `Retry-After`. An endpoint that requests a longer delay counts as unavailable.
 const MOST_WAIT: Duration = Duration::from_secs(120);
-/// What endpoints say when a prompt does not fit, in small letters.
+/// Messages of endpoints for prompts that are too long, in lower case.
 const TOO_LONG: &[&str] = &[
     "context length",
     "context_length",
@@ -30,58 +30,58 @@ const TOO_LONG: &[&str] = &[
     "exceeds the maximum",
 ];
 
-/// An endpoint that is ready to be called.
+/// Endpoint that is ready to be called.
 pub(super) struct Endpoint {
     pub(super) settings: Settings,
     pub(super) gate: Arc<EndpointLimiter>,
     url: String,
     key: Option<String>,
-    /// Where questions are gathered, if they are.
+    /// Batch client, if calls are batched.
     pub(super) batches: Option<BatchClient>,
-    /// Whether it is never called: kept calls take the place of new ones.
+    /// True if the endpoint is never called: stored calls replace new ones.
     pub(super) offline: bool,
-    /// Whether kept calls must ask what would be asked now.
+    /// True if prompts of stored calls must equal the current prompts.
     pub(super) compares: bool,
 }
 
-/// An answer, and what it took.
+/// Reply and its effort.
 pub(super) struct Sent {
     pub(super) reply: ChatReply,
-    /// How long the call took that was answered.
+    /// Duration of the successful call.
     pub(super) ms: u64,
-    /// Calls before it that failed.
+    /// Failed calls before it.
     pub(super) retries: u64,
 }
 
-/// Why a request has no answer.
+/// Failure of a request after all retries.
 pub(super) enum Failure {
-    /// No answer will come.
+    /// Failure that retries cannot fix.
     Agent(AgentError),
-    /// The endpoint does not take a request with a schema; it may take one without. It is not certain that the schema is the
-    /// cause if the endpoint failed instead of refusing.
+    /// Failure of a request with a JSON schema, which may succeed without one. `certain` is false if the endpoint
+    /// returned a server error instead of a refusal.
     Schema { error: AgentError, certain: bool },
 }
 
-/// What a single call came to.
+/// Outcome of a single call.
 enum Outcome {
     Answered(ChatReply),
-    /// A later call may succeed; after the given time, if the endpoint names one.
+    /// Retryable failure, with the endpoint's retry delay if it named one.
     Later(String, Option<Duration>),
     Never(String),
-    /// The same as [`Failure::Schema`].
+    /// Schema refusal, as in [`Failure::Schema`].
     SchemaRefused {
         why: String,
         certain: bool,
     },
-    /// The deadline passed while the endpoint was thinking.
+    /// Missed deadline during the call.
     Late,
 }
 
 impl Endpoint {
-    /// The endpoint that the settings name.
+    /// Creates the endpoint of the settings.
     ///
     /// # Errors
-    /// The key is missing.
+    /// A missing key.
     pub(super) fn new(settings: Settings) -> Result<Self, Refusal> {
         let key = settings.key()?;
         let gate = EndpointLimiter::of(&settings.base_url, &settings.model);
@@ -90,14 +90,14 @@ impl Endpoint {
         Ok(Endpoint { settings, gate, url, key, batches, offline: false, compares: true })
     }
 
-    /// An endpoint that is never called, and so needs no key.
+    /// Creates an endpoint that is never called and needs no key.
     pub(super) fn offline(settings: Settings, compares: bool) -> Self {
         let gate = EndpointLimiter::of(&settings.base_url, &settings.model);
         Endpoint { gate, url: String::new(), key: None, batches: None, offline: true, compares, settings }
     }
 
-    /// Asks until there is an answer, a failure that will not pass, or no tries or time left. `rng` spreads the waits, so
-    /// that many games do not come back in step.
+    /// Calls until a reply, a permanent failure, the maximum number of tries or the deadline. `rng` adds jitter to the
+    /// delays.
     pub(super) fn send(
         &self,
         request: &Request<'_>,
@@ -106,12 +106,12 @@ impl Endpoint {
     ) -> Result<Sent, Failure> {
         let settings = &self.settings;
         let body = settings.api.body(settings, request).to_string();
-        let late = || Failure::Agent(AgentError::late(format!("{} did not answer in time", settings.model)));
+        let late = || Failure::Agent(AgentError::late(format!("{} did not reply in time", settings.model)));
         let gathered = self.batches.as_ref().zip(request.origin.as_ref());
         let gathered = gathered.map(|(batches, origin)| (batches, batches.question(origin, &body)));
         let mut retries = 0;
         loop {
-            // Earlier calls of the same move may have used the time up. That is lateness, not a lack of free calls.
+            // Earlier calls of the same move may have used up the time. That is a missed deadline, not a rate limit.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(late());
             }
@@ -121,7 +121,7 @@ impl Endpoint {
                 }
                 None => {
                     let Some(_pass) = self.gate.enter(settings.concurrency, settings.rpm, deadline) else {
-                        let why = "no call was free before the time was up: raise rpm, concurrency or the limit";
+                        let why = "no call was available before the deadline: raise rpm, concurrency or the time limit";
                         return Err(self.infra(why));
                     };
                     (Instant::now(), self.call(&body, request.schema.is_some(), deadline))
@@ -143,10 +143,10 @@ impl Endpoint {
             }
             let wait = asked.unwrap_or_else(|| backoff(retries, rng.unit()));
             if wait > MOST_WAIT {
-                return Err(self.infra(&format!("{why}; it asks to wait for {} s", wait.as_secs())));
+                return Err(self.infra(&format!("{why}; the endpoint requests a delay of {} s", wait.as_secs())));
             }
             if deadline.is_some_and(|deadline| Instant::now() + wait > deadline) {
-                return Err(self.infra(&format!("{why}; there is no time for another try")));
+                return Err(self.infra(&format!("{why}; no time for another try")));
             }
             std::thread::sleep(wait);
             retries += 1;
@@ -164,15 +164,13 @@ impl Endpoint {
         match call.send() {
             Ok(answered) => self.judge(&answered, schema),
             Err(HttpError::Slow) if left.is_some_and(|left| left <= limit) => Outcome::Late,
-            Err(HttpError::Slow) => {
-                Outcome::Later(format!("it did not answer within {} s (timeout)", limit.as_secs_f64()), None)
-            }
+            Err(HttpError::Slow) => Outcome::Later(format!("no reply within {} s (timeout)", limit.as_secs_f64()), None),
             Err(HttpError::Later(why)) => Outcome::Later(why, None),
             Err(HttpError::Never(why)) => Outcome::Never(why),
         }
     }
 
-    /// What the word of a batch means.
+    /// Converts a batch result to an outcome.
     fn hear(&self, word: ItemResult, schema: bool) -> Outcome {
         match word {
             ItemResult::Answer(answered) => self.judge(&answered, schema),
@@ -182,7 +180,7 @@ impl Endpoint {
         }
     }
 
-    /// What an answer of the endpoint means.
+    /// Converts a response to an outcome.
     fn judge(&self, answered: &HttpResponse, schema: bool) -> Outcome {
         let HttpResponse { status, wait, to, text } = answered;
         let said = excerpt(text, self.key.as_deref());
@@ -193,36 +191,36 @@ impl Endpoint {
                 let read = serde_json::from_str(text).map_err(|e| e.to_string());
                 match read.and_then(|body| self.settings.api.read(&body)) {
                     Ok(reply) => Outcome::Answered(reply),
-                    Err(why) => Outcome::Later(format!("its answer cannot be read ({why}): {said}"), None),
+                    Err(why) => Outcome::Later(format!("invalid reply ({why}): {said}"), None),
                 }
             }
-            // OpenAI's reasoning models take another name for the limit.
+            // OpenAI's reasoning models use a different name for this limit.
             400 | 422 if lower.contains("max_completion_tokens") => Outcome::Never(format!(
-                "it refuses the request ({status}): {said}. \
-                 Write extra='{{\"max_completion_tokens\":N}}' in the place of max_tokens"
+                "the request is refused ({status}): {said}. \
+                 Write extra='{{\"max_completion_tokens\":N}}' instead of max_tokens"
             )),
             400 | 413 | 422 if says(TOO_LONG) => Outcome::Never(format!(
                 "the prompt is too long for the model ({status}): {said}. \
                  Try a model with a larger context, rules=short, or a smaller history"
             )),
-            // Some servers fail instead of refusing (llama.cpp's answers 500 to a schema).
+            // Some servers return an error code instead of a refusal (llama.cpp returns 500 for a schema).
             400 | 422 if schema => Outcome::SchemaRefused {
-                why: format!("it refuses the request ({status}): {said}. Try format=text"),
+                why: format!("the request is refused ({status}): {said}. Try format=text"),
                 certain: true,
             },
-            // Some servers fail where they should refuse (llama.cpp's answers 500 to a schema).
+            // Some servers return an error code instead of a refusal (llama.cpp returns 500 for a schema).
             500 | 501 if schema && self.settings.format == Format::Auto => {
-                Outcome::SchemaRefused { why: format!("it answers {status}: {said}"), certain: false }
+                Outcome::SchemaRefused { why: format!("HTTP status {status}: {said}"), certain: false }
             }
             401 | 403 => {
                 let key = match &self.settings.key_env {
                     Some(name) => format!("the key in {name}"),
                     None => "a request without a key; name the variable that holds one with key_env".to_owned(),
                 };
-                Outcome::Never(format!("it refuses {key} ({status}): {said}"))
+                Outcome::Never(format!("the endpoint refuses {key} ({status}): {said}"))
             }
             404 => Outcome::Never(format!(
-                "it does not know this page or model (404) at {}: {said}. {} Does it know the model {}?",
+                "not found (404) at {}: {said}. {} Is the model name {} correct?",
                 self.url,
                 match self.settings.api {
                     super::settings::Api::OpenAi => "base_url should end in /v1 with most servers.",
@@ -232,15 +230,15 @@ impl Endpoint {
             )),
             429 if says(&["insufficient_quota"]) => Outcome::Never(format!("the account has no quota left: {said}")),
             429 => Outcome::Later(
-                format!("the rate limit is reached (429; rpm and concurrency keep below it): {said}"),
+                format!("rate limit reached (429); set rpm and concurrency to stay below it: {said}"),
                 *wait,
             ),
-            408 | 409 | 500..=599 => Outcome::Later(format!("it answers {status}: {said}"), *wait),
+            408 | 409 | 500..=599 => Outcome::Later(format!("HTTP status {status}: {said}"), *wait),
             300..=399 => {
                 let to = to.as_deref().unwrap_or("another address");
-                Outcome::Never(format!("it redirects ({status}) to {to}: give that address as base_url"))
+                Outcome::Never(format!("redirect ({status}) to {to}: set base_url to that address"))
             }
-            _ => Outcome::Never(format!("it refuses the request ({status}): {said}")),
+            _ => Outcome::Never(format!("the request is refused ({status}): {said}")),
         }
     }
 
@@ -261,7 +259,8 @@ impl From<Failure> for AgentError {
     }
 }
 
-/// Half a second, doubled with every retry up to half a minute, of which `unit` (0 to 1) decides the second half.
+/// Returns the delay before a retry: 0.5 s, doubled with every retry up to 30 s. `unit` (0 to 1) scales its second
+/// half.
 fn backoff(retries: u64, unit: f64) -> Duration {
     let most = (0.5 * 2f64.powi(retries.min(6) as i32)).min(30.0);
     Duration::from_secs_f64(most * (0.5 + unit / 2.0))
@@ -276,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_and_are_spread() {
+    fn retry_delays_grow_with_jitter() {
         assert_eq!(backoff(0, 0.0), Duration::from_millis(250));
         assert_eq!(backoff(0, 1.0), Duration::from_millis(500));
         assert_eq!(backoff(3, 1.0), Duration::from_secs(4));

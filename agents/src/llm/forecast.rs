@@ -1,4 +1,4 @@
-//! What a move will cost, before a model is asked: prompts are rendered as they would be sent, answers are guessed.
+//! Cost forecast of a move before a model is called: prompts are rendered, reply lengths are estimated.
 
 use ludex_env::{GameRef, MoveRequest};
 
@@ -10,32 +10,28 @@ use super::settings::{Format, Method};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
-/// What the calls of one move will use, if no answer is refused.
+/// Expected usage of one move, without refused replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
-    /// Calls.
     pub calls: f64,
-    /// Tokens read.
     pub tokens_in: f64,
-    /// Those of them that the endpoint's cache will hold from the question before.
+    /// Input tokens expected in the endpoint's cache from the previous prompt.
     pub tokens_cached: f64,
-    /// Tokens written.
     pub tokens_out: f64,
-    /// US dollars, where the spec has prices.
+    /// US dollars, if the spec has prices.
     pub usd: Option<f64>,
 }
 
-/// Endpoints keep no prompt that is shorter than this (OpenAI, and most of Anthropic's models).
+/// Minimum prompt length in tokens that endpoints cache (OpenAI, and most of Anthropic's models).
 const KEPT_FROM: f64 = 1024.0;
 
-/// What the model of `spec` will use for this move. `answer` is the length of an answer in tokens, where it was measured; else
-/// it is the guess of [`typical_out_tokens`].
+/// Forecasts the usage of this move. `answer` is a measured reply length in tokens; the default is
+/// [`typical_out_tokens`].
 ///
-/// Later calls of a move repeat the question and show answers to earlier ones, so their length follows from that of the
-/// answers.
+/// Later calls of a move repeat the prompt and include earlier replies, so their length follows from the reply length.
 ///
 /// # Errors
-/// A spec of another agent, or one that does not fit the game.
+/// A spec of another agent, or a game that the agent does not support.
 pub fn forecast(
     spec: &AgentSpec,
     game: &GameRef,
@@ -50,24 +46,24 @@ pub fn forecast(
     let length = |of: &dyn Fn(&&ChatMessage) -> bool| {
         estimate(messages.iter().filter(of).map(|m| m.content.chars().count()).sum()) as f64
     };
-    // A conversation shows its earlier questions again. They are about as long as this one.
+    // A conversation repeats its earlier prompts. They are about as long as this one.
     let earlier = settings.wording.memory.map_or(0.0, |most| most.min(ask.turn as usize) as f64);
     let question = length(&|_| true) + earlier * length(&|m| m.role == ChatRole::User);
     let answer = answer.map_or_else(|| typical_out_tokens(spec), Ok)?;
     let calls = settings.calls() as f64;
-    // How many earlier answers the calls of a move show, all together.
+    // Total number of earlier replies included in the calls of a move.
     let shown = match settings.wording.method {
         Method::Prompt | Method::Cot | Method::ScCot | Method::Parts => 0.0,
         Method::Chat => earlier,
         Method::SelfRefine => 3.0,
         Method::Tot => {
             let (width, votes) = (settings.width as f64, settings.votes as f64);
-            // Each vote of both steps shows all candidates, each move the plan that was chosen.
+            // Each vote of both steps includes all candidates, and each move the chosen plan.
             width + if settings.width > 1 { 2.0 * votes * width } else { 0.0 }
         }
     };
     let (tokens_in, tokens_out) = (calls * question + shown * answer, calls * answer);
-    // What a question has in common with the one before it: the system message, and a conversation so far.
+    // Prefix shared with the previous prompt: the system message and the conversation so far.
     let common = length(&|m| m.role == ChatRole::System)
         + (question - length(&|_| true))
         + if earlier > 0.0 { shown * answer } else { 0.0 };

@@ -1,4 +1,4 @@
-//! One HTTP call to an endpoint, whatever it is about. `ureq` does TLS with rustls and ring, as the server does.
+//! HTTP calls to an endpoint. `ureq` uses TLS by rustls and ring, as the server does.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use ureq::{Body, RequestBuilder, Timeout};
 
 use super::settings::is_local;
 
-/// Connections are kept and shared by all agents.
+/// Client with a connection pool shared by all agents.
 static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -19,24 +19,23 @@ static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
         .new_agent()
 });
 
-/// The longest answer of one question, in bytes.
+/// Maximum response length of a single request, in bytes.
 pub(super) const ONE: u64 = 10 << 20;
-/// How many characters of an endpoint's words a message quotes.
+/// Maximum number of characters quoted from a response.
 const EXCERPT: usize = 300;
 
-/// What an endpoint answered.
+/// Response of an endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct HttpResponse {
     pub(super) status: u16,
-    /// How long it asks to wait.
+    /// Retry delay requested by the endpoint.
     pub(super) wait: Option<Duration>,
-    /// Where it redirects to.
     pub(super) to: Option<String>,
     pub(super) text: String,
 }
 
 impl HttpResponse {
-    /// A status and a text that did not come by themselves.
+    /// Creates a response from a batch item's status and text.
     pub(super) fn new(status: u16, text: String) -> Self {
         HttpResponse { status, wait: None, to: None, text: mended(text) }
     }
@@ -46,30 +45,25 @@ impl HttpResponse {
     }
 }
 
-/// How a call failed.
+/// Failure of a call.
 #[derive(Clone, Debug)]
 pub(super) enum HttpError {
-    /// It took longer than it may.
     Slow,
-    /// A later call may succeed.
     Later(String),
     Never(String),
 }
 
-/// A call that is to be made.
 pub(super) struct Outgoing<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a [(&'static str, String)],
-    /// What is posted; without, the page is got.
+    /// Body to post; `None` for a GET request.
     pub(super) body: Option<&'a [u8]>,
-    /// The longest that it may take.
     pub(super) limit: Duration,
-    /// The longest answer that is read, in bytes.
+    /// Maximum response length in bytes.
     pub(super) most: u64,
 }
 
 impl Outgoing<'_> {
-    /// Makes the call.
     pub(super) fn send(self) -> Result<HttpResponse, HttpError> {
         let answered = match self.body {
             Some(body) => self.prepared(CLIENT.post(self.url)).send(body),
@@ -86,16 +80,14 @@ impl Outgoing<'_> {
         });
         read.map_err(|e| match e {
             ureq::Error::Timeout(Timeout::Global) => HttpError::Slow,
-            ureq::Error::Timeout(_) => {
-                HttpError::Later(format!("it did not answer within {} s (timeout)", self.limit.as_secs_f64()))
-            }
+            ureq::Error::Timeout(_) => Lost::Later(format!("no reply within {} s (timeout)", self.limit.as_secs_f64())),
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
-                HttpError::Never(format!("it cannot be called: {e}"))
+                HttpError::Never(format!("invalid request: {e}"))
             }
             ureq::Error::BodyExceedsLimit(most) => {
-                HttpError::Never(format!("its answer is longer than {most} bytes; is it a model's endpoint?"))
+                HttpError::Never(format!("expected at most {most} bytes of reply; is this a model endpoint?"))
             }
-            e => HttpError::Later(format!("it cannot be reached: {e}; is it running, and is base_url right?")),
+            e => HttpError::Later(format!("cannot connect: {e}; is the endpoint running, and is base_url right?")),
         })
     }
 
@@ -111,10 +103,10 @@ impl Outgoing<'_> {
     }
 }
 
-/// The beginning of what an endpoint said, in one line and without the key.
+/// Returns the start of a response's message, on one line and without the key.
 pub(super) fn excerpt(text: &str, key: Option<&str>) -> String {
     let message = serde_json::from_str::<Value>(text).ok().and_then(|body| {
-        // Some endpoints put their error into a list.
+        // Some endpoints wrap their error in a list.
         let body = body.get(0).unwrap_or(&body);
         let error = &body["error"];
         error["message"].as_str().or(error.as_str()).map(str::to_owned)
@@ -126,8 +118,7 @@ pub(super) fn excerpt(text: &str, key: Option<&str>) -> String {
     if line.is_empty() { "nothing more".to_owned() } else { line }
 }
 
-/// JSON text with each half of a surrogate pair that stands alone replaced, as models that are cut off inside a character
-/// write it. JSON readers refuse such text.
+/// Replaces unpaired surrogate escapes in JSON text, which truncated models write and JSON parsers reject.
 fn mended(text: String) -> String {
     const ESCAPE: usize = 6;
     if !text.contains("\\ud") && !text.contains("\\uD") {
@@ -144,7 +135,7 @@ fn mended(text: String) -> String {
     };
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     while let Some(c) = text[at..].chars().next() {
-        // An escaped backslash begins no escape.
+        // An escaped backslash does not start an escape.
         let step = if text[at..].starts_with("\\\\") {
             2
         } else if half(at, b"89ab").is_some() && half(at + ESCAPE, b"cdef").is_some() {
@@ -162,7 +153,7 @@ fn mended(text: String) -> String {
     out
 }
 
-/// How long the endpoint asks to wait, in seconds; dates are not read.
+/// Returns the `Retry-After` delay in seconds; dates are ignored.
 fn wait_asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?;
     text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
@@ -173,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_of_characters_are_replaced() {
+    fn unpaired_surrogates_are_replaced() {
         for (text, mended_text) in [
             (r#"{"a":"x"}"#, r#"{"a":"x"}"#),
             (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),

@@ -1,16 +1,16 @@
-//! How often and how many at a time an endpoint is called: all agents of the process share one gate for each endpoint and
-//! model. It also remembers whether the endpoint takes JSON schemas.
+//! Concurrency and rate limits of endpoints. All agents of the process share one limiter per endpoint and model, which
+//! also stores if the endpoint supports JSON schemas.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Gates by base URL and model.
+/// Limiters by base URL and model.
 type Gates = HashMap<(String, String), Arc<EndpointLimiter>>;
 
 static GATES: LazyLock<Mutex<Gates>> = LazyLock::new(Mutex::default);
 
-/// The gate before an endpoint and model.
+/// Limiter of an endpoint and model.
 #[derive(Default)]
 pub(super) struct EndpointLimiter {
     state: Mutex<State>,
@@ -20,24 +20,24 @@ pub(super) struct EndpointLimiter {
 #[derive(Default)]
 struct State {
     running: usize,
-    /// When the next call may begin, where calls are spaced.
+    /// Earliest start of the next call, if calls are spaced.
     next: Option<Instant>,
-    /// How often the endpoint would not take a JSON schema: refusals count twice, failures once.
+    /// Evidence against JSON schema support: a refusal counts 2, a failure 1.
     refusals: u32,
 }
 
-/// A call that is under way; the place is free again when it is dropped.
+/// Permit for a call in flight; released when dropped.
 pub(super) struct LimiterPermit(Arc<EndpointLimiter>);
 
 impl EndpointLimiter {
-    /// The gate of this endpoint and model.
+    /// Returns the limiter of this endpoint and model.
     pub(super) fn of(base_url: &str, model: &str) -> Arc<EndpointLimiter> {
         let mut gates = GATES.lock().unwrap_or_else(PoisonError::into_inner);
         gates.entry((base_url.to_owned(), model.to_owned())).or_default().clone()
     }
 
-    /// Waits for one of `concurrency` places, and for the moment that is free for this call at `rpm` calls a minute (0: any
-    /// number). `None` if that is not before `deadline`.
+    /// Blocks for one of `concurrency` permits and for the next start time at `rpm` calls per minute (0: unlimited).
+    /// Returns `None` if that is not before `deadline`.
     pub(super) fn enter(
         self: &Arc<Self>,
         concurrency: usize,
@@ -62,12 +62,13 @@ impl EndpointLimiter {
         Some(LimiterPermit(self.clone()))
     }
 
-    /// Whether the endpoint does not take JSON schemas: it refused one, or failed on two and answered the same questions without.
+    /// Returns true if the endpoint does not support JSON schemas: it refused one, or failed on two and succeeded
+    /// without.
     pub(super) fn text_only(&self) -> bool {
         self.lock().refusals >= 2
     }
 
-    /// Remembers that the endpoint did not take a JSON schema and answered without.
+    /// Records that the endpoint failed on a JSON schema and succeeded without.
     pub(super) fn schema_refused(&self, certain: bool) {
         self.lock().refusals += if certain { 2 } else { 1 };
     }
@@ -84,8 +85,8 @@ impl Drop for LimiterPermit {
     }
 }
 
-/// When a call that comes at `now` may begin; it also sets when the next one may. `None`, with nothing reserved, if that is
-/// after `deadline`. Calls are spaced evenly, as endpoints count by the second too.
+/// Returns the start time of a call that arrives at `now`, and reserves it. Returns `None` without a reservation if it
+/// is after `deadline`. Calls are spaced evenly, since some endpoints also limit calls per second.
 fn begin(next: &mut Option<Instant>, rpm: u64, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
     if rpm == 0 {
         return Some(now);
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_spaced() {
+    fn limiter_spaces_calls_evenly() {
         let now = Instant::now();
         let second = Duration::from_secs(1);
         let mut next = None;
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_given_back() {
+    fn dropped_permit_is_released() {
         let gate = EndpointLimiter::of("http://gate.test", "m");
         let pass = gate.enter(1, 0, None).unwrap();
         assert!(gate.enter(1, 0, Some(Instant::now())).is_none());

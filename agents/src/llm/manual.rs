@@ -1,4 +1,4 @@
-//! What a game tells its players: its manual with the parameters filled in. A game without a manual tells its page.
+//! Player manual of a game with its parameters filled in. Games without a manual use their documentation page.
 
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
@@ -10,26 +10,26 @@ use super::settings::RulesShown;
 use super::templates::fill;
 use crate::refusal::bad_spec;
 
-/// The rules and the moves as a player reads them.
+/// Rules and notation for a player.
 #[derive(PartialEq, Eq)]
 pub(super) struct PlayerManual {
-    /// The rules, as long as they were asked for; empty for none.
+    /// Rules of the selected length, or empty.
     pub(super) rules: String,
-    /// How moves are written; empty without rules.
+    /// Notation of moves; empty without rules.
     pub(super) actions: String,
-    /// How a position is written, where that is told.
+    /// Notation of positions, if the manual has one.
     pub(super) encoding: String,
-    /// What else than one of the legal moves may be answered; empty for nothing.
+    /// Description of accepted replies other than legal moves, or empty.
     pub(super) otherwise: String,
-    /// The parameters, name and value, where no manual tells what they mean.
+    /// Parameters as name and value, if there is no manual to explain them.
     pub(super) parameters: Vec<String>,
 }
 
 impl PlayerManual {
-    /// What a player is told who is asked for a document of the kind `asked`; without it, all.
+    /// Fills in the manual for requests of documents of the kind `asked`; all parts if empty.
     ///
     /// # Errors
-    /// A manual that cannot be filled in: an error in it, or a parameter that the game does not have.
+    /// A template error, or a parameter that the game does not have.
     pub(super) fn new(game: &GameRef, shown: RulesShown, asked: &str) -> Result<Self, Refusal> {
         let (rules, actions, encoding, otherwise, parameters) = if game.manual().is_empty() {
             let page = game.page();
@@ -51,13 +51,13 @@ impl PlayerManual {
     }
 }
 
-/// Whether the manual tells different things in different phases: it names the variable `asked`.
+/// Returns true if the manual has different texts in different phases: it uses the variable `asked`.
 pub(super) fn has_phases(game: &GameRef) -> bool {
     game.manual().contains("asked")
 }
 
-/// The manual for the parameters of this game. It knows the parameters by their names, `seats` (their names),
-/// `section(heading)`, a section of the page, and `asked`, the kind of document that the question asks for (empty: any).
+/// Renders the manual for this game's parameters. Its variables are the parameters, `seats` (names), `section(heading)`
+/// (a section of the documentation page) and `asked` (kind of the requested document, or empty).
 fn manual(game: &GameRef, asked: &str) -> Result<String, Refusal> {
     let spec = game.spec();
     let given = spec.params.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value))));
@@ -69,10 +69,10 @@ fn manual(game: &GameRef, asked: &str) -> Result<String, Refusal> {
         ("asked".to_owned(), Value::from(asked)),
     ];
     fill(game.manual(), &Value::from_pairs(given.chain(more)))
-        .map_err(|e| bad_spec(format!("the manual of {} is at fault: {e:#}", spec.string)))
+        .map_err(|e| bad_spec(format!("invalid manual of {}: {e:#}", spec.string)))
 }
 
-/// The text below the heading that begins so, down to the next heading.
+/// Returns the text below the heading with this prefix, up to the next heading.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let at = if page.starts_with(heading) { Some(0) } else { page.find(&format!("\n{heading}")).map(|at| at + 1) };
     let Some(start) = at else { return "" };
@@ -80,7 +80,7 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     body.split("\n## ").next().unwrap_or_default().trim()
 }
 
-/// A text with the lines of each paragraph and of each item of a list joined. Tables, headings and code stay as they are.
+/// Joins the lines of each paragraph and list item. Tables, headings and code are unchanged.
 fn joined(text: &str) -> String {
     let starts = |line: &str| {
         let numbered =
@@ -102,7 +102,7 @@ fn joined(text: &str) -> String {
     out.join("\n")
 }
 
-/// The first paragraph, with the list that it announces.
+/// Returns the first paragraph with the list that it introduces.
 fn first_paragraph(text: &str) -> String {
     let mut paragraphs = text.split("\n\n");
     let first = paragraphs.next().unwrap_or_default();
@@ -112,7 +112,7 @@ fn first_paragraph(text: &str) -> String {
     }
 }
 
-/// One line for each parameter.
+/// Returns one line for each parameter.
 fn parameters(game: &GameRef) -> Vec<String> {
     let plain = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     game.spec().params.iter().map(|(name, value)| format!("{name} = {}", plain(value))).collect()
@@ -122,7 +122,7 @@ fn parameters(game: &GameRef) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A game with its defaults, and with each of its presets.
+    /// Every game with its defaults and with each preset.
     fn games() -> Vec<GameRef> {
         let presets = |entry: &ludex_env::RegisteredGame| {
             let named = entry.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.id));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn every_manual_has_what_a_player_needs() {
+    fn every_manual_has_rules_and_notation() {
         for game in games() {
             let name = &game.spec().string;
             let long = PlayerManual::new(&game, RulesShown::Long, "").unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -147,9 +147,9 @@ mod tests {
         }
     }
 
-    /// Facts for programs, which a model cannot use or takes for rules of the game; other games' rules; unfilled places.
+    /// Manuals must not contain facts for programs, other games' rules or unfilled placeholders.
     #[test]
-    fn a_manual_is_about_these_parameters_alone() {
+    fn manual_mentions_only_its_own_parameters() {
         for game in games() {
             let page = PlayerManual::new(&game, RulesShown::Long, "").unwrap();
             let all = [page.rules, page.actions, page.encoding].join("\n");
@@ -170,7 +170,7 @@ mod tests {
                 let free = name.starts_with("free_style") && unwanted == "default";
                 assert!(free || !all.contains(unwanted), "{name}: {unwanted:?} in\n{all}");
             }
-            // A name with a line in it is a parameter's; words that players may send have one too.
+            // Names with an underscore are parameters, except fields of documents that players may send.
             for parameter in game.spec().params.keys().filter(|name| name.contains('_')) {
                 let sent = ["spawn_time"].contains(&parameter.as_str());
                 assert!(sent || !all.contains(&format!("`{parameter}`")), "{name}: {parameter} in\n{all}");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_follow_the_parameters() {
+    fn rules_depend_on_parameters() {
         let rules =
             |text: &str| PlayerManual::new(&ludex_env::load(text).unwrap(), RulesShown::Long, "").unwrap().rules;
         for (game, told, not) in [
@@ -212,9 +212,9 @@ mod tests {
         }
     }
 
-    /// While rules are proposed, a player must know how they are written; afterwards the position tells them in words.
+    /// While rules are proposed, the manual must explain the notation; afterwards the position describes them.
     #[test]
-    fn a_manual_with_phases_tells_what_the_question_needs() {
+    fn manual_with_phases_selects_relevant_parts() {
         let game = ludex_env::load("free_style").unwrap();
         let [all, negotiate, play] =
             ["", "negotiate", "play"].map(|asked| PlayerManual::new(&game, RulesShown::Long, asked).unwrap());
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_paragraph_are_joined() {
+    fn paragraph_lines_are_joined() {
         let page = "One two\nthree.\n\n| a |\n|---|\n| b |\n\n1. First\n   more. 2. Second\n3. Third\n- item\n  end\n\n```json\n{\n}\n```";
         let told = "One two three.\n\n| a |\n|---|\n| b |\n\n1. First more. 2. Second\n3. Third\n- item end\n\n```json\n{\n}\n```";
         assert_eq!(joined(page), told);

@@ -1,4 +1,4 @@
-//! A language model that plays one game: its endpoint and its prompts.
+//! Language model for one game: endpoint and prompts.
 
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
@@ -9,10 +9,10 @@ use super::settings::{Api, Method, Settings};
 use crate::refusal::bad_spec;
 use crate::spec::AgentSpec;
 
-/// The name that specs of language models begin with.
+/// Agent name in specs of language models.
 pub(super) const NAME: &str = "llm";
 
-/// A model with its prompts for one game.
+/// Model with its prompts for one game.
 pub(super) struct Llm {
     pub(super) endpoint: Endpoint,
     pub(super) prompts: Prompts,
@@ -25,28 +25,28 @@ impl Llm {
         Ok(Llm { endpoint: Endpoint::new(settings)?, prompts })
     }
 
-    /// Anthropic's API does not let a model think and force it to call a tool.
+    /// Returns true if the model uses thinking with Anthropic's API, which then does not allow a forced tool call.
     pub(super) fn thinks_with_tools(&self) -> bool {
         self.endpoint.settings.api == Api::Anthropic && self.endpoint.settings.effort.is_some()
     }
 }
 
-/// The settings of a spec of this agent.
+/// Parses the settings of a spec.
 ///
 /// # Errors
-/// Another agent, or arguments that do not go together.
+/// A spec of another agent, or conflicting arguments.
 pub(super) fn read(spec: &AgentSpec) -> Result<Settings, Refusal> {
     if spec.name() != NAME {
-        return Err(bad_spec(format!("{spec} is not a language model: such a spec begins with llm")));
+        return Err(bad_spec(format!("expected a spec of llm, got {spec}")));
     }
     Settings::read(spec)
 }
 
-/// A guess at the tokens that a model writes in one call, for estimates until something is measured. It does not come
-/// from measurements. Models that think (`effort`) are guessed at ten times as much.
+/// Guesses the output tokens of one call, for estimates without measurements. Models with `effort` count ten times as
+/// much.
 ///
 /// # Errors
-/// A spec of another agent, or one that is at fault.
+/// A spec of another agent, or an invalid spec.
 pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, Refusal> {
     let settings = read(spec)?;
     let plain = match settings.wording.method {
@@ -55,7 +55,7 @@ pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, Refusal> {
         Method::Tot => 150.0,
         Method::SelfRefine => 200.0,
     };
-    // A letter, and why.
+    // A letter and a short analysis.
     let plain = plain + if settings.wording.emotion { 40.0 } else { 0.0 };
     let guess = plain * if settings.effort.is_some() { 10.0 } else { 1.0 };
     Ok(settings.max_tokens.map_or(guess, |most| guess.min(most as f64)))

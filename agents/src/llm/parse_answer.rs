@@ -1,4 +1,4 @@
-//! Reading answers: which move an answer means, and what stands beside it.
+//! Parsing of model replies: the move and the notes beside it.
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{Action, MoveRequest};
@@ -11,26 +11,26 @@ use super::api::{CUT, REFUSED};
 use super::position;
 use crate::parse_move::parse_move;
 
-/// Labels: a move follows such a word and a colon.
+/// Labels that precede a move, followed by a colon.
 const LABELS: [&str; 3] = ["answer", "action", "move"];
-/// Handed to the rules when there is nothing to quote. No game reads it as a move; a test checks that.
+/// Text submitted if there is nothing to quote. No game parses it as a move, which a test checks.
 pub(super) const NOTHING: &str = "no move";
-/// How much of an answer without a move is shown to the rules, and so to the model.
+/// Maximum length in characters of the quoted part of a reply without a move.
 const EXCERPT: usize = 120;
-/// A last line without a label is taken for a move if it has at most this many characters: longer ones are prose.
+/// Maximum length in characters of an unlabeled last line that is tried as a move: longer lines are prose.
 const BARE: usize = 60;
 
-/// What an answer turned out to be.
+/// Result of parsing a reply.
 pub(super) struct ParsedAnswer {
     /// `ok`, `illegal`, `unparsed`, `empty`, `refused` or `truncated`.
     pub(super) verdict: &'static str,
-    /// The move, where there is one.
+    /// Parsed move, if any.
     pub(super) mv: Option<Move>,
-    /// The move's own text.
+    /// Text of the move.
     pub(super) read: Option<String>,
-    /// Without a move, what is handed to the rules so that they say what is wrong with it: a document whole, else a text.
+    /// Input submitted for refusal if there is no move: the whole document, or a text.
     pub(super) refused: Option<Move>,
-    /// The letter, if it is one of A to E.
+    /// Letter from A to E.
     pub(super) emotion: Option<char>,
     pub(super) analysis: Option<String>,
 }
@@ -40,14 +40,14 @@ impl ParsedAnswer {
         self.mv.is_some()
     }
 
-    /// What the agent answers: the move, or the text that the rules will refuse.
+    /// Returns the move, or the text that the rules will refuse.
     pub(super) fn into_move(self) -> Move {
         self.mv.or(self.refused).unwrap_or_else(|| Move::Text(NOTHING.to_owned()))
     }
 }
 
-/// Reads an answer to `ask`: of everything in it that may be a move, the last that is one; or else the one legal move that
-/// its last line names. Thoughts before the answer are not read.
+/// Parses the reply to `ask`: returns the last candidate that is a move, or the only legal move named on the last line.
+/// Reasoning before the answer is skipped.
 pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, finish: Option<&str>) -> ParsedAnswer {
     let answer = spoken(answer);
     let all = candidates(answer);
@@ -87,10 +87,11 @@ pub(super) fn read(ask: &MoveRequest<'_>, view: &dyn DynView, answer: &str, fini
     ParsedAnswer { verdict, mv: None, read: None, refused, emotion, analysis }
 }
 
-/// How thoughts begin and end in an answer.
+/// Delimiters of reasoning in a reply.
 const THOUGHTS: [&str; 2] = ["<think>", "</think>"];
 
-/// What stands in `<think>` in an answer. The opening may be missing, and of an answer that was cut off the end.
+/// Returns the contents of `<think>` in a reply. The opening tag may be missing, and in a truncated reply the closing
+/// tag.
 pub(super) fn thoughts(answer: &str) -> Option<&str> {
     let [open, close] = THOUGHTS;
     let end = answer.rfind(close);
@@ -104,7 +105,7 @@ pub(super) fn thoughts(answer: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-/// An answer without the thoughts before it.
+/// Returns a reply without the reasoning before it.
 fn spoken(answer: &str) -> &str {
     let [open, close] = THOUGHTS;
     match answer.rfind(close) {
@@ -114,7 +115,7 @@ fn spoken(answer: &str) -> &str {
     }
 }
 
-/// The number from 1 to `most` that a vote ends with.
+/// Parses the number from 1 to `most` at the end of a vote.
 pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
     let answer = spoken(answer);
     let line = answer.lines().rev().find(|l| l.chars().any(|c| c.is_ascii_digit()))?;
@@ -122,13 +123,13 @@ pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
     last.parse().ok().filter(|n| (1..=most).contains(n))
 }
 
-/// The emotion that an answer to the question for one names.
+/// Parses the emotion in a reply to an emotion prompt.
 pub(super) fn emotion(answer: &str) -> Option<char> {
     let answer = spoken(answer);
     note(answer, "emotion").as_deref().or(answer.trim().lines().next_back()).and_then(letter)
 }
 
-/// Something in an answer that may be the move.
+/// Part of a reply that may be the move.
 enum Candidate {
     Text(String),
     Document(Value),
@@ -143,7 +144,7 @@ impl Candidate {
     }
 }
 
-/// The move that a candidate is, if it is one that may be made.
+/// Returns the move of a candidate, if it is legal.
 fn meant(
     ask: &MoveRequest<'_>,
     view: &dyn DynView,
@@ -151,7 +152,7 @@ fn meant(
     candidate: &Candidate,
 ) -> Option<Move> {
     let documents = view.spec().proposals.is_some();
-    // Bare numbers mean what the game's own notation says; ids are not for models, who cannot know them.
+    // Bare numbers are parsed by the game's own notation only; models do not know action ids.
     let parsed = |text: &str| {
         let exact = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));
         exact.or_else(|| forms(text).find_map(|form| legal.find_lenient(form)))
@@ -163,7 +164,7 @@ fn meant(
         }
         Candidate::Document(document) => {
             let heard = || documents.then(|| parse_move(ask, view, &Move::Document(document.clone())).ok()).flatten();
-            // The one value in it that is a legal move, where an object cannot be meant as a document.
+            // If the game takes no documents now, an object stands for the only legal move among its values.
             let speaks = documents && position::schema(ask, view).is_some();
             let leaves = if speaks { Vec::new() } else { leaves(document) };
             let mut moves: Vec<Action> = leaves.iter().filter_map(|text| parsed(text)).collect();
@@ -173,7 +174,7 @@ fn meant(
     }
 }
 
-/// The texts and numbers in a document.
+/// Returns the texts and numbers in a document.
 fn leaves(document: &Value) -> Vec<String> {
     match document {
         Value::String(text) => vec![text.clone()],
@@ -184,34 +185,36 @@ fn leaves(document: &Value) -> Vec<String> {
     }
 }
 
-/// A line without the number that it has as an item of a list.
+/// Removes a list number from a line.
 fn unlisted(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let behind = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len());
     behind.filter(|text| text.starts_with(' ')).map_or(line, str::trim_start)
 }
 
-/// The last line of an answer that says something, if it is short.
+/// Returns the last line with words or numbers, if it is short.
 fn short_line(answer: &str) -> Option<&str> {
     let line = answer.lines().map(str::trim).rfind(|l| l.chars().any(char::is_alphanumeric));
     line.filter(|line| line.chars().count() <= BARE)
 }
 
-/// The form of a candidate that names an action of the game, legal or not.
+/// Returns the form of a candidate that names an action of the game, legal or not.
 fn names_any<'a>(ask: &MoveRequest<'_>, view: &dyn DynView, candidate: &'a Candidate) -> Option<&'a str> {
     let Candidate::Text(text) = candidate else { return None };
     let all: Vec<Action> = (0..view.spec().actions).collect();
     forms(text).find(|form| view.parse(ask.seat, &all, form).is_some())
 }
 
-/// `said`, cut to an excerpt; or [`NOTHING`] if the rules would read it as a move after all (as games of speech might).
+/// Returns an excerpt of `said`, or [`NOTHING`] if the rules would parse the excerpt as a move, as in games with free
+/// text.
 fn harmless(ask: &MoveRequest<'_>, view: &dyn DynView, said: &str) -> String {
     let line: Vec<&str> = said.split_whitespace().collect();
     let line: String = line.join(" ").chars().take(EXCERPT).collect();
     if line.is_empty() || parse_move(ask, view, &Move::Text(line.clone())).is_ok() { NOTHING.to_owned() } else { line }
 }
 
-/// The forms of a candidate to try: as it is, without markup, without brackets, and without a trailing explanation.
+/// Returns the forms of a candidate to try: verbatim, without markup, without brackets, and without a trailing
+/// explanation.
 fn forms(text: &str) -> impl Iterator<Item = &str> {
     const MARKUP: &[char] = &['*', '`', '<', '>', '_', '"', '\'', '\u{201c}', '\u{201d}', '.', ',', ';', '!', ' '];
     const BRACKETS: &[char] = &['[', ']', '(', ')', '{', '}', '$'];
@@ -224,8 +227,8 @@ fn forms(text: &str) -> impl Iterator<Item = &str> {
     [plain, bare, naked, whole, first].into_iter().filter(|form| !form.is_empty())
 }
 
-/// Everything that may be the move, in the order of the answer: values of JSON objects, and text after labels. A short last
-/// line comes first in the list, so that it is tried last.
+/// Returns all candidates in the order of the reply: values of JSON objects and text after labels. A short last line is
+/// first in the list, so that it is tried last.
 fn candidates(answer: &str) -> Vec<Candidate> {
     let mut found: Vec<(usize, Candidate)> = Vec::new();
     let objects = objects(answer);
@@ -249,7 +252,7 @@ fn candidates(answer: &str) -> Vec<Candidate> {
     last.into_iter().chain(found.into_iter().map(|(_, c)| c)).collect()
 }
 
-/// What stands in each `\boxed{}`, as mathematicians and models trained on their texts write answers; `\text{}` in it aside.
+/// Returns the contents of each `\boxed{}` (LaTeX), without `\text{}`.
 fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     const BOX: &str = "\\boxed{";
     answer.match_indices(BOX).filter_map(|(at, _)| {
@@ -264,7 +267,7 @@ fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     })
 }
 
-/// The JSON objects in a text (fenced or not), with where each begins and ends; none inside another.
+/// Returns the outermost JSON objects in a text, fenced or not, with their start and end offsets.
 fn objects(text: &str) -> Vec<(usize, usize, Value)> {
     let mut all = Vec::new();
     let mut from = 0;
@@ -282,7 +285,7 @@ fn objects(text: &str) -> Vec<(usize, usize, Value)> {
     all
 }
 
-/// The text after each `label` and colon, to the end of the line; if that is empty, the next line that is not.
+/// Returns the text after each `label` and colon to the end of the line, or the next non-empty line.
 fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
     let lower = text.to_ascii_lowercase();
     let places: Vec<usize> = lower.match_indices(label).map(|(at, _)| at).collect();
@@ -298,14 +301,14 @@ fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, S
     })
 }
 
-/// What an answer says beside the move under this name, in JSON or behind a label.
+/// Returns the note of this name in a reply, from JSON or after a label.
 fn note(answer: &str, name: &str) -> Option<String> {
     let json =
         objects(answer).into_iter().rev().find_map(|(_, _, object)| Some(object.get(name)?.as_str()?.to_owned()));
     json.or_else(|| labelled(answer, name).last().map(|(_, text)| text)).filter(|text| !text.trim().is_empty())
 }
 
-/// The letter from A to E that a text is or begins with.
+/// Returns the letter from A to E at the start of a text.
 fn letter(text: &str) -> Option<char> {
     let mut chars = text.trim_start_matches(|c: char| !c.is_alphanumeric()).chars();
     let first = chars.next()?.to_ascii_uppercase();

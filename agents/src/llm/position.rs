@@ -1,5 +1,5 @@
-//! A question as text: the position, the moves so far, the legal moves. All of it is made from the [`Ask`], so it cannot
-//! show anything that the seat does not know.
+//! Text of a move request: position, moves so far, legal moves. All of it comes from the [`Ask`], so it reveals nothing
+//! that the seat does not know.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,22 +8,22 @@ use ludex_env::{Action, DynState, GameRef, MoveRequest, Mover, ObservedMove, ToM
 use ludex_protocol::spec::Dynamics;
 use serde_json::Value;
 
-/// Sets of at least this many moves that differ in numbers alone are told by what the numbers may be.
+/// Minimum size of a set of moves that differ only in numbers and are summarized by number ranges.
 const MANY: usize = 16;
 
-/// The position in words, rows and columns of its board exchanged if asked for.
+/// Returns the position as text, with rows and columns of the board exchanged if `swap` is true.
 pub(super) fn text(view: &dyn DynView, swap: bool) -> String {
     let text = view.drawing(Viewer::Public);
     let mut text = if swap { swapped(&text).unwrap_or(text) } else { text };
-    // One line of numbers means little by itself; the fields' names say what they are.
+    // One line of numbers is hard to interpret; the field names explain it.
     if text.trim().lines().count() == 1 {
         text = format!("{}\nThe same as data: {}", text.trim_end(), view.value());
     }
     text.trim_end().trim_matches('\n').to_owned()
 }
 
-/// The text with the rows and columns of its board exchanged; `None` if it has no board with the names of the columns above
-/// it and three rows or more, with or without the names of the rows at the left.
+/// Exchanges the rows and columns of the board in a text. Returns `None` without a board of at least three rows that
+/// has column names above it; row names at the left are optional.
 pub(super) fn swapped(text: &str) -> Option<String> {
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     let cells = |line: &[&str]| line.iter().all(|cell| cell.chars().count() == 1);
@@ -33,7 +33,7 @@ pub(super) fn swapped(text: &str) -> Option<String> {
         let tall = lines[at + 1..].iter().take_while(row).count();
         (wide > 2 && tall > 2).then_some((at, left, tall))
     };
-    // Without names at the left only numbers can be told from a row of the board.
+    // Without row names, only numbered columns can be distinguished from a row of the board.
     let numbered = |at: usize| lines[at].iter().enumerate().all(|(k, name)| *name == k.to_string());
     let all = 0..lines.len();
     let (at, left, tall) = all.filter_map(|at| fits(at, 1).or(fits(at, 0).filter(|_| numbered(at)))).next()?;
@@ -53,17 +53,17 @@ pub(super) fn swapped(text: &str) -> Option<String> {
     Some(out.join("\n"))
 }
 
-/// The legal moves as a prompt lists them.
+/// Legal moves as listed in a prompt.
 #[derive(Default)]
 pub(super) struct Listed {
     pub(super) moves: String,
-    /// Whether what some of them mean stands behind them in brackets.
+    /// True if some moves have an explanation in parentheses.
     pub(super) explained: bool,
-    /// Whether some lines stand for many moves.
+    /// True if some lines stand for many moves.
     pub(super) patterns: bool,
 }
 
-/// Whether several seats move now, this one among them.
+/// Returns true if several seats, including this one, move simultaneously.
 pub(super) fn at_once(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool {
     match view.spec().dynamics {
         Dynamics::Simultaneous => true,
@@ -72,12 +72,13 @@ pub(super) fn at_once(ask: &MoveRequest<'_>, view: &dyn DynView) -> bool {
     }
 }
 
-/// The legal moves by their texts.
+/// Lists the legal moves as text.
 ///
-/// Many moves that differ in numbers alone are one line. Moves with an explanation have a line each. All others stand
-/// together, on one line; on a line each if they are few and have commas in them, or have both commas and semicolons.
+/// Many moves that differ only in numbers share one line. Moves with an explanation have one line each. All others
+/// share one line, unless they contain commas and are few, or contain both commas and semicolons: then each has its own
+/// line.
 pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> Listed {
-    // OpenSpiel writes a comma before an utterance, where it goes on the line of a proposal.
+    // OpenSpiel's texts have a comma before an utterance that continues the line of a proposal.
     let name = |&a: &Action| view.action_text(ask.seat, a).trim_start_matches([',', ' ']).to_owned();
     let texts: Vec<String> = ask.legal.iter().map(name).collect();
     let mut kinds: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -117,12 +118,12 @@ pub(super) fn legal(ask: &MoveRequest<'_>, view: &dyn DynView) -> Listed {
     Listed { moves: lines.join("\n"), explained, patterns }
 }
 
-/// A text with a sign in the place of each number.
+/// Replaces each number of a text by a placeholder.
 fn shape(text: &str) -> String {
     pieces(text).map(|piece| if is_number(piece) { "\0" } else { piece }).collect()
 }
 
-/// Moves of one shape, cut where a single number leaves a gap, as between a call of 0 and the least raise.
+/// Splits moves of one shape at gaps in their only number, as between a call of 0 and the minimum raise.
 fn runs(texts: &[String], members: Vec<usize>) -> Vec<Vec<usize>> {
     let only = |at: usize| -> Option<u64> {
         let mut numbers = pieces(&texts[at]).filter(|p| is_number(p));
@@ -144,7 +145,7 @@ fn is_number(piece: &str) -> bool {
     piece.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// A text cut into numbers and what is between them.
+/// Splits a text into numbers and the text between them.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -156,7 +157,8 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Texts of one shape as one line, if they are all combinations of their numbers, or all up to one of them, or all but a few.
+/// Summarizes texts of one shape in one line if they are all combinations of their numbers, up to a bound or except for
+/// a few.
 fn together(texts: &[&str]) -> Option<String> {
     if texts.len() < MANY {
         return None;
@@ -221,7 +223,7 @@ fn together(texts: &[&str]) -> Option<String> {
     Some(line)
 }
 
-/// The numbers in one place of all rows, ascending, if they follow each other without a gap and are written alike.
+/// Returns the numbers at one position of all rows, ascending, if they are consecutive and have the same format.
 fn range<'t>(rows: &[Vec<&'t str>], place: usize) -> Option<Vec<&'t str>> {
     let mut all: Vec<(u64, &str)> =
         rows.iter().map(|row| Some((row[place].parse().ok()?, row[place]))).collect::<Option<_>>()?;
@@ -233,17 +235,17 @@ fn range<'t>(rows: &[Vec<&'t str>], place: usize) -> Option<Vec<&'t str>> {
     (steps && alike).then(|| all.into_iter().map(|(_, text)| text).collect())
 }
 
-/// The schema that a document of this turn must fit; `None` where no documents are heard.
+/// Returns the schema of documents in this turn; `None` if none are accepted.
 pub(super) fn schema(ask: &MoveRequest<'_>, view: &dyn DynView) -> Option<Value> {
     let proposals = view.spec().proposals.as_ref()?;
     let world = view.world(&mut ask.stream());
     proposals.get(world.schema(ask.seat)?).cloned()
 }
 
-/// The last `most` moves and outcomes that the seat saw, one line each, oldest first.
+/// Returns the last `most` moves and outcomes that the seat observed, one line each, oldest first.
 ///
-/// What an action is called can depend on the position, so the episode is played again where the seat knows all of it;
-/// where it does not, the moves are named as they would be now, and hidden ones and outcomes are left out.
+/// Action texts can depend on the position, so the episode is replayed if the seat knows all of it. Otherwise the texts
+/// are those of the current position, and hidden moves and outcomes are omitted.
 pub(super) fn history(game: &GameRef, ask: &MoveRequest<'_>, view: &dyn DynView, most: usize) -> Vec<String> {
     let past = ask.past().unwrap_or_default();
     let mut lines = replayed(game, past).unwrap_or_else(|| named(past, view));
@@ -254,7 +256,7 @@ pub(super) fn history(game: &GameRef, ask: &MoveRequest<'_>, view: &dyn DynView,
 fn named(past: &[ObservedMove], view: &dyn DynView) -> Vec<String> {
     let line = |p: &ObservedMove| match (p.by, p.action) {
         (Mover::Seat(seat), Some(a)) => Some(format!("{}: {}", seat_name(view, seat), view.action_text(seat, a))),
-        // What was said, in one line. Some games begin with the seat's name; what follows it are the seat's own words.
+        // Free text on one line. Some games start it with the seat's name.
         (Mover::Seat(seat), None) if !p.text.is_empty() => {
             let words = p.text.split_whitespace().collect::<Vec<_>>().join(" ");
             let name = seat_name(view, seat);
@@ -284,7 +286,7 @@ fn replayed(game: &GameRef, past: &[ObservedMove]) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// Plays a move; the moves of seats that act together wait in `joint` until all are there.
+/// Plays a move. Simultaneous moves are collected in `joint` until all are available.
 fn step(state: &mut dyn DynState, by: Mover, a: Action, joint: &mut [Option<Action>]) -> Option<()> {
     match (state.turn(), by) {
         (ToMove::Chance, Mover::Chance) => state.play_chance(a).ok(),
@@ -301,12 +303,12 @@ fn step(state: &mut dyn DynState, by: Mover, a: Action, joint: &mut [Option<Acti
     }
 }
 
-/// What a seat is called.
+/// Returns the name of a seat.
 pub(super) fn seat_name(view: &dyn DynView, seat: usize) -> String {
     view.spec().seats.get(seat).cloned().unwrap_or_else(|| seat.to_string())
 }
 
-/// A question as JSON text for the stand-in.
+/// Returns the move request as JSON text for the stub model.
 pub(super) fn metadata(ask: &MoveRequest<'_>, view: &dyn DynView, purpose: &str) -> String {
     let mut told = serde_json::json!({
         "game": view.spec().string,
@@ -333,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boards_are_turned() {
+    fn swap_exchanges_rows_and_columns() {
         let named = swapped("B\n  0 1 2\n0 a b c\n1 d e f\n2 g h i\nthe end");
         assert_eq!(named.as_deref(), Some("B\n  0 1 2\n0 a d g\n1 b e h\n2 c f i\nthe end"));
         let unnamed = swapped(" 0 1 2\n a b c\n d e f\n g h i");
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn many_moves_that_differ_in_numbers_are_one_line() {
+    fn moves_that_differ_in_numbers_share_one_line() {
         let line = |all: Vec<String>| together(&all.iter().map(String::as_str).collect::<Vec<_>>());
         let bets = (200..=20_000).map(|n| format!("Bet{n}")).collect();
         assert_eq!(line(bets).as_deref(), Some("BetA with every whole number A from 200 to 20000"));

@@ -1,4 +1,4 @@
-//! Finds out in five calls whether an endpoint works and what it can do.
+//! Probe of an endpoint's capabilities in five calls.
 
 use ludex_env::{Action, AgentKey, DynState, MoveRequest, Stream, Viewer};
 use ludex_protocol::record::Tokens;
@@ -15,67 +15,64 @@ use super::{parse_answer, position, prompting};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
-/// The game that questions are about.
+/// Game of the test prompts.
 const GAME: &str = "tic_tac_toe";
 /// Characters of the long prompt: about 8000 tokens.
 const LONG: usize = 32_000;
-/// The first moves of the two real questions.
+/// Opening moves of the two game prompts.
 const POSITIONS: [&[Action]; 2] = [&[], &[4, 0]];
 
-/// What an endpoint can do.
+/// Capabilities of an endpoint.
 #[derive(Clone, Debug, Serialize)]
 pub struct Probe {
-    /// The model.
     pub model: String,
-    /// Where it was asked.
+    /// Base URL of the endpoint.
     pub base_url: String,
-    /// Whether it takes a JSON schema, or a forced tool.
+    /// True if it supports a JSON schema or a forced tool call.
     pub schema: bool,
-    /// Whether it takes a prompt of about 8000 tokens.
+    /// True if it accepts a prompt of about 8000 tokens.
     pub context: bool,
-    /// Whether every real question was answered with a legal move (or with thoughts, where the first call asks for those).
+    /// True if every game prompt got a legal move (or reasoning, if the first call requests that).
     pub moves: bool,
-    /// Mean tokens that it read, for a real question.
+    /// Mean input tokens of a game prompt.
     pub tokens_in: f64,
-    /// Mean tokens that it wrote, for a real question.
+    /// Mean output tokens of a game prompt.
     pub tokens_out: f64,
-    /// Mean seconds for a real question.
+    /// Mean seconds of a game prompt.
     pub seconds: f64,
-    /// The five calls.
     pub calls: Vec<ProbeCall>,
 }
 
-/// One call of a probe.
+/// Call of a probe.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeCall {
-    /// What it was to find out: `endpoint`, `schema`, `context`, `move`.
+    /// Capability under test: `endpoint`, `schema`, `context` or `move`.
     pub what: &'static str,
-    /// Whether it went as it should.
+    /// True if the test passed.
     pub ok: bool,
-    /// What the model said, or what went wrong.
+    /// Reply of the model, or the error.
     pub message: String,
-    /// Seconds that it took, failed calls before it included.
+    /// Duration in seconds, including failed calls before it.
     pub seconds: f64,
-    /// Tokens read and written.
+    /// Input and output tokens.
     pub tokens: Tokens,
 }
 
-/// Calls the endpoint of an `llm` spec once, with a word: whether it is there and takes the key and the model.
+/// Calls the endpoint of an `llm` spec once with a short prompt, to test the connection, the key and the model name.
 ///
 /// # Errors
-/// A spec of another agent, or one that is at fault; a call that is not answered, in words that say what to do.
+/// A spec of another agent, or an invalid spec; a failed call, with a remedy.
 pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
     read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     Ok(Llm::new(spec, &game)?.hello(&*game.start())?.done(true))
 }
 
-/// Calls the endpoint of an `llm` spec five times: whether it is there and takes the key and the model, whether it takes a
-/// JSON schema, whether it takes a long prompt, and two questions of tic-tac-toe in the spec's prompting (the first call of
-/// the move).
+/// Calls the endpoint of an `llm` spec five times, to test the connection with key and model, JSON schema support, a
+/// long prompt, and two positions of tic-tac-toe in the spec's prompting method (first call of the move).
 ///
 /// # Errors
-/// A spec of another agent, or one that is at fault; a first call that is not answered, as then the others would not be either.
+/// A spec of another agent, or an invalid spec; a failed first call, since the others would fail too.
 pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
@@ -125,7 +122,6 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     })
 }
 
-/// A call that was answered.
 struct Tried {
     what: &'static str,
     call: Call,
@@ -151,7 +147,7 @@ impl ProbeCall {
     }
 }
 
-/// Messages and the schema of the answer.
+/// Messages and the schema of the reply.
 type Prepared = (Vec<ChatMessage>, Option<serde_json::Value>);
 
 impl Llm {
@@ -161,7 +157,7 @@ impl Llm {
         })
     }
 
-    /// One call about a position of the game.
+    /// Makes one call about a position of the game.
     fn try_out(
         &self,
         what: &'static str,
@@ -177,11 +173,11 @@ impl Llm {
         let request = Request {
             messages: &messages,
             schema,
-            // A greeting is about no position.
+            // The greeting has no position.
             metadata: (self.endpoint.settings.stub && what != "endpoint")
                 .then(|| position::metadata(&ask, &*view, "probe")),
             seed: self.endpoint.settings.seed,
-            // A trial does not wait for hours.
+            // A probe is never batched.
             origin: None,
         };
         let begun = Instant::now();

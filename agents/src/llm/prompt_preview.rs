@@ -1,4 +1,4 @@
-//! The prompt for a position that is given as the moves that lead to it.
+//! Prompt preview for a position reached by a list of moves.
 
 use std::collections::VecDeque;
 
@@ -14,44 +14,43 @@ use super::api::ChatMessage;
 use super::render;
 use crate::spec::AgentSpec;
 
-/// A position, and whose question it is.
+/// Position and the seat to move in it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PositionQuery {
-    /// The moves so far as a snapshot has them: who (a seat, -1 for chance, -2 for a joint move) and what (an action id, an
+    /// Moves so far as in a snapshot: mover (a seat, -1 for chance, -2 for a joint move) and move (an action id, an
     /// outcome, a list with an id for each seat, or `{"said": document}`).
     #[serde(default)]
     pub h: Vec<(i32, Value)>,
-    /// Who is asked; absent: the first seat that acts.
+    /// Seat whose prompt is rendered; if absent, the first acting seat.
     #[serde(default)]
     pub seat: Option<Seat>,
 }
 
-/// What a language model is asked in a position.
+/// Prompt of a language model in a position.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prompt {
-    /// Who is asked.
     pub seat: Seat,
-    /// The messages of the first call.
+    /// Messages of the first call.
     pub messages: Vec<ChatMessage>,
     /// Legal action ids, ascending.
     pub legal: Vec<Action>,
-    /// Their names, in the same order.
+    /// Texts of the legal actions, in the same order.
     pub names: Vec<String>,
 }
 
-/// What the agent `spec` would say to its model in a position; nothing is called.
+/// Renders the prompt of the agent `spec` in a position, without calling the endpoint.
 ///
 /// # Errors
-/// A move that cannot be played, a seat that does not act, a spec of another agent, or one that does not fit the game.
+/// An illegal move, a seat that does not act, a spec of another agent, or a game that it does not support.
 pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &PositionQuery) -> Result<Prompt, Refusal> {
     let wrong = |path: &str, why: String| Refusal::new(ErrorCode::BadField, why).path(path);
     let end = played(game, &question.h, None).map_err(|e| wrong("h", e.message))?.0;
     let acting = end.turn().seats();
     let seat = match question.seat {
         Some(seat) if acting.has(seat) => seat,
-        Some(seat) => return Err(wrong("seat", format!("seat {seat} does not act here"))),
-        None => acting.iter().next().ok_or_else(|| wrong("h", "nobody acts here".into()))?,
+        Some(seat) => return Err(wrong("seat", format!("seat {seat} is not to move"))),
+        None => acting.iter().next().ok_or_else(|| wrong("h", "no seat is to move".into()))?,
     };
     let (state, past, turn) = played(game, &question.h, Some(seat)).map_err(|e| wrong("h", e.message))?;
     let legal = state.legal_list(seat);
@@ -63,26 +62,25 @@ pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &PositionQuery) -> Res
     Ok(Prompt { seat, messages, legal, names })
 }
 
-/// How a position is reached: by moves in their order, as players write them, then by some at random.
+/// Path to a position: moves in notation, then random moves.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
-    /// The moves: names of actions, texts, or documents as JSON. Of a joint move there is one for each seat that acts, in seat
-    /// order.
+    /// Moves in order: action texts, other notation, or documents as JSON. A joint move has one entry for each acting
+    /// seat, in seat order.
     pub moves: Vec<String>,
-    /// How many moves are played at random after these.
+    /// Number of random moves after these.
     pub random: u32,
-    /// What chance draws, and which moves the random ones are.
+    /// Seed of chance outcomes and random moves.
     pub seed: u64,
 }
 
-/// How many legal moves are named beside one that is not legal.
+/// Maximum number of legal moves listed in an error.
 const SHOWN: usize = 20;
 
-/// The moves of a [`Question`] for the position at the end of a way, where a seat is to move. Chance draws as in the episode
-/// 0 of the seed.
+/// Resolves a path to the moves of a [`Question`]. Chance outcomes are those of episode 0 of the seed.
 ///
 /// # Errors
-/// A move that cannot be played, or a game that is over.
+/// An illegal move, or a game that ends before the path does.
 pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refusal> {
     let wrong = |why: String| Refusal::new(ErrorCode::BadField, why).path("after");
     let (mut state, mut draw) = (game.start(), Draw::new(game.id(), way.seed, 0));
@@ -104,7 +102,7 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
         }
         let (left, seats) = (given.len(), turn.seats());
         if seats.is_empty() {
-            return Err(wrong("the game is over before that".into()));
+            return Err(wrong("the game ends before these moves".into()));
         }
         if left == 0 && random == 0 {
             return Ok(h);
@@ -122,7 +120,7 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
                     state.parse_move(seat, &mv).map_err(known)?
                 }
                 None if random > 0 => ParsedMove::Action(state.random_action(seat, &mut rng)),
-                None => return Err(wrong(format!("{} seats move at the same time: each needs a move", seats.len()))),
+                None => return Err(wrong(format!("expected a move for each of {} seats, got fewer", seats.len()))),
             });
         }
         if left == 0 {
@@ -142,14 +140,14 @@ pub fn resolve_path(game: &GameRef, way: &Way) -> Result<Vec<(i32, Value)>, Refu
                 h.push((-2, all.into()));
                 state.play_joint(&joint)
             }
-            // Nobody acts at these, which was seen above.
+            // No seat acts at chance nodes and ends, as checked above.
             ToMove::Chance | ToMove::Over => Ok(()),
         }
         .map_err(|e| wrong(e.message))?;
     }
 }
 
-/// Some of the legal moves of a seat, in the game's words.
+/// Lists some of a seat's legal moves as text.
 fn some(state: &dyn DynState, seat: Seat) -> String {
     let (legal, view) = (state.legal_list(seat), state.view(Viewer::Seat(seat)));
     let names: Vec<String> = legal.iter().take(SHOWN).map(|&a| view.action_text(seat, a)).collect();
@@ -160,17 +158,19 @@ fn some(state: &dyn DynState, seat: Seat) -> String {
     }
 }
 
-/// A position, what led to it, and a number of turns.
+/// Position, its history and a number of turns.
 type Played = (Box<dyn DynState>, Vec<ObservedMove>, u32);
 
-/// The position after the moves, what `seat` saw of them, and how many turns it had.
+/// Returns the position after the moves, the history that `seat` observed, and its number of turns.
 fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<Played, Refusal> {
     let mut state = game.start();
     let (mut past, mut turns) = (Vec::new(), 0);
     for (at, (who, what)) in moves.iter().enumerate() {
         let refuse = |why: String| Refusal::new(ErrorCode::BadField, format!("move {at}: {why}"));
         let id = |v: &Value| {
-            v.as_u64().and_then(|a| Action::try_from(a).ok()).ok_or_else(|| refuse(format!("{v} is not an action")))
+            v.as_u64()
+                .and_then(|a| Action::try_from(a).ok())
+                .ok_or_else(|| refuse(format!("expected an action id, got {v}")))
         };
         let heard = |by: Seat, what: &Value| {
             let given = match what.get("said") {
@@ -195,7 +195,7 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
                 state.play_chance(a).map_err(|e| refuse(e.message))?;
             }
             (-2, ToMove::Simultaneous(seats)) => {
-                let list = what.as_array().ok_or_else(|| refuse("a joint move is a list".into()))?;
+                let list = what.as_array().ok_or_else(|| refuse("expected a list for a joint move".into()))?;
                 let mut joint = vec![None; game.spec().players as usize];
                 for seat in seats.iter() {
                     joint[seat] = Some(heard(seat, list.get(seat).unwrap_or(&Value::Null))?);
@@ -216,7 +216,7 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
                 };
                 played.map_err(|e| refuse(e.message))?;
             }
-            _ => return Err(refuse(format!("{who} does not act here"))),
+            _ => return Err(refuse(format!("{who} is not to move"))),
         }
     }
     Ok((state, past, turns))

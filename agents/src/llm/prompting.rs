@@ -1,4 +1,4 @@
-//! The prompting methods: how many calls make a move, and what each is asked.
+//! Prompting methods: the number of calls per move and their prompts.
 
 mod chat;
 mod cot;
@@ -13,7 +13,7 @@ use super::prompts::Task;
 use super::settings::{Method, Wording};
 use crate::error::AgentError;
 
-/// The answer that a method comes to.
+/// Runs the method and returns its final call.
 pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     match asking.llm.prompts.wording.method {
         Method::Prompt => prompt::choose(asking),
@@ -26,7 +26,7 @@ pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentEr
     }
 }
 
-/// What the first call of a move asks.
+/// Returns the task of the first call of a move.
 pub(super) fn first(wording: &Wording) -> Task {
     match wording.method {
         Method::Prompt => prompt::task(),

@@ -1,4 +1,4 @@
-//! What is said to the model: templates filled with the game's page and the question. The templates know no game.
+//! Prompts: templates filled with the game's manual and the move request. The templates contain nothing game-specific.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::templates::{TEMPLATES, render};
 use crate::error::AgentError;
 use crate::refusal::bad_value;
 
-/// Advice for games that have some.
+/// Strategy advice for some games.
 const HINTS: &[(&str, &str)] = &[
     ("breakthrough", include_str!("../../prompts/hints/breakthrough.md")),
     ("connect_four", include_str!("../../prompts/hints/connect_four.md")),
@@ -27,42 +27,44 @@ const HINTS: &[(&str, &str)] = &[
     ("tic_tac_toe", include_str!("../../prompts/hints/tic_tac_toe.md")),
 ];
 
-/// What is asked for beside the question itself.
+/// Task of a call: the last part of its prompt.
 pub(super) struct Task {
-    /// The template of the last part.
+    /// Template of the last part.
     pub(super) template: &'static str,
-    /// Whether a move is wanted, and then whether thoughts are before it.
+    /// Expected contents of the reply.
     pub(super) wants: Wants,
-    /// What the template needs.
+    /// Variables of the template.
     pub(super) more: Value,
 }
 
-/// What an answer is to hold.
+/// Expected contents of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wants {
-    /// The move alone.
+    /// The move without reasoning.
     Move,
-    /// Thoughts and the move.
+    /// Reasoning and the move.
     Reasoned,
     /// The situation, the reasons and the move, in three parts.
     Parts,
-    /// Text.
+    /// Free text without a move.
     Words,
 }
 
-/// The prompts of an agent for a game.
+/// Prompts of an agent for a game.
 pub(super) struct Prompts {
     pub(super) wording: Wording,
     pub(super) game: GameRef,
     page: PlayerManual,
-    /// The pages of questions for documents of some kinds, where they differ from `page`.
+    /// Manuals for requests of specific document kinds, if they differ from `page`.
     pages: BTreeMap<String, PlayerManual>,
     hints: &'static str,
 }
 
 impl Prompts {
+    /// Creates the prompts.
+    ///
     /// # Errors
-    /// Advice for a game that has none, an exchanged board where none is drawn.
+    /// Hints for a game without hints, or `swap` for a game without a plain board.
     pub(super) fn new(wording: Wording, game: &GameRef) -> Result<Self, Refusal> {
         let id = game.id();
         let hints = HINTS.iter().find(|(name, _)| *name == id).map(|(_, text)| text.trim());
@@ -90,7 +92,7 @@ impl Prompts {
         Ok(Prompts { wording, game: game.clone(), page, pages, hints })
     }
 
-    /// The messages of a call. `schema`: the answer will be JSON.
+    /// Returns the messages of a call. `schema` is true if the reply will be JSON.
     pub(super) fn messages(
         &self,
         ask: &MoveRequest<'_>,
@@ -115,7 +117,7 @@ impl Prompts {
         })
     }
 
-    /// The schema of an answer.
+    /// Returns the schema of a reply.
     pub(super) fn schema(&self, wants: Wants, document: Option<serde_json::Value>) -> serde_json::Value {
         let mut fields = serde_json::Map::new();
         let thoughts: &[&str] = match wants {
@@ -137,7 +139,7 @@ impl Prompts {
         json!({ "type": "object", "required": required, "additionalProperties": false, "properties": fields })
     }
 
-    /// Everything that prompts are made from but the question, for a digest.
+    /// Returns all inputs to prompts except the move request, for a digest.
     pub(super) fn sources(&self) -> String {
         let PlayerManual { rules, actions, encoding, otherwise, .. } = &self.page;
         let templates: Vec<&str> = TEMPLATES.iter().map(|(_, source)| *source).collect();
@@ -160,7 +162,7 @@ impl Prompts {
         render("form.j2", &context! { explain, parts, schema, emotion, legal, otherwise, described })
     }
 
-    /// The page of a question: of the kind of document that it asks for.
+    /// Returns the manual for the kind of document that is requested.
     fn page_of(&self, ask: &MoveRequest<'_>, view: &dyn DynView) -> &PlayerManual {
         if self.pages.is_empty() {
             return &self.page;
@@ -212,10 +214,10 @@ impl Prompts {
     }
 }
 
-/// Issues of a refused document that a prompt shows.
+/// Maximum number of issues of a refused document in a prompt.
 const ISSUES: usize = 10;
 
-/// A refused attempt as the template shows it: what was answered, why it was refused, and what is wrong with a document.
+/// Returns a refused attempt for the template: submitted text, reason, and issues of a document.
 fn attempt(a: &PriorAttempt) -> Value {
     let one = |issue: &Issue| {
         let part = |name: &str, value: &Option<serde_json::Value>| {
@@ -226,7 +228,7 @@ fn attempt(a: &PriorAttempt) -> Value {
     };
     let issues: Vec<String> = a.issues.iter().take(ISSUES).map(one).collect();
     let more = a.issues.len().saturating_sub(ISSUES);
-    // A reason that quotes what was said needs no second quotation.
+    // A reason that already quotes the text needs no second quotation.
     let said = Some(a.text()).filter(|said| !a.why.contains(said.as_str()));
     context! { said, why => a.why.as_str(), issues, more }
 }

@@ -1,4 +1,4 @@
-//! What the arguments of an `llm` spec mean.
+//! Parsed arguments of an `llm` spec.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::spec::{AgentSpec, ArgDef, ArgKind};
 const COUNT: ArgKind = ArgKind::Int { min: 1, max: 64 };
 const PRICE: ArgKind = ArgKind::Number { min: 0.0, max: 1e6 };
 
-/// Which of the tokens read came from the endpoint's cache, and which were put there; absent where it does not say.
+/// Input tokens read from and written to the endpoint's cache, if reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cached {
     pub(super) read: Option<u64>,
     pub(super) written: Option<u64>,
 }
 
-/// The arguments, in canonical order.
+/// Arguments in canonical order.
 pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new("model", ArgKind::Text, "the model's name at the endpoint").required(),
     ArgDef::new("api", ArgKind::Text, "openai (chat completions, which most servers speak) or anthropic (messages)")
@@ -27,18 +27,18 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "base_url",
         ArgKind::Text,
-        "where the endpoint is, such as http://127.0.0.1:8000/v1; if absent, the public one of the api",
+        "base URL of the endpoint, such as http://127.0.0.1:8000/v1; if absent, the public endpoint of the api",
     ),
     ArgDef::new(
         "key_env",
         ArgKind::Text,
-        "the environment variable that holds the key; if absent, OPENAI_API_KEY or ANTHROPIC_API_KEY, \
+        "environment variable with the API key; if absent, OPENAI_API_KEY or ANTHROPIC_API_KEY, \
          and none for a base_url on this machine",
     ),
     ArgDef::new("prompting", ArgKind::Text, "prompt, cot, parts, chat, sc_cot, tot or self_refine").default("prompt"),
     ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "which opening sentence asks to think (cot and sc_cot)")
         .default("0"),
-    ArgDef::new("n", COUNT, "samples that vote (sc_cot)").default("5"),
+    ArgDef::new("n", COUNT, "number of samples that vote (sc_cot)").default("5"),
     ArgDef::new("width", COUNT, "candidates of each of the two steps (tot)").default("3"),
     ArgDef::new("votes", COUNT, "votes on the candidates of a step (tot)").default("3"),
     ArgDef::new(
@@ -57,27 +57,27 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "max_tokens",
         ArgKind::Int { min: 1, max: 10_000_000 },
-        "bound on an answer; if absent, the endpoint's default (api=anthropic must have one: 8192, and the thinking \
+        "maximum output tokens; if absent, the endpoint's default (api=anthropic must have one: 8192, and the thinking \
          budget)",
     ),
-    ArgDef::new("extra", ArgKind::Text, "a JSON object laid over the request body; null takes a field away"),
-    ArgDef::new("timeout", ArgKind::Number { min: 0.1, max: 86_400.0 }, "seconds for one call").default("300"),
+    ArgDef::new("extra", ArgKind::Text, "a JSON object merged into the request body; null removes a field"),
+    ArgDef::new("timeout", ArgKind::Number { min: 0.1, max: 86_400.0 }, "time limit of one call in seconds").default("300"),
     ArgDef::new(
         "retries",
         ArgKind::Int { min: 0, max: 100 },
-        "how often a call is made again that failed for the moment",
+        "maximum retries of a call after a transient failure",
     )
     .default("5"),
     ArgDef::new(
         "rpm",
         ArgKind::Int { min: 0, max: 1_000_000 },
-        "calls a minute to this endpoint and model, over the whole process; 0: no bound",
+        "maximum calls per minute to this endpoint and model in this process; 0: unlimited",
     )
     .default("0"),
     ArgDef::new(
         "concurrency",
         ArgKind::Int { min: 1, max: 10_000 },
-        "calls at a time to this endpoint and model, over the whole process",
+        "maximum concurrent calls to this endpoint and model in this process",
     )
     .default("8"),
     ArgDef::new(
@@ -90,58 +90,57 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new(
         "batch_wait",
         ArgKind::Number { min: 0.0, max: 3600.0 },
-        "seconds without a new question before a batch is sent",
+        "seconds without a new request before a batch is submitted",
     )
     .default("5"),
-    ArgDef::new("batch_size", ArgKind::Int { min: 1, max: 50_000 }, "the most questions in a batch")
+    ArgDef::new("batch_size", ArgKind::Int { min: 1, max: 50_000 }, "maximum requests in a batch")
         .default("10000"),
     ArgDef::new(
         "batch_poll",
         ArgKind::Number { min: 0.01, max: 3600.0 },
-        "seconds between two looks whether a batch is done",
+        "seconds between status checks of a batch",
     )
     .default("30"),
     ArgDef::new(
         "format",
         ArgKind::Text,
-        "how moves are answered: schema (JSON), text (a labelled line), or auto: JSON where the endpoint takes a schema",
+        "reply format: schema (JSON), text (a labeled line), or auto (JSON if the endpoint supports schemas)",
     )
     .default("auto"),
     ArgDef::new(
         "stub",
         ArgKind::Flag,
-        "tell the endpoint the position in `metadata`, for the stand-in of `ludex llm-stub`",
+        "send the position in `metadata`, for `ludex llm-stub`",
     )
     .default("false"),
-    ArgDef::new("price_in", PRICE, "USD for a million tokens read"),
-    ArgDef::new("price_out", PRICE, "USD for a million tokens written"),
-    ArgDef::new("price_cached", PRICE, "USD for a million of the tokens read that come from the endpoint's cache; if absent, price_in"),
-    ArgDef::new("price_cache_write", PRICE, "USD for a million of the tokens read that are put into its cache; if absent, price_in"),
+    ArgDef::new("price_in", PRICE, "USD per million input tokens"),
+    ArgDef::new("price_out", PRICE, "USD per million output tokens"),
+    ArgDef::new("price_cached", PRICE, "USD per million input tokens read from the endpoint's cache; if absent, price_in"),
+    ArgDef::new("price_cache_write", PRICE, "USD per million input tokens written to the endpoint's cache; if absent, price_in"),
     ArgDef::new(
         "cache",
         ArgKind::Flag,
-        "mark what prompts have in common for the endpoint's cache (api=anthropic; others do it by themselves)",
+        "mark shared prompt parts for the endpoint's cache (api=anthropic; others cache automatically)",
     )
     .default("false"),
-    ArgDef::new("template", ArgKind::Text, "standard, or user: no system message, the user's says everything")
+    ArgDef::new("template", ArgKind::Text, "standard, or user: put everything into the user message")
         .default("standard"),
     ArgDef::new("legal", ArgKind::Flag, "list the legal moves").default("true"),
-    ArgDef::new("hints", ArgKind::Flag, "give advice on the strategy, where there is some for the game").default("false"),
-    ArgDef::new("rules", ArgKind::Text, "long, short (what the game is) or none").default("long"),
-    ArgDef::new("swap", ArgKind::Flag, "exchange rows and columns of the drawn board: for games that draw a plain grid")
+    ArgDef::new("hints", ArgKind::Flag, "add strategy hints, for games that have them").default("false"),
+    ArgDef::new("rules", ArgKind::Text, "length of the rules: long, short (summary) or none").default("long"),
+    ArgDef::new("swap", ArgKind::Flag, "exchange rows and columns of the board, for games that draw a plain grid")
         .default("false"),
-    ArgDef::new("history", ArgKind::Int { min: 0, max: 1_000_000 }, "how many of the last moves are told").default("0"),
-    ArgDef::new("emotion", ArgKind::Flag, "ask for an emotion, A to E, and a short analysis beside the move").default("false"),
+    ArgDef::new("history", ArgKind::Int { min: 0, max: 1_000_000 }, "number of last moves in the prompt").default("0"),
+    ArgDef::new("emotion", ArgKind::Flag, "request an emotion, A to E, and a short analysis with the move").default("false"),
 ];
 
-/// Which endpoint is spoken to.
+/// API of the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Api {
     OpenAi,
     Anthropic,
 }
 
-/// How a move comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Prompt,
@@ -153,7 +152,6 @@ pub(super) enum Method {
     Chat,
 }
 
-/// How moves are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Auto,
@@ -161,7 +159,7 @@ pub(super) enum Format {
     Text,
 }
 
-/// How much of the rules is told.
+/// Length of the rules in prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RulesShown {
     Long,
@@ -169,7 +167,7 @@ pub(super) enum RulesShown {
     None,
 }
 
-/// The arguments that change what is said, not whom it is said to.
+/// Arguments that change the prompts.
 #[derive(Clone, Debug)]
 pub(super) struct Wording {
     pub(super) method: Method,
@@ -181,41 +179,41 @@ pub(super) struct Wording {
     pub(super) swap: bool,
     pub(super) history: usize,
     pub(super) emotion: bool,
-    /// How many earlier questions a conversation holds; absent where each question stands alone.
+    /// Maximum earlier prompts in a conversation; absent if each prompt stands alone.
     pub(super) memory: Option<usize>,
 }
 
-/// USD for a million tokens.
+/// USD per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Price {
-    /// Of those read.
+    /// Price of input tokens.
     pub(super) input: f64,
-    /// Of those read that come from the endpoint's cache.
+    /// Input tokens read from the endpoint's cache.
     pub(super) cached: f64,
-    /// Of those read that are put into it.
+    /// Input tokens written to the endpoint's cache.
     pub(super) cache_write: f64,
-    /// Of those written.
+    /// Price of output tokens.
     pub(super) out: f64,
 }
 
-/// How questions are gathered for the provider's batch interface.
+/// Settings of the provider's batch interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Batching {
-    /// Without a new question for so long, what has gathered is sent.
+    /// Time without a new request after which the collected batch is submitted.
     pub(super) wait: Duration,
-    /// The most questions in a batch.
+    /// Maximum requests in a batch.
     pub(super) size: usize,
-    /// How long after a look the next one is taken whether a batch is done.
+    /// Interval between status checks of a batch.
     pub(super) poll: Duration,
 }
 
-/// A spec's arguments, read.
+/// Parsed arguments of a spec.
 pub(super) struct Settings {
     pub(super) model: String,
     pub(super) api: Api,
-    /// Without a slash at its end.
+    /// Base URL without a trailing slash.
     pub(super) base_url: String,
-    /// The variable that holds the key, unless none is needed.
+    /// Environment variable with the key, unless none is needed.
     pub(super) key_env: Option<String>,
     pub(super) n: usize,
     pub(super) width: usize,
@@ -228,22 +226,22 @@ pub(super) struct Settings {
     pub(super) retries: u32,
     pub(super) rpm: u64,
     pub(super) concurrency: usize,
-    /// Absent where each question is a call of its own.
+    /// Batch settings; absent if each request is a separate call.
     pub(super) batch: Option<Batching>,
     pub(super) format: Format,
     pub(super) stub: bool,
     pub(super) price: Option<Price>,
-    /// Whether parts of the prompt are marked for the endpoint's cache.
+    /// True if shared prompt parts are marked for the endpoint's cache.
     pub(super) cache: bool,
     pub(super) wording: Wording,
     pub(super) seed: Option<u64>,
 }
 
 impl Settings {
-    /// Reads a spec.
+    /// Parses a spec.
     ///
     /// # Errors
-    /// A value that the argument does not take.
+    /// An invalid value, or conflicting arguments.
     pub(super) fn read(spec: &AgentSpec) -> Result<Self, Refusal> {
         let api = one_of(spec, "api", &[("openai", Api::OpenAi), ("anthropic", Api::Anthropic)])?;
         let base_url = base_url(spec, api)?;
@@ -262,7 +260,7 @@ impl Settings {
                 return Err(bad_value("effort", effort, "low, medium or high with api=anthropic"));
             }
             if format == Format::Schema {
-                let allowed = "with effort, api=anthropic cannot be made to call a tool: use format=text";
+                let allowed = "text, since api=anthropic does not support forced tool calls with effort";
                 return Err(bad_value("format", "schema", allowed));
             }
         }
@@ -292,17 +290,17 @@ impl Settings {
         })
     }
 
-    /// The key, if one is needed.
+    /// Returns the key, if one is needed.
     ///
     /// # Errors
-    /// The variable is not set, or empty.
+    /// A variable that is unset or empty.
     pub(super) fn key(&self) -> Result<Option<String>, Refusal> {
         let Some(name) = &self.key_env else { return Ok(None) };
         match std::env::var(name) {
             Ok(key) if !key.trim().is_empty() => Ok(Some(key.trim().to_owned())),
             _ => {
                 let message = format!(
-                    "the key for {} is missing: set the environment variable {name}, or name another with key_env",
+                    "missing key for {}: set the environment variable {name}, or select another with key_env",
                     self.base_url
                 );
                 Err(bad_spec(message).path("key_env").got(truncate_text(name)))
@@ -310,7 +308,7 @@ impl Settings {
         }
     }
 
-    /// What these tokens cost in USD, where the prices are known. `cache` counts those of the tokens read that its prices are for.
+    /// Returns the cost of tokens in USD, if prices are known. `cache` counts the input tokens with cache prices.
     pub(super) fn usd(&self, read: u64, cache: Cached, written: u64) -> Option<f64> {
         let Price { input, cached, cache_write, out } = self.price?;
         let [hit, put] = [cache.read, cache.written].map(|n| n.unwrap_or(0));
@@ -319,7 +317,7 @@ impl Settings {
         Some(parts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6)
     }
 
-    /// How many calls a move takes that nothing goes wrong with.
+    /// Returns the number of calls of a move without failures.
     pub(super) fn calls(&self) -> usize {
         match self.wording.method {
             Method::Prompt | Method::Cot | Method::Parts | Method::Chat => 1,
@@ -330,7 +328,7 @@ impl Settings {
     }
 }
 
-/// Tokens of thinking for an effort, as Anthropic's API wants them.
+/// Returns the thinking tokens of an effort for Anthropic's API.
 pub(super) fn thinking_budget(effort: &str) -> Option<u64> {
     match effort {
         "low" => Some(2048),
@@ -353,7 +351,7 @@ fn wording(spec: &AgentSpec) -> Result<Wording, Refusal> {
     let method = one_of(spec, "prompting", &methods)?;
     let system = one_of(spec, "template", &[("standard", true), ("user", false)])?;
     if method == Method::Chat && !system {
-        return Err(bad_value("template", "user", "standard with prompting=chat: the rules are said once"));
+        return Err(bad_value("template", "user", "standard with prompting=chat, which sends the rules only once"));
     }
     Ok(Wording {
         method,
@@ -377,7 +375,7 @@ fn size(spec: &AgentSpec, name: &str) -> usize {
     spec.int(name).unwrap_or(0) as usize
 }
 
-/// Arguments that mean something with `batch=true` alone.
+/// Arguments that require `batch=true`.
 pub(super) const BATCH: [&str; 3] = ["batch_wait", "batch_size", "batch_poll"];
 
 fn batching(spec: &AgentSpec) -> Result<Option<Batching>, Refusal> {
@@ -391,7 +389,7 @@ fn batching(spec: &AgentSpec) -> Result<Option<Batching>, Refusal> {
     Ok(Some(Batching { wait: seconds("batch_wait"), size: size(spec, "batch_size"), poll: seconds("batch_poll") }))
 }
 
-/// A text argument that takes one of these words.
+/// Parses a text argument that is one of these words.
 fn one_of<T: Copy>(spec: &AgentSpec, name: &str, words: &[(&str, T)]) -> Result<T, Refusal> {
     let got = spec.text(name).unwrap_or_default();
     words.iter().find(|(word, _)| *word == got).map(|&(_, value)| value).ok_or_else(|| {
@@ -413,17 +411,17 @@ fn base_url(spec: &AgentSpec, api: Api) -> Result<String, Refusal> {
         let allowed = "a URL such as https://api.openai.com/v1 or http://127.0.0.1:8000/v1";
         return Err(bad_value("base_url", &given, allowed));
     }
-    // A URL stands in records; a key must not.
+    // URLs are recorded; keys must not be.
     let host = rest.unwrap_or_default().split('/').next().unwrap_or_default();
     if host.contains('@') || url.contains('?') {
-        let allowed = "a URL without a user, a password or a query: it stands in records. Keys are named by key_env";
+        let allowed = "a URL without user, password or query, since it is recorded; use key_env for keys";
         return Err(bad_value("base_url", "(not shown)", allowed));
     }
-    // Anthropic's path has the version in it; people write it either way.
+    // Anthropic's path contains the version; both spellings are accepted.
     Ok(if api == Api::Anthropic { url.strip_suffix("/v1").unwrap_or(url) } else { url }.to_owned())
 }
 
-/// Whether a URL leads to this machine.
+/// Returns true if a URL points to this machine.
 pub(super) fn is_local(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
@@ -446,7 +444,7 @@ fn extra(spec: &AgentSpec) -> Result<Map<String, Value>, Refusal> {
 fn cache(spec: &AgentSpec, api: Api) -> Result<bool, Refusal> {
     match (spec.flag("cache"), api) {
         (true, Api::OpenAi) => {
-            Err(bad_value("cache", "true", "api=anthropic alone takes marks; others keep prompts by themselves"))
+            Err(bad_value("cache", "true", "only with api=anthropic; other APIs cache prompts automatically"))
         }
         (cache, _) => Ok(cache),
     }
@@ -465,7 +463,7 @@ fn price(spec: &AgentSpec) -> Result<Option<Price>, Refusal> {
         },
         (input, _) => {
             let name = if input.is_some() { "price_out" } else { "price_in" };
-            let message = format!("{name} is missing: give both prices or neither");
+            let message = format!("missing {name}; allowed: both prices or neither");
             Err(bad_spec(message).path(name))
         }
     }
@@ -480,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_needs_no_key() {
+    fn local_endpoint_needs_no_key() {
         for (url, local) in [
             ("http://127.0.0.1:8000/v1", true),
             ("http://localhost/v1", true),
@@ -496,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_are_named() {
+    fn refusal_names_the_bad_argument() {
         for (args, name) in [
             ("api=gemini", "api"),
             ("prompting=magic", "prompting"),
@@ -513,13 +511,13 @@ mod tests {
             ("api=anthropic effort=low format=schema", "format"),
             ("template=nice", "template"),
         ] {
-            let e = read(args).err().unwrap_or_else(|| panic!("{args} was taken"));
+            let e = read(args).err().unwrap_or_else(|| panic!("{args} was accepted"));
             assert_eq!(e.path.as_deref(), Some(name), "{args}: {e}");
         }
     }
 
     #[test]
-    fn urls_are_trimmed() {
+    fn base_url_is_normalized() {
         assert_eq!(read("base_url=http://h/v1/").unwrap().base_url, "http://h/v1");
         assert_eq!(read("api=anthropic base_url=http://h/v1").unwrap().base_url, "http://h");
     }

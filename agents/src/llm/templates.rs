@@ -1,4 +1,4 @@
-//! The templates of prompts, and how they are filled in.
+//! Prompt templates and their rendering.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 
 use crate::error::AgentError;
 
-/// Every template by its file name.
+/// Templates by file name.
 pub(super) const TEMPLATES: &[(&str, &str)] = &[
     ("system.j2", include_str!("../../prompts/system.j2")),
     ("question.j2", include_str!("../../prompts/question.j2")),
@@ -29,13 +29,13 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
     for (name, source) in TEMPLATES {
-        // The templates are part of the program and tests render them all: an error here is one of ours.
+        // Tests render all built-in templates, so an error here is a bug.
         env.add_template(name, source).expect("a template of the program is well formed");
     }
     env
 });
 
-/// A template of others filled in, as [`render`] does it.
+/// Renders another template, like [`render`].
 pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja::Error> {
     let mut text = ENVIRONMENT.render_str(template, context)?.trim().to_owned();
     while text.contains("\n\n\n") {
@@ -44,10 +44,9 @@ pub(super) fn fill(template: &str, context: &Value) -> Result<String, minijinja:
     Ok(text)
 }
 
-/// A template of the program filled in, without blank lines at its ends.
+/// Renders a built-in template, without blank lines at its ends.
 pub(super) fn render(name: &str, context: &Value) -> Result<String, AgentError> {
-    let wrong =
-        |e: minijinja::Error| AgentError::infrastructure(format!("the prompt template {name} is at fault: {e:#}"));
+    let wrong = |e: minijinja::Error| AgentError::infrastructure(format!("invalid prompt template {name}: {e:#}"));
     let text = ENVIRONMENT.get_template(name).map_err(wrong)?.render(context).map_err(wrong)?;
     Ok(text.trim().to_owned())
 }

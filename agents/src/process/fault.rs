@@ -1,64 +1,59 @@
-//! What can be wrong with a program.
+//! Faults of programs.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::error::AgentError;
 
-/// Why a program gave no answer. `Display` says it in one sentence, without the program's output and errors: those are for
-/// its owner ([`Process::errors`](super::Process::errors)).
+/// Reason why a program did not reply. `Display` writes one sentence without the program's output and errors, which
+/// only its owner may read ([`Process::errors`](super::Process::errors)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProcessFault {
-    /// It was never run.
+    /// Failure to start the program.
     NotStarted {
-        /// What was to be run.
+        /// Command of the program.
         program: String,
-        /// Why not, and what to do about it.
+        /// Reason, with a remedy.
         why: String,
     },
-    /// It ended: with a code, or by a signal.
+    /// Exit without a reply.
     Exited {
-        /// Its exit code.
         code: Option<i32>,
-        /// The signal that ended it.
+        /// Signal that killed the program.
         signal: Option<i32>,
     },
-    /// It used more CPU time than it had for an answer.
+    /// CPU time limit exceeded.
     Cpu {
-        /// How much it had.
+        /// CPU time limit of one reply.
         limit: Duration,
     },
-    /// It did not answer in time by the clock, though it used little CPU time.
+    /// Wall-clock time limit exceeded.
     Wall {
-        /// How long it was waited for.
+        /// Wall-clock limit of one reply.
         limit: Duration,
     },
-    /// It held more memory than it may.
     Memory {
-        /// How many bytes it may.
+        /// Memory limit in bytes.
         limit: u64,
     },
-    /// It ran more threads than it may.
     Threads {
-        /// How many it may.
+        /// Maximum number of threads.
         limit: u32,
     },
-    /// It kept more in its folder than it may.
     Disk {
-        /// How many files and folders it may.
+        /// Maximum number of files and directories.
         files: u64,
-        /// How many bytes it may.
+        /// Maximum number of bytes.
         bytes: u64,
     },
-    /// It wrote more than an answer may be.
     Flood {
-        /// How many bytes that is.
+        /// Maximum bytes of one reply.
         limit: usize,
     },
-    /// It runs, but closed its output.
+    /// Output closed while the program runs.
     Closed,
-    /// Its output is not UTF-8.
+    /// Output that is not UTF-8.
     NotText,
 }
 
@@ -97,12 +92,12 @@ impl From<ProcessFault> for AgentError {
     }
 }
 
-/// A duration in seconds, to the millisecond: what is left of a deadline is never a round number.
+/// Formats a duration in seconds, rounded to milliseconds.
 fn seconds(time: Duration) -> String {
     format!("{} s", (time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
-/// A signal's number, with its name where programs commonly end by it. The numbers are the same on all Unix systems.
+/// Returns a signal's number, with the name of common signals. The numbers are the same on all Unix systems.
 fn named(signal: i32) -> String {
     let name = match signal {
         4 => "illegal instruction",

@@ -1,4 +1,4 @@
-//! What is asked of the system about a process and its group.
+//! System calls for a process and its group.
 
 #[cfg(not(unix))]
 pub(super) use other::*;
@@ -7,18 +7,17 @@ pub(super) use unix::*;
 
 use std::time::Duration;
 
-/// What a process uses, with all its threads.
+/// Resource usage of a process with all its threads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
-    /// CPU time since it began.
+    /// CPU time since the start.
     pub(super) cpu: Duration,
-    /// Bytes of memory that it holds.
+    /// Memory in use, in bytes.
     pub(super) memory: u64,
-    /// How many threads it has.
     pub(super) threads: u32,
 }
 
-/// How a process ended.
+/// Exit status of a process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub(super) code: Option<i32>,
@@ -34,11 +33,11 @@ mod unix {
 
     use super::{End, Usage};
 
-    /// What it uses now; `None` once it is gone, and where the system does not tell.
+    /// Returns the current usage; `None` once the process has exited, or if the system does not report it.
     pub(crate) fn usage(child: &Child) -> Option<Usage> {
         let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", child.id())).ok();
         let stat = read("stat")?;
-        // The second field is the program's name in brackets, which may hold anything.
+        // The second field is the program's name in parentheses, which may contain any character.
         let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
         let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
         let ticks = number(14)? + number(15)?;
@@ -48,21 +47,22 @@ mod unix {
         Some(Usage { cpu, memory, threads: number(20)? as u32 })
     }
 
-    /// How it ended, if it did. It is not reaped yet, so its id, which is also the id of its group, is not given to another.
+    /// Returns the exit status, if the process has exited. The process is not reaped, so its id, which is also its
+    /// group id, stays reserved.
     pub(crate) fn ended(child: &mut Child) -> Option<End> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(pid(child)), options).ok()??;
         Some(End { code: status.exit_status(), signal: status.terminating_signal() })
     }
 
-    /// Ends it and all of its group at once, and reaps it.
+    /// Kills the process group and reaps the process.
     pub(crate) fn end(child: &mut Child) {
-        // The group is gone already when its last process is.
+        // The group no longer exists if its last process has exited.
         let _ = kill_process_group(pid(child), Signal::KILL);
         let _ = child.wait();
     }
 
-    /// Stops the group, or lets it continue.
+    /// Suspends or resumes the group.
     pub(crate) fn stop(child: &Child, stop: bool) {
         let _ = kill_process_group(pid(child), if stop { Signal::STOP } else { Signal::CONT });
     }
@@ -78,23 +78,23 @@ mod other {
 
     use super::{End, Usage};
 
-    /// Unknown on this system: only the limit by the clock holds.
+    /// Returns `None`: only the wall-clock limit applies on this system.
     pub(crate) fn usage(_: &Child) -> Option<Usage> {
         None
     }
 
-    /// How it ended, if it did.
+    /// Returns the exit status, if the process has exited.
     pub(crate) fn ended(child: &mut Child) -> Option<End> {
         let status = child.try_wait().ok()??;
         Some(End { code: status.code(), signal: None })
     }
 
-    /// Ends it and reaps it.
+    /// Kills and reaps the process.
     pub(crate) fn end(child: &mut Child) {
         let _ = child.kill();
         let _ = child.wait();
     }
 
-    /// This system cannot stop a group.
+    /// Does nothing: this system cannot suspend a group.
     pub(crate) fn stop(_: &Child, _: bool) {}
 }

@@ -1,4 +1,4 @@
-//! Which files a command line means, and which a program needs to run.
+//! Files that a command line refers to, and files that a program needs to run.
 
 use std::env;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders that every program may read, and files that runtimes ask about the machine.
+/// Directories that every program may read, and files with machine information for runtimes.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub(super) const SYSTEM: &[&str] = &[
     "/usr",
@@ -38,15 +38,15 @@ pub(super) const SYSTEM: &[&str] = &[
     "/dev/urandom",
 ];
 
-/// The command line with files by their full paths, and what must be readable for it beyond [`SYSTEM`].
+/// Returns the command line with absolute paths, and the readable paths that it needs beyond [`SYSTEM`].
 pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String> {
-    let [name, args @ ..] = argv else { return Err("its command line is empty".to_owned()) };
+    let [name, args @ ..] = argv else { return Err("the command line is empty".to_owned()) };
     let program = behind_shim(name, find(name)?);
     let mut read = own(&program);
     let mut full = vec![program.to_string_lossy().into_owned()];
     for arg in args {
         let path = Path::new(arg);
-        // A folder must look like one: `gtp` may be a word and a folder's name.
+        // A directory needs a slash: `gtp` may be an argument and a directory's name.
         let named = !arg.starts_with('-') && (path.is_file() || arg.contains('/') && path.is_dir());
         match std::path::absolute(path) {
             Ok(path) if named => {
@@ -61,7 +61,7 @@ pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String>
     Ok((full, read))
 }
 
-/// The file that a program's name means: a path if it has a slash, else the first on PATH.
+/// Resolves a program name: a path if it contains a slash, otherwise the first match on PATH.
 pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
     let runs = |path: &Path| path.metadata().is_ok_and(|m| m.is_file() && executable(&m));
     if name.contains('/') {
@@ -69,10 +69,10 @@ pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
         return match (path.is_file(), runs(path)) {
             (_, true) => std::path::absolute(path).map_err(|e| e.to_string()),
             (true, false) => Err(format!("{name} is not executable; `chmod +x {name}`")),
-            (false, _) => Err(format!("the file {name} is missing here")),
+            (false, _) => Err(format!("the file {name} is missing")),
         };
     }
-    // Debian keeps engines in a folder that is not on every PATH.
+    // Debian installs engines in a directory that is not on every PATH.
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/local/games", "/usr/games"].map(PathBuf::from));
     let found = folders.map(|folder| folder.join(name)).find(|path| runs(path));
@@ -90,8 +90,8 @@ fn executable(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// Version managers put scripts on PATH that start the real program as a second process, which the sandbox denies. So the
-/// interpreter is asked which file it is.
+/// Resolves scripts of version managers, which start the real program as a second process and therefore fail in the
+/// sandbox. Asks the interpreter for its path.
 fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     let question: &[&str] = match name {
         _ if name.starts_with("python") && !name.contains('/') => &["-c", "import sys; print(sys.executable)"],
@@ -107,8 +107,8 @@ fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     path.filter(|path| path.is_file()).unwrap_or(found)
 }
 
-/// The folder of a program if it lies there alone, and the libraries that an installation of its own keeps beside it; of both
-/// the program and the file that it is a link to.
+/// Returns the directory of a program if it contains no other program, and the library directories of its installation.
+/// Both for the program and for its link target.
 fn own(program: &Path) -> Vec<PathBuf> {
     let mut read = vec![program.to_owned()];
     for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
@@ -125,7 +125,8 @@ fn own(program: &Path) -> Vec<PathBuf> {
     read
 }
 
-/// What a compiler with this full command line reads beyond that: its own installation, and what lies beside the sources.
+/// Returns the paths that a compiler with this full command line also reads: its installation, and the siblings of the
+/// sources.
 pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
     let mut read: Vec<PathBuf> = source.map(Path::to_owned).into_iter().collect();
     for program in argv.first().map(PathBuf::from).into_iter().flat_map(|path| [path.canonicalize().ok(), Some(path)]) {
@@ -137,13 +138,13 @@ pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
     read
 }
 
-/// How the names of bots end whose files are not executable; `programs` knows what is done with each.
+/// Extensions of bot sources that are not executable; `programs` handles each.
 pub(crate) const SOURCES: &[&str] = &["py", "js", "mjs", "cjs", "cpp", "cc", "cxx", "c", "java", "jar"];
-/// How many files are looked at before a folder counts as shared.
+/// Number of entries above which a directory counts as shared.
 const ENTRIES: usize = 1000;
 
-/// Whether a folder is this program's own: no other program lies in it or below it. Files of the program's name with another
-/// ending are its own, and so are libraries.
+/// Returns true if no other program is in a directory or below it. Libraries do not count, nor do files of the
+/// program's name with another extension.
 fn alone(program: &Path, folder: &Path) -> bool {
     if holds_much(folder) {
         return false;
@@ -170,7 +171,7 @@ fn alone(program: &Path, folder: &Path) -> bool {
     true
 }
 
-/// Whether a folder is too much to open to a program: a home folder, or one that other programs work in.
+/// Returns true if a directory must not be readable for a program: a home directory, or one that other programs use.
 fn holds_much(folder: &Path) -> bool {
     let whole = |path: PathBuf| path.canonicalize().unwrap_or(path);
     let folder = whole(folder.to_owned());
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_names_files() {
+    fn files_on_command_line_are_readable() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("bot.py").to_string_lossy().into_owned();
         std::fs::write(&file, "").unwrap();
@@ -195,18 +196,18 @@ mod tests {
         assert_eq!(full[3], file);
         assert_eq!(Path::new(&full[4]), here);
         assert!(read.contains(&PathBuf::from(file)) && read.contains(&here));
-        assert!(!read.contains(&folder.path().to_owned()), "what lies beside a named file is not named");
+        assert!(!read.contains(&folder.path().to_owned()), "siblings of a file on the command line are not readable");
     }
 
     #[test]
-    fn home_is_never_a_programs_own_folder() {
+    fn home_directory_is_never_readable() {
         let home = env::home_dir().unwrap();
         assert!(holds_much(&home) && holds_much(Path::new("/")) && holds_much(&env::temp_dir()));
         assert!(!own(&home.join("bot")).contains(&home));
     }
 
     #[test]
-    fn a_folder_is_a_programs_own_if_no_other_lies_there() {
+    fn directory_is_readable_if_it_has_no_other_program() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, mode: u32| {
             let path = folder.path().join(name);
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_explained() {
+    fn missing_or_nonexecutable_program_is_reported() {
         let why = find("./no/such/bot").unwrap_err();
         assert!(why.contains("the file ./no/such/bot is missing"), "{why}");
         let why = find("./Cargo.toml").unwrap_err();

@@ -1,4 +1,4 @@
-//! The helper: it gives everything up, then becomes the program.
+//! Helper process: drops its rights, then executes the program.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -14,42 +14,41 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::helper_config::{Orders, WAY_OUT};
 use super::{allowed_paths, group, syscalls};
 
-/// CPU time in seconds, far beyond what a host allows: for programs whose host has stopped watching.
+/// CPU time limit in seconds, far beyond the host's limits: for programs whose host no longer monitors them.
 const CPU: u64 = 24 * 3600;
-/// Files open at a time.
+/// Maximum number of open files.
 const FILES: u64 = 256;
 
-/// The least that Landlock must be able to do.
 const LEAST: ABI = ABI::V1;
-/// The newest version known here; what the kernel lacks of it is left out.
+/// Newest Landlock version used; features that the kernel lacks are skipped.
 const MOST: ABI = ABI::V6;
 
-/// Checks that this kernel can do it, before anything is started.
+/// Checks that this kernel supports the sandbox.
 pub(super) fn available() -> Result<(), String> {
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let made = least.handle_access(AccessFs::from_all(LEAST)).and_then(Ruleset::create);
     made.map(drop).map_err(|_| format!("the sandbox needs Landlock, which this kernel lacks (Linux 5.13); {WAY_OUT}"))
 }
 
-/// Becomes the program; returns why not.
+/// Executes the program. Returns only on failure, with the reason.
 pub(super) fn exec(orders: &Orders, program: &str, args: &[String]) -> String {
     match confine(orders) {
-        Ok(()) => format!("{program} cannot be run: {}", Command::new(program).args(args).exec()),
-        Err(why) => format!("the sandbox cannot be made: {why}; {WAY_OUT}"),
+        Ok(()) => format!("cannot execute {program}: {}", Command::new(program).args(args).exec()),
+        Err(why) => format!("cannot create the sandbox: {why}; {WAY_OUT}"),
     }
 }
 
 fn confine(orders: &Orders) -> Result<(), String> {
     let to = |what: &'static str| move |e: rustix::io::Errno| format!("{what}: {e}");
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(to("parent-death signal"))?;
-    // The host may have died before that was set.
+    // The host may have exited before the signal was set.
     if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get() as u32) != Some(orders.host) {
-        return Err("the host is gone".to_owned());
+        return Err("the host has exited".to_owned());
     }
     if let Some(group) = &orders.group {
         group::enter(group)?;
     }
-    // If memory runs out, the kernel ends the program and not its host. Kernels without this file do not need it.
+    // If memory runs out, the kernel kills the program instead of the host. Kernels without this file do not need it.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let limits = [
         (Resource::Core, 0),
@@ -58,10 +57,10 @@ fn confine(orders: &Orders) -> Result<(), String> {
         (Resource::Fsize, orders.file),
         (Resource::Nofile, FILES),
     ];
-    // Processes are not limited here: the system counts all that the user has, and never denies root one. New processes are denied by
-    // the call that makes them, and the host counts threads.
+    // There is no process limit here: the kernel counts all processes of the user and exempts root. Seccomp denies new
+    // processes, and the host counts threads.
     for (resource, limit) in limits {
-        // A limit that is lower already stays so.
+        // Lower existing limits are kept.
         let limit = rustix::process::getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
         setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) }).map_err(to("resource limits"))?;
     }
@@ -70,12 +69,12 @@ fn confine(orders: &Orders) -> Result<(), String> {
     let nothing = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, nothing).map_err(to("capabilities"))?;
     files(orders).map_err(|e| format!("Landlock: {e}"))?;
-    // What the host inherited, or opened for its other programs. The three that are left lead to the host.
+    // Closes files that the host inherited or opened for other programs. The remaining three lead to the host.
     close_fds::set_fds_cloexec(3, &[]);
     if orders.children { Ok(()) } else { syscalls::deny().map_err(|e| format!("seccomp: {e}")) }
 }
 
-/// Leaves the files that a program needs.
+/// Restricts file access to the files that the program needs.
 fn files(orders: &Orders) -> Result<(), RulesetError> {
     let newest = orders.landlock.map_or(MOST, ABI::from);
     let read = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
@@ -96,7 +95,7 @@ fn files(orders: &Orders) -> Result<(), RulesetError> {
         .handle_access(AccessFs::from_all(LEAST))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(newest))?;
-    // Old versions have nothing of these, and to ask for nothing is an error.
+    // Old versions have no network rights, and an empty set is an error.
     if !AccessNet::from_all(newest).is_empty() {
         rules = rules.handle_access(AccessNet::from_all(newest))?;
     }
@@ -105,7 +104,7 @@ fn files(orders: &Orders) -> Result<(), RulesetError> {
     }
     rules
         .create()?
-        // A missing file does not need a rule.
+        // Missing files are skipped.
         .add_rules(path_beneath_rules(allowed_paths::SYSTEM, read))?
         .add_rules(path_beneath_rules(&orders.read, read))?
         .add_rules(path_beneath_rules(orders.write.iter().chain([&orders.folder]), write))?

@@ -1,25 +1,24 @@
-//! Memory that the kernel bounds: a control group (version 2) for each program, where the host has been given a group to
-//! divide.
+//! Memory limits by the kernel: one control group (version 2) per program, if a group is delegated to the host.
 //!
-//! systemd does that with `Delegate=yes` in a service, and marks the group for it. Elsewhere the host alone watches the memory.
+//! systemd delegates a group with `Delegate=yes` in a service and marks it. Elsewhere only the host monitors memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The group that the host itself moves to: the kernel wants no process beside the groups that divide memory.
+/// Group to which the host moves itself: a group that distributes memory may not contain processes.
 const HOST: &str = "ludex-host";
-/// How the names of programs' groups begin; the host's process follows.
+/// Prefix of the names of programs' groups, followed by the host's process id.
 const PREFIX: &str = "ludex-bot-";
 
-/// A program's group. It is removed when this is dropped, which must be after the program's end.
+/// Control group of a program. Dropping it removes the group; drop it after the program has ended.
 pub(crate) struct Group {
     path: PathBuf,
 }
 
 impl Group {
-    /// A new one whose processes may hold `memory` bytes together; `None` where this host cannot make one.
+    /// Creates a group with a memory limit in bytes; `None` if this host cannot create groups.
     pub fn new(memory: u64) -> Option<Self> {
         static BASE: OnceLock<Option<PathBuf>> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -29,18 +28,18 @@ impl Group {
         fs::create_dir(&path).ok()?;
         let group = Group { path };
         fs::write(group.path.join("memory.max"), memory.to_string()).ok()?;
-        // Kernels without swap lack this one. All processes are ended together.
+        // Kernels without swap lack this file. All processes of the group are killed together.
         let _ = fs::write(group.path.join("memory.swap.max"), "0");
         fs::write(group.path.join("memory.oom.group"), "1").ok()?;
         Some(group)
     }
 
-    /// Its folder.
+    /// Returns the path of the group.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the kernel ended a process because the memory did not suffice.
+    /// Returns true if the kernel killed a process of the group for lack of memory.
     pub fn is_over(&self) -> bool {
         let events = read(&self.path, "memory.events");
         events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
@@ -49,13 +48,13 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // If it cannot be removed yet, the next host does that.
+        // If the removal fails, the next host removes the group.
         let _ = fs::write(self.path.join("cgroup.kill"), "1");
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// Enters a group; for the helper.
+/// Moves the helper process into a group.
 pub(super) fn enter(path: &Path) -> Result<(), String> {
     fs::write(path.join("cgroup.procs"), "0").map_err(|e| format!("control group: {e}"))
 }
@@ -64,7 +63,7 @@ fn read(group: &Path, file: &str) -> String {
     fs::read_to_string(group.join(file)).unwrap_or_default()
 }
 
-/// The folder of this process's group.
+/// Returns the path of this process's group.
 fn own() -> Option<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -78,11 +77,11 @@ fn own() -> Option<PathBuf> {
     })
 }
 
-/// The group below which this host can make others: its own, or the one above if its own is that of hosts.
+/// Returns the group in which this host can create others: its own, or the parent if its own is the group of hosts.
 fn delegated(own: &Path) -> Option<PathBuf> {
     let base = [own.parent()?, own].into_iter().find(|group| is_marked(group))?;
     if base == own {
-        // Somebody else's process would stand in the way.
+        // Other processes in the group would prevent subgroups.
         let alone = read(own, "cgroup.procs").split_whitespace().eq([std::process::id().to_string()]);
         let host = own.join(HOST);
         if !alone || !host.is_dir() && fs::create_dir(&host).is_err() {
@@ -102,7 +101,7 @@ fn delegated(own: &Path) -> Option<PathBuf> {
     Some(base.to_owned())
 }
 
-/// Whether systemd, or what else manages groups here, gave this one away.
+/// Returns true if systemd or another manager delegated this group.
 fn is_marked(group: &Path) -> bool {
     let mut value = [0; 8];
     ["user.delegate", "trusted.delegate"].iter().any(|name| {

@@ -1,34 +1,34 @@
-//! What the host tells the helper that becomes a sandboxed program.
+//! Configuration that the host passes to the helper of a sandboxed program.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// How every refusal ends.
+/// Remedy at the end of every refusal.
 pub(super) const WAY_OUT: &str = "sandbox=false runs a program that you trust unprotected";
 
-/// What the helper needs to know; the program's command line follows it.
+/// Configuration of the helper. The program's command line follows it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Orders {
-    /// The control group to enter, where there is one.
+    /// Control group to enter, if any.
     #[serde(default)]
     pub group: Option<PathBuf>,
-    /// The host's process.
+    /// Process id of the host.
     pub host: u32,
-    /// The fresh folder, and what else may be written.
+    /// Scratch directory; `write` lists other writable paths.
     pub folder: PathBuf,
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// What else may be read.
+    /// Readable paths beyond the system's.
     pub read: Vec<PathBuf>,
-    /// Bytes of memory that it may allocate for writing, used or not.
+    /// Maximum bytes of writable memory, used or not.
     pub data: u64,
-    /// Bytes of a file.
+    /// Maximum bytes of a file.
     pub file: u64,
-    /// The newest version of Landlock that is used; absent, the newest that is known. Tests see older kernels by it.
+    /// Maximum Landlock version; absent: the newest known one. Tests use it to simulate older kernels.
     #[serde(default)]
     pub landlock: Option<i32>,
-    /// Whether it may start other programs, as compilers do. Then only files are kept from it.
+    /// True if the program may start other programs, as compilers do. Then only file access is restricted.
     #[serde(default)]
     pub children: bool,
 }

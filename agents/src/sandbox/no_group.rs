@@ -1,8 +1,8 @@
-//! Systems without control groups.
+//! Stub for systems without control groups.
 
 use std::path::Path;
 
-/// There are none.
+/// Control group; never created on this system.
 pub(crate) enum Group {}
 
 impl Group {

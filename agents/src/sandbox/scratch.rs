@@ -1,4 +1,4 @@
-//! The fresh folder of a program: what it holds is counted, and it is removed afterwards, also that of a host that was killed.
+//! Scratch directory of a program: its usage is measured, and it is removed afterwards, even if the host was killed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -10,37 +10,38 @@ use tempfile::TempDir;
 
 use meta::{allocated, inode, links, own};
 
-/// How the names of such folders begin.
+/// Prefix of the directory names.
 const PREFIX: &str = "ludex-bot-";
 
-/// A folder that no other program may enter.
+/// Directory of a single program.
 pub(crate) struct ScratchDir {
     folder: TempDir,
-    /// The lock on the folder, which the system releases when this host is gone.
+    /// Lock on the directory, released by the system when this host exits.
     _lock: Option<File>,
 }
 
-/// What is in a folder.
+/// Usage of a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScratchUsage {
-    /// Files and folders.
+    /// Number of files and directories.
     pub files: u64,
-    /// Bytes on the disk.
+    /// Allocated disk space in bytes.
     pub bytes: u64,
 }
 
 impl ScratchDir {
-    /// A new one, below the folder of temporary files. The first call of a process removes what killed hosts left there.
+    /// Creates a scratch directory in the directory for temporary files. The first call of a process removes
+    /// directories of killed hosts.
     pub fn new() -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         let temporary = std::env::temp_dir();
         SWEPT.call_once(|| sweep(&temporary));
         loop {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&temporary)?;
-            // Where there are no locks, nothing is swept either.
+            // On systems without locks, no directory is removed either.
             let lock = File::open(folder.path()).ok();
             let taken = lock.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)));
-            // A host that is sweeping may come between.
+            // Another host's cleanup may have removed the directory before the lock.
             if !taken && folder.path().exists() {
                 return Ok(ScratchDir { folder, _lock: lock });
             }
@@ -51,13 +52,13 @@ impl ScratchDir {
         self.folder.path()
     }
 
-    /// What it holds for the process `pid`, with files that have no name any more but are still open or mapped. A mapped one
-    /// counts as the longest file, `longest` bytes: its size is not told. Counting ends soon after `most` files.
+    /// Measures the usage by the process `pid`, including deleted files that are still open or mapped. A mapped one
+    /// counts as `longest` bytes, since its size is unknown. Measuring stops soon after `most` files.
     pub fn usage(&self, pid: u32, most: u64, longest: u64) -> ScratchUsage {
         let mut held = ScratchUsage::default();
         let mut left = vec![self.path().to_owned()];
         while let Some(folder) = left.pop() {
-            // What goes away while it is counted does not count.
+            // Files removed during the scan do not count.
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let Ok(meta) = entry.metadata() else { continue };
                 held.add(allocated(&meta));
@@ -97,7 +98,7 @@ impl ScratchUsage {
     }
 }
 
-/// Removes the folders of hosts that are gone.
+/// Removes the directories of hosts that have exited.
 fn sweep(temporary: &Path) {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
@@ -107,10 +108,10 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Its host holds the lock as long as it lives.
+/// Removes a directory unless its host is alive and holds the lock.
 fn remove_unlocked(folder: &Path) {
     if let Some(lock) = File::open(folder).ok().filter(|file| file.try_lock().is_ok()) {
-        // What cannot be removed now is tried again at the next start.
+        // The next start retries what cannot be removed now.
         let _ = fs::remove_dir_all(folder);
         drop(lock);
     }
@@ -133,7 +134,7 @@ mod meta {
         meta.ino()
     }
 
-    /// Whether this user's.
+    /// Returns true if the file belongs to this user.
     pub(super) fn own(meta: &Metadata) -> bool {
         meta.uid() == rustix::process::geteuid().as_raw()
     }

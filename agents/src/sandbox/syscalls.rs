@@ -1,10 +1,10 @@
-//! System calls that a player has no use for.
+//! System calls that are denied to players.
 //!
-//! The calls listed here are denied, the rest is allowed: a list of what runtimes need would break with their next release.
-//! Calls that are newer than [`NEWEST`] do not exist for a program, so it behaves as on the kernel of that time. A denied
-//! call fails as if the permission were missing; the program is not ended for it.
+//! The calls listed here are denied and the rest is allowed: an allow list would break with the next release of a
+//! runtime. Calls newer than [`NEWEST`] fail as if the kernel lacked them. A denied call fails with a permission error
+//! and does not kill the program.
 //!
-//! Nothing here relies on Landlock, whose older versions leave out signals and the truncation of files.
+//! These rules do not rely on Landlock, whose older versions cover neither signals nor the truncation of files.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-/// The newest call that was looked at, `mseal` of Linux 6.10. From 424 on a number means the same on all machines.
+/// Newest reviewed call, `mseal` of Linux 6.10. Call numbers from 424 on are the same on all architectures.
 const NEWEST: c_long = SYS_mseal;
 
-// libc names these on some machines only, or not at all.
+// libc defines these on some architectures only, or not at all.
 const FCHMODAT2: c_long = 452;
 const STATMOUNT: c_long = 457;
 const LISTMOUNT: c_long = 458;
@@ -31,12 +31,12 @@ const F_NOTIFY: c_int = 1026;
 const FIOSETOWN: c_int = 0x8901;
 const SIOCSPGRP: c_int = 0x8902;
 
-/// Denied whatever the arguments.
+/// Calls denied with any arguments.
 #[rustfmt::skip]
 const NEVER: &[c_long] = &[
-    // Sockets. A pair of them reaches no other process, as long as it cannot be named or connected anew.
+    // Sockets. A socket pair cannot reach other processes without bind or connect.
     SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_sendmsg, SYS_sendmmsg,
-    // A second kernel interface, which this filter does not see.
+    // Kernel interface that bypasses this filter.
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
     // Other processes and their groups.
     SYS_setsid, SYS_setpgid, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
@@ -49,10 +49,10 @@ const NEVER: &[c_long] = &[
     SYS_reboot, SYS_kexec_load, SYS_kexec_file_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_acct,
     SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime,
     SYS_syslog, SYS_vhangup, SYS_personality,
-    // Parts of the kernel where holes were found.
+    // Kernel subsystems with a history of vulnerabilities.
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_lookup_dcookie,
     SYS_fanotify_init, SYS_name_to_handle_at, SYS_open_by_handle_at,
-    // What Landlock does not cover, or not everywhere: owners and permissions of files, their length, news of them.
+    // Not covered by all Landlock versions: ownership, permissions, truncation and notification of files.
     SYS_truncate, SYS_inotify_init1, SYS_inotify_add_watch,
     SYS_fchmod, SYS_fchmodat, FCHMODAT2, SYS_fchown, SYS_fchownat, SYS_utimensat,
     SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
@@ -60,7 +60,7 @@ const NEVER: &[c_long] = &[
     SYS_memfd_create, SYS_memfd_secret, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open,
 ];
 
-/// Older forms of the same, which newer machines do without.
+/// Older variants of these calls, absent on newer architectures.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const NEVER_HERE: &[c_long] = &[
@@ -70,7 +70,7 @@ const NEVER_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const NEVER_HERE: &[c_long] = &[];
 
-/// Denies all of it to this process, for good.
+/// Installs the filter for this process permanently.
 pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     let me = u64::from(std::process::id());
     let mut denied: BTreeMap<c_long, Vec<SeccompRule>> =
@@ -89,30 +89,31 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     for call in [SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo] {
         when(call, vec![(0, Dword, Ne, me)])?;
     }
-    // Signals that a file sends when something happens to it; and leases, which hold up others who open the file.
+    // Signals on file events, and leases, which block other processes that open the file.
     for order in [F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE] {
         when(SYS_fcntl, vec![(1, Dword, Eq, order as u64)])?;
     }
     when(SYS_fcntl, vec![(1, Dword, Eq, F_SETFL as u64), (2, Dword, MaskedEq(O_ASYNC as u64), O_ASYNC as u64)])?;
-    // The same by ioctl, and keystrokes for the host's terminal.
+    // The same by ioctl, and input injection into the host's terminal.
     for order in [FIOASYNC as c_int, FIOSETOWN, SIOCSPGRP, TIOCSTI as c_int, TIOCLINUX as c_int] {
         when(SYS_ioctl, vec![(1, Dword, Eq, order as u64)])?;
     }
-    // Limits and processors of other processes.
+    // Limits and CPU affinity of other processes.
     for call in [SYS_prlimit64, SYS_sched_setaffinity] {
         when(call, vec![(0, Dword, Ne, 0), (0, Dword, Ne, me)])?;
     }
-    // Outliving the host, and hiding from it what is held open.
+    // Surviving the host, and hiding open files from it.
     for order in [PR_SET_PDEATHSIG, PR_SET_DUMPABLE] {
         when(SYS_prctl, vec![(0, Dword, Eq, order as u64)])?;
     }
-    // A file opened to be emptied, but not to be written: Landlock stops that from Linux 6.2 on. 3 is "neither read nor write".
+    // Opening a file for truncation without write access, which Landlock denies from Linux 6.2 on. Mode 3 is "neither
+    // read nor write".
     for access in [O_RDONLY, 3] {
         when(SYS_openat, vec![(2, Dword, MaskedEq((3 | O_TRUNC) as u64), (access | O_TRUNC) as u64)])?;
         #[cfg(target_arch = "x86_64")]
         when(SYS_open, vec![(1, Dword, MaskedEq((3 | O_TRUNC) as u64), (access | O_TRUNC) as u64)])?;
     }
-    // Folders that the host could not list, and so not remove.
+    // Directories that the host could not list and therefore not remove.
     for bit in [S_IRUSR, S_IWUSR, S_IXUSR].map(u64::from) {
         when(SYS_mkdirat, vec![(2, Dword, MaskedEq(bit), 0)])?;
         #[cfg(target_arch = "x86_64")]
@@ -120,14 +121,14 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
         when(SYS_umask, vec![(0, Dword, MaskedEq(bit), bit)])?;
     }
     apply(denied, EPERM)?;
-    // Their arguments lie in memory, where a filter cannot look. Libraries that are told they do not exist call `clone` and
+    // Arguments of these calls are in memory, which a filter cannot inspect. Libraries fall back to `clone` and
     // `openat`.
     apply(BTreeMap::from([(SYS_clone3, Vec::new()), (SYS_openat2, Vec::new())]), ENOSYS)?;
     apply_filter(&newer())?;
     Ok(())
 }
 
-/// Which argument, its width, how it is compared, and with what.
+/// Condition on an argument: index, width, comparison, value.
 type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
 
 fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(), Box<dyn std::error::Error>> {
@@ -137,11 +138,12 @@ fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(),
     Ok(())
 }
 
-/// Calls above [`NEWEST`] do not exist. These include the x32 interface, which are the old calls under very high numbers.
+/// Returns a filter by which calls above [`NEWEST`] do not exist. These include the x32 interface, which maps old calls
+/// to high numbers.
 fn newer() -> seccompiler::BpfProgram {
     let step = |code: u32, jt, jf, k| seccompiler::sock_filter { code: code as u16, jt, jf, k };
     vec![
-        // The call's number is the first word of what a filter sees.
+        // The call number is the first word of the filter input.
         step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
         step(BPF_JMP | BPF_JGT | BPF_K, 0, 1, NEWEST as u32),
         step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS as u32),

@@ -1,23 +1,23 @@
-//! `alphabeta`: iterative deepening with a transposition table, for two seats, zero sum, without chance or secrets.
+//! `alphabeta`: iterative-deepening alpha-beta search with a transposition table, for two-player zero-sum games without
+//! chance or hidden information.
 //!
-//! Principal variation search: after a node's first move the others only have to show that they are no better (a null
-//! window), and are looked at fully where they are. Late moves show it a ply or two shallower first. Moves are ordered:
-//! the table's, what the game puts in front ([`promising`](ludex_env::Game::promising)), two killers of the ply, then by
-//! what each action has cut off elsewhere.
+//! The search is a principal variation search: after the first move of a node, each other move is searched with a null
+//! window and searched again with the full window if it may be better. Late moves are first searched at a reduced
+//! depth. Move order: the table's move, the game's preferred moves ([`promising`](ludex_env::Game::promising)), two
+//! killer moves of the ply, then the history heuristic.
 //!
-//! At the horizon a position counts what the game's evaluation says, or the returns so far where it gives none, once
-//! nothing is left there that the game calls [`noisy`](ludex_env::Game::noisy); ends count their returns. The search
-//! deepens until `depth`, until it has looked at `nodes` positions (an iteration that is cut short counts as far as it
-//! came), until it has proved a win (so that the shortest one is played), a loss (then the move that the previous depth
-//! liked best is played, which holds out longest), or until nothing is left to look at. Of equally good moves it plays
-//! the first in an order shuffled by the turn's stream, the best of the previous depth before all: a function of key,
-//! turn and view.
+//! At the horizon the search follows the game's quiescence moves ([`noisy`](ludex_env::Game::noisy)), then uses the
+//! game's evaluation, or the returns so far if there is none. Terminal positions use their returns. The search deepens
+//! until it reaches `depth`, has searched `nodes` positions (results of an unfinished iteration count), has proved a
+//! win or a loss, or has searched the whole tree. It plays the shortest proven win; after a proven loss it plays the
+//! best move of the previous depth, which resists longest. Ties are broken by an order shuffled by the turn's stream,
+//! with the best move of the previous depth first. The result is a function of key, turn and view.
 //!
-//! `noise=x` adds to the value of each move at the root a uniform error of up to `x` times the span of the game's returns
-//! either way, drawn once per turn, and looks at all legal moves there: a little makes play vary, much makes it weak.
+//! `noise=x` adds a uniform error of up to ±`x` times the span of the game's returns to the value of each root move,
+//! drawn once per turn, and searches all legal root moves. Small values vary the play; large values weaken it.
 //!
-//! The transposition table is made anew for every move, and only where the game has a hash and pays at the end: equal
-//! hashes promise an equal rest of the episode, not equal rewards so far.
+//! The transposition table is created for each move, and only if the game has a hash and pays at the end: equal hashes
+//! guarantee an equal rest of the episode, not equal rewards so far.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,12 +39,20 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 .args(&[
     ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
         .default_unless("4", "nodes"),
-    ArgDef::new("nodes", ArgKind::Int { min: 1, max: 1_000_000_000 }, "positions to look at, at least one ply deep"),
-    ArgDef::new("noise", ArgKind::Number { min: 0.0, max: 1.0 }, "error in the moves' values, in spans of the returns")
-        .default("0"),
+    ArgDef::new(
+        "nodes",
+        ArgKind::Int { min: 1, max: 1_000_000_000 },
+        "positions to search; the first ply is always completed",
+    ),
+    ArgDef::new(
+        "noise",
+        ArgKind::Number { min: 0.0, max: 1.0 },
+        "maximum random error of move values, as a share of the span of returns",
+    )
+    .default("0"),
 ]);
 
-/// The deepest search; a deeper one would need a larger stack.
+/// Maximum search depth, bounded by the stack size.
 const MOST_PLIES: usize = 1_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -62,7 +70,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 
 fn misfit(spec: &Spec) -> Option<&'static str> {
     [
-        (spec.players != 2, "it has not two seats"),
+        (spec.players != 2, "it does not have two seats"),
         (spec.utility != Utility::ZeroSum, "its returns do not sum to zero"),
         (spec.dynamics != Dynamics::Sequential, "seats move at the same time"),
         (spec.chance != ChanceMode::Deterministic, "it has chance"),
@@ -78,20 +86,20 @@ struct AlphaBeta {
     noise: f64,
 }
 
-/// A move at the root.
+/// Move at the root.
 #[derive(Clone, Copy)]
 struct Choice {
     action: Action,
-    /// What noise adds to its value.
+    /// Noise added to the value.
     error: f64,
-    /// Its value without the error; of moves that were shown to be no better than another, a bound.
+    /// Value without noise; an upper bound for moves proved no better than another.
     value: f64,
 }
 
 impl Agent for AlphaBeta {
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         if ask.legal.is_empty() {
-            return Err(AgentError::failed("alphabeta: there is no action id to choose from"));
+            return Err(AgentError::failed("alphabeta: expected at least one legal action id, got none"));
         }
         let mut rng = ask.stream();
         let root = ask.view().world(&mut rng);
@@ -108,7 +116,7 @@ impl Agent for AlphaBeta {
         let mut order: Vec<Choice> =
             actions.into_iter().map(|action| Choice { action, error: error(), value: 0.0 }).collect();
         let Some(mut choice) = order.first().copied() else {
-            return Err(AgentError::failed("alphabeta: the game finds none of its moves promising"));
+            return Err(AgentError::failed("alphabeta: the game's search moves are empty"));
         };
         let deepest = self.depth.min(spec.max_length as usize).max(1);
         let mut search = AlphaBetaSearch::new(root, deepest, self.nodes, deadline);
@@ -131,7 +139,7 @@ impl Agent for AlphaBeta {
                 // All values are exact.
                 order.sort_by(|a, b| (b.value + b.error).total_cmp(&(a.value + a.error)));
             } else {
-                // The best first, the others as they were.
+                // Moves the best to the front and keeps the order of the others.
                 order[..=at].rotate_right(1);
             }
             if search.nodes >= self.nodes {
@@ -145,23 +153,21 @@ impl Agent for AlphaBeta {
     }
 }
 
-/// What a value in the table says about the true one.
+/// Relation of a table value to the exact value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
-    /// The slot is empty.
     Empty,
-    /// Exactly this.
     Exact,
-    /// This or more.
+    /// Lower bound of the value.
     Least,
-    /// This or less.
+    /// Upper bound of the value.
     Most,
 }
 
 #[derive(Clone, Copy)]
 struct Slot {
     hash: u64,
-    /// For the seat to move.
+    /// Value for the seat to move.
     value: f64,
     best: Action,
     depth: u16,
@@ -169,39 +175,39 @@ struct Slot {
 }
 
 const EMPTY: Slot = Slot { hash: 0, value: 0.0, best: 0, depth: 0, bound: Bound::Empty };
-/// Nodes between two looks at the clock.
+/// Nodes between two checks of the clock.
 const NODES_PER_LOOK: u64 = 256;
-/// How far noisy moves are followed beyond the horizon, and about how many from one position there.
+/// Limits of the quiescence search: plies beyond the horizon, and approximate nodes per horizon position.
 const NOISY_PLIES: usize = 12;
 const NOISY_NODES: u64 = 200;
-/// Moves of a node that are looked at in full depth before late ones are tried shallower, and the least depth for that.
+/// Number of moves searched at full depth before late moves are reduced, and the minimum depth for reductions.
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
 
 struct AlphaBetaSearch {
-    /// The position at every ply of the line being looked at.
+    /// Position at every ply of the current line.
     line: Vec<Box<dyn DynState>>,
-    /// The moves at every ply, best guesses first.
+    /// Moves at every ply, in search order.
     moves: Vec<Vec<Action>>,
-    /// The last two moves that cut off at every ply.
+    /// Last two moves that caused a cutoff at every ply.
     killers: Vec<[Action; 2]>,
-    /// A power of two of slots, or none at all.
+    /// Slots, a power of two in number, or empty if there is no table.
     table: Vec<Slot>,
-    /// How much each action has cut off, by seat: the order of moves about which nothing else is known.
+    /// History heuristic: cutoffs of each action, by seat.
     history: [Vec<u32>; 2],
-    /// Evaluations stay between these, so that only ends count as won or lost.
+    /// Bounds for evaluations, so that only terminal positions count as won or lost.
     within: [f64; 2],
     returns: [f64; 2],
     nodes: u64,
-    /// After this many nodes the noisy moves of this horizon are not followed further.
+    /// Node count at which the quiescence search of this horizon position stops.
     noisy_until: u64,
-    /// The search ends after this many nodes, but not before the first iteration is over.
+    /// Node count at which the search stops, but not before the first iteration is complete.
     most_nodes: u64,
-    /// Whether this iteration met the horizon, or the table, which may stand for it.
+    /// True if this iteration reached the horizon or used the table, so that a deeper search may change the result.
     open: bool,
     deadline: Option<Instant>,
     stopped: bool,
-    /// Whether the clock stopped it.
+    /// True if the deadline stopped the search.
     late: bool,
 }
 
@@ -230,8 +236,8 @@ impl AlphaBetaSearch {
         }
     }
 
-    /// Where in `order` the best move for `seat` at the root stands; the values found go into it. `None` if the search
-    /// was stopped before it knew more than the iteration before (not at depth 1).
+    /// Searches the root for `seat`, stores the values in `order` and returns the index of the best move. Returns
+    /// `None` if an iteration deeper than 1 stopped before it improved on the previous one.
     fn root(&mut self, seat: Seat, depth: usize, order: &mut [Choice]) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for (i, choice) in order.iter_mut().enumerate() {
@@ -246,7 +252,7 @@ impl AlphaBetaSearch {
                 }
                 _ => self.value(1, seat, depth - 1, f64::NEG_INFINITY, f64::INFINITY),
             };
-            // The first iteration is always completed, so that there is a move to choose.
+            // The first iteration always completes, so that there is a move to play.
             if self.stopped && depth > 1 {
                 break;
             }
@@ -258,7 +264,7 @@ impl AlphaBetaSearch {
         best.map(|(at, _)| at)
     }
 
-    /// Puts the position after `a` at `ply` onto the next ply.
+    /// Copies the position at `ply` to the next ply and plays `a` there.
     fn play(&mut self, ply: usize, a: Action) {
         if self.line.len() == ply + 1 {
             self.line.push(self.line[ply].boxed());
@@ -268,7 +274,7 @@ impl AlphaBetaSearch {
         after[0].play_unchecked(a);
     }
 
-    /// The value of the position at `ply` for `seat`, exact between `alpha` and `beta`, else a bound beyond them.
+    /// Returns the value of the position at `ply` for `seat`: exact between `alpha` and `beta`, otherwise a bound.
     fn value(&mut self, ply: usize, seat: Seat, depth: usize, alpha: f64, beta: f64) -> f64 {
         self.nodes += 1;
         if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.deadline.is_some_and(|t| Instant::now() >= t) {
@@ -294,12 +300,12 @@ impl AlphaBetaSearch {
         self.returns[seat]
     }
 
-    /// As [`AlphaBetaSearch::value`], for the seat to move and no plies left, but `left` for noisy moves.
+    /// Quiescence search: [`AlphaBetaSearch::value`] at depth 0, with up to `left` plies of quiescence moves.
     fn horizon(&mut self, ply: usize, mover: Seat, left: usize, mut alpha: f64, beta: f64) -> f64 {
         self.open = true;
         let mut moves = self.list(ply);
         let may_leave = left == 0 || self.stopped || self.line[ply].noisy(mover, &mut moves);
-        // The last word is an answer: a threat that can still be answered is not a gain.
+        // The last ply must be a reply: a threat that can still be parried is not a gain.
         if may_leave && (left <= 1 || self.nodes >= self.noisy_until) {
             moves.clear();
         }
@@ -327,7 +333,7 @@ impl AlphaBetaSearch {
         most
     }
 
-    /// As [`AlphaBetaSearch::value`], for the seat to move and with plies left.
+    /// Computes [`AlphaBetaSearch::value`] for the seat to move, with depth remaining.
     fn node(&mut self, ply: usize, mover: Seat, depth: usize, mut alpha: f64, mut beta: f64) -> f64 {
         self.stopped |= self.nodes >= self.most_nodes;
         if self.stopped {
@@ -397,12 +403,12 @@ impl AlphaBetaSearch {
     }
 
     fn slot(&self, hash: u64) -> usize {
-        // The high bits of a product: games need not mix the low bits of their hashes.
+        // Uses the high bits of a product, since games need not mix the low bits of their hashes.
         let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         mixed as usize & (self.table.len() - 1)
     }
 
-    /// Remembers that `a` was enough at `ply`.
+    /// Records a cutoff by `a` at `ply`.
     fn cut_off(&mut self, ply: usize, mover: Seat, depth: usize, a: Action) {
         let cuts = &mut self.history[mover][a as usize];
         *cuts = cuts.saturating_add((depth * depth) as u32);
@@ -415,7 +421,7 @@ impl AlphaBetaSearch {
         }
     }
 
-    /// The empty list of `ply`, which goes back to `moves[ply]` after use.
+    /// Takes the empty move list of `ply`; the caller puts it back into `moves[ply]`.
     fn list(&mut self, ply: usize) -> Vec<Action> {
         if self.moves.len() <= ply {
             self.moves.resize(ply + 1, Vec::new());
@@ -425,8 +431,8 @@ impl AlphaBetaSearch {
         list
     }
 
-    /// The moves to look at: the table's, those that the game puts in front, killers, then by what they have cut off. And
-    /// how many those in front are, the table's among them.
+    /// Returns the moves in search order (table move, preferred moves, killers, history) and the number of preferred
+    /// moves, including the table move.
     fn ordered(&mut self, ply: usize, mover: Seat, guess: Option<Action>) -> (Vec<Action>, usize) {
         let mut list = self.list(ply);
         let mut first = self.line[ply].promising(mover, &mut list);

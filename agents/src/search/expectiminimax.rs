@@ -1,12 +1,12 @@
-//! `expectiminimax`: looks a number of decisions ahead, with every chance outcome weighed by its probability.
+//! `expectiminimax`: depth-limited search that weighs every chance outcome by its probability.
 //!
-//! For games of any number of seats, each of which is taken to play for its own return. A die does not cost depth: only
-//! decisions count. Positions at the horizon count what the game's evaluation says, or the returns so far where it gives
-//! none; ends count their returns. The depth grows up to `depth`, until nothing is left to look at or a deadline is near.
-//! Of equally good moves it plays the first in an order shuffled by the turn's stream.
+//! For games with any number of seats, each of which maximizes its own return. Only decisions count towards the depth,
+//! not chance outcomes. Positions at the horizon use the game's evaluation, or the returns so far if there is none;
+//! terminal positions use their returns. The search deepens up to `depth`, until the whole tree is searched or the
+//! deadline is near. Ties are broken by an order shuffled by the turn's stream.
 //!
-//! Source: Michie, *Game-playing and game-learning automata* (1966); for more seats, Luckhardt and Irani, *An algorithmic
-//! solution of n-person games* (1986).
+//! Source: Michie, *Game-playing and game-learning automata* (1966); for more seats, Luckhardt and Irani, *An
+//! algorithmic solution of n-person games* (1986).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,17 +22,17 @@ use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     "expectiminimax",
-    "looks ahead a number of decisions and over all chance outcomes; any number of seats, nothing hidden",
+    "searches a number of decisions and all chance outcomes; any number of seats, no hidden information",
     build,
 )
 .args(&[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")]);
 
-/// As many seats as a turn can name.
+/// Maximum number of seats in a game.
 const SEATS: usize = 16;
-/// Positions between two looks at the clock.
+/// Positions between two checks of the clock.
 const NODES_PER_LOOK: u64 = 256;
 
-/// What every seat gets.
+/// Value for every seat.
 type Values = [f64; SEATS];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -62,7 +62,7 @@ impl Agent for Expectiminimax {
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let mut order = ask.legal.to_vec();
         match order[..] {
-            [] => return Err(AgentError::failed("expectiminimax: there is no action id to choose from")),
+            [] => return Err(AgentError::failed("expectiminimax: expected at least one legal action id, got none")),
             [only] => return Ok(MoveReply::id(only)),
             _ => {}
         }
@@ -91,14 +91,14 @@ impl Agent for Expectiminimax {
 
 struct ExpectiminimaxSearch {
     nodes: u64,
-    /// Whether this iteration met the horizon.
+    /// True if this iteration reached the horizon.
     open: bool,
     deadline: Option<Instant>,
     stopped: bool,
 }
 
 impl ExpectiminimaxSearch {
-    /// The best of `moves` for `seat`, the first of equals, and what it brings every seat.
+    /// Returns the first of the best `moves` for `seat`, with its value for every seat.
     fn best(&mut self, state: &dyn DynState, seat: usize, moves: &[Action], depth: u64) -> (Action, Values) {
         let mut best = (0, [f64::NEG_INFINITY; SEATS]);
         let mut next = state.boxed();
@@ -113,7 +113,7 @@ impl ExpectiminimaxSearch {
         best
     }
 
-    /// What a position is worth to every seat, with this many decisions left to look at.
+    /// Returns the value of a position for every seat, with `depth` decisions left to search.
     fn values(&mut self, state: &dyn DynState, depth: u64) -> Values {
         self.nodes += 1;
         if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.deadline.is_some_and(|t| Instant::now() >= t) {
@@ -141,7 +141,7 @@ impl ExpectiminimaxSearch {
         }
     }
 
-    /// The mean over the outcomes of a chance node.
+    /// Returns the mean over the outcomes of a chance node.
     fn mean(&mut self, state: &dyn DynState, depth: u64) -> Values {
         let mut outcomes = Outcomes::new();
         state.chance(&mut outcomes);

@@ -1,18 +1,18 @@
 //! `ismcts`: single-observer information set Monte Carlo tree search, for games with hidden information.
 //!
-//! One tree holds what the seat that is asked can tell apart, not positions. Every simulation draws a fresh world from the
-//! seat's view and goes down the tree in it: at each node only the actions that are legal in this world are open, one that
-//! was never tried before is tried first (drawn at random), and else the seat to move takes the greatest
-//! `mean + c * sqrt(ln(times open) / visits)`, its own return in the mean (max^n), where `c` counts in halves of the spread
-//! of the returns met, as in [`mcts`](super::mcts). Behind the first untried action the world is played out at random.
-//! Counting how often an action was open instead of how often its node was visited keeps actions that few worlds allow
-//! from being tried too much. Chance is sampled by its weights.
+//! The single tree consists of the searching seat's information sets, not of positions. Every simulation samples a
+//! state from the seat's view (a determinization) and descends the tree in it. At each node only the actions that are
+//! legal in this state are available. An untried action is played first (drawn at random); otherwise the seat to move
+//! takes the greatest `mean + c * sqrt(ln(times available) / visits)` with its own return in the mean (max^n), where
+//! `c` is in units of half the spread of the observed returns, as in [`mcts`](super::mcts). After the first untried
+//! action the simulation plays at random to the end. Counting the availability of an action instead of the visits of
+//! its node prevents over-exploration of actions that are rarely legal. Chance is sampled by its weights.
 //!
-//! The edges below a node are what the observer sees of a move ([`DynState::seen`]): actions of others as themselves where
-//! they are shown, and one edge for all that look the same where they are hidden. The action with most visits is played,
-//! the greater mean of equals. Unlike [`mcts`](super::mcts), which searches each world as if everybody saw it, one decision
-//! is made for all the worlds that the seat cannot tell apart; opponents are still modelled as if they could see the
-//! seat's cards, and the answer is one action, not a mixture, so the play does not reach an equilibrium.
+//! The edges below a node are the observer's view of a move ([`DynState::seen`]): visible actions have one edge each,
+//! and hidden actions that look the same share an edge. The agent plays the action with most visits, then the greater
+//! mean. [`mcts`](super::mcts) searches each sampled state as if all seats saw it; this search instead makes one
+//! decision for all states of an information set. Opponents are still modeled as if they saw the seat's cards, and the
+//! result is a single action, not a mixed strategy, so the play does not converge to an equilibrium.
 //!
 //! Source: Cowling, Powley and Whitehouse, *Information set Monte Carlo tree search* (2012), algorithm SO-ISMCTS.
 
@@ -30,13 +30,13 @@ use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Most nodes. A full tree is still searched, without growing.
+/// Maximum number of nodes. A full tree is still searched but no longer grows.
 const MAX_NODES: usize = 1 << 22;
 const NO_ROOM: u32 = u32::MAX;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     "ismcts",
-    "information set Monte Carlo tree search: one tree for all worlds that the seat cannot tell apart",
+    "information set Monte Carlo tree search: one tree for all states consistent with the seat's view",
     build,
 )
 .args(&[
@@ -48,10 +48,10 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let facts = game.spec();
     let unfit = |why: &str| Err(does_not_play(spec.name(), &facts.game, why, "mcts searches such games"));
     if facts.information == Information::Perfect {
-        return unfit("nothing is hidden in it");
+        return unfit("it has no hidden information");
     }
     if facts.dynamics != Dynamics::Sequential {
-        return unfit("seats move together in it");
+        return unfit("seats move at the same time");
     }
     Ok(Arc::new(Ismcts { sims: spec.int("sims").unwrap_or(1), c: spec.number("c").unwrap_or(1.4) }))
 }
@@ -64,7 +64,7 @@ struct Ismcts {
 impl Agent for Ismcts {
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         match ask.legal {
-            [] => return Err(AgentError::failed("ismcts: there is no action id to choose from")),
+            [] => return Err(AgentError::failed("ismcts: expected at least one legal action id, got none")),
             [only] => return Ok(MoveReply::id(*only)),
             _ => {}
         }
@@ -83,14 +83,14 @@ impl Agent for Ismcts {
     }
 }
 
-/// One action at a node.
+/// Action at a node.
 #[derive(Clone, Copy)]
 struct Arm {
     action: Action,
-    /// Who chooses it.
+    /// Seat that chooses the action.
     by: u8,
     visits: u32,
-    /// In how many visits of the node it was legal.
+    /// Number of node visits in which the action was legal.
     open: u32,
     /// Sum of the returns of `by`.
     total: f64,
@@ -106,28 +106,28 @@ impl Arm {
     }
 }
 
-/// What tells one edge from another: the action, or what is said of it where it is hidden.
+/// Identity of an edge: the action, or its observation if the action is hidden.
 #[derive(PartialEq, Eq, Hash)]
 enum Edge {
     Shown(Action),
     Hidden(Option<String>),
 }
 
-/// The tree of one search.
+/// Tree of one search.
 struct IsmctsSearch {
     me: Seat,
     c: f64,
-    /// By node: the actions met there so far, ascending.
+    /// Actions observed so far at each node, ascending.
     nodes: Vec<Vec<Arm>>,
     edges: HashMap<(u32, Edge), u32>,
-    /// Returns up to the root, which a search leaves out.
+    /// Returns up to the root, which the search subtracts.
     base: Vec<f64>,
-    /// Least and greatest return that any simulation gave any seat.
+    /// Minimum and maximum return of any seat in any simulation.
     seen: [f64; 2],
     logs: Logs,
-    /// Nodes and places of the arms chosen in the running simulation.
+    /// Nodes and arm indices of the running simulation.
     path: Vec<(u32, u32)>,
-    /// Places of the arms open at a node.
+    /// Indices of the arms available at a node.
     open: Vec<u32>,
     legal: Vec<Action>,
     returns: Vec<f64>,
@@ -153,13 +153,13 @@ impl IsmctsSearch {
         }
     }
 
-    /// The arm to play: most visits, then the greater mean, then the lower id.
+    /// Returns the arm to play: most visits, then greater mean, then lower id.
     fn best(&self) -> Option<Arm> {
         let key = |arm: &Arm| (arm.visits, arm.mean());
         self.nodes[0].iter().copied().reduce(|best, arm| if key(&arm) > key(&best) { arm } else { best })
     }
 
-    /// One simulation in a world of its own.
+    /// Runs one simulation in a newly sampled state.
     fn simulate(&mut self, view: &dyn DynView, rng: &mut Stream) {
         let mut world = view.world(rng);
         world.returns_into(&mut self.base);
@@ -167,7 +167,7 @@ impl IsmctsSearch {
         let mut at = 0;
         loop {
             match world.turn() {
-                // Games in which seats move together are refused.
+                // Games with simultaneous moves are refused.
                 ToMove::Over | ToMove::Simultaneous(_) => break,
                 ToMove::Chance => {
                     world.chance(&mut self.outcomes);
@@ -205,7 +205,7 @@ impl IsmctsSearch {
         }
     }
 
-    /// The node behind `a` as the observer sees it; [`NO_ROOM`] if it would be new and the tree is full.
+    /// Returns the node behind `a` as the observer sees it; [`NO_ROOM`] if it would be new and the tree is full.
     fn follow(&mut self, at: u32, world: &dyn DynState, by: Mover, a: Action) -> u32 {
         let edge = if by == Mover::Seat(self.me) {
             Edge::Shown(a)
@@ -224,7 +224,7 @@ impl IsmctsSearch {
         node
     }
 
-    /// The place of the arm that `seat` takes at a node; `None` where it has no action.
+    /// Returns the index of the arm that `seat` takes at a node; `None` if it has no action.
     fn choose(&mut self, at: u32, world: &dyn DynState, seat: Seat, rng: &mut Stream) -> Option<usize> {
         self.legal.clear();
         world.legal(seat, &mut self.legal);

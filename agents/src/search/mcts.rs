@@ -1,44 +1,44 @@
-//! `mcts`: Monte Carlo tree search (UCT) with OpenSpiel's meaning of its arguments.
+//! `mcts`: Monte Carlo tree search (UCT). Arguments have the same meaning as in OpenSpiel.
 //!
-//! A simulation goes down the tree by UCT to a node that was never visited, plays on at random from there (one rollout),
-//! and adds the returns to every node on its way; the first simulation is a rollout from the root. A child is worth
-//! `mean + c * sqrt(ln(parent's visits) / visits)` to the seat that chooses it, children never visited come first, in an
-//! order shuffled by the turn's stream. `c` counts in halves of the spread between the least and the greatest return
-//! that the search has met: where winning is 1 and losing -1 that is OpenSpiel's `uct_c`, and elsewhere the same `c` still
-//! means the same. Every seat maximises its own return (max^n). Chance is sampled by its weights.
+//! A simulation descends the tree by UCT to an unvisited node, plays one random rollout from there, and adds the
+//! returns to every node of its path. The first simulation is a rollout from the root. A child is worth `mean + c *
+//! sqrt(ln(parent's visits) / visits)` to the seat that chooses it. Unvisited children come first, in an order shuffled
+//! by the turn's stream. `c` is in units of half the spread of returns observed by the search: if a win is 1 and a loss
+//! -1, this equals OpenSpiel's `uct_c`, and in other games the same `c` has the same effect. Every seat maximizes its
+//! own return (max^n). Chance is sampled by its weights.
 //!
-//! `form=puct` chooses by AlphaZero's formula instead: a child is worth `mean + c * prior * sqrt(parent's visits) /
-//! (1 + visits)`, where a child that was never visited counts with the middle of the game's bounds for its mean, and is not
-//! visited before its turn comes. It works without a network: where the game evaluates positions, the prior of a move is in
-//! proportion to 1 / (1 + d / m), with d how much worse than the best move's the position behind it is for the seat, and m the
-//! mean of that over the moves; elsewhere all moves have the same prior. `c` is AlphaGo Zero's constant; AlphaZero's begins
-//! at 1.25 and hardly grows in searches of this size.
+//! `form=puct` uses AlphaZero's formula instead: a child is worth `mean + c * prior * sqrt(parent's visits) / (1 +
+//! visits)`. An unvisited child has the midpoint of the game's bounds as its mean and gets no precedence. There is no
+//! network. If the game has an evaluation, a move's prior is proportional to 1 / (1 + d / m), where d is the difference
+//! between the evaluation after the best move and after this move, and m is the mean of d over all moves; otherwise
+//! priors are uniform. `c` is AlphaGo Zero's constant; AlphaZero's starts at 1.25 and hardly grows in searches of this
+//! size.
 //!
-//! `rollout=N` cuts rollouts after N moves and outcomes and takes the game's evaluation for the returns.
+//! `rollout=N` stops rollouts after N moves and outcomes and uses the game's evaluation as the returns.
 //!
-//! `reuse=true` keeps the tree below the own move and the reply until the next turn, where the simulations then come on top
-//! of those made before. Answers depend on what was asked before: such an agent is not reproducible.
+//! `reuse=true` keeps the subtree below the agent's move and the opponents' replies for the next turn, which adds its
+//! simulations. Replies then depend on earlier requests, so such an agent is not reproducible.
 //!
-//! `solve=true` backs proven returns up: a position is proven when the seat to move has a move proven to give it the most
-//! possible, or when all its moves are proven; a proven child counts with its proven return and without a bonus. The
-//! final action is the greatest by (proven return, counting unproven moves as the middle of the game's bounds; visits;
-//! mean), the lowest id of equals.
+//! `solve=true` backs up proven returns: a position is proven when the seat to move has a move proven to give the
+//! maximum return, or when all its moves are proven. A proven child counts with its proven return and no exploration
+//! bonus. The final action is the greatest by (proven return, or the midpoint of the game's bounds if unproven; visits;
+//! mean), then the lowest id.
 //!
-//! Where seats move together, each seat draws among its own actions by regret matching, one time in ten any of them: UCT
-//! for each seat apart would have equal seats try the same actions in step and learn from nothing else.
+//! In simultaneous moves, each seat samples among its own actions by regret matching, and uniformly one time in ten.
+//! Independent UCT would let equal seats try the same actions in lockstep.
 //!
-//! Where information is hidden, the simulations are split evenly over `worlds` full positions drawn from the seat's view
-//! (fewer, if there are not enough to try every action in each),
-//! each with a tree of its own, and the root's visits are summed (a world that is solved early gives the rest of its share
-//! to its best action); the action with most visits is played. This is perfect-information Monte Carlo: it plays each
-//! world as if everybody saw it, so it neither bluffs nor pays for information. `peek=true` searches the true
-//! state instead; only hosts of unrated in-process episodes allow that.
+//! In games with hidden information, the simulations are split evenly over `worlds` states sampled from the seat's view
+//! (fewer, if there are not enough simulations to try every action in each), each with its own tree, and the visits at
+//! the root are summed. If a sampled state is solved early, its remaining simulations count as visits of its best
+//! action. The action with most visits is played. This is perfect-information Monte Carlo: each state is searched as if
+//! all seats saw it, so the agent neither bluffs nor pays for information. `peek=true` searches the true state instead;
+//! only hosts of unrated in-process episodes allow that.
 //!
-//! Source: Kocsis and Szepesvari, *Bandit based Monte-Carlo planning* (2006); Winands, Bjornsson and Saito, *Monte-Carlo
-//! tree search solver* (2008); Lisy, Kovarik, Lanctot and Bosansky, *Convergence of Monte Carlo tree search in simultaneous
-//! move games* (2013); Silver and others, *Mastering the game of Go without human knowledge* (2017) and *A general
-//! reinforcement learning algorithm that masters chess, shogi, and Go through self-play* (2018) for PUCT; OpenSpiel's
-//! `algorithms/mcts.cc`.
+//! Source: Kocsis and Szepesvari, *Bandit based Monte-Carlo planning* (2006); Winands, Bjornsson and Saito,
+//! *Monte-Carlo tree search solver* (2008); Lisy, Kovarik, Lanctot and Bosansky, *Convergence of Monte Carlo tree
+//! search in simultaneous move games* (2013); Silver and others, *Mastering the game of Go without human knowledge*
+//! (2017) and *A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play* (2018)
+//! for PUCT; OpenSpiel's `algorithms/mcts.cc`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,18 +57,18 @@ use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     "mcts",
-    "Monte Carlo tree search: UCT with random rollouts; samples worlds where information is hidden",
+    "Monte Carlo tree search: UCT with random rollouts; samples states if information is hidden",
     build,
 )
 .args(&[
     ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
         .default_unless("1000", "ms"),
     ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
-    ArgDef::new("form", ArgKind::Text, "how moves are chosen in the tree: uct, or puct, AlphaZero's").default("uct"),
+    ArgDef::new("form", ArgKind::Text, "selection formula: uct, or puct as in AlphaZero").default("uct"),
     ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
     ArgDef::new("rollout", ArgKind::Int { min: 0, max: 1_000_000 }, "plies after which a rollout is cut and evaluated"),
     ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
-    ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "worlds sampled where information is hidden")
+    ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "states sampled if information is hidden")
         .default("16"),
     ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
     ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
@@ -83,17 +83,11 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }
     let cut = spec.int("rollout").map(|n| n as usize);
     if cut.is_some() && game.start().evaluate(0).is_none() {
-        return unfit(
-            "it does not evaluate positions, as rollout=N needs",
-            "it plays with full rollouts, without rollout",
-        );
+        return unfit("it has no evaluation, which rollout=N requires", "it plays with full rollouts, without rollout");
     }
     let reuse = spec.flag("reuse");
     if reuse && hidden {
-        return unfit(
-            "every turn's search has worlds of its own where information is hidden",
-            "it plays with reuse=false",
-        );
+        return unfit("trees are not reusable in games with hidden information", "it plays with reuse=false");
     }
     Ok(Arc::new(Mcts {
         sims: spec.int("sims").unwrap_or(u64::MAX),
@@ -119,13 +113,13 @@ struct Mcts {
     peek: bool,
 }
 
-/// What all worlds together say about one action.
+/// Totals of one action over all sampled states.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     visits: u64,
-    /// Sum over visits.
+    /// Sum of returns over visits.
     total: f64,
-    /// The proven return less the middle of the bounds, 0 if unproven; of the last world.
+    /// Proven return minus the midpoint of the bounds, 0 if unproven; from the last sampled state.
     rank: f64,
 }
 
@@ -139,7 +133,7 @@ impl Tally {
     }
 }
 
-/// The index of the best tally, the first of equals.
+/// Returns the index of the best tally, the first of equals.
 fn best(tallies: &[Tally]) -> usize {
     let mut best = 0;
     for i in 1..tallies.len() {
@@ -153,7 +147,7 @@ fn best(tallies: &[Tally]) -> usize {
 impl Agent for Mcts {
     fn act(&self, ask: &MoveRequest<'_>, deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         match ask.legal {
-            [] => return Err(AgentError::failed("mcts: there is no action id to choose from")),
+            [] => return Err(AgentError::failed("mcts: expected at least one legal action id, got none")),
             [only] => return Ok(MoveReply::id(*only)),
             _ => {}
         }
@@ -167,7 +161,7 @@ impl Agent for Mcts {
         let start = Instant::now();
         let own = self.time.map(|t| start + t);
         let end = own.into_iter().chain(deadline).min();
-        // With few simulations there are fewer worlds: a world in which not every action is tried is useless.
+        // With few simulations, fewer states are sampled: a search that does not try every action is useless.
         let each = ask.legal.len() as u64 + 1;
         let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
         let mut rng = ask.stream();
@@ -207,18 +201,17 @@ impl Agent for Mcts {
     }
 }
 
-/// The outcome of one world's search.
+/// Result of the search of one sampled state.
 struct Found {
-    /// By position in the legal actions.
+    /// Tallies in the order of the legal actions.
     tallies: Vec<Tally>,
-    /// Simulations made.
     sims: u64,
-    /// Whether time ran out.
+    /// True if time ran out.
     stopped: bool,
 }
 
 impl Mcts {
-    /// The tree to search: what is left of an earlier one, or an empty one.
+    /// Returns the tree to search: a stored subtree of an earlier search, or an empty tree.
     fn tree(&self, ask: &MoveRequest<'_>, world: Box<dyn DynState>) -> Tree {
         let known = self.memory.as_ref().and_then(|memory| memory.take(ask.seat, digest(&*ask.view())));
         let left = known.and_then(|(tree, at)| tree.below(at, world.boxed()));
@@ -239,7 +232,7 @@ impl Mcts {
         while made < sims && !tree.settled() && !stopped {
             tree.simulate(rng);
             made += 1;
-            // A look at the clock costs about as much as a short rollout.
+            // A clock read costs about as much as a short rollout.
             stopped = made % 8 == 2 && until.is_some_and(|t| Instant::now() >= t);
         }
         let mut tallies = vec![Tally::default(); legal.len()];
@@ -253,8 +246,8 @@ impl Mcts {
     }
 }
 
-/// Adds a world's tallies. With several worlds a proof in one says nothing about the others: it counts through the visits
-/// that it saved, which go to the world's best action.
+/// Adds the tallies of one sampled state. With several states, a proof in one does not hold in the others: only the
+/// visits that it saved count, for its best action.
 fn merge(sum: &mut [Tally], found: Found, share: u64, worlds: u64, timed: bool) {
     if worlds == 1 {
         sum.copy_from_slice(&found.tallies);

@@ -1,4 +1,4 @@
-//! Trees kept between an agent's turns.
+//! Cache of search trees between an agent's turns.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,14 +8,14 @@ use parking_lot::Mutex;
 use super::tree::Tree;
 use crate::digest::digest;
 
-/// Trees kept at most, for as many episodes at once, and the nodes that they may have together (160 MB).
+/// Maximum number of stored trees (one per concurrent episode) and of their nodes in total (160 MB).
 const MOST_TREES: usize = 8;
 const MOST_NODES: usize = 1 << 22;
 
-/// The trees of the last searches, each under the positions that may come of it.
+/// Trees of recent searches, each indexed by the positions that may follow.
 ///
-/// Episodes that are asked about from several threads do not mix: a tree is found by the view of a position that it holds,
-/// and is handed out once. A position that is not found is searched anew.
+/// Concurrent episodes do not mix: a tree is found by the view of a position that it contains, and taken out of the
+/// cache. A position without a stored tree is searched from scratch.
 #[derive(Default)]
 pub(super) struct TreeCache(Mutex<VecDeque<Kept>>);
 
@@ -27,7 +27,7 @@ struct Kept {
 }
 
 impl TreeCache {
-    /// Keeps the tree of a search that ended with `action`.
+    /// Stores the tree of a search that ended with `action`.
     pub fn keep(&self, tree: Tree, seat: Seat, action: Action) {
         let next: HashMap<u128, u32> = tree
             .next_turns(seat, action)
@@ -43,7 +43,7 @@ impl TreeCache {
         }
     }
 
-    /// The tree that holds the position with this view of `seat`, and its node.
+    /// Takes the tree that contains the position with this view of `seat`, and its node.
     pub fn take(&self, seat: Seat, view: u128) -> Option<(Tree, u32)> {
         let mut kept = self.0.lock();
         let at = kept.iter().position(|k| k.seat == seat && k.next.contains_key(&view))?;
@@ -60,8 +60,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_the_tree_below_move_and_reply() {
-        // Pig pays when the episode ends, and has dice and turns of several moves.
+    fn cache_returns_subtree_below_move_and_reply() {
+        // Pig has dice, turns of several moves, and pays when the episode ends.
         for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
             let game = ludex_env::load(name).unwrap();
             let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
@@ -72,22 +72,22 @@ mod tests {
             let memory = TreeCache::default();
             memory.keep(tree, 0, most.action);
             let Some((state, node)) = next.into_iter().next_back() else {
-                assert_eq!(name, "iterated_prisoners_dilemma", "seats that move together leave nothing to keep");
+                assert_eq!(name, "iterated_prisoners_dilemma", "trees of simultaneous moves are not stored");
                 continue;
             };
             let view = digest(&*state.view(Viewer::Seat(0)));
-            assert!(memory.take(1, view).is_none(), "of another seat");
+            assert!(memory.take(1, view).is_none(), "tree belongs to another seat");
             let (tree, at) = memory.take(0, view).unwrap();
             assert_eq!(at, node);
             let below = tree.below(at, state).unwrap();
             let visits: u64 = below.candidates(0).map(|c| c.visits).sum();
             assert!(visits > 0 && visits < most.visits, "{name}: {visits}");
-            assert!(memory.take(0, view).is_none(), "handed out once");
+            assert!(memory.take(0, view).is_none(), "tree is taken only once");
         }
     }
 
     #[test]
-    fn few_trees_are_kept() {
+    fn cache_evicts_oldest_trees() {
         let game = ludex_env::load("connect_four").unwrap();
         let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
         let (memory, mut rng) = (TreeCache::default(), Stream::from_text("few"));

@@ -1,58 +1,57 @@
-//! A search tree for UCT in one flat list of nodes, for any number of seats, chance and joint moves.
+//! Search tree for UCT as a flat list of nodes, for any number of seats, chance and joint moves.
 
 use std::collections::HashMap;
 
 use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, ToMove};
 
-/// Most nodes (640 MB). A full tree is still searched, without growing.
+/// Maximum number of nodes (640 MB). A full tree is still searched but no longer grows.
 const MAX_NODES: usize = 1 << 24;
-/// Steps of a rollout at most, against games that do not end under random play.
+/// Maximum number of steps in a rollout, for games that do not end under random play.
 pub(super) const ROLLOUT_LIMIT: usize = 1_000_000;
-/// How often a seat tries an arm at random where seats move together.
+/// Probability of a uniformly random arm in simultaneous moves.
 const CURIOSITY: f64 = 0.1;
-/// Positions looked at for [`Tree::next_turns`].
+/// Maximum number of positions examined by [`Tree::next_turns`].
 const MOST_REPLIES: usize = 256;
 const NONE: u32 = u32::MAX;
-/// In [`Node::by`]: no seat chose this node, so its value belongs to no seat.
+/// Value of [`Node::by`] for nodes that no seat chose.
 const NOBODY: u8 = u8::MAX;
 
-/// What a node's children are.
+/// Kind of a node's children.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NodeKind {
-    /// Not known yet: the node was never entered a second time.
+    /// Unknown: the node has been visited at most once.
     Fresh,
     /// Actions of one seat, in shuffled order.
     Choice,
     /// Outcomes, in the game's order.
     Chance,
-    /// [Arms](NodeKind::Arm) of every acting seat, seat by seat, each in shuffled order. The position behind a joint move is
-    /// found through [`Tree::joint`].
+    /// [Arms](NodeKind::Arm) of every acting seat, seat by seat, each in shuffled order. [`Tree::joint`] maps a joint
+    /// move to the position behind it.
     Joint,
-    /// It never has children: the node is one seat's part of a joint move.
+    /// None: the node is one seat's part of a joint move.
     Arm,
-    /// It has no children: the episode is over.
+    /// None: the episode is over.
     Over,
 }
 
-/// One edge of the tree with the position behind it.
+/// Edge of the tree with the position behind it.
 #[derive(Clone)]
 struct Node {
-    /// Mean return of the seat `by`; its proven return once there is one.
+    /// Mean return of the seat `by`; the proven return once there is one.
     mean: f64,
-    /// Of a seat's choice: 1 / sqrt(visits), with PUCT prior / (1 + visits), 0 once proven; its exploration bonus is a factor
-    /// times this. Of an arm of a joint move: the regret so far of not having played it.
+    /// For a seat's choice: factor of the exploration bonus, 1 / sqrt(visits) for UCT, prior / (1 + visits) for PUCT, 0
+    /// once proven. For an arm of a joint move: accumulated regret of not having played it.
     bonus: f64,
     visits: u32,
-    /// The action or outcome that leads here. Of a position behind a joint move: where its means stand in
+    /// Action or outcome that leads here. For a position behind a joint move: offset of its means in
     /// [`Tree::joint_means`].
     action: Action,
-    /// First child.
+    /// Index of the first child.
     first: u32,
-    /// How many children.
     count: u32,
     /// Index into [`Tree::proofs`], or `NONE`.
     proof: u32,
-    /// Who chose `action`.
+    /// Seat that chose `action`.
     by: u8,
     kind: NodeKind,
 }
@@ -67,7 +66,7 @@ impl Node {
     }
 }
 
-/// What a search says about one action at the root.
+/// Search result for one action at the root.
 pub(super) struct Candidate {
     pub action: Action,
     pub visits: u64,
@@ -77,57 +76,57 @@ pub(super) struct Candidate {
     pub proven: Option<f64>,
 }
 
-/// How to search.
+/// Settings of a search.
 #[derive(Clone, Copy)]
 pub(super) struct TreeSettings {
-    /// Weight of the exploration bonus, in units of half the spread of the returns seen.
+    /// Weight of the exploration bonus, in units of half the spread of the observed returns.
     pub c: f64,
-    /// Whether proven returns are backed up.
+    /// True if proven returns are backed up.
     pub solve: bool,
     /// PUCT instead of UCT.
     pub puct: bool,
-    /// Plies after which a rollout is cut and the position evaluated.
+    /// Plies after which a rollout stops and the position is evaluated.
     pub cut: Option<usize>,
 }
 
-/// The tree of one search, and everything that a simulation needs, so that it allocates nothing but nodes.
+/// Tree of one search, with the buffers of a simulation, which therefore allocates only nodes.
 pub(super) struct Tree {
     settings: TreeSettings,
     root: Box<dyn DynState>,
-    /// Returns up to the root, which a search leaves out.
+    /// Returns up to the root, which the search subtracts.
     base: Vec<f64>,
-    /// The best that each seat can still get.
+    /// Maximum return that each seat can still get.
     best: Vec<f64>,
-    /// The middle of what each seat can get, seen from the root.
+    /// Midpoint of each seat's possible returns from the root.
     middle: Vec<f64>,
     work: Box<dyn DynState>,
-    /// For looking one ply ahead of `work`.
+    /// Scratch state for positions one ply after `work`.
     ahead: Option<Box<dyn DynState>>,
     nodes: Vec<Node>,
-    /// Proven returns from the root on, one per seat each.
+    /// Proven returns from the root on, one per seat for each proof.
     proofs: Vec<f64>,
     /// Positions behind joint moves, by node and code of the joint move.
     joint: HashMap<(u32, u128), u32>,
-    /// Their mean returns, one per seat each.
+    /// Mean returns behind joint moves, one per seat for each position.
     joint_means: Vec<f64>,
     /// Nodes of the running simulation, from the root.
     path: Vec<u32>,
     /// Returns of the running simulation from the root on.
     returns: Vec<f64>,
-    /// Least and greatest return that any simulation gave any seat.
+    /// Minimum and maximum return of any seat in any simulation.
     seen: [f64; 2],
-    /// sqrt(ln n) at n.
+    /// Table of sqrt(ln n).
     logs: Logs,
     legal: Vec<Action>,
     outcomes: Outcomes,
-    /// The joint move being made.
+    /// Joint move under construction.
     together: Vec<Action>,
-    /// Joint moves of the running simulation: the node's place in `path`, and the move's code.
+    /// Joint moves of the running simulation: index of the node in `path`, and code of the move.
     together_at: Vec<(usize, u128)>,
 }
 
 impl Tree {
-    /// An empty tree over `root`.
+    /// Creates an empty tree with this root.
     pub fn new(root: Box<dyn DynState>, settings: TreeSettings) -> Self {
         let spec = root.spec();
         let players = spec.players as usize;
@@ -156,18 +155,18 @@ impl Tree {
         }
     }
 
-    /// How many nodes it has.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The middle of what `seat` can get, seen from the root.
+    /// Returns the midpoint of the possible returns of `seat` from the root.
     pub fn middle(&self, seat: Seat) -> f64 {
         self.middle[seat]
     }
 
-    /// Positions that were visited at which `seat` moves next after its `action` at the root, with their nodes; not all of
-    /// them where there are very many.
+    /// Returns visited positions, with their nodes, at which `seat` moves next after its `action` at the root. Omits
+    /// some if there are too many.
     pub fn next_turns(&self, seat: Seat, action: Action) -> impl Iterator<Item = (Box<dyn DynState>, u32)> {
         let mut found = Vec::new();
         let mut pending: Vec<(Box<dyn DynState>, usize)> = Vec::new();
@@ -198,7 +197,7 @@ impl Tree {
         found.into_iter()
     }
 
-    /// The tree below the node `at`, whose position is `root`; `None` where seats move together in it.
+    /// Copies the subtree at node `at`, whose position is `root`. Returns `None` if it contains simultaneous moves.
     pub fn below(&self, at: u32, root: Box<dyn DynState>) -> Option<Tree> {
         let mut tree = Tree::new(root, self.settings);
         let gone: Vec<f64> = tree.base.iter().zip(&self.base).map(|(new, old)| new - old).collect();
@@ -226,13 +225,13 @@ impl Tree {
         Some(tree)
     }
 
-    /// Whether more simulations could not change the answer: the root is proven, or there is one action only.
+    /// Returns true if more simulations cannot change the result: the root is proven or has a single action.
     pub fn settled(&self) -> bool {
         let root = &self.nodes[0];
         root.proof != NONE || (root.kind == NodeKind::Choice && root.count == 1)
     }
 
-    /// The actions of `seat` at the root; none before two simulations were made.
+    /// Returns the actions of `seat` at the root; none before the second simulation.
     pub fn candidates(&self, seat: Seat) -> impl Iterator<Item = Candidate> + '_ {
         let arms = self.nodes[self.nodes[0].children()].iter().filter(move |n| usize::from(n.by) == seat);
         arms.map(|n| Candidate {
@@ -243,7 +242,7 @@ impl Tree {
         })
     }
 
-    /// One simulation: down the tree to a node that was never visited, a rollout from there, and the returns back up.
+    /// Runs one simulation: descends to an unvisited node, plays a rollout and backs up the returns.
     pub fn simulate(&mut self, rng: &mut Stream) {
         self.work.copy_from(&*self.root);
         self.logs.reach(self.nodes[0].visits);
@@ -279,7 +278,7 @@ impl Tree {
         self.back_up(solved);
     }
 
-    /// A rollout, to its end or to where it is cut; whether the position was over before it.
+    /// Plays a rollout to its end or to the cutoff. Returns true if the position was terminal before it.
     fn play_out(&mut self, rng: &mut Stream) -> bool {
         let Some(plies) = self.settings.cut else {
             let over = self.work.rollout(rng, ROLLOUT_LIMIT) == 0;
@@ -295,7 +294,7 @@ impl Tree {
         over
     }
 
-    /// Finds out what follows a node; false if the tree is full.
+    /// Adds the children of a node. Returns false if the tree is full.
     fn expand(&mut self, at: usize, rng: &mut Stream) -> bool {
         let first = self.nodes.len();
         if first >= MAX_NODES {
@@ -320,13 +319,13 @@ impl Tree {
         };
         let count = self.nodes.len() - first;
         let node = &mut self.nodes[at];
-        // A node without a move is an end, whatever the game says.
+        // A node without moves is terminal.
         node.kind = if count == 0 { NodeKind::Over } else { kind };
         (node.first, node.count) = (first as u32, count as u32);
         true
     }
 
-    /// Adds the actions of each seat, shuffled, so that the order of ids says nothing about the order of visits.
+    /// Adds the actions of each seat in shuffled order, so that action ids do not bias the visits.
     fn push_actions(&mut self, seats: SeatSet, kind: NodeKind, rng: &mut Stream) {
         for seat in seats.iter() {
             self.legal.clear();
@@ -336,8 +335,8 @@ impl Tree {
         }
     }
 
-    /// With PUCT: gives the actions of `seat` from node `first` on their priors, and the middle of the game's bounds for a mean
-    /// until they are visited.
+    /// With PUCT: sets the priors of the actions of `seat` from node `first` on, and the midpoint of the game's bounds
+    /// as their initial mean.
     fn set_priors(&mut self, first: usize, seat: Seat) {
         let Some(ahead) = &mut self.ahead else { return };
         let children = &mut self.nodes[first..];
@@ -361,7 +360,7 @@ impl Tree {
         }
     }
 
-    /// Plays the action of the seat to move and gives its node.
+    /// Plays the action of the seat to move and returns its node.
     #[inline]
     fn choose(&mut self, at: usize) -> usize {
         let child = self.pick(at);
@@ -369,12 +368,12 @@ impl Tree {
         child
     }
 
-    /// Among the children, the first of equals. UCT: those never visited first, in order; then the greatest
-    /// `mean + c * sqrt(ln(visits) / n)`. PUCT: the greatest `mean + c * prior * sqrt(visits) / (1 + n)`.
+    /// Selects a child, the first of equals. UCT: unvisited children in order, then the greatest `mean + c *
+    /// sqrt(ln(visits) / n)`. PUCT: the greatest `mean + c * prior * sqrt(visits) / (1 + n)`.
     #[inline]
     fn pick(&self, at: usize) -> usize {
         let (visits, arms) = (self.nodes[at].visits, self.nodes[at].children());
-        // The first visit of a node was its rollout, every later one went to a child.
+        // The first visit of a node was its rollout; every later visit went to a child.
         let tried = visits as usize - 1;
         if tried < arms.len() && !self.settings.puct {
             return arms.start + tried;
@@ -392,7 +391,7 @@ impl Tree {
         best
     }
 
-    /// Plays an outcome drawn by its weight and gives its node.
+    /// Plays an outcome drawn by its weight and returns its node.
     fn draw(&mut self, at: usize, rng: &mut Stream) -> usize {
         self.work.chance(&mut self.outcomes);
         let a = rng.pick(&self.outcomes).unwrap_or(0);
@@ -402,7 +401,7 @@ impl Tree {
         child
     }
 
-    /// Every acting seat draws an arm by its regrets; plays the joint move and gives the node behind it.
+    /// Plays a joint move sampled by each seat's regrets and returns the node behind it.
     fn choose_together(&mut self, at: usize, rng: &mut Stream) -> usize {
         let all = self.nodes[at].children();
         let (here, mut code, mut stride, mut from) = (self.path.len() - 1, 0, 1u128, all.start);
@@ -426,13 +425,14 @@ impl Tree {
         }) as usize
     }
 
-    /// The arms of the seat whose first arm is at `from`.
+    /// Returns the arms of the seat whose first arm is at `from`.
     fn arms(&self, from: usize, end: usize) -> std::ops::Range<usize> {
         let by = self.nodes[from].by;
         from..from + self.nodes[from..end].iter().take_while(|n| n.by == by).count()
     }
 
-    /// One of a seat's arms in proportion to its positive regrets, or any, as curiosity or a lack of regrets has it.
+    /// Samples one of a seat's arms in proportion to its positive regrets. Samples uniformly if there are none, and
+    /// with the exploration probability.
     fn draw_arm(&self, arms: std::ops::Range<usize>, rng: &mut Stream) -> usize {
         let regret = |i: usize| self.nodes[i].bonus.max(0.0);
         let sum: f64 = arms.clone().map(regret).sum();
@@ -449,8 +449,8 @@ impl Tree {
             .unwrap_or(last)
     }
 
-    /// After the joint move `code` at `path[i]`: adds to every arm what its seat would have got more with it, by the means of the
-    /// positions seen so far, the other seats' arms as they were.
+    /// Updates regrets after the joint move `code` at `path[i]`. Adds to each arm the gain that its seat would have
+    /// made with it, with the other seats' arms unchanged, by the means of the positions visited so far.
     fn regret(&mut self, i: usize, code: u128) {
         let at = self.path[i];
         let all = self.nodes[at as usize].children();
@@ -470,7 +470,7 @@ impl Tree {
             for other in arms.clone().filter(|&other| other != played) {
                 let step = |arm: usize| stride.wrapping_mul((arm - from) as u128);
                 let code = code.wrapping_sub(step(played)).wrapping_add(step(other));
-                // A joint move that was never played is not regretted; a random choice will play it.
+                // Unvisited joint moves add no regret; uniform exploration will play them.
                 if let Some(&there) = self.joint.get(&(at, code)) {
                     let mean = self.joint_means[self.nodes[there as usize].action as usize + seat];
                     self.nodes[other].bonus += mean - self.returns[seat];
@@ -486,7 +486,7 @@ impl Tree {
         self.settle();
     }
 
-    /// Takes the game's guess at the returns; false where it has none, as where the episode is over.
+    /// Uses the game's evaluation as the returns. Returns false if there is none or the episode is over.
     fn take_guess(&mut self) -> bool {
         let (work, over) = (&self.work, self.work.turn() == ToMove::Over);
         let guessed = |(seat, r): (Seat, &mut f64)| work.evaluate(seat).map(|guess| *r = guess).is_some();
@@ -497,7 +497,7 @@ impl Tree {
         known
     }
 
-    /// Counts the returns from the root on.
+    /// Subtracts the returns up to the root.
     fn settle(&mut self) {
         for (r, base) in self.returns.iter_mut().zip(&self.base) {
             *r -= base;
@@ -518,7 +518,7 @@ impl Tree {
                         node.bonus = if self.settings.puct { node.bonus * n / (n + 1.0) } else { 1.0 / n.sqrt() };
                     }
                 }
-                // A leaf or an arm has no children and hands the question up.
+                // Leaves and arms have no children, so the proof is checked at their parent.
                 if solved && node.count > 0 {
                     let proof = self.proof_of(at);
                     solved = proof.is_some();
@@ -542,8 +542,9 @@ impl Tree {
         }
     }
 
-    /// What the children prove about a node: a seat has a move that gives it the most possible, or the best of moves
-    /// that are all proven; chance, if all outcomes lead to the same. Joint moves prove nothing.
+    /// Returns the proof of a node that follows from its children: a seat has a move proven to give the maximum return,
+    /// or takes the best of its moves if all are proven; all outcomes of a chance node lead to the same return. Joint
+    /// moves prove nothing.
     fn proof_of(&self, at: usize) -> Option<u32> {
         let node = &self.nodes[at];
         let children = &self.nodes[node.children()];
@@ -567,8 +568,8 @@ impl Tree {
     }
 }
 
-/// sqrt(ln n) for n = 0, 1, 2, ..., as far as it was asked for. Made with + * / and square roots alone, so that every
-/// machine searches alike.
+/// Table of sqrt(ln n) for n = 0, 1, 2, ..., extended on demand. Uses only + * / and square roots, so that results are
+/// identical on every machine.
 pub(super) struct Logs {
     roots: Vec<f64>,
     last: f64,
@@ -579,10 +580,10 @@ impl Logs {
         Logs { roots: vec![0.0, 0.0], last: 0.0 }
     }
 
-    /// Makes [`Logs::at`] good for `n`.
+    /// Extends the table to `n`.
     pub fn reach(&mut self, n: u32) {
         while self.roots.len() <= n as usize {
-            // ln(m + 1) - ln(m) = 2 atanh(1 / (2m + 1)) for the m before the next.
+            // ln(m + 1) - ln(m) = 2 atanh(1 / (2m + 1)) for m, the preceding integer.
             let x = 1.0 / (2 * self.roots.len() - 1) as f64;
             let (mut power, mut k, mut sum) = (x, 1.0, 0.0);
             while power > 1e-18 {
@@ -606,7 +607,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_are_logarithms() {
+    fn log_table_matches_natural_logarithm() {
         let mut logs = Logs::new();
         logs.reach(100_000);
         for n in [1u32, 2, 3, 10, 1_000, 100_000] {

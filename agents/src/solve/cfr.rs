@@ -1,9 +1,9 @@
-//! Equilibria of small games by counterfactual regret minimisation, and the agent that plays them.
+//! Equilibria of small games by counterfactual regret minimization, and the agent that plays them.
 //!
-//! Source: Zinkevich, Johanson, Bowling and Piccione, *Regret minimization in games with incomplete information* (2007); CFR+:
-//! Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets never fall below 0, seats
-//! are updated one after the other, and the average weighs round t with t. In a zero-sum game of two the average policy
-//! comes as close to an equilibrium as wanted; in other games it does not have this property.
+//! Source: Zinkevich, Johanson, Bowling and Piccione, *Regret minimization in games with incomplete information*
+//! (2007); CFR+: Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets never
+//! fall below 0, seats are updated alternately, and round t has weight t in the average. In a two-player zero-sum game
+//! the average policy converges to an equilibrium; in other games there is no such guarantee.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
@@ -18,9 +18,9 @@ use crate::refusal::does_not_play;
 use crate::solve::tree::{GameTree, GameTreeNode, NodeKind};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Games with more nodes are not played, since building the agent takes until the whole tree is listed.
+/// Maximum number of nodes. Building the agent enumerates the whole tree, so larger games are refused.
 const MOST_NODES: usize = 20_000;
-/// How many solved games are kept. There is a limit because clients choose parameters, and so games, freely.
+/// Maximum number of cached solutions. Clients choose the parameters, so the number of games is unbounded.
 const MOST_KEPT: usize = 16;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -30,23 +30,23 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 )
 .args(&[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")]);
 
-/// CFR+ on one tree. Policies are as in [`Tree`]: one probability for every action of every information set.
+/// CFR+ on one tree. Policies have the layout of [`Tree`]: one probability for every action of every information set.
 pub struct Cfr<'t> {
     tree: &'t GameTree,
     regrets: Vec<f64>,
-    /// The policy of the next round, by regret matching.
+    /// Policy of the next round, by regret matching.
     policy: Vec<f64>,
-    /// Sum of the policies so far, by the reach of the seat itself and the number of the round.
+    /// Sum of the policies so far, weighted by the seat's own reach and the round number.
     sums: Vec<f64>,
     rounds: u32,
-    // By node, and kept to be written over: how likely the seat's own choices, and those of all others, lead there; worth.
+    // Reused buffers by node: reach probability of the seat's own choices and of all others, and value.
     own: Vec<f64>,
     others: Vec<f64>,
     value: Vec<f64>,
 }
 
 impl<'t> Cfr<'t> {
-    /// Before the first round, with the uniform policy.
+    /// Creates the state before the first round, with the uniform policy.
     pub fn new(tree: &'t GameTree) -> Self {
         let (policy, nodes) = (tree.uniform(), tree.nodes().len());
         let (none, blank) = (vec![0.0; policy.len()], vec![1.0; nodes]);
@@ -62,7 +62,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Plays this many more rounds.
+    /// Runs this many more rounds.
     pub fn run(&mut self, rounds: u32) {
         for _ in 0..rounds {
             self.rounds += 1;
@@ -70,12 +70,12 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// The average of all rounds: the policy to play. In sets that a seat never reached, all actions are equally likely.
+    /// Returns the average policy over all rounds, which is the one to play; uniform in sets that a seat never reached.
     pub fn average(&self) -> Vec<f64> {
         self.tree.shares(&self.sums)
     }
 
-    /// The set of a node at which `seat` chooses.
+    /// Returns the information set of a node at which `seat` chooses.
     fn own_set(&self, node: &GameTreeNode, seat: Seat) -> Option<usize> {
         match node.kind {
             NodeKind::Choice(set) if self.tree.sets()[set as usize].seat == seat => Some(set as usize),
@@ -83,7 +83,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// How likely each child of a node is.
+    /// Returns the probability of each child of a node.
     fn likely(&self, node: &GameTreeNode, child: usize, k: usize) -> f64 {
         match node.kind {
             NodeKind::Choice(set) => self.policy[self.tree.sets()[set as usize].places().start + k],
@@ -91,7 +91,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// One seat's half of a round: what it regrets against the others' policies, and its next policy.
+    /// Runs one seat's half of a round: updates its regrets against the others' policies, then its policy.
     fn update(&mut self, seat: Seat) {
         let tree = self.tree;
         let mut summed = vec![false; tree.sets().len()];
@@ -100,7 +100,7 @@ impl<'t> Cfr<'t> {
             if let Some(set) = set
                 && !std::mem::replace(&mut summed[set], true)
             {
-                // Views have perfect recall: the seat's own reach is the same at every node of a set.
+                // Views have perfect recall: the seat's own reach is equal at all nodes of a set.
                 let weight = f64::from(self.rounds) * self.own[i];
                 tree.sets()[set].places().for_each(|place| self.sums[place] += weight * self.policy[place]);
             }
@@ -132,7 +132,7 @@ impl<'t> Cfr<'t> {
     }
 }
 
-/// A game that is solved when the first move is asked for.
+/// Game that is solved at the first move request.
 struct Solved {
     tree: GameTree,
     rounds: u32,
@@ -152,7 +152,7 @@ impl Solved {
 /// Games by game string and rounds.
 type Known = HashMap<(String, u64), Arc<Solved>>;
 
-/// A server builds an agent for every match.
+/// Cache of solutions, since a server builds an agent for every match.
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -179,7 +179,7 @@ impl Agent for CfrPlayer {
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let (tree, policy) = (&self.0.tree, self.0.policy());
         let set = tree.set(ask.seat, &*ask.view());
-        let set = set.ok_or_else(|| AgentError::failed("cfr: a view that is not in the game's tree"))?;
+        let set = set.ok_or_else(|| AgentError::failed("cfr: the view is not in the game's tree"))?;
         let drawn = super::solution::sample_index(&policy[tree.sets()[set].places()], &mut ask.stream());
         Ok(MoveReply::id(tree.actions(set)[drawn]))
     }
@@ -197,9 +197,9 @@ mod tests {
         (game, tree)
     }
 
-    /// Kuhn (1950): the first seat loses 1/18 a hand.
+    /// Kuhn (1950): the first seat loses 1/18 per hand.
     #[test]
-    fn kuhn_poker_is_worth_an_eighteenth_to_the_second_seat() {
+    fn kuhn_poker_value_matches_publication() {
         let (_, tree) = tree("kuhn_poker");
         let mut cfr = Cfr::new(&tree);
         cfr.run(2_000);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn leduc_poker_is_hardly_exploitable() {
+    fn leduc_poker_policy_has_low_exploitability() {
         let (_, tree) = tree("leduc_poker");
         let mut cfr = Cfr::new(&tree);
         cfr.run(300);
@@ -220,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_draws_from_the_policy() {
+    fn agent_samples_from_policy() {
         let (game, tree) = tree("kuhn_poker");
         let agent = crate::build("cfr rounds=2000", &game).unwrap();
         let mut cfr = Cfr::new(&tree);
         cfr.run(2_000);
         let policy = cfr.average();
-        // The holder of the queen, who faces a bet after a pass, calls sometimes.
+        // With the queen, facing a bet after a pass, the policy sometimes calls.
         let mut s = game.start();
         [1, 2].iter().for_each(|&card| s.play_chance(card).unwrap());
         s.play(0, 0).unwrap();

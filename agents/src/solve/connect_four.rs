@@ -1,4 +1,4 @@
-//! Connect Four on its usual board: a book for the opening, a search to the end behind it.
+//! Connect Four on the standard board: an opening book, then a search to the end.
 
 use std::sync::Arc;
 
@@ -23,11 +23,12 @@ use search::{Search, first, ordered};
 
 pub(super) const GAME: &str = "connect_four";
 
-/// Positions that one move may look at: half a second or so. The opening has harder ones, but the book leads past them.
+/// Maximum positions searched per move, about half a second. Harder positions occur in the opening, which the book
+/// covers.
 const MOST_NODES: u64 = 5_000_000;
-/// From this many stones on, it wins as quickly and loses as slowly as possible; before, only the result counts.
+/// Number of stones from which wins are as fast and losses as slow as possible; before, only the result counts.
 const EXACT: u32 = 14;
-/// How far `alphabeta` looks ahead, which plays what is not solved in time, and what is lost but far from over.
+/// Search depth of `alphabeta`, which plays positions that are not solved in time or are lost but far from the end.
 const DEPTH: &str = "8";
 
 pub(super) fn solution(game: &GameRef) -> Solved {
@@ -35,8 +36,8 @@ pub(super) fn solution(game: &GameRef) -> Solved {
     let usual = [("rows", board::ROWS), ("columns", board::COLUMNS), ("x_in_row", 4)];
     if usual.iter().any(|&(name, size)| params.get(name).is_none_or(|given| *given != size)) {
         return Err((
-            "the board is not the usual one",
-            "it plays rows=6, columns=7, x_in_row=4; alphabeta and mcts play all",
+            "it is solved only for the standard board",
+            "it plays rows=6, columns=7, x_in_row=4; alphabeta and mcts play other boards",
         ));
     }
     let fallback = AgentSpec::of(alphabeta::ENTRY, vec![("depth", DEPTH.to_owned())], "")
@@ -65,13 +66,13 @@ impl Solution for ConnectFour {
     }
 }
 
-/// The cells of the best moves; none where the search gave up, or found an early position lost.
+/// Returns the cells of the best moves; `None` if the search gave up or an early position is lost.
 fn best(p: Position, search: &mut Search) -> Option<u64> {
     if p.wins() != 0 {
         return Some(p.wins());
     }
     if p.safe() == 0 {
-        // The other side wins next move if it sees how. So at least one threat is met.
+        // The other side can win with its next move, so at least one threat is parried.
         return Some(if p.parries() == 0 { p.open() } else { p.parries() });
     }
     if p.ply < EXACT {

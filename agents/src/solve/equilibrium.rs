@@ -1,15 +1,16 @@
-//! `equilibrium`: policies of small games, solved beforehand and stored, so that a move costs a look-up and no tree.
+//! `equilibrium`: stored policies of small games, solved in advance, so that a move costs a lookup and no tree.
 //!
-//! A table is the average policy of [CFR+](crate::solve::cfr) for one game with its default parameters, made and measured by
+//! A table is the average policy of [CFR+](crate::solve::cfr) for one game with its default parameters, created and
+//! evaluated by
 //!
 //! ```text
 //! cargo run --release -p ludex-agents --example policy_tables
 //! ```
 //!
-//! It holds, for every information set with a choice, in ascending order of their keys: the key (the low 32 bits of the
-//! digest of the seat's view, little-endian), the number of actions, and one byte of weight for each of them in the order
-//! of the legal actions. Whatever changes a game's view changes the keys: the tests then fail, and the command makes the
-//! tables anew.
+//! For every information set with a choice, in ascending key order, the table contains the key (the low 32 bits of the
+//! digest of the seat's view, little-endian), the number of actions, and one byte of weight for each action in the
+//! order of the legal actions. A change of a game's view changes the keys: the tests then fail, and the command must be
+//! run again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -31,32 +32,32 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     build,
 );
 
-/// One game's stored policy, unpacked when it is first asked for.
+/// Stored policy of one game, unpacked on first use.
 type Stored = LazyLock<PolicyTable>;
 
-/// The stored policies by game.
+/// Stored policies by game.
 static TABLES: [(&str, Stored); 3] = [
     ("kuhn_poker", LazyLock::new(|| PolicyTable::unpack(include_bytes!("../../tables/kuhn_poker.policy")))),
     ("leduc_poker", LazyLock::new(|| PolicyTable::unpack(include_bytes!("../../tables/leduc_poker.policy")))),
     ("liars_dice", LazyLock::new(|| PolicyTable::unpack(include_bytes!("../../tables/liars_dice.policy")))),
 ];
 
-/// A policy as it is stored: weights of actions by information set.
+/// Policy in stored form: weights of actions by information set.
 pub struct PolicyTable(HashMap<u32, Box<[u8]>>);
 
-/// What stands for an information set in a table.
+/// Returns the key of an information set in a table.
 fn key(digest: u128) -> u32 {
     digest as u32
 }
 
-/// The weights whose proportions are the nearest to these probabilities.
+/// Returns the weights whose proportions best approximate these probabilities.
 fn bytes(shares: &[f64]) -> Vec<u8> {
     let rounded = |scale: u32| -> Vec<u32> { shares.iter().map(|p| (p * f64::from(scale)).round() as u32).collect() };
     let error = |weights: &[u32]| -> f64 {
         let sum = f64::from(weights.iter().sum::<u32>());
         weights.iter().zip(shares).map(|(&w, p)| (f64::from(w) / sum - p).abs()).sum()
     };
-    // Some numbers are better denominators than others, and not by their size.
+    // The quality of a denominator does not depend on its size.
     let fits =
         (1..=1_000).map(rounded).filter(|weights| weights.iter().sum::<u32>() > 0 && weights.iter().all(|&w| w < 256));
     let best = fits.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_default();
@@ -64,17 +65,17 @@ fn bytes(shares: &[f64]) -> Vec<u8> {
 }
 
 impl PolicyTable {
-    /// The stored table of a game with exactly these parameters.
+    /// Returns the stored table of a game with exactly these parameters.
     pub fn stored(game: &GameRef) -> Option<&'static PolicyTable> {
         let (_, table) = TABLES.iter().find(|(name, _)| *name == game.id())?;
         let default = ludex_env::load(game.id()).ok()?;
         (default.spec().string == game.spec().string).then_some(&**table)
     }
 
-    /// Packs a policy of `tree`, as near as bytes come to it.
+    /// Packs a policy of `tree` with byte precision.
     ///
     /// # Errors
-    /// Two information sets whose keys are the same.
+    /// Two information sets with the same key.
     pub fn pack(tree: &GameTree, policy: &[f64]) -> Result<Vec<u8>, String> {
         let mut rows: Vec<(u32, &[f64])> =
             tree.digests().map(|(set, digest)| (key(digest), &policy[tree.sets()[set].places()])).collect();
@@ -92,7 +93,7 @@ impl PolicyTable {
         Ok(out)
     }
 
-    /// Reads what [`PolicyTable::pack`] made; a torn end is left out.
+    /// Parses the output of [`PolicyTable::pack`]; an incomplete row at the end is ignored.
     pub fn unpack(mut bytes: &[u8]) -> PolicyTable {
         let mut rows = HashMap::new();
         while let [a, b, c, d, count, rest @ ..] = bytes {
@@ -103,12 +104,12 @@ impl PolicyTable {
         PolicyTable(rows)
     }
 
-    /// The weights of the actions of the information set with this digest.
+    /// Returns the weights of the actions of the information set with this digest.
     pub fn weights(&self, digest: u128) -> Option<&[u8]> {
         self.0.get(&key(digest)).map(|row| &**row)
     }
 
-    /// The policy as [`Tree`] measures it; where the table has nothing, every action is as likely.
+    /// Returns the policy in the layout of [`Tree`]; uniform in sets that are not in the table.
     pub fn policy(&self, tree: &GameTree) -> Vec<f64> {
         let mut policy = tree.uniform();
         for (set, digest) in tree.digests() {
@@ -138,7 +139,7 @@ impl Agent for TablePlayer {
             return Ok(MoveReply::id(*only));
         }
         let weights = self.0.weights(digest(&*ask.view())).filter(|w| w.len() == ask.legal.len());
-        let weights = weights.ok_or_else(|| AgentError::failed("equilibrium: a view that is not in the table"))?;
+        let weights = weights.ok_or_else(|| AgentError::failed("equilibrium: the view is not in the table"))?;
         let sum: usize = weights.iter().map(|&w| usize::from(w)).sum();
         let mut left = ask.stream().below(sum);
         for (&a, &w) in ask.legal.iter().zip(weights) {
@@ -147,6 +148,6 @@ impl Agent for TablePlayer {
                 None => return Ok(MoveReply::id(a)),
             }
         }
-        Err(AgentError::failed("equilibrium: a row of the table without weights"))
+        Err(AgentError::failed("equilibrium: a row of the table has no weights"))
     }
 }

@@ -1,36 +1,35 @@
-//! Monte Carlo counterfactual regret minimisation with external sampling: equilibria of games whose trees are too large
-//! to be swept round by round.
+//! Monte Carlo counterfactual regret minimization with external sampling: equilibria of games whose trees are too large
+//! for full sweeps.
 //!
-//! In every iteration each seat once follows all of its own actions, while chance and the other seats draw one of theirs;
-//! the regrets so found are right on average. The average policy grows where the seat's opponents are drawn, as their
-//! choices then come as often as their policies have it. In a zero-sum game of two it comes as close to an equilibrium as
-//! is wanted, at a rate of one over the square root of the iterations: [CFR+](crate::solve::cfr) comes closer where a tree can
-//! be swept.
+//! In every iteration each seat in turn traverses all of its own actions, while chance and the other seats sample one
+//! action each; the sampled regrets are unbiased. The average policy is updated at opponents' nodes, whose sampling
+//! frequency matches their policies. In a two-player zero-sum game it converges to an equilibrium at a rate of one over
+//! the square root of the iterations. [CFR+](crate::solve::cfr) converges faster if full sweeps are feasible.
 //!
-//! Source: Lanctot, Waugh, Zinkevich and Bowling, *Monte Carlo sampling for regret minimization in extensive games* (2009);
-//! OpenSpiel's `algorithms/external_sampling_mccfr.cc` for where the average is updated.
+//! Source: Lanctot, Waugh, Zinkevich and Bowling, *Monte Carlo sampling for regret minimization in extensive games*
+//! (2009); OpenSpiel's `algorithms/external_sampling_mccfr.cc` for the update of the average.
 
 use ludex_env::{Seat, Stream};
 
 use crate::solve::tree::{GameTree, GameTreeNode, NodeKind};
 
-/// External-sampling MCCFR on one tree. Policies are as in [`Tree`].
+/// External-sampling MCCFR on one tree. Policies have the layout of [`Tree`].
 pub struct Mccfr<'t> {
     tree: &'t GameTree,
     rng: Stream,
     regrets: Vec<f64>,
-    /// Sum of the policies met so far.
+    /// Sum of the policies so far.
     sums: Vec<f64>,
 }
 
 impl<'t> Mccfr<'t> {
-    /// Before the first iteration, with the uniform policy.
+    /// Creates the state before the first iteration, with the uniform policy.
     pub fn new(tree: &'t GameTree, rng: Stream) -> Self {
         let none = vec![0.0; tree.uniform().len()];
         Mccfr { tree, rng, regrets: none.clone(), sums: none }
     }
 
-    /// Makes this many more iterations.
+    /// Runs this many more iterations.
     pub fn run(&mut self, iterations: u32) {
         for _ in 0..iterations {
             (0..self.tree.players()).for_each(|seat| {
@@ -39,12 +38,13 @@ impl<'t> Mccfr<'t> {
         }
     }
 
-    /// The average policy: the one to play. Where no seat ever came to, every action is as likely.
+    /// Returns the average policy, which is the one to play; uniform in sets that no seat has reached.
     pub fn average(&self) -> Vec<f64> {
         self.tree.shares(&self.sums)
     }
 
-    /// What `seat` gets from `at` on, with all of its own actions followed and all else drawn. As deep as the game is long.
+    /// Returns the value of `at` for `seat`: traverses all of its own actions and samples all others. The recursion is
+    /// as deep as the game is long.
     fn walk(&mut self, at: usize, seat: Seat) -> f64 {
         let tree = self.tree;
         let node = &tree.nodes()[at];
@@ -69,13 +69,13 @@ impl<'t> Mccfr<'t> {
         }
     }
 
-    /// Goes on at one child, drawn by `shares`.
+    /// Continues at one child, sampled by `shares`.
     fn walk_one(&mut self, node: &GameTreeNode, shares: &[f64], seat: Seat) -> f64 {
         let drawn = super::solution::sample_index(shares, &mut self.rng);
         self.walk(node.children().start + drawn, seat)
     }
 
-    /// Regret matching: shares in proportion to the positive regrets, the same for all if none is positive.
+    /// Regret matching: returns shares proportional to the positive regrets; uniform if there are none.
     fn matched(&self, places: std::ops::Range<usize>) -> Vec<f64> {
         let regrets = &self.regrets[places];
         let sum: f64 = regrets.iter().map(|r| r.max(0.0)).sum();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn kuhn_poker_is_solved_by_samples() {
+    fn sampling_solves_kuhn_poker() {
         let tree = tree("kuhn_poker");
         let mut solver = Mccfr::new(&tree, Stream::from_text("kuhn"));
         solver.run(20_000);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn more_iterations_come_closer_in_leduc_poker() {
+    fn more_iterations_reduce_exploitability_in_leduc_poker() {
         let tree = tree("leduc_poker");
         let mut solver = Mccfr::new(&tree, Stream::from_text("leduc"));
         let found = [300, 3_000, 30_000].map(|more| {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn always_to_defect_is_found() {
+    fn mutual_defection_is_found() {
         let tree = tree("iterated_prisoners_dilemma(num_repetitions=2)");
         let mut solver = Mccfr::new(&tree, Stream::from_text("defect"));
         solver.run(5_000);

@@ -1,7 +1,7 @@
 //! Nim by its theory.
 //!
-//! Source: Bouton, *Nim, a game with a complete mathematical theory* (1901). Who leaves piles that xor to zero wins; in misère
-//! play, once no pile holds more than one object, who leaves an odd number of them.
+//! Source: Bouton, *Nim, a game with a complete mathematical theory* (1901). The player who leaves piles with xor zero
+//! wins; in misère play, once no pile has more than one object, the player who leaves an odd number of piles.
 
 use ludex_env::games::nim::View;
 use ludex_env::{Action, GameRef, MoveRequest};
@@ -22,13 +22,12 @@ struct Nim {
     is_misere: bool,
 }
 
-/// All about the piles that matters for who wins.
+/// Facts about the piles that determine the winner.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     xor: u8,
     /// Piles of one object.
     single: u32,
-    /// Piles of more.
     large: u32,
 }
 
@@ -49,12 +48,12 @@ impl Sum {
 }
 
 impl Nim {
-    /// Whether who must move from here loses.
+    /// Returns true if the player to move loses.
     fn lost(&self, sum: Sum) -> bool {
         if self.is_misere && sum.large == 0 { sum.single % 2 == 1 } else { sum.xor == 0 }
     }
 
-    /// How many moves there are from here, and how many of them win.
+    /// Returns the number of moves and of winning moves.
     fn chances(&self, piles: &[u8], sum: Sum) -> (u32, u32) {
         let mut chances = (0, 0);
         for &size in piles {
@@ -69,7 +68,7 @@ impl Nim {
 }
 
 impl Solution for Nim {
-    /// The moves that win; where there are none, those after which a random reply is least likely to.
+    /// Returns the winning moves; if there are none, the moves after which a random reply is least likely to win.
     fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError> {
         let mut piles = view::<View>(ask)?.piles;
         let n = piles.len().max(1);
@@ -93,7 +92,8 @@ impl Solution for Nim {
             let before = std::mem::replace(&mut piles[pile], left);
             let (moves, wins) = self.chances(&piles, sum.without(before).with(left));
             piles[pile] = before;
-            // Shares as products; a move that ends the game lost it already and counts as a sure reply.
+            // Compares shares by cross products. A move that ends the game has lost, so it counts as a certain winning
+            // reply.
             let (wins, moves) = if moves == 0 { (1, 1) } else { (wins, moves) };
             let order =
                 if best.is_empty() { std::cmp::Ordering::Less } else { (wins * least.1).cmp(&(least.0 * moves)) };

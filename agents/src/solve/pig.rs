@@ -1,7 +1,7 @@
-//! Pig of two, solved from the end backwards.
+//! Two-player pig, solved by backward induction.
 //!
-//! Source: Neller and Presser, *Optimal play of the dice game Pig* (2004). Only the values of the beginnings of turns are kept: a
-//! turn is solved backwards from them, from the total that wins down to nothing. The solution knows no horizon.
+//! Source: Neller and Presser, *Optimal play of the dice game Pig* (2004). Only the values at the start of turns are
+//! stored; a turn is solved backwards from them, from the winning total down to zero. The solution ignores the horizon.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
@@ -16,19 +16,19 @@ use crate::typed_access::view;
 
 pub(super) const GAME: &str = "pig";
 
-/// The work grows with the third power of the points.
+/// Maximum winning score. The work grows with its third power.
 const MOST_POINTS: u64 = 200;
-/// Games last longer than this times the points only by a miracle, with any usual die.
+/// Minimum horizon per point of the winning score. Games with any usual die almost never last longer.
 const HORIZON: u64 = 8;
-/// More than a double has digits.
+/// Bisection steps, more than the mantissa bits of a double.
 const HALVINGS: u32 = 54;
-/// At most this many games are kept: clients choose the parameters, so their number has no bound.
+/// Maximum number of cached games. Clients choose the parameters, so the number of games is unbounded.
 const MOST_KEPT: usize = 16;
 
 const ROLL: Action = 0;
 const STOP: Action = 1;
 
-/// The rules that matter.
+/// Rules that affect the solution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct PigRules {
     goal: usize,
@@ -36,7 +36,7 @@ struct PigRules {
     piglet: bool,
 }
 
-/// By rules, the value of the beginning of a turn; solved at the first move.
+/// Values at the start of a turn, by rules; solved at the first move.
 type Known = HashMap<PigRules, Arc<OnceLock<Vec<f64>>>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
@@ -46,7 +46,7 @@ pub(super) fn solution(game: &GameRef) -> Solved {
     let number = |name: &str| params.get(name).and_then(Value::as_u64).unwrap_or(0);
     let goal = number("winscore");
     if number("players") != 2 {
-        return Err(("more than two play", "it plays pig of two"));
+        return Err(("it has more than two players", "it plays two-player pig"));
     }
     if goal > MOST_POINTS {
         return Err(("winscore is too high", "it plays pig with a winscore of at most 200"));
@@ -71,20 +71,21 @@ struct Pig {
     starts: Arc<OnceLock<Vec<f64>>>,
 }
 
-/// The chances of winning by a roll and by a stop.
+/// Win probabilities of a roll and of a stop.
 struct Chances {
     roll: f64,
     stop: f64,
 }
 
 impl PigRules {
-    /// What roll and stop are worth with `total` points of the turn to one who has `mine` against `theirs`, when a turn that
-    /// brings nothing is worth `nothing`. `starts` holds the value of a turn's beginning by own points and the other's.
+    /// Returns the values of roll and stop with `total` points in the turn for a player with `mine` points against
+    /// `theirs`, if a lost turn has value `nothing`. `starts` contains the values at the start of a turn by own points
+    /// and the opponent's.
     fn chances(self, starts: &[f64], [mine, theirs]: [usize; 2], total: usize, nothing: f64) -> Chances {
         let missing = self.goal - mine;
         let sides = self.sides as f64;
         let mut worth = vec![1.0; missing + self.sides + 2];
-        // The sum of what follows a roll that counts: all won, to begin with.
+        // Sum over the rolls that score; initially all win.
         let mut after = sides - 1.0;
         let mut chances = Chances { roll: 1.0, stop: 1.0 };
         for k in (total..missing).rev() {
@@ -100,12 +101,12 @@ impl PigRules {
         chances
     }
 
-    /// The chance of winning at the beginning of a turn, by own points and the other's.
+    /// Returns the win probability at the start of a turn, by own points and the opponent's.
     fn solve(self) -> Vec<f64> {
         let goal = self.goal;
         let mut starts = vec![0.5; goal * goal];
-        // Points only grow: with those of both together descending, all is known but the two positions that follow
-        // each other while nobody scores.
+        // Points only increase: in descending order of their sum, all values are known except those of two positions
+        // that follow each other while neither player scores.
         for sum in (0..=2 * (goal - 1)).rev() {
             for mine in sum.saturating_sub(goal - 1)..=sum / 2 {
                 let theirs = sum - mine;
@@ -114,8 +115,8 @@ impl PigRules {
                     let Chances { roll, stop } = self.chances(&starts, points[of], 0, nothing);
                     roll.max(stop)
                 };
-                // The better the one stands, the worse the other, so what follows from a guess crosses it once. Halving
-                // finds it where going round from one to the other would never end, as in hopeless positions.
+                // The value that follows from a guess decreases in the guess, so there is one fixed point. Bisection
+                // finds it where fixed point iteration would not converge, as in hopeless positions.
                 let (mut low, mut high) = (0.0, 1.0);
                 let mut other = 0.5;
                 for _ in 0..HALVINGS {
@@ -158,16 +159,16 @@ mod tests {
         PigRules { goal, sides, piglet }
     }
 
-    /// Neller and Presser (2004): who goes first wins 53.06 % of the games.
+    /// Neller and Presser (2004): the first player wins 53.06 % of the games.
     #[test]
-    fn the_first_of_two_wins_as_often_as_published() {
+    fn first_player_win_rate_matches_publication() {
         let starts = rules(100, 6, false).solve();
         assert!((starts[0] - 0.5306).abs() < 5e-5, "{}", starts[0]);
     }
 
-    /// The same paper solves piglet to two with a coin by hand.
+    /// The same paper solves two-point piglet with a coin by hand.
     #[test]
-    fn piglet_to_two_is_as_published() {
+    fn piglet_solution_matches_publication() {
         let starts = rules(2, 2, true).solve();
         for (points, wanted) in [4.0 / 7.0, 2.0 / 5.0, 4.0 / 5.0, 2.0 / 3.0].into_iter().enumerate() {
             let found = starts[points];
@@ -175,9 +176,9 @@ mod tests {
         }
     }
 
-    /// No single choice of another move is better: the values hold Bellman's equation, written out plainly.
+    /// Checks Bellman's equation directly: no single deviation is better.
     #[test]
-    fn values_agree_with_a_plain_look_ahead() {
+    fn values_satisfy_bellman_equation() {
         for rules in [rules(20, 6, false), rules(15, 3, false), rules(9, 4, true)] {
             let (goal, starts) = (rules.goal, rules.solve());
             let start = |mine: usize, theirs: usize| if mine >= goal { 1.0 } else { starts[mine * goal + theirs] };

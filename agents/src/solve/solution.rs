@@ -1,19 +1,20 @@
-//! What `solver` asks of the file of a game.
+//! Interface between `solver` and the modules of the solved games.
 
 use ludex_env::{Action, MoveRequest, Stream};
 
 use crate::error::AgentError;
 
-/// The solution of a game.
+/// Solution of a game.
 pub(super) trait Solution: Send + Sync {
-    /// The moves to choose from, not empty and all legal; any is as good as another.
+    /// Returns the optimal moves, not empty and all legal; any of them is equally good.
     fn best(&self, ask: &MoveRequest<'_>) -> Result<Vec<Action>, AgentError>;
 }
 
-/// A solution; or why the game is not solved, and what would fit.
+/// Solution; or the reason why the game is not solved, with supported alternatives.
 pub(super) type Solved = Result<Box<dyn Solution>, (&'static str, &'static str)>;
 
-/// An index drawn by shares that sum to 1. If they sum to a little less nothing may be drawn: then it is the last.
+/// Samples an index by shares that sum to 1. If rounding leaves the sum slightly below 1, the last index may be
+/// returned.
 pub(super) fn sample_index(shares: &[f64], rng: &mut Stream) -> usize {
     let mut left = rng.unit();
     let drawn = shares.iter().position(|share| {

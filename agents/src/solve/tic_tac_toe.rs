@@ -1,4 +1,4 @@
-//! Tic-tac-toe by listing all of it: 5,478 positions.
+//! Tic-tac-toe by enumeration of all 5,478 positions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,11 +10,11 @@ use crate::error::AgentError;
 
 pub(super) const GAME: &str = "tic_tac_toe";
 
-/// What the side to move gets, by the game's hash, which is a number of its own for every position: 0 for a draw, else the
-/// sooner the end the farther from 0.
+/// Values for the side to move by the game's hash, which is unique per position: 0 for a draw; otherwise the sign is
+/// the result, and faster ends have greater absolute values.
 type Table = HashMap<u64, i8>;
 
-/// The farthest: an end.
+/// Absolute value of a finished win.
 const WON: i8 = 10;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -52,7 +52,7 @@ impl Solution for TicTacToe {
     }
 }
 
-/// The value of a position for the side to move, which it notes with all that follow.
+/// Returns the value of a position for the side to move, and stores it with those of all following positions.
 fn value(state: &dyn DynState, table: &mut Table) -> i8 {
     let hash = state.hash().unwrap_or(0);
     if let Some(&known) = table.get(&hash) {

@@ -1,16 +1,16 @@
-//! Whole games as trees: exact values, best responses and exploitability of tabular policies, for games that are small
-//! enough to be listed.
+//! Game trees: exact values, best responses and exploitability of tabular policies, for games that are small enough to
+//! be enumerated.
 //!
-//! A [`Tree`] is built once, by playing every action and every outcome, and keeps no state afterwards: its nodes stand in
-//! one list, children after their parents and side by side, so that one pass forwards carries reach probabilities down and
-//! one pass backwards carries values up. Nodes at which a seat knows the same (its views have the same digest) make up an
-//! information set. A policy is a flat list with one probability for every action of every information set.
+//! A [`Tree`] is built once, by playing every action and every outcome, and stores no states: its nodes are in one
+//! list, children after their parents and siblings adjacent, so that one forward pass computes reach probabilities and
+//! one backward pass computes values. Nodes at which a seat has the same information (equal digests of its views) form
+//! an information set. A policy is a flat list with one probability for every action of every information set.
 //!
-//! Where seats move together, they choose one after the other in the tree, in seat order, without seeing what the others
-//! chose.
+//! Simultaneous moves become sequential choices in seat order, without information about the others' choices.
 //!
-//! Source: Kuhn, *Extensive games and the problem of information* (1953); Zinkevich, Johanson, Bowling and Piccione, *Regret
-//! minimization in games with incomplete information* (2007); OpenSpiel's `algorithms/best_response.cc` for `nash_conv`.
+//! Source: Kuhn, *Extensive games and the problem of information* (1953); Zinkevich, Johanson, Bowling and Piccione,
+//! *Regret minimization in games with incomplete information* (2007); OpenSpiel's `algorithms/best_response.cc` for
+//! `nash_conv`.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -19,58 +19,55 @@ use std::ops::Range;
 use crate::digest::digest;
 use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, ToMove, Viewer};
 
-/// Why a game has no tree.
+/// Reason why a game has no tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// There are more nodes than were allowed.
     #[error("the tree has more than {0} nodes")]
     TooLarge(usize),
-    /// A seat is to move and has no action: its moves are proposals, which cannot be listed.
-    #[error("seat {0} has moves that cannot be listed")]
+    /// Seat to move without actions: its moves are documents, which cannot be enumerated.
+    #[error("moves of seat {0} cannot be enumerated")]
     NotListed(Seat),
-    /// A seat may play different actions at two nodes that it cannot tell apart.
-    #[error("seat {0} has different legal actions where its views are the same")]
+    /// Different legal actions at two nodes with the same view.
+    #[error("seat {0} has different legal actions at equal views")]
     Unlike(Seat),
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// A seat's choice: index of the information set; child k is its action k.
+    /// Choice of a seat: index of the information set; child k is its action k.
     Choice(u32),
-    /// Chance; children carry their [probabilities](Tree::probability).
+    /// Chance; children have [probabilities](Tree::probability).
     Chance,
-    /// The end: index of the [returns](Tree::returns).
+    /// End of the game: index of the [returns](Tree::returns).
     Over(u32),
 }
 
-/// One node: what it is, and where its children are.
+/// Node with its kind and children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameTreeNode {
-    /// What it is.
     pub kind: NodeKind,
     first: u32,
     count: u32,
 }
 
 impl GameTreeNode {
-    /// Its children, as indices of nodes.
+    /// Returns the indices of the child nodes.
     pub fn children(&self) -> Range<usize> {
         range(self.first, self.count)
     }
 }
 
-/// An information set: whose it is, and which places of a policy are its own.
+/// Information set: its seat, and its range in a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InfoSet {
-    /// The seat that chooses.
     pub seat: Seat,
     first: u32,
     count: u32,
 }
 
 impl InfoSet {
-    /// The places of its actions in a policy.
+    /// Returns the indices of its actions in a policy.
     pub fn places(&self) -> Range<usize> {
         range(self.first, self.count)
     }
@@ -80,58 +77,58 @@ fn range(first: u32, count: u32) -> Range<usize> {
     first as usize..(first + count) as usize
 }
 
-/// How many positions there are of each kind.
+/// Number of positions of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Where chance moves.
+    /// Positions with a chance event.
     pub chance: usize,
-    /// Where one seat moves.
+    /// Positions with a move of one seat.
     pub decisions: usize,
-    /// Where several seats move together.
+    /// Positions with simultaneous moves.
     pub together: usize,
-    /// Where the game is over.
+    /// Positions at which the game is over.
     pub ends: usize,
 }
 
-/// A best response to the policies of the others.
+/// Best response to the policies of the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// What it is worth to the seat.
+    /// Value for the seat.
     pub value: f64,
-    /// The whole policy: the given one, with the seat's own sets replaced by one action each. Sets that the others' policies
+    /// Complete policy: the input with the seat's own sets replaced by one action each. Sets that the others' policies
     /// never reach get their first action.
     pub policy: Vec<f64>,
 }
 
-/// A game's tree.
+/// Tree of a game.
 pub struct GameTree {
     players: usize,
     nodes: Vec<GameTreeNode>,
-    /// By node: how likely chance is to go there from its parent, 1 where a seat chooses.
+    /// Probability of each node from its parent by chance; 1 for choices of seats.
     probabilities: Vec<f64>,
-    /// Returns of the ends, one row of a number per seat each.
+    /// Returns at the ends, one value per seat for each end.
     returns: Vec<f64>,
     sets: Vec<InfoSet>,
-    /// By place of a policy: the action.
+    /// Action of each policy index.
     actions: Vec<Action>,
     /// Information sets by seat and digest of its view.
     known: HashMap<(Seat, u128), u32>,
     counts: Counts,
 }
 
-/// A node that is not expanded yet.
+/// Node that is not expanded yet.
 struct Pending {
     node: usize,
     state: Box<dyn DynState>,
-    /// What the first of the seats that move together have chosen here.
+    /// Choices so far in a simultaneous move.
     joint: Vec<Action>,
 }
 
 impl GameTree {
-    /// The tree of `game`, if it has at most `most` nodes.
+    /// Builds the tree of `game`, with at most `most` nodes.
     ///
     /// # Errors
-    /// Why it has none.
+    /// The reason why there is no tree.
     pub fn build(game: &GameRef, most: usize) -> Result<GameTree, TreeError> {
         let state = game.start();
         let players = state.spec().players as usize;
@@ -193,14 +190,14 @@ impl GameTree {
             if let Some(child) = pending.get(before) {
                 tree.nodes[node].first = child.node as u32;
                 tree.nodes[node].count = (pending.len() - before) as u32;
-                // The first child is expanded next: its part of the tree then follows closely.
+                // The first child is expanded next, so that its subtree follows immediately.
                 pending[before..].reverse();
             }
         }
         Ok(tree)
     }
 
-    /// A new node, which is chance's until more is known.
+    /// Adds a node, initially of kind chance.
     fn add(&mut self, probability: f64, most: usize) -> Result<usize, TreeError> {
         if self.nodes.len() >= most {
             return Err(TreeError::TooLarge(most));
@@ -210,7 +207,7 @@ impl GameTree {
         Ok(self.nodes.len() - 1)
     }
 
-    /// Makes `node` a choice of `seat` in its information set; its actions.
+    /// Makes `node` a choice of `seat` in its information set, and returns its actions.
     fn choice(&mut self, node: usize, seat: Seat, state: &dyn DynState) -> Result<Vec<Action>, TreeError> {
         let legal = state.legal_list(seat);
         if legal.is_empty() {
@@ -229,57 +226,56 @@ impl GameTree {
         Ok(legal)
     }
 
-    /// How many seats there are.
+    /// Returns the number of seats.
     pub fn players(&self) -> usize {
         self.players
     }
 
-    /// All nodes; the first is the root, and children stand after their parents.
+    /// Returns all nodes; the first is the root, and children follow their parents.
     pub fn nodes(&self) -> &[GameTreeNode] {
         &self.nodes
     }
 
-    /// How likely chance is to go to `node` from its parent; 1 where a seat chooses.
+    /// Returns the probability of `node` from its parent by chance; 1 for choices of seats.
     pub fn probability(&self, node: usize) -> f64 {
         self.probabilities[node]
     }
 
-    /// The returns of an [end](NodeKind::Over), one per seat.
+    /// Returns the returns of an [end](NodeKind::Over), one per seat.
     pub fn returns(&self, end: u32) -> &[f64] {
         &self.returns[end as usize * self.players..][..self.players]
     }
 
-    /// The information sets.
     pub fn sets(&self) -> &[InfoSet] {
         &self.sets
     }
 
-    /// The actions of an information set, ascending.
+    /// Returns the actions of an information set, ascending.
     pub fn actions(&self, set: usize) -> &[Action] {
         &self.actions[self.sets[set].places()]
     }
 
-    /// The information set in which `seat` is to move and sees `view`.
+    /// Returns the information set in which `seat` is to move with this view.
     pub fn set(&self, seat: Seat, view: &dyn DynView) -> Option<usize> {
         self.known.get(&(seat, digest(view))).map(|&set| set as usize)
     }
 
-    /// Every information set with the digest of its view.
+    /// Returns every information set with the digest of its view.
     pub fn digests(&self) -> impl Iterator<Item = (usize, u128)> + '_ {
         self.known.iter().map(|(&(_, digest), &set)| (set as usize, digest))
     }
 
-    /// How many positions there are of each kind.
+    /// Returns the number of positions of each kind.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The policy that plays every action of a set with the same probability.
+    /// Returns the uniform policy.
     pub fn uniform(&self) -> Vec<f64> {
         self.sets.iter().flat_map(|set| std::iter::repeat_n(1.0 / f64::from(set.count), set.count as usize)).collect()
     }
 
-    /// The policy that plays every action with its share of the sum over its set, all with the same where there is nothing.
+    /// Normalizes values within each set to a policy; uniform where all are zero.
     ///
     /// # Panics
     /// If `of` does not have one number for every action of every set.
@@ -294,7 +290,7 @@ impl GameTree {
         out
     }
 
-    /// How likely each child of `node` is under `policy`.
+    /// Returns the probability of each child of `node` under `policy`.
     fn likely<'a>(&'a self, node: &GameTreeNode, policy: &'a [f64]) -> &'a [f64] {
         match node.kind {
             NodeKind::Choice(set) => &policy[self.sets[set as usize].places()],
@@ -302,7 +298,7 @@ impl GameTree {
         }
     }
 
-    /// What every seat gets when all play by `policy`.
+    /// Returns the expected returns of all seats under `policy`.
     ///
     /// # Panics
     /// If `policy` does not have one number for every action of every set.
@@ -325,7 +321,7 @@ impl GameTree {
         values
     }
 
-    /// What `seat` can get at most when the others play by `policy`, and how.
+    /// Returns the best response of `seat` to `policy`.
     ///
     /// # Panics
     /// If `policy` does not have one number for every action of every set.
@@ -334,8 +330,8 @@ impl GameTree {
             NodeKind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
             _ => None,
         };
-        // Forwards: how likely chance and the others are to come to each node, and after how many own choices at most the
-        // seat comes to each of its sets.
+        // Forward pass: reach probability of each node by chance and the others, and the maximum number of own choices
+        // before each set.
         let len = self.nodes.len();
         let (mut reach, mut parent) = (vec![1.0; len], vec![0; len]);
         let (mut depth, mut rank) = (vec![0u32; len], vec![0; self.sets.len()]);
@@ -350,8 +346,8 @@ impl GameTree {
                 parent[child] = i;
             }
         }
-        // A set is decided when all of its actions are known everywhere, so later sets come first: every node belongs to the
-        // stage that the seat's last set before it opened.
+        // A set is decided once all of its action values are complete, so later sets come first. Each node belongs to
+        // the stage of the seat's last set before it.
         let mut stage = vec![0; len];
         for (i, node) in self.nodes.iter().enumerate() {
             let next = own(node).map_or(stage[i], |set| rank[set] + 1);
@@ -359,7 +355,7 @@ impl GameTree {
         }
         let mut order: Vec<usize> = (0..len).collect();
         order.sort_unstable_by_key(|&i| Reverse((stage[i], i)));
-        // Backwards: what each node is worth, and what each action of a set is worth over all its nodes.
+        // Backward pass: the value of each node, and of each action of a set over all its nodes.
         let (mut value, mut gain) = (vec![0.0; len], vec![0.0; self.actions.len()]);
         let best = |gain: &[f64], set: usize| {
             let gains = &gain[self.sets[set].places()];
@@ -387,7 +383,7 @@ impl GameTree {
         Response { value: value[0], policy }
     }
 
-    /// What all seats together could gain if each alone left `policy` for its best response: 0 in an equilibrium.
+    /// Returns the sum over all seats of the gain from a unilateral best response to `policy`: 0 in an equilibrium.
     ///
     /// # Panics
     /// If `policy` does not have one number for every action of every set.
@@ -396,8 +392,8 @@ impl GameTree {
         values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
     }
 
-    /// [`Tree::nash_conv`] per seat. In a zero-sum game of two that is how much a best opponent wins on average, in both
-    /// seats, beyond the game's value.
+    /// Returns [`Tree::nash_conv`] per seat. In a two-player zero-sum game this is the mean gain of a best-responding
+    /// opponent over both seats, beyond the game's value.
     ///
     /// # Panics
     /// If `policy` does not have one number for every action of every set.
@@ -416,7 +412,7 @@ mod tests {
         (game, tree)
     }
 
-    /// Writes into `policy` how likely `of` is to play action 1 at every choice that follows from `s`.
+    /// Writes into `policy` the probability `of` of action 1 at every choice after `s`.
     fn write(tree: &GameTree, s: &dyn DynState, of: &dyn Fn(Seat, &serde_json::Value) -> f64, policy: &mut [f64]) {
         let mut outcomes = Outcomes::new();
         s.chance(&mut outcomes);
@@ -435,9 +431,9 @@ mod tests {
         }
     }
 
-    /// Kuhn's own solution, for every rate at which the first seat bluffs.
+    /// Kuhn's own solution, for every bluffing rate of the first seat.
     #[test]
-    fn an_equilibrium_of_kuhn_poker_cannot_be_exploited() {
+    fn known_kuhn_poker_equilibrium_has_zero_exploitability() {
         let (game, tree) = tree("kuhn_poker");
         for bluff in [0.0, 0.2, 1.0 / 3.0] {
             let of = |_: Seat, v: &serde_json::Value| match (v["bets"].as_str().unwrap(), v["card"].as_u64().unwrap()) {
@@ -456,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_best_response_is_worth_what_it_says() {
+    fn best_response_value_matches_its_policy() {
         for game in ["kuhn_poker(players=3)", "liars_dice(dice_sides=3)", "nim(pile_sizes=1;2)"] {
             let (_, tree) = tree(game);
             let uniform = tree.uniform();
@@ -470,11 +466,11 @@ mod tests {
     }
 
     #[test]
-    fn seats_that_move_together_do_not_see_each_other() {
+    fn simultaneous_choices_are_hidden_from_each_other() {
         let (_, tree) = tree("iterated_prisoners_dilemma(num_repetitions=2)");
         assert_eq!(tree.counts(), Counts { chance: 0, decisions: 0, together: 5, ends: 16 });
         assert_eq!(tree.sets().len(), 10);
-        // Always to defect is an equilibrium, worth 1 a round.
+        // Mutual defection is an equilibrium with value 1 per round.
         let mut policy = tree.uniform();
         tree.sets().iter().for_each(|set| policy[set.places()].copy_from_slice(&[0.0, 1.0]));
         assert_eq!((tree.values(&policy), tree.nash_conv(&policy)), (vec![2.0, 2.0], 0.0));

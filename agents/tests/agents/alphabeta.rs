@@ -1,4 +1,4 @@
-//! `alphabeta`: perfect play where it sees to the end, threats at a distance, and games that it leaves alone.
+//! `alphabeta`: perfect play within its horizon, distant threats, and refused games.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ToMove};
 
-/// The value of a position for seat 0 by plain minimax.
+/// Returns the value of a position for seat 0 by plain minimax.
 fn minimax(state: &dyn DynState) -> f64 {
     let ToMove::Seat(seat) = state.turn() else {
         return state.returns()[0];
@@ -20,8 +20,8 @@ fn minimax(state: &dyn DynState) -> f64 {
 }
 
 #[test]
-fn sees_what_minimax_sees() {
-    // Every position of tic_tac_toe after four plies of a spread of openings: the move keeps the value.
+fn search_matches_minimax() {
+    // In every position of tic_tac_toe after four plies of various openings, the move preserves the value.
     let g = game("tic_tac_toe");
     let agent = build("alphabeta depth=9", &g).unwrap();
     let draw = Draw::new(g.id(), 0, 0);
@@ -50,7 +50,7 @@ fn perfect_play_draws_tic_tac_toe() {
 }
 
 #[test]
-fn takes_a_win_in_one_and_blocks_one_at_connect_four() {
+fn search_takes_and_blocks_wins_at_connect_four() {
     let g = game("connect_four");
     for depth in [1, 2, 4, 6] {
         let agent = build(&format!("alphabeta depth={depth}"), &g).unwrap();
@@ -65,7 +65,7 @@ fn takes_a_win_in_one_and_blocks_one_at_connect_four() {
 }
 
 #[test]
-fn takes_a_win_in_one_and_blocks_one_at_gomoku() {
+fn search_takes_and_blocks_wins_at_gomoku() {
     // Black has four in a row from the left edge, White four along the bottom from the left edge.
     let g = game("gomoku");
     let fours = [0, 210, 1, 211, 2, 212, 3, 213];
@@ -78,7 +78,7 @@ fn takes_a_win_in_one_and_blocks_one_at_gomoku() {
 }
 
 #[test]
-fn finds_a_double_threat() {
+fn search_finds_double_threat() {
     // x at the bottom in columns 2 and 3: 1 or 4 makes three in a row, open at both ends.
     let g = game("connect_four");
     let state = after(&g, &[3, 3, 2, 3]);
@@ -89,8 +89,8 @@ fn finds_a_double_threat() {
 }
 
 #[test]
-fn a_lost_position_is_held_out() {
-    // o is lost to the open three; blocking one end loses a move later than anything else.
+fn lost_position_is_prolonged() {
+    // o loses to the open three; blocking one end delays the loss longest.
     let g = game("connect_four");
     let state = after(&g, &[3, 3, 2, 3, 1]);
     let a = near(&*build("alphabeta depth=6", &g).unwrap(), &*state, 1, 0, &Draw::new(g.id(), 0, 0));
@@ -98,7 +98,7 @@ fn a_lost_position_is_held_out() {
 }
 
 #[test]
-fn ties_follow_the_key_near_and_far() {
+fn ties_are_broken_by_key_locally_and_remotely() {
     let g = game("tic_tac_toe");
     let (agent, state) = (build("alphabeta depth=2", &g).unwrap(), g.start());
     let moves: Vec<u32> = (0..20).map(|seed| near(&*agent, &*state, 0, 0, &Draw::new(g.id(), seed, 0))).collect();
@@ -109,7 +109,7 @@ fn ties_follow_the_key_near_and_far() {
     }
 }
 
-/// The answer to the first position of `name` after some plies.
+/// Returns the reply to the first position of `name` after some plies.
 fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
     let g = game(name);
     let state = after(&g, plies);
@@ -120,7 +120,7 @@ fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::MoveReply {
 }
 
 #[test]
-fn nodes_bound_the_search_and_it_is_the_same_again() {
+fn node_limit_is_respected_and_reproducible() {
     let (mut most, mut deepest) = (0, 0);
     for nodes in [1, 50, 1_000, 20_000] {
         let spec = format!("alphabeta nodes={nodes}");
@@ -132,12 +132,12 @@ fn nodes_bound_the_search_and_it_is_the_same_again() {
         assert_eq!(notes("connect_four", &spec, &[3, 3]).mv, answer.mv);
     }
     assert!(deepest >= 6, "{deepest}");
-    // The depth given beside it holds too.
+    // A depth limit in the same spec holds too.
     assert_eq!(notes("connect_four", "alphabeta depth=2 nodes=1000000", &[3, 3]).notes.more["depth"], 2);
 }
 
 #[test]
-fn noise_makes_play_vary_but_takes_wins_when_it_is_small() {
+fn small_noise_varies_play_but_takes_wins() {
     let g = game("connect_four");
     let many = |spec: &str, plies: &[u32]| {
         let (agent, state) = (build(spec, &g).unwrap(), after(&g, plies));
@@ -149,7 +149,7 @@ fn noise_makes_play_vary_but_takes_wins_when_it_is_small() {
 }
 
 #[test]
-fn answers_every_position_of_the_boards_that_have_candidates() {
+fn search_moves_legally_on_every_board() {
     for name in [
         "gomoku(size=1,connect=1)",
         "gomoku(size=3,connect=1)",
@@ -167,7 +167,7 @@ fn answers_every_position_of_the_boards_that_have_candidates() {
     ] {
         let g = game(name);
         for seed in 0..2 {
-            // An illegal move would end the game with a panic of `play`.
+            // An illegal move would cause a panic in `play`.
             play(&g, &seats(&g, &["alphabeta nodes=60", "random"]), seed);
             play(&g, &seats(&g, &["random", "alphabeta depth=1 noise=0.3"]), seed);
         }
@@ -175,7 +175,7 @@ fn answers_every_position_of_the_boards_that_have_candidates() {
 }
 
 #[test]
-fn looking_ahead_beats_random_play_on_every_board() {
+fn search_beats_random_on_every_board() {
     for name in ["gomoku", "reversi", "ataxx", "breakthrough"] {
         let g = game(name);
         for seed in 0..2 {
@@ -188,7 +188,7 @@ fn looking_ahead_beats_random_play_on_every_board() {
 }
 
 #[test]
-fn deeper_beats_shallower_at_connect_four() {
+fn deeper_search_beats_shallower_at_connect_four() {
     let g = game("connect_four");
     let mut score = 0.0;
     for seed in 0..6 {
@@ -199,7 +199,7 @@ fn deeper_beats_shallower_at_connect_four() {
 }
 
 #[test]
-fn games_that_do_not_fit_are_refused() {
+fn unsupported_games_are_refused() {
     for (name, why) in [
         ("kuhn_poker", "chance"),
         ("kuhn_poker(players=3)", "two seats"),

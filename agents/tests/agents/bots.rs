@@ -1,4 +1,4 @@
-//! Bots of single games, and a person at the terminal.
+//! Bots for single games, and a person at the terminal.
 
 use std::io::Cursor;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use ludex_env::{AgentKey, Draw, MoveRequest};
 use ludex_protocol::Move;
 
 #[test]
-fn tit_for_tat_gives_back() {
+fn tit_for_tat_repeats_opponent_move() {
     let g = game("iterated_prisoners_dilemma(num_repetitions=5)");
     let (bot, draw) = (build("tit_for_tat", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let mut state = g.start();
@@ -29,7 +29,7 @@ fn tit_for_tat_gives_back() {
 }
 
 #[test]
-fn tit_for_tat_looks_at_the_other_seat() {
+fn tit_for_tat_reads_the_other_seat() {
     let g = game("iterated_prisoners_dilemma(num_repetitions=3)");
     let (bot, draw) = (build("tit_for_tat", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let mut state = g.start();
@@ -40,13 +40,13 @@ fn tit_for_tat_looks_at_the_other_seat() {
 }
 
 #[test]
-fn tit_for_tat_plays_its_game_only() {
+fn tit_for_tat_refuses_other_games() {
     let e = build("tit_for_tat", &game("tic_tac_toe")).err().unwrap();
     assert!(unfit(&e));
     assert!(e.message.contains("iterated_prisoners_dilemma"), "{e}");
 }
 
-/// A writer that can be read afterwards.
+/// Writer whose output is readable afterwards.
 #[derive(Default)]
 struct Paper(std::sync::Arc<Mutex<Vec<u8>>>);
 
@@ -59,7 +59,7 @@ impl std::io::Write for Paper {
     }
 }
 
-/// What a person who types `lines` does after `history` of tic_tac_toe, and what the terminal shows.
+/// Returns the move of a person who types `lines` after `history` of tic_tac_toe, and the terminal output.
 fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
     let g = game(name);
     let state = after(&g, history);
@@ -75,7 +75,7 @@ fn talk(name: &str, history: &[u32], lines: &str) -> (Option<Move>, String) {
 }
 
 #[test]
-fn a_person_sees_the_board_and_moves() {
+fn terminal_prints_board_and_reads_move() {
     let (mv, shown) = talk("tic_tac_toe", &[4], "o(0,0)\n");
     assert_eq!(mv, Some(Move::Id(0)));
     assert!(shown.contains("0 . . .\n1 . x .\n2 . . .") && shown.contains("o to move: o(0,0), o(0,1)"), "{shown}");
@@ -84,7 +84,7 @@ fn a_person_sees_the_board_and_moves() {
 }
 
 #[test]
-fn bad_input_is_asked_again_with_the_reason() {
+fn invalid_input_prompts_again_with_reason() {
     let (mv, shown) = talk("tic_tac_toe", &[4], "\nhello\n4\no(1,1)\n12\n-3\n1e9\n{\"a\":1}\n?\no(0,2)\n");
     assert_eq!(mv, Some(Move::Id(2)));
     assert_eq!(shown.matches("the square is taken").count(), 2, "by id and by name: {shown}");
@@ -96,7 +96,7 @@ fn bad_input_is_asked_again_with_the_reason() {
     assert_eq!(shown.matches("o(2,2)").count(), 2, "listed at first and again on ?: {shown}");
     let (_, shown) = talk("connect_four", &[0, 0, 0, 0, 0, 0], "0\n1\n");
     assert!(shown.contains("column 0 is full"), "{shown}");
-    // A name, a notation of people, and a move that the pieces do not allow: each has the game's reason.
+    // A name, a human notation, and a move that the pieces do not allow: each gets the game's reason.
     for (name, history, line, reason) in [
         ("gomoku", &[0][..], "0,0", "taken"),
         ("go(board_size=5)", &[12], "C3", "c3 is taken"),
@@ -111,7 +111,7 @@ fn bad_input_is_asked_again_with_the_reason() {
 }
 
 #[test]
-fn quit_and_the_end_of_input_resign() {
+fn quit_or_end_of_input_resigns() {
     assert_eq!(talk("tic_tac_toe", &[], "quit\n").0, None);
     assert_eq!(talk("tic_tac_toe", &[], "what\n").0, None);
 }

@@ -1,4 +1,4 @@
-//! Programs that speak Botzone's JSON: the sample bots, and programs that do everything wrong.
+//! Programs with Botzone's JSON protocol: the sample bots, and faulty programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,19 +14,19 @@ fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone")
 }
 
-/// The spec of a sample bot, outside of the sandbox.
+/// Returns the spec of a sample bot, without the sandbox.
 fn sample(file: &str, more: &str) -> String {
     format!("botzone cmd=\"python3 {}\" sandbox=false {more}", samples().join(file).display())
 }
 
-/// A program in Python, and the spec that runs it.
+/// Writes a Python program, and returns the spec that runs it.
 fn script(folder: &tempfile::TempDir, name: &str, text: &str, more: &str) -> String {
     let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     format!("botzone cmd=\"python3 {}\" sandbox=false {more}", path.display())
 }
 
-/// Plays a match; the moves, the notes and the returns.
+/// Plays a match and returns the moves, the notes and the returns.
 fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<MoveReply>, Vec<f64>) {
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
     let (mut past, mut turns, mut moves, mut answers) = (Vec::new(), vec![0; agents.len()], Vec::new(), Vec::new());
@@ -60,7 +60,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
     }
 }
 
-/// What a log says under `name`, turn by turn.
+/// Returns the values of `name` in a log, turn by turn.
 fn logged(path: &Path, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let of = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()[name].as_str().map(str::to_owned);
@@ -71,7 +71,7 @@ fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
     specs.iter().map(|spec| build(spec, game).unwrap()).collect()
 }
 
-/// The answer to the first question of a game.
+/// Returns the reply to the first request of a game.
 fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<MoveReply, AgentError> {
     let game = game(name);
     let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 0, 0), Outcomes::new());
@@ -86,7 +86,7 @@ fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<MoveReply, Ag
 }
 
 #[test]
-fn the_samples_play() {
+fn sample_bots_play_matches() {
     let g = game("tic_tac_toe");
     for swap in [false, true] {
         let mut agents = seats(&g, &[&sample("tic_tac_toe.py", ""), "random"]);
@@ -110,20 +110,20 @@ fn the_samples_play() {
 }
 
 #[test]
-fn keeping_running_changes_nothing() {
+fn persistent_program_plays_alike() {
     let g = game("gomoku");
     let (kept, once) = (sample("gomoku.py", ""), sample("gomoku.py", "eof=true"));
     let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();
     assert_eq!(games[0], games[1]);
     assert!(games[0].len() < 60, "it knows how to win: {games:?}");
-    // One agent on both seats, and in two matches at once: programs are told apart.
+    // One agent in both seats and in two matches at once: each has its own program.
     let bot = build(&kept, &g).unwrap();
     let one = play(&g, &[bot.clone(), bot.clone()], 0).0;
     assert_eq!(play(&g, &[bot.clone(), bot], 0).0, one);
 }
 
 #[test]
-fn simplified_interaction() {
+fn simplified_interaction_plays_alike() {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (samples().join("reversi.cpp"), folder.path().join("reversi"));
     match Command::new("g++").arg("-O1").arg("-o").args([&program, &source]).status() {
@@ -140,7 +140,7 @@ fn simplified_interaction() {
             assert!(won >= 2.0, "{won} of 6");
         }
     }
-    // Keeping running, in lines.
+    // Persistent program with plain text.
     let text = "import sys\nn = int(input())\nlines = [input() for _ in range(2 * n + 1)]\ntaken = lines[:-2]\n\
         while True:\n    for k in range(9):\n        cell = '%d %d' % (k % 3, k // 3)\n        if cell not in taken: break\n    \
         taken.append(cell)\n    print(cell)\n    print('debug')\n    \
@@ -154,7 +154,7 @@ fn simplified_interaction() {
 }
 
 #[test]
-fn failures_have_botzone_s_names() {
+fn failures_use_botzone_verdicts() {
     let folder = tempfile::tempdir().unwrap();
     let fails = |text: &str, more: &str, wait: Option<u64>| {
         let spec = script(&folder, "bad.py", text, more);
@@ -182,7 +182,7 @@ fn failures_have_botzone_s_names() {
 }
 
 #[test]
-fn an_illegal_answer_is_an_illegal_move() {
+fn illegal_response_is_an_illegal_move() {
     let folder = tempfile::tempdir().unwrap();
     for answer in ["{\"x\": 15, \"y\": 0}", "{\"response\": 5}", "\"h8\""] {
         let spec = script(&folder, "odd.py", &format!("print('{answer}')"), "");
@@ -197,7 +197,7 @@ fn an_illegal_answer_is_an_illegal_move() {
 }
 
 #[test]
-fn hold_em_goes_on_with_a_fold() {
+fn failed_holdem_turn_folds() {
     let folder = tempfile::tempdir().unwrap();
     let folds = |text: &str, word: &str| {
         let spec = script(&folder, "fold.py", text, "");
@@ -208,7 +208,7 @@ fn hold_em_goes_on_with_a_fold() {
     folds("print('{\"response\": 1}')", "botzone answered 1, which is not legal");
     folds("raise SystemExit(3)", "RE: ");
     folds("print('fold')", "NJ: ");
-    // A fold is what Botzone plays at the end of its own time, not at the host's deadline.
+    // Botzone folds at the end of its own time limit, not at the host's deadline.
     let silent = script(&folder, "silent.py", "import time\ntime.sleep(60)", "");
     let error = first(&silent, "texas_holdem(preset=botzone)", Some(Duration::from_millis(300))).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Late, "{error}");
@@ -217,9 +217,9 @@ fn hold_em_goes_on_with_a_fold() {
 }
 
 #[test]
-fn data_comes_back() {
+fn stored_data_is_returned() {
     let folder = tempfile::tempdir().unwrap();
-    // Plays the first free cell, and says what it was told to remember.
+    // Plays the first free cell, and prints its stored data.
     let text = "import json\nm = json.loads(input())\n\
         taken = [(p['x'], p['y']) for p in m['requests'] + m['responses']]\n\
         x, y = [(k % 3, k // 3) for k in range(9) if (k % 3, k // 3) not in taken][0]\n\
@@ -240,7 +240,7 @@ fn data_comes_back() {
 }
 
 #[test]
-fn the_owner_reads_what_nobody_else_does() {
+fn debug_output_goes_only_to_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let more = format!("log={}", log.display());
@@ -257,7 +257,7 @@ fn the_owner_reads_what_nobody_else_does() {
 }
 
 #[test]
-fn arguments_are_checked() {
+fn invalid_arguments_are_refused() {
     for (spec, on, why) in [
         ("botzone cmd=x io=xml", "gomoku", "json or simple"),
         ("botzone cmd=x io=simple", "gomoku", "io=json"),
@@ -275,9 +275,9 @@ fn arguments_are_checked() {
 }
 
 #[test]
-fn blank_lines_do_not_move_the_deadline() {
+fn blank_lines_do_not_extend_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
-    // It keeps running, and then prints a blank line every half second.
+    // Keeps running, and then prints a blank line every half second.
     let text = "import sys, time\nsys.stdin.readline()\nprint('{\"response\": {\"x\": 1, \"y\": 1}}')\n\
         print('>>>BOTZONE_REQUEST_KEEP_RUNNING<<<', flush=True)\nsys.stdin.readline()\nwhile True:\n    \
         time.sleep(0.5)\n    print(flush=True)\n";
@@ -303,7 +303,7 @@ fn blank_lines_do_not_move_the_deadline() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_program_that_keeps_running_goes_when_all_matches_are_over() {
+fn persistent_program_ends_with_last_match() {
     let folder = tempfile::tempdir().unwrap();
     let pid = folder.path().join("pid");
     let text = format!(

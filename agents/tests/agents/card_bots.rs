@@ -1,4 +1,4 @@
-//! Bots of hold'em and of fight the landlord: what they play is legal everywhere, and sensible where it is clear.
+//! Bots for hold'em and Fight the Landlord: legality everywhere, and sensible moves in clear cases.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ const HOLDEM: [&str; 3] = ["hand_strength", "pot_odds", "hand_ranges"];
 const SLIPPING: [&str; 1] = ["pot_odds slips=0.2"];
 const LANDLORD: [&str; 4] = ["smallest_play slips=0.2", "hand_split", "team_split", "split_search worlds=2"];
 
-/// Asks every bot in positions of random games: legal, the same near and far, and the same again.
+/// Checks every bot in positions of random games: moves are legal, repeatable, and equal in-process and remotely.
 fn asked_everywhere(name: &str, bots: &[&str], episodes: u64, every: u64) {
     let g = game(name);
     let bots: Vec<Arc<dyn Agent>> = bots.iter().map(|b| build(b, &g).unwrap()).collect();
@@ -45,7 +45,7 @@ fn asked_everywhere(name: &str, bots: &[&str], episodes: u64, every: u64) {
 }
 
 #[test]
-fn holdem_bots_play_every_table() {
+fn holdem_bots_move_legally_at_every_table() {
     for preset in ["hunl_fcpa", "hunl_fullgame", "limit", "llmarena"] {
         asked_everywhere(&format!("texas_holdem(preset={preset})"), &HOLDEM, 6, 2);
     }
@@ -60,14 +60,14 @@ fn holdem_bots_play_every_table() {
 }
 
 #[test]
-fn landlord_bots_play_all_rules() {
+fn landlord_bots_move_legally_under_all_rules() {
     for preset in ["botzone", "botzone2", "dou_dizhu"] {
         asked_everywhere(&format!("fight_the_landlord(preset={preset})"), &LANDLORD, 8, 3);
     }
 }
 
 #[test]
-fn bots_of_cards_play_their_games_only() {
+fn card_bots_refuse_other_games() {
     let (holdem, landlord) = (game("texas_holdem"), game("fight_the_landlord"));
     HOLDEM.iter().for_each(|b| assert!(build(b, &landlord).err().unwrap().message.contains("texas_holdem")));
     LANDLORD.iter().for_each(|b| assert!(build(b, &holdem).err().unwrap().message.contains("fight_the_landlord")));
@@ -86,7 +86,7 @@ fn answer(game_text: &str, bot: &str, actions: &[Action], seat: usize) -> Action
 }
 
 #[test]
-fn clear_cases_of_holdem() {
+fn holdem_bots_solve_clear_cases() {
     for bot in HOLDEM {
         // Position 1 has the small blind and goes all-in; position 0 holds aces.
         let aces = [dealt("As Ad 9c 8c"), vec![3]].concat();
@@ -108,7 +108,7 @@ fn clear_cases_of_holdem() {
     }
 }
 
-/// The share of seat-swapped sets of `n` deals that `a` wins over `b`.
+/// Returns the share of `n` seat-swapped deals that `a` wins over `b`.
 fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
     let g = game(game_text);
     let players = g.spec().players as usize;
@@ -116,7 +116,7 @@ fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
     for unit in 0..units {
         let mut lead = 0.0;
         for seed in 0..n {
-            // One of each kind at every seat, in turn, against the other at all other seats.
+            // One bot of each kind at every seat in turn, against the other at all other seats.
             for at in 0..players {
                 for (one, others, sign) in [(a, b, 1.0), (b, a, -1.0)] {
                     let specs: Vec<&str> = (0..players).map(|p| if p == at { one } else { others }).collect();
@@ -132,7 +132,7 @@ fn score(game_text: &str, a: &str, b: &str, units: u64, n: u64) -> f64 {
 }
 
 #[test]
-fn levels_of_the_landlord_beat_those_below() {
+fn landlord_levels_beat_lower_levels() {
     let of = |a, b, units, n| score("fight_the_landlord", a, b, units, n);
     assert!(of("smallest_play slips=0.5", "random", 10, 2) > 0.6);
     assert!(of("smallest_play", "smallest_play slips=0.5", 10, 2) > 0.6);
@@ -141,7 +141,7 @@ fn levels_of_the_landlord_beat_those_below() {
 }
 
 #[test]
-fn levels_of_holdem_beat_those_below() {
+fn holdem_levels_beat_lower_levels() {
     let of = |a, b, units, n| score("texas_holdem", a, b, units, n);
     assert!(of("pot_odds slips=0.2", "random", 5, 100) > 0.6);
     assert!(of("pot_odds", "pot_odds slips=0.2", 5, 100) > 0.6);

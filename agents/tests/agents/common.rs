@@ -1,4 +1,4 @@
-//! A small host for agents.
+//! Minimal host for agents.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use ludex_agents::{Agent, build};
 use ludex_env::{Action, AgentKey, Draw, DynState, GameRef, MoveRequest, Outcomes, Seat, ToMove, Viewer, load};
 use ludex_protocol::Refusal;
 
-/// Whether a refusal says that the agent does not play the game.
+/// Returns true if a refusal reports an unsupported game.
 pub fn unfit(refusal: &Refusal) -> bool {
     refusal.path.is_none() && refusal.message.contains(" does not play ")
 }
 
-/// A game by its string.
+/// Loads a game by its string.
 pub fn game(text: &str) -> GameRef {
     load(text).unwrap()
 }
 
-/// The state after these actions of the seats to move, chance outcomes included.
+/// Returns the state after these actions of the seats to move, including chance outcomes.
 pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
     let mut state = game.start();
     for &a in actions {
@@ -29,7 +29,7 @@ pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
     state
 }
 
-/// The agent's action for `seat`, asked as an in-process agent.
+/// Requests the agent's action for `seat` in-process.
 pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
     let legal = state.legal_list(seat);
     let mut ask = MoveRequest::on_state(state, seat, turn, &legal, AgentKey::Episode(draw));
@@ -39,7 +39,7 @@ pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw
     agent.act(&ask, None).unwrap().action().expect("an action")
 }
 
-/// The agent's action for `seat`, asked as a remote agent: from the view's serde form.
+/// Requests the agent's action for `seat` as for a remote agent: from the view's serde form.
 pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
     let legal = state.legal_list(seat);
     let view = game.read_view(&state.view(Viewer::Seat(seat)).value()).unwrap();
@@ -48,13 +48,13 @@ pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, 
     agent.act(&ask, None).unwrap().action().expect("an action")
 }
 
-/// Plays an episode to its end; the agents' actions in order, and the returns.
+/// Plays an episode to its end. Returns the agents' actions in order, and the returns.
 pub fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<f64>) {
     let (moves, end) = play_to(game, agents, seed);
     (moves, end.returns())
 }
 
-/// The same with the position at the end.
+/// Plays an episode to its end and also returns the final position.
 pub fn play_to(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Box<dyn DynState>) {
     let (mut state, mut draw) = (game.start(), Draw::new(game.id(), seed, 0));
     let (mut turns, mut moves, mut outcomes) = (vec![0; agents.len()], Vec::new(), Outcomes::new());
@@ -85,7 +85,7 @@ pub fn play_to(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Act
     }
 }
 
-/// Agents for every seat from their specs.
+/// Builds the agents of all seats from their specs.
 pub fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
     specs.iter().map(|s| build(s, game).unwrap()).collect()
 }

@@ -1,6 +1,6 @@
-//! Engines behind `uci` and `gtp`: the real ones where they are installed, and scripts that misbehave.
+//! Engines with `uci` and `gtp`: real ones where they are installed, and faulty scripts.
 //!
-//! They run without the sandbox here: its helper is the host's own program, which a test is not.
+//! They run without the sandbox here: its helper is the host's executable, which a test does not have.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::common::{after, far, game, near, play, unfit};
 use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, MoveReply, build};
 use ludex_env::{AgentKey, Draw, GameRef, MoveRequest};
 
-/// Whether the engine can be started; says so where it cannot.
+/// Returns true if the engine can start; otherwise prints a message.
 fn missing(engine: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let missing = !std::env::split_paths(&path).chain([PathBuf::from("/usr/games")]).any(|p| p.join(engine).is_file());
@@ -22,7 +22,7 @@ fn missing(engine: &str) -> bool {
 
 const GNUGO: &str = "gtp cmd=\"gnugo --mode gtp --level 1\" sandbox=false";
 
-/// A Python program as a fake engine, in a folder that is removed with it.
+/// Python program as a fake engine, in a directory that is removed with it.
 struct Fake {
     folder: PathBuf,
 }
@@ -47,7 +47,7 @@ impl Drop for Fake {
     }
 }
 
-/// What an agent answers in the first position.
+/// Returns an agent's reply in the first position.
 fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<MoveReply, AgentError> {
     let (state, draw) = (game.start(), Draw::new(game.id(), 0, 0));
     let seat = state.turn().seat().unwrap();
@@ -56,7 +56,7 @@ fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<
     build(spec, game).unwrap().act(&ask, within.map(|d| Instant::now() + d))
 }
 
-/// A UCI engine that answers as usual but for `on_go`, which is Python.
+/// Writes a UCI engine with normal replies except for `on_go`, which is Python.
 fn uci_that(name: &str, on_go: &str) -> Fake {
     Fake::new(
         name,
@@ -77,7 +77,7 @@ for line in sys.stdin:
 }
 
 #[test]
-fn a_uci_engine_may_chatter_before_it_answers() {
+fn uci_engine_may_print_noise_before_replies() {
     let fake = uci_that(
         "chatter",
         "print('info string hm\\nwhat\\n\\ninfo depth 3 score cp 25 nodes 77 pv e2e4\\nbestmove e2e4 ponder e7e5')",
@@ -88,7 +88,7 @@ fn a_uci_engine_may_chatter_before_it_answers() {
     assert_eq!(chess.start().view(ludex_env::Viewer::Seat(1)).action_text(1, a), "e4");
     let note = |name: &str| answer.notes.more.get(name).and_then(serde_json::Value::as_i64);
     assert_eq!((note("depth"), note("nodes"), note("cp")), (Some(3), Some(77), Some(25)));
-    // Options have the engine's own spelling; those that it does not list are refused.
+    // Options have the engine's own spelling; unlisted options are refused.
     assert!(first_answer(&fake.spec("uci", "style=solid"), &chess, None).is_ok());
     let e = first_answer(&fake.spec("uci", "stile=solid"), &chess, None).unwrap_err();
     assert!(e.kind == ErrorKind::Failed && e.message.contains("did you mean Style?"), "{e}");
@@ -98,7 +98,7 @@ fn a_uci_engine_may_chatter_before_it_answers() {
 }
 
 #[test]
-fn uci_engines_that_fail_say_how() {
+fn uci_failures_are_described() {
     let chess = game("chess");
     let fails = |name: &str, on_go: &str| {
         let fake = uci_that(name, on_go);
@@ -109,14 +109,14 @@ fn uci_engines_that_fail_say_how() {
     let said = fails("dies", "print('out of cheese', file=sys.stderr); sys.exit(3)");
     assert!(said.contains("code 3") && said.contains("out of cheese"), "{said}");
     let said = fails("nonsense", "print('bestmove e2e5')");
-    assert!(said.contains("e2e5") && said.contains("not a legal move"), "{said}");
+    assert!(said.contains("e2e5") && said.contains("illegal move"), "{said}");
     let said = fails("none", "print('bestmove (none)')");
     assert!(said.contains("(none)"), "{said}");
     let said = fails("bare", "print('bestmove')");
-    assert!(said.contains("not a legal move"), "{said}");
+    assert!(said.contains("illegal move"), "{said}");
 }
 
-/// Whether an agent whose program is silent from some point on is back at the deadline, and says that it is late.
+/// Checks that an agent with a silent program returns at the deadline with kind `Late`.
 fn is_late(spec: &str, game: &GameRef) {
     let begun = Instant::now();
     let e = first_answer(spec, game, Some(Duration::from_millis(300))).unwrap_err();
@@ -125,11 +125,11 @@ fn is_late(spec: &str, game: &GameRef) {
 }
 
 #[test]
-fn silent_engines_are_late_at_the_deadline() {
+fn silent_engine_times_out_at_deadline() {
     let (chess, go) = (game("chess"), game("go(board_size=9)"));
     is_late(&uci_that("silent", "time.sleep(600)").spec("uci", ""), &chess);
     is_late(&gtp_that("g-silent", "time.sleep(600)").spec("gtp", ""), &go);
-    // The time that engines have to start and to set a position up ends at the deadline too.
+    // The time for startup and position setup ends at the deadline too.
     let mute = Fake::new("mute", "import time\ntime.sleep(600)");
     is_late(&mute.spec("uci", ""), &chess);
     is_late(&mute.spec("gtp", ""), &go);
@@ -139,7 +139,7 @@ fn silent_engines_are_late_at_the_deadline() {
 }
 
 #[test]
-fn an_engine_that_died_between_two_questions_is_started_again() {
+fn dead_engine_is_restarted_at_next_request() {
     let fake = uci_that("once", "print('bestmove e2e4'); sys.exit(0)");
     let chess = game("chess");
     let agent = build(&fake.spec("uci", ""), &chess).unwrap();
@@ -148,7 +148,7 @@ fn an_engine_that_died_between_two_questions_is_started_again() {
 }
 
 #[test]
-fn missing_programs_are_named_when_they_are_asked() {
+fn missing_program_is_reported_at_first_request() {
     let e = first_answer("uci cmd=no-such-engine sandbox=false", &game("chess"), None).unwrap_err();
     assert!(e.message.contains("no-such-engine") && e.message.contains("install"), "{e}");
     let e = first_answer("gtp cmd=no-such-engine sandbox=false", &game("go"), None).unwrap_err();
@@ -159,7 +159,7 @@ fn missing_programs_are_named_when_they_are_asked() {
     assert_eq!(build("uci cmd=\"'open\"", &game("chess")).err().unwrap().path.as_deref(), Some("cmd"));
 }
 
-/// A GTP engine that answers as usual but for `on_genmove`, which is Python.
+/// Writes a GTP engine with normal replies except for `on_genmove`, which is Python.
 fn gtp_that(name: &str, on_genmove: &str) -> Fake {
     Fake::new(
         name,
@@ -184,7 +184,7 @@ for line in sys.stdin:
 }
 
 #[test]
-fn gtp_engines_hear_the_game_so_far() {
+fn gtp_engine_receives_the_game_so_far() {
     let heard = "print(heard, file=sys.stderr); print('= J9\\n') if heard[-6:] == ['boardsize 9', 'clear_board', 'komi 5.5', 'play black e5', 'play white pass', 'genmove black'] else print('? no\\n')";
     let fake = gtp_that("hears", heard);
     let go = game("go(board_size=9,komi=5.5)");
@@ -194,7 +194,7 @@ fn gtp_engines_hear_the_game_so_far() {
 }
 
 #[test]
-fn gtp_engines_that_fail_say_how() {
+fn gtp_failures_are_described() {
     let go = game("go(board_size=9)");
     let fails = |name: &str, on_genmove: &str| {
         let fake = gtp_that(name, on_genmove);
@@ -214,7 +214,7 @@ fn gtp_engines_that_fail_say_how() {
 }
 
 #[test]
-fn a_move_that_the_rules_refuse_is_told_with_the_reason() {
+fn illegal_engine_move_is_reported_with_reason() {
     let fake = gtp_that("g-ko", "print('= B1\\n')");
     let go = game("go(board_size=2,superko=forbidden)");
     let says = |fake: &Fake, actions: &[u32]| {
@@ -224,14 +224,14 @@ fn a_move_that_the_rules_refuse_is_told_with_the_reason() {
         let ask = MoveRequest::on_state(&*state, seat, 1, &legal, AgentKey::Episode(&draw));
         build(&fake.spec("gtp", ""), &go).unwrap().act(&ask, None).unwrap_err().message
     };
-    assert!(says(&fake, &[1]).ends_with("wants to play B1: b1 is taken"));
-    // White took two stones, Black one, White three: b1 is free, a1 would leave the board of the first move.
+    assert!(says(&fake, &[1]).ends_with("returned an illegal move B1: b1 is taken"));
+    // White took two stones, Black one, White three: b1 is free, a1 would repeat the board of the first move.
     let fake = gtp_that("g-superko", "print('= A1\\n')");
     assert!(says(&fake, &[0, 1, 2, 3, 0, 2]).contains("earlier position"));
 }
 
 #[test]
-fn stockfish_beats_random_and_answers_alike_from_near_and_far() {
+fn stockfish_beats_random_and_moves_alike_remotely() {
     if missing("stockfish") {
         return;
     }
@@ -253,7 +253,7 @@ fn stockfish_beats_random_and_answers_alike_from_near_and_far() {
             assert_eq!(far(&*agent, &chess, &*state, seat, 4, &draw), answer, "{spec}");
         }
     }
-    // Several threads ask one agent.
+    // Several threads share one agent.
     std::thread::scope(|scope| {
         let asked: Vec<_> = (0..3).map(|_| scope.spawn(|| near(&*strong, &*state, seat, 4, &draw))).collect();
         let answers: Vec<_> = asked.into_iter().map(|t| t.join().unwrap()).collect();
@@ -269,7 +269,7 @@ fn stockfish_beats_random_and_answers_alike_from_near_and_far() {
 }
 
 #[test]
-fn stockfish_finds_a_mate_and_keeps_deadlines() {
+fn stockfish_finds_mate_and_meets_deadlines() {
     if missing("stockfish") {
         return;
     }
@@ -297,6 +297,6 @@ fn gnugo_beats_random_and_follows_its_key() {
     let answer = near(&*strong, &*state, 1, 3, &draw);
     let again = build(GNUGO, &go).unwrap();
     assert_eq!(far(&*again, &go, &*state, 1, 3, &draw), answer);
-    // A handicap is stones and points.
+    // A handicap consists of stones and points.
     assert!(first_answer(GNUGO, &game("go(handicap=4)"), None).is_ok());
 }

@@ -1,4 +1,4 @@
-//! `equilibrium`: that the stored policies are equilibria, and that the agent plays them.
+//! `equilibrium`: stored policies are equilibria, and the agent plays them.
 
 use crate::common::{after, far, game, near, unfit};
 use ludex_agents::build;
@@ -6,7 +6,7 @@ use ludex_agents::solve::equilibrium::PolicyTable;
 use ludex_agents::solve::tree::GameTree;
 use ludex_env::{Draw, Outcomes, Stream, ToMove};
 
-/// The tree of a game and its stored policy.
+/// Returns the tree of a game and its stored policy.
 fn stored(name: &str) -> (GameTree, Vec<f64>) {
     let g = game(name);
     let tree = GameTree::build(&g, 1 << 20).unwrap();
@@ -15,29 +15,29 @@ fn stored(name: &str) -> (GameTree, Vec<f64>) {
 }
 
 #[test]
-fn kuhn_poker_is_solved() {
+fn kuhn_poker_table_is_equilibrium() {
     let (tree, policy) = stored("kuhn_poker");
     assert!((tree.values(&policy)[0] + 1.0 / 18.0).abs() < 1e-4, "{}", tree.values(&policy)[0]);
     assert!(tree.exploitability(&policy) < 1e-4, "{}", tree.exploitability(&policy));
 }
 
 #[test]
-fn leduc_poker_is_solved() {
-    // The value is known from the literature: -0.0856 antes a hand for the first seat.
+fn leduc_poker_table_is_equilibrium() {
+    // Value from the literature: -0.0856 antes per hand for the first seat.
     let (tree, policy) = stored("leduc_poker");
     assert!(tree.exploitability(&policy) < 0.002, "{}", tree.exploitability(&policy));
     assert!((tree.values(&policy)[0] + 0.0856).abs() < 0.002, "{}", tree.values(&policy)[0]);
 }
 
 #[test]
-fn liars_dice_is_solved() {
+fn liars_dice_table_is_equilibrium() {
     let (tree, policy) = stored("liars_dice");
     assert!(tree.exploitability(&policy) < 0.002, "{}", tree.exploitability(&policy));
 }
 
-/// Every view of random episodes is in the table, and the answer is legal and the same from a remote view.
+/// Every view of random episodes is in the table, and the reply is legal and equal for a remote view.
 #[test]
-fn the_agent_knows_every_view() {
+fn table_contains_every_view() {
     for name in ["kuhn_poker", "leduc_poker", "liars_dice"] {
         let g = game(name);
         let (agent, mut rng, mut outcomes) =
@@ -66,7 +66,7 @@ fn the_agent_knows_every_view() {
 }
 
 #[test]
-fn the_agent_mixes_as_the_table_says() {
+fn agent_samples_from_table() {
     // In every equilibrium of Kuhn poker the second seat calls a bet with the queen one time in three.
     let g = game("kuhn_poker");
     let (agent, state) = (build("equilibrium", &g).unwrap(), after(&g, &[0, 1, 1]));

@@ -1,10 +1,10 @@
-//! `expectiminimax`: exact where it sees to the end, with luck and with more than two seats, and games that it leaves alone.
+//! `expectiminimax`: exact within its horizon, with chance and with more than two seats, and refused games.
 
 use crate::common::{after, game, near, unfit};
 use ludex_agents::build;
 use ludex_env::{Draw, DynState, Outcomes, Seat, ToMove};
 
-/// What every seat gets when all play for themselves, written out plainly.
+/// Returns the values of every seat under max^n play, by plain recursion.
 fn values(state: &dyn DynState) -> Vec<f64> {
     let next = |a| {
         let mut next = state.boxed();
@@ -30,7 +30,7 @@ fn values(state: &dyn DynState) -> Vec<f64> {
     }
 }
 
-/// The move in each of the positions after `first` keeps what `seat` can get.
+/// Checks that the move preserves the value for `seat` in each position after `first`.
 fn keeps_the_value(name: &str, seat: Seat, first: &[u32]) {
     let g = game(name);
     let state = after(&g, first);
@@ -46,8 +46,8 @@ fn keeps_the_value(name: &str, seat: Seat, first: &[u32]) {
 }
 
 #[test]
-fn is_exact_to_the_end() {
-    // Short races, so that the whole rest is seen: with time running out one rolls on.
+fn search_is_exact_within_horizon() {
+    // Short races, so that the search is complete: as time runs out the player rolls on.
     for first in [&[][..], &[0, 1], &[0, 2, 1, 0, 1]] {
         let seat = usize::from(first.len() == 5);
         keeps_the_value("pig(winscore=6,diceoutcomes=3,horizon=7)", seat, first);
@@ -59,8 +59,8 @@ fn is_exact_to_the_end() {
 }
 
 #[test]
-fn one_roll_ahead_is_to_hold_at_twenty() {
-    // The guess counts points at risk in full, so a roll is worth it while 5/6 (total + 4) is more than the total.
+fn depth_one_search_holds_at_twenty() {
+    // The evaluation counts points at risk in full, so a roll pays while 5/6 (total + 4) exceeds the total.
     let g = game("pig(winscore=1000)");
     let agent = build("expectiminimax depth=2", &g).unwrap();
     for (rolls, wanted) in [(&[5, 5, 4][..], 0), (&[5, 5, 5, 5, 5, 5, 5], 1)] {
@@ -71,7 +71,7 @@ fn one_roll_ahead_is_to_hold_at_twenty() {
 }
 
 #[test]
-fn games_that_do_not_fit_are_refused() {
+fn unsupported_games_are_refused() {
     for (name, why) in [("kuhn_poker", "hidden"), ("iterated_prisoners_dilemma", "same time")] {
         let e = build("expectiminimax", &game(name)).err().unwrap();
         assert!(unfit(&e) && e.message.contains(why) && e.message.contains("mcts"), "{e}");

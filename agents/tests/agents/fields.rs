@@ -1,5 +1,5 @@
-//! Bots of the games that are not duels (hanabi, the auction, negotiation, bargaining, the prisoner's dilemma, undercover), and of
-//! free style, which begins with words.
+//! Bots for games with several seats or negotiation (Hanabi, the auction, negotiation, bargaining, the prisoner's
+//! dilemma, Undercover), and for Free Style, which starts with proposals.
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
@@ -31,8 +31,8 @@ const CLASSICS: &[&str] = &[
     "classics_responder",
 ];
 
-/// Calls `seen` for every question of `episodes` games in which a seat plays at random half of the time, and else as the
-/// bot says; checks that this is legal, and the same for a remote agent.
+/// Calls `seen` for every move request of `episodes` games in which a seat plays half of its moves at random and the
+/// others by the bot. Checks that moves are legal and equal to those of a remote agent.
 fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynState, usize, Action)) {
     let agent = build(bot, g).unwrap();
     let mut rng = Stream::from_text("questions to bots");
@@ -76,7 +76,7 @@ fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynSta
 }
 
 #[test]
-fn every_position_of_every_table_is_answered() {
+fn bots_move_legally_at_every_table() {
     let tables: [(&[&str], &[&str]); 7] = [
         (
             HANABI,
@@ -155,7 +155,7 @@ fn every_position_of_every_table_is_answered() {
     }
 }
 
-/// Two players: seat 0 holds R2 R3 R4 Y2 Y3, seat 1 what `hand` says.
+/// Two players: seat 0 holds R2 R3 R4 Y2 Y3, seat 1 the cards of `hand`.
 fn dealt(hand: [Action; 5]) -> (GameRef, Box<dyn DynState>) {
     let g = game("hanabi");
     let deal: Vec<Action> = [1, 2, 3, 6, 7].into_iter().chain(hand).collect();
@@ -164,8 +164,8 @@ fn dealt(hand: [Action; 5]) -> (GameRef, Box<dyn DynState>) {
 }
 
 #[test]
-fn a_card_that_is_known_to_fit_is_played() {
-    // Y5 G1 Y4 W3 B3: the hint "rank 1" points at slot 1.
+fn known_playable_card_is_played() {
+    // Y5 G1 Y4 W3 B3: the hint "rank 1" touches slot 1.
     let (g, mut state) = dealt([9, 10, 8, 17, 22]);
     let hint = state.view(Viewer::Seat(0)).parse(0, &state.legal_list(0), "tell 1").unwrap();
     state.play(0, hint).unwrap();
@@ -176,12 +176,12 @@ fn a_card_that_is_known_to_fit_is_played() {
 }
 
 #[test]
-fn a_hint_of_a_colour_promises_the_newest_card() {
-    // G4 B1 G1 W3 B3: of the green cards only the newer one fits.
+fn color_hint_promises_newest_card() {
+    // G4 B1 G1 W3 B3: of the green cards only the newer one is playable.
     let (g, mut state) = dealt([13, 20, 10, 17, 22]);
     let draw = Draw::new(g.id(), 0, 0);
     let bot = build("conventions", &g).unwrap();
-    // Both cards of rank 1 fit, and one hint is enough for them.
+    // Both cards of rank 1 are playable, and one hint covers them.
     let hint = near(&*bot, &*state, 0, 0, &draw);
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, hint), "(Reveal player +1 rank 1)");
     let green = state.view(Viewer::Seat(0)).parse(0, &state.legal_list(0), "tell green").unwrap();
@@ -190,7 +190,7 @@ fn a_hint_of_a_colour_promises_the_newest_card() {
 }
 
 #[test]
-fn with_one_life_no_card_is_played_that_cannot_fit() {
+fn last_life_is_not_risked_on_unplayable_card() {
     for table in ["hanabi(max_life_tokens=1)", "hanabi(preset=llmarena)", "hanabi(players=4,max_life_tokens=1)"] {
         let g = game(table);
         let hand = g.spec().params["hand_size"].as_u64().unwrap() as u32;
@@ -220,7 +220,7 @@ fn mean_return(table: &str, bots: &[&str], seeds: u64) -> Vec<f64> {
 }
 
 #[test]
-fn conventions_are_worth_more_than_rules_and_rules_more_than_chance() {
+fn convention_bots_outscore_rule_bots() {
     let mean = |bot: &str, n: usize| mean_return(&format!("hanabi(players={n})"), &vec![bot; n], 12)[0];
     for n in 2..=5 {
         let means: Vec<f64> = ["internal", "iggi", "conventions"].iter().map(|bot| mean(bot, n)).collect();
@@ -228,7 +228,7 @@ fn conventions_are_worth_more_than_rules_and_rules_more_than_chance() {
     }
 }
 
-/// The moves of `bot` against one that plays `other`, as letters.
+/// Returns the moves of `bot` against one that plays `other`, as letters.
 fn against(bot: &str, other: &str) -> String {
     let g = game(&format!("iterated_prisoners_dilemma(num_repetitions={})", other.len()));
     let (agent, draw) = (build(bot, &g).unwrap(), Draw::new(g.id(), 0, 0));
@@ -243,7 +243,7 @@ fn against(bot: &str, other: &str) -> String {
 }
 
 #[test]
-fn classics_do_what_the_literature_says() {
+fn classic_strategies_match_the_literature() {
     let other = "CDCDDCCCCC";
     for (bot, moves) in [
         ("tit_for_tat", "CCDCDDCCCC"),
@@ -255,26 +255,27 @@ fn classics_do_what_the_literature_says() {
         ("generous_tit_for_tat generosity=1", "CCCCCCCCCC"),
         ("suspicious_tit_for_tat", "DCDCDDCCCC"),
         ("tit_for_two_tats", "CCCCCDCCCC"),
-        // One defection for the first; the next, made while it makes peace, only counts; the third is answered by three.
+        // One defection for the first. The next one, during the two cooperations, is only counted. The third gets
+        // three.
         ("gradual", "CCDCCDDDCC"),
     ] {
         assert_eq!(against(bot, other), moves, "{bot}");
     }
-    // Each one at peace: one, two, three follow.
+    // Each is punished separately: one, two, then three defections follow.
     assert_eq!(against("gradual", "DCCCDCCCCDCCCCCC"), "CDCCCDDCCCDDDCCC");
 }
 
 #[test]
-fn the_responder_takes_what_there_is_to_take() {
+fn responder_exploits_weak_strategies() {
     assert_eq!(against("classics_responder", "C"), "D", "the last round is the last");
     assert!(against("classics_responder", &"D".repeat(12)).ends_with("DDDDDD"));
-    // A player that never answers a defection is exploited, but only once that is known.
+    // A player that never retaliates is exploited, but only once that is known.
     let found = against("classics_responder", &"C".repeat(12));
     assert!(found.starts_with('C') && found.contains('D'), "{found}");
 }
 
 #[test]
-fn in_the_last_turn_something_is_better_than_nothing() {
+fn last_turn_accepts_any_gain() {
     for table in ["negotiation", "bargaining", "bargaining(max_turns=2,discount=0.5)"] {
         let g = game(table);
         let agree = if table.starts_with("negotiation") { 216 } else { 120 };
@@ -300,7 +301,7 @@ fn in_the_last_turn_something_is_better_than_nothing() {
 }
 
 #[test]
-fn negotiators_come_to_terms_with_themselves() {
+fn negotiators_agree_in_self_play() {
     for table in ["negotiation", "bargaining"] {
         let g = game(table);
         for bot in NEGOTIATORS.iter().filter(|bot| !bot.contains("reserve")) {
@@ -312,7 +313,7 @@ fn negotiators_come_to_terms_with_themselves() {
 }
 
 #[test]
-fn a_negotiator_says_what_is_true() {
+fn negotiator_states_its_true_values() {
     let g = game("negotiation(instance=2 3 4;10 5 0;7 6 1;6)");
     let (bot, draw) = (build("time_dependent", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let mut state = g.start();
@@ -327,7 +328,7 @@ fn a_negotiator_says_what_is_true() {
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, words), ", Utterance: [4, 2, 0]");
 }
 
-/// How often `bot` wins as the undercover of LLMArena's preset, the last seat, among `others`.
+/// Returns how often `bot` wins as the undercover of LLMArena's preset, the last seat, among `others`.
 fn undercover_wins(bot: &str, others: &str, games: u64) -> f64 {
     let g = game("undercover(preset=llmarena)");
     let agents = seats(&g, &[others, others, others, others, bot]);
@@ -335,7 +336,7 @@ fn undercover_wins(bot: &str, others: &str, games: u64) -> f64 {
 }
 
 #[test]
-fn an_undercover_whose_clues_fit_is_found_less_often() {
+fn fitting_clues_reduce_undercover_detection() {
     let games = scaled(1_000);
     let [fits, strays] = ["stock_speaker", "random"].map(|bot| undercover_wins(bot, "stock_speaker", games));
     println!("an undercover among bots whose clues fit wins {fits:.3}, at random {strays:.3}");
@@ -343,14 +344,14 @@ fn an_undercover_whose_clues_fit_is_found_less_often() {
 }
 
 #[test]
-fn a_rule_maker_accepts_what_is_fair_and_nothing_else() {
+fn rule_maker_accepts_only_fair_rules() {
     let g = game("free_style");
     let (bot, draw) = (build("rule_maker", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let mut state = g.start();
     assert!(near(&*bot, &*state, 0, 0, &draw) < 3, "it proposes a built-in document");
     state.play(0, 0).unwrap();
     assert_eq!(near(&*bot, &*state, 1, 0, &draw), 3, "four in line is fair to both");
-    // Four corners never make a line.
+    // Four corners never form a line.
     let rules = serde_json::json!({ "fsr": 1, "name": "unfair", "board": 5, "ply_cap": 25, "kinds": [{ "id": "s" }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "corner" } }, { "do": "pass", "when": "stuck" }],
         "end": [{ "if": "line", "len": 3, "then": "win" }] });
@@ -362,7 +363,7 @@ fn a_rule_maker_accepts_what_is_fair_and_nothing_else() {
 }
 
 #[test]
-fn a_rule_maker_wins_and_blocks_in_one_ply() {
+fn rule_maker_takes_and_blocks_wins() {
     let g = game("free_style(rules=F0)");
     let (bot, draw) = (build("rule_maker", &g).unwrap(), Draw::new(g.id(), 0, 0));
     let place = |cell: Action| 6 + cell * 26;

@@ -1,4 +1,4 @@
-//! `ismcts`: what it must find in small games, determinism, and what it may know.
+//! `ismcts`: required results in small games, determinism, and hidden information.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use ludex_agents::{AgentSpec, build};
 use ludex_env::{AgentKey, Draw, MoveRequest, Outcomes, Stream, ToMove};
 
 #[test]
-fn plays_the_king_and_throws_the_jack() {
+fn search_bets_king_and_folds_jack() {
     let g = game("kuhn_poker");
     let (agent, draw) = (build("ismcts sims=1000", &g).unwrap(), Draw::new(g.id(), 3, 0));
-    // Cards of seat 0 and seat 1, what was done, who is asked, what it must do.
+    // Cards of seat 0 and seat 1, moves so far, seat to move, required move.
     let cases = [
         (&[0, 2, 1][..], 1, 1, "the king calls"),
         (&[0, 2, 0], 1, 1, "the king bets after a pass"),
@@ -25,7 +25,7 @@ fn plays_the_king_and_throws_the_jack() {
     }
 }
 
-/// Mean return of `spec` against random over this many seeds, in both seats.
+/// Returns the mean return of `spec` against random over this many seeds, in both seats.
 fn gain(g: &ludex_env::GameRef, spec: &str, seeds: u64) -> f64 {
     let [first, second] = [[spec, "random"], ["random", spec]].map(|specs| seats(g, &specs));
     let sum: f64 = (0..seeds).map(|seed| play(g, &first, seed).1[0] + play(g, &second, seed).1[1]).sum();
@@ -33,7 +33,7 @@ fn gain(g: &ludex_env::GameRef, spec: &str, seeds: u64) -> f64 {
 }
 
 #[test]
-fn beats_random() {
+fn search_beats_random() {
     let leduc = gain(&game("leduc_poker"), "ismcts sims=100", 100);
     assert!(leduc > 0.5, "{leduc} antes a hand");
     let dice = gain(&game("liars_dice"), "ismcts sims=100", 100);
@@ -41,13 +41,13 @@ fn beats_random() {
 }
 
 #[test]
-fn every_game_with_hidden_information_is_played_near_and_far_alike() {
+fn search_moves_alike_locally_and_remotely() {
     let strings = ludex_env::games().iter().flat_map(|entry| {
         let presets = game(entry.id).spec().presets.clone();
         let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.id));
         [entry.id.to_owned()].into_iter().chain(named)
     });
-    // Presets that change nothing are the same game.
+    // Presets without changes are the same game.
     let mut known = std::collections::BTreeSet::new();
     for string in strings.collect::<Vec<_>>() {
         let g = game(&string);
@@ -89,7 +89,7 @@ fn every_game_with_hidden_information_is_played_near_and_far_alike() {
 }
 
 #[test]
-fn hidden_cards_are_not_used() {
+fn search_ignores_hidden_cards() {
     let g = game("kuhn_poker");
     let (agent, draw) = (build("ismcts sims=50", &g).unwrap(), Draw::new(g.id(), 5, 0));
     for turn in 0..40 {
@@ -99,7 +99,7 @@ fn hidden_cards_are_not_used() {
 }
 
 #[test]
-fn a_deadline_cuts_the_search_and_is_noted() {
+fn deadline_cuts_search_and_adds_note() {
     let g = game("leduc_poker");
     let (agent, state) = (build("ismcts sims=1000000000", &g).unwrap(), after(&g, &[0, 1]));
     let ask = MoveRequest::on_state(&*state, 0, 0, &[1, 2], AgentKey::Own(&[0; 32]));

@@ -1,4 +1,4 @@
-//! The `llm` agent against an endpoint of the test's own.
+//! The `llm` agent against a test endpoint.
 
 use std::net::TcpListener;
 use std::sync::Mutex;
@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use crate::common::{after, game};
 use crate::llm_endpoint::{Asked, Endpoint, Reply, completion, error, said};
 
-/// A journal in memory.
 #[derive(Default)]
 struct Notebook(Mutex<Vec<(String, Value)>>);
 
@@ -37,7 +36,7 @@ impl Notebook {
     }
 }
 
-/// What goes with a question.
+/// Context of a move request.
 #[derive(Default)]
 struct With<'a> {
     attempts: &'a [PriorAttempt],
@@ -60,7 +59,7 @@ fn ask(spec: &str, game: &GameRef, state: &dyn DynState, with: &With<'_>) -> Res
     build(spec, game)?.act(&ask, with.deadline)
 }
 
-/// The answer to the first question of tic-tac-toe.
+/// Returns the reply to the first move request of tic-tac-toe.
 fn first(endpoint: &Endpoint, args: &str) -> Result<MoveReply, AgentError> {
     let game = game("tic_tac_toe");
     ask(&endpoint.spec(args), &game, &*game.start(), &With::default())
@@ -71,7 +70,7 @@ fn user(asked: &Asked) -> String {
 }
 
 #[test]
-fn a_move_is_asked_for_and_read() {
+fn move_is_requested_and_parsed() {
     let endpoint = Endpoint::saying(&[r#"{"move": "x(1,1)"}"#]);
     let answer = first(&endpoint, "temperature=0.5 max_tokens=50 seed=3 price_in=10 price_out=100").unwrap();
     assert_eq!(answer.mv, Some(Move::Id(4)));
@@ -89,7 +88,7 @@ fn a_move_is_asked_for_and_read() {
 }
 
 #[test]
-fn what_is_not_given_is_not_sent() {
+fn absent_settings_are_not_sent() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)"]);
     first(&endpoint, "format=text").unwrap();
     let body = &endpoint.asked()[0].body;
@@ -98,7 +97,7 @@ fn what_is_not_given_is_not_sent() {
 }
 
 #[test]
-fn extra_fields_are_laid_over_the_body_and_the_key_is_sent() {
+fn extra_fields_and_key_are_sent() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)"]);
     // PATH is set wherever tests run, and tests may not set variables.
     first(&endpoint, r#"format=text temperature=1 key_env=PATH extra="{\"top_p\": 0.9, \"temperature\": null}""#)
@@ -110,7 +109,7 @@ fn extra_fields_are_laid_over_the_body_and_the_key_is_sent() {
 }
 
 #[test]
-fn thoughts_come_before_the_move_in_json_too() {
+fn json_schema_puts_reasoning_before_move() {
     let endpoint = Endpoint::saying(&[r#"{"reason": "centre", "move": "x(1,1)"}"#]);
     first(&endpoint, "prompting=cot").unwrap();
     let text = endpoint.asked()[0].body["response_format"].to_string();
@@ -118,7 +117,7 @@ fn thoughts_come_before_the_move_in_json_too() {
 }
 
 #[test]
-fn anthropic_messages() {
+fn anthropic_requests_are_well_formed() {
     let endpoint = Endpoint::new(|_, _| {
         let body = json!({
             "content": [{ "type": "tool_use", "name": "move", "input": { "move": "x(2,2)" } }],
@@ -153,7 +152,7 @@ fn anthropic_messages() {
 }
 
 #[test]
-fn failures_for_good_are_told_and_not_tried_again() {
+fn permanent_failures_are_not_retried() {
     for (status, message, words) in [
         (400, "This model's maximum context length is 10 tokens", "too long for the model"),
         (413, "request too large", "too long for the model"),
@@ -165,7 +164,7 @@ fn failures_for_good_are_told_and_not_tried_again() {
         (418, "teapot", "teapot"),
         (400, "The input token count (9) exceeds the maximum number of tokens allowed (8).", "too long for the model"),
         (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "Write extra="),
-        (307, "moved", "it redirects (307) to another address: give that address as base_url"),
+        (307, "moved", "redirect (307) to another address: set base_url to that address"),
     ] {
         let endpoint = Endpoint::new(move |_, _| error(status, message));
         let e = first(&endpoint, "format=text key_env=PATH").unwrap_err();
@@ -176,7 +175,7 @@ fn failures_for_good_are_told_and_not_tried_again() {
 }
 
 #[test]
-fn a_wrong_name_of_a_limit_is_not_taken_for_a_missing_schema() {
+fn token_limit_error_is_not_a_schema_refusal() {
     let endpoint = Endpoint::new(|_, _| error(400, "Use 'max_completion_tokens' instead of 'max_tokens'"));
     for args in ["max_tokens=9", "max_tokens=9 format=schema"] {
         let e = first(&endpoint, args).unwrap_err();
@@ -186,26 +185,26 @@ fn a_wrong_name_of_a_limit_is_not_taken_for_a_missing_schema() {
 }
 
 #[test]
-fn errors_in_a_list_and_answers_that_are_too_long_are_told() {
+fn list_errors_and_oversized_replies_are_reported() {
     let body = r#"[{"error": {"message": "The input token count (9) exceeds the maximum number of tokens"}}]"#;
     let endpoint = Endpoint::new(|_, _| Reply::Http(400, None, body.to_owned()));
     let e = first(&endpoint, "format=text").unwrap_err();
     assert!(e.message.contains("too long for the model (400): The input token count"), "{e}");
     let endpoint = Endpoint::new(|_, _| said(&"x".repeat(11 << 20)));
     let e = first(&endpoint, "format=text").unwrap_err();
-    assert!(e.message.contains("its answer is longer than") && !e.message.contains("reached"), "{e}");
+    assert!(e.message.contains("expected at most") && !e.message.contains("reached"), "{e}");
     assert_eq!(endpoint.asked().len(), 1);
 }
 
 #[test]
-fn half_a_character_does_not_spoil_an_answer() {
+fn unpaired_surrogate_does_not_invalidate_reply() {
     let body = r#"{"choices": [{"message": {"content": "\ud800 Answer: x(0,1)"}, "finish_reason": "stop"}]}"#;
     let endpoint = Endpoint::new(|_, _| Reply::Http(200, None, body.to_owned()));
     assert_eq!(first(&endpoint, "format=text").unwrap().mv, Some(Move::Id(1)));
 }
 
 #[test]
-fn the_key_is_never_told() {
+fn key_never_appears_in_errors() {
     let key = std::env::var("PATH").unwrap();
     let endpoint = Endpoint::new(|_, asked| error(401, &format!("you sent {}", asked.headers["authorization"])));
     let e = first(&endpoint, "key_env=PATH").unwrap_err();
@@ -213,7 +212,7 @@ fn the_key_is_never_told() {
 }
 
 #[test]
-fn failures_for_the_moment_are_tried_again() {
+fn transient_failures_are_retried() {
     for status in [408, 409, 429, 500, 503, 529] {
         let endpoint = Endpoint::new(move |k, _| if k < 2 { error(status, "busy") } else { said("Answer: x(0,1)") });
         let (journal, game) = (Notebook::default(), game("tic_tac_toe"));
@@ -230,7 +229,7 @@ fn failures_for_the_moment_are_tried_again() {
 }
 
 #[test]
-fn a_long_wait_is_not_waited() {
+fn long_retry_delay_is_not_honored() {
     let endpoint = Endpoint::new(|_, _| Reply::Http(429, Some(3600), String::new()));
     let e = first(&endpoint, "").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("3600 s"), "{e}");
@@ -238,30 +237,30 @@ fn a_long_wait_is_not_waited() {
 }
 
 #[test]
-fn answers_that_are_none_are_the_endpoints_fault() {
+fn malformed_replies_are_infrastructure_errors() {
     for body in ["<html>hello</html>", r#"{"object": "list"}"#, r#"{"choices": []}"#, ""] {
         let endpoint = Endpoint::new(move |_, _| Reply::Http(200, None, body.to_owned()));
         let e = first(&endpoint, "retries=0").unwrap_err();
-        assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("cannot be read"), "{body}: {e}");
+        assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("invalid reply"), "{body}: {e}");
     }
 }
 
 #[test]
-fn an_endpoint_that_is_down_is_nobodys_loss() {
+fn unreachable_endpoint_is_an_infrastructure_error() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let game = game("tic_tac_toe");
     let spec = format!("llm model=m base_url=http://127.0.0.1:{port}/v1 retries=0");
     let e = ask(&spec, &game, &*game.start(), &With::default()).unwrap_err();
-    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("is it running"), "{e}");
+    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("is the endpoint running"), "{e}");
 }
 
 #[test]
-fn being_late_and_a_silent_endpoint_are_two_things() {
+fn missed_deadline_differs_from_silent_endpoint() {
     let endpoint = Endpoint::new(|_, _| Reply::Silence);
     let e = first(&endpoint, "retries=0 timeout=0.1").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("timeout"), "{e}");
     let game = game("tic_tac_toe");
-    // With calls spaced out (rpm), a deadline that has passed already must not be taken for a lack of free calls.
+    // With spaced calls (rpm), an expired deadline must not be reported as a lack of available calls.
     for (wait, args) in [(0, ""), (0, "rpm=60"), (100, "")] {
         let begun = Instant::now();
         let with = With { deadline: Some(begun + Duration::from_millis(wait)), ..With::default() };
@@ -272,7 +271,7 @@ fn being_late_and_a_silent_endpoint_are_two_things() {
 }
 
 #[test]
-fn a_missing_key_is_known_before_the_game() {
+fn missing_key_is_refused_at_build() {
     for spec in [
         "llm model=m key_env=LUDEX_TEST_NO_SUCH_KEY",
         "llm model=m base_url=http://127.0.0.1:1/v1 key_env=LUDEX_TEST_NO_SUCH_KEY",
@@ -284,7 +283,7 @@ fn a_missing_key_is_known_before_the_game() {
 }
 
 #[test]
-fn an_endpoint_without_schemas_is_asked_in_text_and_remembered() {
+fn endpoint_without_schemas_gets_text_requests() {
     let refuses = |_, asked: &Asked| match asked.body.get("response_format") {
         Some(_) => error(400, "response_format is not supported"),
         None => said("Answer: x(0,2)"),
@@ -300,7 +299,7 @@ fn an_endpoint_without_schemas_is_asked_in_text_and_remembered() {
 }
 
 #[test]
-fn a_bad_request_is_not_taken_for_a_missing_schema() {
+fn bad_request_is_not_a_schema_refusal() {
     let endpoint =
         Endpoint::new(|k, _| if k < 2 { error(400, "strange model") } else { said(r#"{"move": "x(0,0)"}"#) });
     let e = first(&endpoint, "").unwrap_err();
@@ -310,7 +309,7 @@ fn a_bad_request_is_not_taken_for_a_missing_schema() {
 }
 
 #[test]
-fn an_answer_without_a_move_goes_to_the_rules() {
+fn reply_without_move_is_submitted_for_refusal() {
     let cases: [(Value, &str, &str, &str); 6] = [
         (json!({ "content": "" }), "stop", "empty", "no move"),
         (json!({ "content": "Hm." }), "stop", "unparsed", "Hm."),
@@ -332,7 +331,7 @@ fn an_answer_without_a_move_goes_to_the_rules() {
 }
 
 #[test]
-fn the_next_attempt_is_told_why_the_last_was_refused() {
+fn next_attempt_contains_refusal_reason() {
     let endpoint = Endpoint::saying(&["Answer: x(1,1)"]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let attempts = [PriorAttempt {
@@ -347,7 +346,7 @@ fn the_next_attempt_is_told_why_the_last_was_refused() {
 }
 
 #[test]
-fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
+fn invalid_document_is_refused_and_repaired() {
     let flawed = json!({ "offer": [9, 0, 0], "say": 7, "x": 1 });
     let good = json!({ "offer": [1, 0, 0], "say": "For you." });
     let texts = [format!("This is what I offer:\n```json\n{flawed}\n```"), good.to_string()];
@@ -386,7 +385,7 @@ fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
 }
 
 #[test]
-fn a_vote_is_taken_over_the_moves_of_the_samples() {
+fn self_consistency_votes_over_sampled_moves() {
     let of = |texts: &[&str], n: usize| {
         let endpoint = Endpoint::saying(texts);
         let answer = first(&endpoint, &format!("format=text prompting=sc_cot seed=5 n={n}")).unwrap();
@@ -402,7 +401,7 @@ fn a_vote_is_taken_over_the_moves_of_the_samples() {
 }
 
 #[test]
-fn thoughts_are_voted_on_and_then_moves() {
+fn tree_of_thoughts_votes_on_plans_then_moves() {
     let script = |k: usize, asked: &Asked| {
         let text = user(asked);
         match k {
@@ -428,7 +427,7 @@ fn thoughts_are_voted_on_and_then_moves() {
 }
 
 #[test]
-fn a_refinement_without_a_move_keeps_the_draft() {
+fn refinement_without_move_keeps_draft() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)", "The corner is fine.", "Hm."]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let with = With { journal: Some(&journal), ..With::default() };
@@ -443,7 +442,7 @@ fn a_refinement_without_a_move_keeps_the_draft() {
 }
 
 #[test]
-fn an_emotion_is_asked_for_once_more() {
+fn missing_emotion_is_requested_again() {
     let json = r#"{"emotion": "X", "analysis": "Even.", "move": "x(1,1)"}"#;
     let endpoint = Endpoint::saying(&[json, "Emotion: D"]);
     let answer = first(&endpoint, "emotion=true").unwrap();
@@ -458,7 +457,7 @@ fn an_emotion_is_asked_for_once_more() {
 }
 
 #[test]
-fn what_is_in_the_journal_is_not_asked_again() {
+fn stored_calls_are_not_repeated() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)", "Answer: x(1,1)", "Answer: x(1,1)"]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
     let with = With { journal: Some(&journal), ..With::default() };
@@ -479,7 +478,7 @@ fn what_is_in_the_journal_is_not_asked_again() {
 }
 
 #[test]
-fn a_journal_that_keeps_nothing_stops_the_agent() {
+fn failed_journal_write_stops_the_agent() {
     struct Full;
     impl Journal for Full {
         fn find(&self, _: &str) -> Option<Value> {
@@ -499,14 +498,14 @@ fn a_journal_that_keeps_nothing_stops_the_agent() {
 }
 
 #[test]
-fn the_stand_in_is_told_the_view_and_nothing_else() {
+fn stub_metadata_contains_only_the_view() {
     let endpoint = Endpoint::saying(&["Answer: Pass"]);
     let game = game("kuhn_poker");
     let past = [
         ObservedMove { by: ludex_env::Mover::Chance, action: Some(0), text: String::new(), reveals: Vec::new() },
         ObservedMove { by: ludex_env::Mover::Chance, action: None, text: String::new(), reveals: Vec::new() },
     ];
-    // p0 holds 0; p1 holds 1 in one world and 2 in the other.
+    // p0 holds 0; p1 holds 1 in one case and 2 in the other.
     for hidden in [1, 2] {
         let state = after(&game, &[0, hidden]);
         let with = With { past: Some(&past), ..With::default() };
@@ -524,7 +523,7 @@ fn the_stand_in_is_told_the_view_and_nothing_else() {
 }
 
 #[test]
-fn a_probe_makes_five_calls() {
+fn probe_makes_five_calls() {
     let endpoint = Endpoint::saying(&[
         "ready",
         r#"{"move": "x(0,0)"}"#,
@@ -552,10 +551,10 @@ fn a_probe_makes_five_calls() {
     let e = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap_err();
     assert!(e.message.contains("key_env") && endpoint.asked().len() == 1, "{e}");
     let e = llm::probe(&AgentSpec::parse("random").unwrap()).unwrap_err();
-    assert!(e.message.contains("not a language model"), "{e}");
+    assert!(e.message.contains("expected a spec of llm"), "{e}");
 }
 
-/// A question of the first player's turn `turn`, with what was asked before in the journal.
+/// Move request of the first player's turn `turn`, with earlier calls in the journal.
 fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[PriorAttempt], journal: &Notebook) -> MoveReply {
     let seat = state.turn().seat().unwrap();
     let (legal, key) = (state.legal_list(seat), [1; 32]);
@@ -566,7 +565,7 @@ fn in_turn(spec: &str, state: &dyn DynState, turn: u32, attempts: &[PriorAttempt
 }
 
 #[test]
-fn a_chat_is_one_conversation() {
+fn chat_continues_one_conversation() {
     let said = [
         r#"{"reason": "middle", "move": "x(1,1)"}"#,
         "I do not know",
@@ -602,16 +601,16 @@ fn a_chat_is_one_conversation() {
     assert_eq!(told[1][1], told[0][1], "the first question");
     assert_eq!(told[1][2].1, said[0]);
     assert_eq!(told[2][4].1, said[1]);
-    assert_eq!(told[3][2].1, said[1], "the first question is left out, not the rules");
+    assert_eq!(told[3][2].1, said[1], "the first prompt is omitted, not the rules");
     assert!(told.iter().all(|m| m[0] == told[0][0] && m[0].1.contains("lasts for the whole game")));
 
-    // Another process finds the same conversation in the journal and asks nothing again.
+    // Another process restores the conversation from the journal without repeated calls.
     let answer = in_turn(&spec, &*state, 2, &[], &journal);
     assert_eq!((answer.mv, endpoint.asked().len()), (Some(Move::Id(7)), 4));
 }
 
 #[test]
-fn three_parts_are_asked_for_and_the_last_is_read() {
+fn parts_method_parses_the_last_part() {
     let endpoint = Endpoint::saying(&[r#"{"situation": "empty", "reasons": "x(0,0) is worse", "move": "x(1,1)"}"#]);
     assert_eq!(first(&endpoint, "prompting=parts").unwrap().mv, Some(Move::Id(4)));
     let schema = &endpoint.asked()[0].body["response_format"]["json_schema"]["schema"];
@@ -624,7 +623,7 @@ fn three_parts_are_asked_for_and_the_last_is_read() {
 }
 
 #[test]
-fn cached_tokens_are_kept_with_the_call_and_priced() {
+fn cached_tokens_are_stored_and_priced() {
     let endpoint = Endpoint::new(|_, _| {
         let body = json!({
             "content": [{ "type": "tool_use", "name": "move", "input": { "move": "x(2,2)" } }],
@@ -643,7 +642,7 @@ fn cached_tokens_are_kept_with_the_call_and_priced() {
 }
 
 #[test]
-fn explanations_behind_a_move_are_not_part_of_it() {
+fn explanation_after_move_is_ignored() {
     let game = game("negotiation(instance=2 3 4;7 1 7;7 6 1;6)");
     let mut state = after(&game, &[]);
     let keeps = state.parse_move(0, &Move::Text("Proposal: [1, 2, 0]".into())).unwrap();

@@ -1,5 +1,5 @@
-//! The prompts of every game, with its defaults and with each preset, at its beginning and later, as a model gets them:
-//! `tests/data/prompts.txt.gz`, which `LUDEX_REGENERATE=1` writes again. They are made to be read whole (`zless`).
+//! Prompts of every game, with its defaults and each preset, at the start and later: `tests/data/prompts.txt.gz`, which
+//! `LUDEX_REGENERATE=1` rewrites. Read them in full with `zless`.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -13,7 +13,7 @@ use ludex_env::GameRef;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/prompts.txt.gz");
 
-/// Each game with its defaults and with its presets, one of each set of parameters.
+/// Each game with its defaults and presets, one per distinct set of parameters.
 fn games() -> Vec<GameRef> {
     let mut all: Vec<GameRef> = Vec::new();
     for entry in ludex_env::games() {
@@ -28,7 +28,7 @@ fn games() -> Vec<GameRef> {
     all
 }
 
-/// A prompt after `random` moves, or fewer in a game that would be over.
+/// Renders a prompt after `random` moves, or fewer in a game that would end before.
 fn told(game: &GameRef, random: u32) -> String {
     let spec = AgentSpec::parse("llm model=none").unwrap();
     let way = |random| Way { random, seed: 3, ..Way::default() };
@@ -38,7 +38,7 @@ fn told(game: &GameRef, random: u32) -> String {
 }
 
 #[test]
-fn the_prompts_of_all_games() {
+fn prompts_match_the_golden_file() {
     let mut all = String::new();
     for game in games() {
         let (first, later) = (told(&game, 0), told(&game, 9));

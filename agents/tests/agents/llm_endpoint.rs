@@ -1,4 +1,4 @@
-//! An endpoint of the test's own, which answers what it was told to.
+//! Test endpoint with scripted replies.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-/// What the endpoint got.
+/// Requests that the endpoint received.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub path: String,
@@ -15,11 +15,10 @@ pub struct Asked {
     pub body: Value,
 }
 
-/// What it answers.
 pub enum Reply {
-    /// A status, a `Retry-After` in seconds, a body.
+    /// Status, `Retry-After` in seconds, body.
     Http(u16, Option<u64>, String),
-    /// Nothing, for as long as the client stays.
+    /// No reply for as long as the client stays connected.
     Silence,
 }
 
@@ -29,7 +28,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Answers request k (from 0) with what `script` says.
+    /// Replies to request k (from 0) with `script(k)`.
     pub fn new(script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -44,7 +43,7 @@ impl Endpoint {
         Endpoint { url, asked }
     }
 
-    /// Answers every request with these texts in turn; the last again and again.
+    /// Replies to successive requests with these texts; the last one repeats.
     pub fn saying(texts: &[&str]) -> Self {
         let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
         Self::new(move |k, _| said(&texts[k.min(texts.len() - 1)]))
@@ -54,7 +53,7 @@ impl Endpoint {
         self.asked.lock().unwrap().clone()
     }
 
-    /// An agent that asks here.
+    /// Builds an agent that uses this endpoint.
     pub fn spec(&self, args: &str) -> String {
         format!("llm model=m base_url={}/v1 {args}", self.url)
     }
@@ -87,7 +86,7 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &dyn Fn(usize
             let wait = wait.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
             let head =
                 format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{wait}\r\n", body.len());
-            // The client may have left.
+            // The client may have disconnected.
             let _ = stream.write_all(format!("{head}{body}").as_bytes());
         }
         Reply::Silence => {

@@ -1,5 +1,4 @@
-//! What `llm` agents say, without an endpoint: every game under every method, complete, and with nothing that the seat may
-//! not know.
+//! Prompts of `llm` agents, without an endpoint: complete for every game and method, and without hidden information.
 
 use ludex_agents::AgentSpec;
 use ludex_agents::llm::{ChatMessage, ChatRole, calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
@@ -13,7 +12,7 @@ use crate::common::game;
 
 const METHODS: [&str; 7] = ["prompt", "cot", "parts", "chat", "sc_cot", "tot", "self_refine"];
 
-/// A position after some random moves, where one or several seats are to move, and what was played.
+/// Position after some random moves, where one or several seats are to move, with the history.
 fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<ObservedMove>) {
     (seed..seed + 100).find_map(|seed| walked(game, seed, moves)).expect("not every game is over at once")
 }
@@ -69,7 +68,7 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
     }
 }
 
-/// The first call's messages for the seat to move.
+/// Returns the first call's messages for the seat to move.
 fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) -> Vec<ChatMessage> {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
@@ -90,7 +89,7 @@ fn all(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) 
 }
 
 #[test]
-fn every_game_is_told_in_full_under_every_method() {
+fn prompts_are_complete_for_every_game_and_method() {
     for entry in ludex_env::games() {
         let game = game(entry.id);
         let (state, past) = walk(&game, 1, 1);
@@ -125,7 +124,7 @@ fn every_game_is_told_in_full_under_every_method() {
                 for unwanted in ["{{", "{%", "\n\n\n", "policy `default`"] {
                     assert!(!text.contains(unwanted), "{spec}, {}: {unwanted:?} in\n{text}", entry.id);
                 }
-                // Reading the list back gives the legal moves.
+                // Parsing the list gives the legal moves.
                 if more.is_empty() {
                     let list = text.split("\nLegal moves").nth(1).unwrap().split("\n\n").next().unwrap();
                     for a in state.legal_list(seat) {
@@ -143,7 +142,7 @@ fn every_game_is_told_in_full_under_every_method() {
 }
 
 #[test]
-fn a_prompt_tells_nothing_that_the_seat_does_not_know() {
+fn prompt_contains_no_hidden_information() {
     for entry in ludex_env::games() {
         let game = game(entry.id);
         for moves in 0..=1 {
@@ -157,7 +156,7 @@ fn a_prompt_tells_nothing_that_the_seat_does_not_know() {
 }
 
 #[test]
-fn what_can_be_left_out_is_left_out() {
+fn optional_prompt_parts_can_be_omitted() {
     let game = game("connect_four");
     let (state, past) = walk(&game, 3, 4);
     let text = |args: &str| all(&format!("llm model=m {args}"), &game, &*state, &past);
@@ -180,7 +179,7 @@ fn what_can_be_left_out_is_left_out() {
 }
 
 #[test]
-fn past_moves_are_named_as_they_were_made() {
+fn history_uses_move_texts_of_their_time() {
     let game = game("chess");
     let (state, past) = walk(&game, 5, 6);
     let text = all("llm model=m history=100", &game, &*state, &past);
@@ -196,7 +195,7 @@ fn past_moves_are_named_as_they_were_made() {
 }
 
 #[test]
-fn variants_that_a_game_has_not_are_refused() {
+fn unsupported_prompt_variants_are_refused() {
     let spec = |args: &str| AgentSpec::parse(&format!("llm model=m {args}")).unwrap();
     for (args, id, name) in
         [("hints=true", "hanabi", "hints"), ("swap=true", "chess", "swap"), ("swap=true", "pig", "swap")]
@@ -209,7 +208,7 @@ fn variants_that_a_game_has_not_are_refused() {
 }
 
 #[test]
-fn a_digest_is_of_what_is_said_not_of_whom() {
+fn prompt_digest_is_independent_of_the_model() {
     let digest =
         |args: &str, id: &str| prompt_digest(&AgentSpec::parse(&format!("llm {args}")).unwrap(), &game(id)).unwrap();
     let plain = digest("model=a", "nim");
@@ -225,7 +224,7 @@ fn a_digest_is_of_what_is_said_not_of_whom() {
 }
 
 #[test]
-fn estimates_need_no_endpoint() {
+fn forecast_needs_no_endpoint() {
     let spec = |args: &str| AgentSpec::parse(&format!("llm model=m {args}")).unwrap();
     for (args, calls) in [
         ("", 1.0),
@@ -241,7 +240,7 @@ fn estimates_need_no_endpoint() {
 }
 
 #[test]
-fn what_was_said_stands_in_the_history() {
+fn history_contains_free_text() {
     let spec = AgentSpec::parse("llm model=none history=4").unwrap();
     let talk = game("bargaining(preset=llmarena)");
     let mut state = talk.start();
@@ -262,7 +261,7 @@ fn what_was_said_stands_in_the_history() {
 }
 
 #[test]
-fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
+fn prompt_preview_equals_match_prompt() {
     let spec = AgentSpec::parse("llm model=none history=4").unwrap();
     let kuhn = game("kuhn_poker");
     let question = |text: &str| serde_json::from_str(text).unwrap();
@@ -283,10 +282,10 @@ fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
     assert_eq!(told.messages, render(&spec, &kuhn, &ask).unwrap());
 
     for (wrong, said) in [
-        (r#"{"h": [[0, 1]]}"#, "move 0: 0 does not act here"),
+        (r#"{"h": [[0, 1]]}"#, "move 0: 0 is not to move"),
         (r#"{"h": [[-1, 7]]}"#, "move 0"),
-        (r#"{"h": [[-1, 2], [-1, 0]], "seat": 1}"#, "seat 1 does not act here"),
-        (r#"{"h": [[-1, 2]]}"#, "nobody acts here"),
+        (r#"{"h": [[-1, 2], [-1, 0]], "seat": 1}"#, "seat 1 is not to move"),
+        (r#"{"h": [[-1, 2]]}"#, "no seat is to move"),
     ] {
         let refusal = prompt(&spec, &kuhn, &question(wrong)).unwrap_err();
         assert!(refusal.message.contains(said), "{wrong}: {}", refusal.message);
@@ -300,7 +299,7 @@ fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
 }
 
 #[test]
-fn joint_turns_are_told_as_such() {
+fn prompt_mentions_simultaneous_moves() {
     for (id, together) in [("battle_cards", true), ("iterated_prisoners_dilemma", true), ("undercover", false)] {
         let game = game(id);
         let (state, _) = walk(&game, 1, 0);
@@ -310,7 +309,7 @@ fn joint_turns_are_told_as_such() {
 }
 
 #[test]
-fn lines_that_stand_for_many_moves_are_explained() {
+fn summarized_moves_are_explained() {
     let told = |id: &str| {
         let game = game(id);
         let (state, _) = walk(&game, 1, 0);
@@ -320,7 +319,7 @@ fn lines_that_stand_for_many_moves_are_explained() {
 }
 
 #[test]
-fn manuals_tell_what_this_game_has() {
+fn manual_depends_on_parameters() {
     let told = |text: &str| {
         let game = game(text);
         let (state, _) = walk(&game, 1, 0);
@@ -347,7 +346,7 @@ fn manuals_tell_what_this_game_has() {
 }
 
 #[test]
-fn two_drawings_of_a_board_are_told_apart() {
+fn public_and_private_boards_are_distinguished() {
     let game = game("connect_four");
     let (state, _) = walk(&game, 3, 4);
     let text = all("llm model=m swap=true", &game, &*state, &[]);

@@ -1,4 +1,5 @@
-//! Bots of international mahjong: what they play is legal everywhere, the same near and far, and better from level to level.
+//! Bots for international mahjong: legal moves everywhere, equal in-process and remotely, and stronger at higher
+//! levels.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use ludex_env::{Action, Draw, DynState, Outcomes, ToMove, Viewer};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 
-/// Asks every bot on the way through a match that the last one plays.
+/// Checks every bot in the positions of a match that the last one plays.
 fn asked_everywhere(name: &str, seed: u64) {
     let g = game(name);
     let bots: Vec<Arc<dyn Agent>> = BOTS.iter().map(|b| build(b, &g).unwrap()).collect();
@@ -47,7 +48,7 @@ fn asked_everywhere(name: &str, seed: u64) {
 }
 
 #[test]
-fn mahjong_bots_play_every_preset() {
+fn mahjong_bots_move_legally_in_every_preset() {
     for preset in ["botzone", "ijcai2020", "flowers"] {
         asked_everywhere(&format!("mcr_mahjong(preset={preset})"), 3);
     }
@@ -55,7 +56,7 @@ fn mahjong_bots_play_every_preset() {
 }
 
 #[test]
-fn mahjong_bots_play_their_game_only() {
+fn mahjong_bots_refuse_other_games() {
     for bot in BOTS {
         assert!(build(bot, &game("hanabi")).err().unwrap().message.contains("mcr_mahjong"));
         let refused = build(bot, &game("mcr_mahjong(preset=botzone_errors)")).err().unwrap();
@@ -63,9 +64,9 @@ fn mahjong_bots_play_their_game_only() {
     }
 }
 
-/// Each level of the ladder wins more walls against the one below, two against two.
+/// Each level of the ladder wins more walls against the level below, two against two.
 #[test]
-fn levels_are_ordered() {
+fn mahjong_levels_beat_lower_levels() {
     let g = game("mcr_mahjong");
     let ladder: Vec<&str> = g.spec().anchors.iter().map(|a| a.agent.as_str()).collect();
     assert_eq!(ladder.len(), 5);
@@ -83,9 +84,9 @@ fn levels_are_ordered() {
     }
 }
 
-/// The measured table has no step that is too small or too large: scores from 0.7 to 0.9 against the level below.
+/// All scores against the level below are from 0.7 to 0.9 in the measured table.
 #[test]
-fn the_measured_steps_are_even() {
+fn measured_level_differences_are_moderate() {
     let g = game("mcr_mahjong");
     let line = |level: usize| {
         let rung = &g.spec().anchors[level];
@@ -99,7 +100,7 @@ fn the_measured_steps_are_even() {
     }
 }
 
-/// The tiles of all kinds that a position shows to its four seats together, and those left in the walls.
+/// Counts the tiles of all kinds visible to the four seats together, and those left in the walls.
 fn tiles(end: &dyn DynState) -> ([u8; ALL_KINDS], u32) {
     let views = [0, 1, 2, 3].map(|p| {
         let view = end.view(Viewer::Seat(p));
@@ -117,7 +118,7 @@ fn tiles(end: &dyn DynState) -> ([u8; ALL_KINDS], u32) {
     (all, views[0].wall.iter().map(|&n| u32::from(n)).sum())
 }
 
-/// Matches of ladder players keep what random ones keep: 500 times LUDEX_TEST_SCALE hands, on two threads.
+/// Checks the game invariants in matches of ladder players: 500 times LUDEX_TEST_SCALE hands, on two threads.
 #[test]
 fn ladder_players_keep_the_invariants() {
     let won: usize = std::thread::scope(|scope| {

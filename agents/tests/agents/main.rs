@@ -1,4 +1,4 @@
-//! Agents as hosts see them; one program, so that it is linked once.
+//! Public interface of agents; one test program, so that it is linked once.
 
 mod alphabeta;
 mod bots;

@@ -1,4 +1,4 @@
-//! `mcts`: strength, proofs, determinism, and what it may know.
+//! `mcts`: strength, proofs, determinism, and hidden information.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ToMove, Viewer};
 use serde_json::Value;
 
 #[test]
-fn never_loses_tic_tac_toe_to_random() {
+fn search_never_loses_tic_tac_toe_to_random() {
     let g = game("tic_tac_toe");
     for seed in 0..20 {
         let (_, r) = play(&g, &seats(&g, &["mcts sims=1000", "random"]), seed);
@@ -19,7 +19,7 @@ fn never_loses_tic_tac_toe_to_random() {
 }
 
 #[test]
-fn beats_random_at_connect_four() {
+fn search_beats_random_at_connect_four() {
     let g = game("connect_four");
     let wins = (0..10)
         .filter(|&seed| {
@@ -31,7 +31,7 @@ fn beats_random_at_connect_four() {
     assert!(wins >= 9, "{wins} of 10");
 }
 
-/// The note of `mcts` on its answer in `state`.
+/// Returns the note of `mcts` on its reply in `state`.
 fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) -> Value {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
@@ -40,22 +40,22 @@ fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) ->
 }
 
 #[test]
-fn the_solver_proves_wins_and_stops() {
+fn proven_win_stops_search() {
     let g = game("tic_tac_toe");
-    // x in two corners, o beside them: 4 makes two threats, and 6 as well as 8 decides in two more plies.
+    // x in two corners, o beside them: 4 makes two threats, and 6 and 8 each win in two more plies.
     let state = after(&g, &[0, 1, 2, 3]);
     assert_eq!(note("mcts sims=100000", &g, &*state, "value"), 1.0);
     let made = note("mcts sims=100000", &g, &*state, "sims").as_u64().unwrap();
     assert!(made < 20_000, "a proven position needs no more simulations, made {made}");
     assert_eq!(note("mcts sims=5000 solve=false", &g, &*state, "sims"), 5000);
-    // OpenSpiel's own case of a position that is proven a draw.
+    // OpenSpiel's example of a position that is proven a draw.
     let state = after(&g, &[4, 0, 8]);
     assert_eq!(note("mcts sims=10000", &g, &*state, "value"), 0.0);
     assert!(note("mcts sims=10000", &g, &*state, "sims").as_u64().unwrap() < 10_000);
 }
 
 #[test]
-fn takes_a_win_and_blocks_one_at_connect_four() {
+fn search_takes_and_blocks_wins_at_connect_four() {
     let g = game("connect_four");
     let draw = Draw::new(g.id(), 1, 0);
     let mcts = build("mcts sims=400", &g).unwrap();
@@ -66,7 +66,7 @@ fn takes_a_win_and_blocks_one_at_connect_four() {
 }
 
 #[test]
-fn same_key_same_moves_near_and_far() {
+fn equal_keys_give_equal_moves_locally_and_remotely() {
     for (name, history) in [("connect_four", &[3, 3][..]), ("kuhn_poker", &[0, 2][..]), ("tic_tac_toe", &[])] {
         let g = game(name);
         let (state, draw) = (after(&g, history), Draw::new(g.id(), 9, 0));
@@ -80,7 +80,7 @@ fn same_key_same_moves_near_and_far() {
 }
 
 #[test]
-fn another_key_another_search() {
+fn different_keys_give_different_searches() {
     let g = game("connect_four");
     let state = g.start();
     let moves = |spec: &str| -> Vec<u32> {
@@ -94,8 +94,8 @@ fn another_key_another_search() {
 }
 
 #[test]
-fn hidden_cards_are_not_used() {
-    // Seat 0 holds card 1 and cannot tell whether seat 1 holds 0 or 2.
+fn search_ignores_hidden_cards() {
+    // Seat 0 holds card 1 and cannot distinguish cards 0 and 2 of seat 1.
     let g = game("kuhn_poker");
     let draw = Draw::new(g.id(), 5, 0);
     let mcts = build("mcts sims=50", &g).unwrap();
@@ -109,7 +109,7 @@ fn hidden_cards_are_not_used() {
 }
 
 #[test]
-fn peeking_uses_them_and_says_so() {
+fn peek_uses_hidden_cards_and_is_declared() {
     let g = game("kuhn_poker");
     let draw = Draw::new(g.id(), 5, 0);
     let peek = build("mcts sims=200 peek=true", &g).unwrap();
@@ -124,8 +124,8 @@ fn peeking_uses_them_and_says_so() {
 }
 
 #[test]
-fn plays_the_king_and_throws_the_jack() {
-    // What every sampled world agrees on: with the king a bet is called, with the jack it is not.
+fn search_bets_king_and_folds_jack() {
+    // Moves on which all sampled states agree: with the king a bet is called, with the jack it is not.
     let g = game("kuhn_poker");
     let mcts = build("mcts sims=200", &g).unwrap();
     let draw = Draw::new(g.id(), 3, 0);
@@ -136,12 +136,12 @@ fn plays_the_king_and_throws_the_jack() {
 }
 
 #[test]
-fn three_seats_and_joint_moves() {
+fn search_supports_three_seats_and_simultaneous_moves() {
     let g = game("kuhn_poker(players=3)");
     let (_, r) = play(&g, &seats(&g, &["mcts sims=60", "random", "mcts sims=60"]), 4);
     assert_eq!(r.iter().sum::<f64>(), 0.0);
     let g = game("iterated_prisoners_dilemma(num_repetitions=5)");
-    // Defecting is dominant in the last round.
+    // Defection is dominant in the last round.
     let mcts = build("mcts sims=500", &g).unwrap();
     let mut state = g.start();
     for _ in 0..4 {
@@ -153,14 +153,14 @@ fn three_seats_and_joint_moves() {
 }
 
 #[test]
-fn chance_inside_the_tree() {
+fn search_supports_chance_nodes() {
     let g = game("iterated_prisoners_dilemma(termination_probability=1)");
     let (moves, r) = play(&g, &seats(&g, &["mcts sims=200", "mcts sims=200"]), 8);
     assert_eq!((moves, r), (vec![1, 1], vec![1.0, 1.0]));
 }
 
 #[test]
-fn budgets_and_time() {
+fn search_respects_budgets() {
     let budget = |text: &str| AgentSpec::parse(text).unwrap().budget();
     assert_eq!(budget("mcts"), SearchBudget { sims: Some(1000), ..SearchBudget::default() });
     assert_eq!(budget("mcts ms=50"), SearchBudget { ms: Some(50), ..SearchBudget::default() });
@@ -175,7 +175,7 @@ fn budgets_and_time() {
 }
 
 #[test]
-fn a_deadline_cuts_the_search_and_is_noted() {
+fn deadline_cuts_search_and_adds_note() {
     for name in ["connect_four", "kuhn_poker"] {
         let g = game(name);
         let state = if name == "kuhn_poker" { after(&g, &[0, 1]) } else { g.start() };
@@ -184,14 +184,14 @@ fn a_deadline_cuts_the_search_and_is_noted() {
         let agent = build("mcts sims=1000000000 solve=false", &g).unwrap();
         let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(5))).unwrap();
         assert_eq!(answer.notes.more["cut"], true);
-        // One that has passed still gets a legal move.
+        // An expired deadline still gives a legal move.
         let answer = agent.act(&ask, Some(Instant::now())).unwrap();
         assert!(answer.action().is_some_and(|a| legal.contains(&a)));
     }
 }
 
 #[test]
-fn puct_plays_like_a_searcher() {
+fn puct_finds_the_best_moves() {
     let g = game("connect_four");
     let draw = Draw::new(g.id(), 1, 0);
     for spec in ["mcts sims=400 form=puct", "mcts sims=400 form=puct rollout=0", "mcts sims=400 rollout=4"] {
@@ -201,18 +201,18 @@ fn puct_plays_like_a_searcher() {
             assert_eq!(near(&*mcts, &*after(&g, &[3, 0, 3, 0, 3]), 1, turn, &draw), 3, "the block: {spec}");
         }
     }
-    // A game that evaluates nothing has the same prior for all moves; proofs are as with UCT.
+    // Without an evaluation all moves have the same prior; proofs are as with UCT.
     let g = game("tic_tac_toe");
     assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[0, 1, 2, 3]), "value"), 1.0);
     assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[4, 0, 8]), "value"), 0.0);
-    // Three seats, chance, returns other than wins and losses.
+    // Three seats, chance, and returns other than wins and losses.
     let g = game("kuhn_poker(players=3)");
     let (_, r) = play(&g, &seats(&g, &["mcts sims=60 form=puct", "random", "mcts sims=60 form=puct"]), 4);
     assert_eq!(r.iter().sum::<f64>(), 0.0);
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_refused() {
+fn incompatible_arguments_are_refused() {
     let refused = |text: &str, game_text: &str| build(text, &game(game_text)).err().unwrap();
     let e = refused("mcts form=alphazero", "tic_tac_toe");
     assert!(e.path.as_deref() == Some("form") && e.message.contains("uct or puct"), "{e}");
@@ -222,7 +222,7 @@ fn arguments_that_do_not_fit_are_refused() {
     assert!(unfit(&e) && e.message.contains("reuse=false"), "{e}");
 }
 
-/// The answer of `agent` for the seat to move in `state`.
+/// Returns the reply of `agent` for the seat to move in `state`.
 fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::MoveReply {
     let seat = state.turn().seat().unwrap();
     let legal = state.legal_list(seat);
@@ -230,12 +230,12 @@ fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> l
 }
 
 #[test]
-fn a_position_that_is_not_kept_is_searched_anew() {
+fn unknown_position_starts_new_tree() {
     let g = game("connect_four");
     let [keeps, forgets] = [true, false].map(|reuse| build(&format!("mcts sims=200 reuse={reuse}"), &g).unwrap());
     assert!(!keeps.reproducible() && forgets.reproducible());
     assert!(!AgentSpec::parse("mcts reuse=true").unwrap().reproducible());
-    // Three episodes that have nothing to do with each other.
+    // Three unrelated episodes.
     for history in [&[3, 0, 3][..], &[0, 0, 0, 1], &[6]] {
         let state = after(&g, history);
         assert_eq!(answer(&*keeps, &*state, 1), answer(&*forgets, &*state, 1));
@@ -243,8 +243,8 @@ fn a_position_that_is_not_kept_is_searched_anew() {
 }
 
 #[test]
-fn episodes_do_not_mix_in_kept_trees() {
-    // Two episodes by turns, one agent; each has the proofs of its own position.
+fn cached_trees_are_separate_per_episode() {
+    // One agent alternates between two episodes; each has the proofs of its own position.
     let g = game("tic_tac_toe");
     let agent = build("mcts sims=2000 reuse=true", &g).unwrap();
     let (mut rng, mut lost) = (ludex_env::Stream::from_text("kept trees"), 0);
@@ -269,8 +269,8 @@ fn episodes_do_not_mix_in_kept_trees() {
 }
 
 #[test]
-fn kept_trees_do_no_harm() {
-    // Connect four has replies to be found again; pig has dice between the turns, and turns of several moves.
+fn cached_trees_keep_strength() {
+    // Connect four has replies to look up; pig has dice between the turns, and turns of several moves.
     for (name, rival) in [("connect_four", "random"), ("pig(winscore=20)", "random")] {
         let (g, keeps) = (game(name), "mcts sims=100 reuse=true");
         let [first, second] = [[keeps, rival], [rival, keeps]].map(|specs| seats(&g, &specs));

@@ -1,4 +1,4 @@
-//! Bots of the games of plans.
+//! Bots for plan games.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use ludex_env::{AgentKey, Draw, DynState, MoveRequest, ParsedMove, ToMove, Viewe
 use ludex_protocol::Move;
 
 const GAMES: [&str; 3] = ["tower_defense", "battle_cards", "elemental_duel"];
-/// Parameters that lead through every phase.
+/// Parameters that cover every phase.
 const COURSES: [&str; 3] = [
     "(format=match,rounds=3)",
     "(format=match,rounds=3,revise=both,budget_scale=0.5)",
     "(format=match,rounds=4,revise=both,roles=alternate)",
 ];
 
-/// What an agent says, asked near and far: the same.
+/// Returns an agent's reply, which must be equal in-process and remotely.
 fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &Draw) -> ParsedMove {
     let legal = state.legal_list(seat);
     let key = draw.other("agent");
@@ -26,7 +26,7 @@ fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &
     state.parse_move(seat, &near.mv.unwrap()).unwrap()
 }
 
-/// The final view of the public, and the returns.
+/// Returns the final public view, and the returns.
 fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
     let game = game(string);
     let (mut state, draw, agents) = (game.start(), Draw::new(game.id(), 1, 0), seats(&game, &bots));
@@ -53,7 +53,7 @@ fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
 
 /// All plans are legal, in every phase, for both sides, also with half of the budget.
 #[test]
-fn planners_violate_nothing() {
+fn planners_submit_legal_plans() {
     for name in GAMES {
         for course in COURSES {
             let (view, _) = played(&format!("{name}{course}"), ["hill_climber sims=60", "best_answer sims=20"]);
@@ -66,9 +66,9 @@ fn planners_violate_nothing() {
     }
 }
 
-/// Who answers beats the fixed plan on either side, in every round after the first answer.
+/// The responding bot beats the fixed plan on either side, in every round after its first response.
 #[test]
-fn answers_beat_a_fixed_plan() {
+fn responding_planners_beat_fixed_plan() {
     for name in GAMES {
         let string = format!("{name}(format=match,rounds=4,revise=both)");
         assert_eq!(played(&string, ["hill_climber", "sound_plan"]).1, [4.0, -4.0], "{name}");
@@ -76,9 +76,9 @@ fn answers_beat_a_fixed_plan() {
     }
 }
 
-/// Time is up at once: the plan that it had, and a note.
+/// With an expired deadline, the bot returns its current plan with a note.
 #[test]
-fn a_deadline_cuts_the_search() {
+fn deadline_cuts_planning() {
     let game = game("battle_cards");
     let (state, bot) = (game.start(), build("hill_climber sims=1000000", &game).unwrap());
     let legal = state.legal_list(0);
@@ -90,7 +90,7 @@ fn a_deadline_cuts_the_search() {
 }
 
 #[test]
-fn planners_play_their_games_only() {
+fn planners_refuse_other_games() {
     let refusal = build("best_answer", &game("chess")).err().unwrap();
     assert!(unfit(&refusal) && refusal.message.contains("battle_cards"), "{refusal}");
 }

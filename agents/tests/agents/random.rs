@@ -1,4 +1,4 @@
-//! The random agent, and how seeds and keys make its moves.
+//! The random agent, and its dependence on seeds and keys.
 
 use ludex_agents::{Agent, InProcess, build};
 use ludex_env::draw::key;
@@ -17,7 +17,7 @@ fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
 }
 
 #[test]
-fn moves_follow_the_key_and_the_turn() {
+fn moves_depend_on_key_and_turn() {
     let game = load("connect_four").unwrap();
     let random = build("random", &game).unwrap();
     assert_eq!(moves(&*random, "a", 40), moves(&*random, "a", 40));
@@ -27,7 +27,7 @@ fn moves_follow_the_key_and_the_turn() {
 }
 
 #[test]
-fn a_seed_fixes_the_key() {
+fn seed_determines_key() {
     let game = load("connect_four").unwrap();
     let (random, seeded) = (build("random", &game).unwrap(), build("random seed=5", &game).unwrap());
     assert_eq!(moves(&*seeded, "a", 40), moves(&*seeded, "b", 40));
@@ -35,7 +35,7 @@ fn a_seed_fixes_the_key() {
 }
 
 #[test]
-fn in_process_and_remote_are_one_agent() {
+fn agent_moves_alike_locally_and_remotely() {
     let game = load("connect_four").unwrap();
     let policy = InProcess(build("random", &game).unwrap());
     let (state, draw) = (game.start(), Draw::new(game.id(), 7, 0));

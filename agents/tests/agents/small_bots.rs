@@ -1,4 +1,4 @@
-//! Rule bots of Kuhn poker, Leduc poker and liar's dice.
+//! Rule-based bots for Kuhn poker, Leduc poker and liar's dice.
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
@@ -27,7 +27,7 @@ const BOTS: [(&str, &[&str]); 3] = [
 ];
 
 #[test]
-fn they_play_every_table_near_and_far_alike() {
+fn small_bots_move_alike_locally_and_remotely() {
     for (bot, tables) in BOTS {
         for name in tables {
             let g = game(name);
@@ -57,7 +57,7 @@ fn they_play_every_table_near_and_far_alike() {
     }
 }
 
-/// What the bot does after these outcomes and actions.
+/// Returns the bot's move after these outcomes and actions.
 fn says(bot: &str, g: &GameRef, history: &[u32]) -> u32 {
     let state = after(g, history);
     let seat = state.turn().seat().unwrap();
@@ -65,7 +65,7 @@ fn says(bot: &str, g: &GameRef, history: &[u32]) -> u32 {
 }
 
 #[test]
-fn they_play_their_hands() {
+fn small_bots_play_the_expected_moves() {
     let g = game("kuhn_poker");
     assert_eq!([0, 1, 2].map(|card| says("kuhn_honest", &g, &[card, (card + 1) % 3])), [0, 1, 1]);
     // Cards of seat 0 and seat 1 (two of each rank), moves, and the board between the rounds.
@@ -87,7 +87,7 @@ fn they_play_their_hands() {
     assert_eq!(dice(&[0, 3, 3]), 9, "one that holds by the own die is raised to two");
 }
 
-/// Mean return of `bot` against random over this many seeds, in both seats.
+/// Returns the mean return of `bot` against random over this many seeds, in both seats.
 fn gain(name: &str, bot: &str, seeds: u64) -> f64 {
     let g = game(name);
     let [first, second] = [[bot, "random"], ["random", bot]].map(|specs| seats(&g, &specs));
@@ -96,7 +96,7 @@ fn gain(name: &str, bot: &str, seeds: u64) -> f64 {
 }
 
 #[test]
-fn they_beat_random() {
+fn small_bots_beat_random() {
     for (name, bot, least) in
         [("kuhn_poker", "kuhn_honest", 0.1), ("leduc_poker", "leduc_honest", 0.5), ("liars_dice", "liars_odds", 0.3)]
     {

@@ -1,11 +1,11 @@
-//! `solver`: legal and the same near and far in random positions, and games that it leaves alone. What it plays is tested
-//! beside each solution.
+//! `solver`: legal and repeatable moves in random positions, and refused games. Tests of the moves are next to each
+//! solution.
 
 use crate::common::{far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::{Draw, Outcomes, Stream, ToMove};
 
-/// Asks in every position of random games, from ply `from` on.
+/// Requests moves in every position of random games, from ply `from` on.
 fn wander(spec: &str, name: &str, games: u64, from: usize) {
     let g = game(name);
     let agent = build(spec, &g).unwrap();
@@ -34,7 +34,7 @@ fn wander(spec: &str, name: &str, games: u64, from: usize) {
 }
 
 #[test]
-fn solutions_are_legal_and_the_same_near_and_far() {
+fn solver_moves_legally_and_alike_remotely() {
     for name in ["tic_tac_toe", "nim", "nim(is_misere=false,pile_sizes=2;0;9)", "nim(pile_sizes=255;255;3)"] {
         wander("solver", name, 30, 0);
     }
@@ -46,7 +46,7 @@ fn solutions_are_legal_and_the_same_near_and_far() {
 }
 
 #[test]
-fn bots_of_pig_are_legal_and_the_same_near_and_far() {
+fn pig_bots_move_legally_and_alike_remotely() {
     for name in ["pig", "pig(preset=gtbench)", "pig(players=4,winscore=30)"] {
         for spec in ["hold", "hold at=1", "expectiminimax depth=2"] {
             wander(spec, name, 3, 0);
@@ -55,7 +55,7 @@ fn bots_of_pig_are_legal_and_the_same_near_and_far() {
 }
 
 #[test]
-fn the_first_player_wins_connect_four() {
+fn solver_wins_connect_four_as_first_player() {
     let g = game("connect_four");
     for seed in 0..4 {
         let (moves, returns) = play(&g, &seats(&g, &["solver", "random"]), seed);
@@ -64,12 +64,12 @@ fn the_first_player_wins_connect_four() {
 }
 
 #[test]
-fn what_is_not_solved_is_refused() {
+fn unsolved_games_are_refused() {
     for (name, why) in [
         ("reversi", "not been solved"),
         ("connect_four(columns=8)", "rows=6, columns=7"),
         ("connect_four(x_in_row=3)", "x_in_row=4"),
-        ("pig(players=3)", "pig of two"),
+        ("pig(players=3)", "two-player pig"),
         ("pig(winscore=201)", "at most 200"),
         ("pig(horizon=100)", "8 times"),
     ] {

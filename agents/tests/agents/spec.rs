@@ -1,4 +1,4 @@
-//! Specs as text: what is accepted, what it means, and what bad ones are told.
+//! Specs as text: accepted forms, their meaning, and refusals.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn refused(text: &str) -> Refusal {
 }
 
 #[test]
-fn canonical_forms() {
+fn spec_has_canonical_form() {
     assert_eq!(canonical("  random "), "random");
     assert_eq!(canonical("random seed=007"), "random seed=7");
     assert_eq!(canonical("anchor bot=2  level=1"), "anchor level=1 bot=2");
@@ -37,14 +37,14 @@ fn canonical_forms() {
 }
 
 #[test]
-fn full_text_spells_defaults_out() {
+fn full_text_contains_defaults() {
     assert_eq!(AgentSpec::parse("anchor level=1").unwrap().full(), "anchor level=1 bot=1");
     assert_eq!(AgentSpec::parse("uci cmd=c x=1").unwrap().full(), "uci cmd=c nodes=10000 hash=16 sandbox=true x=1");
     assert_eq!(AgentSpec::parse("uci cmd=c ms=9").unwrap().full(), "uci cmd=c ms=9 hash=16 sandbox=true");
 }
 
 #[test]
-fn bad_specs_are_told_what_is_allowed() {
+fn refused_spec_lists_allowed_values() {
     let e = refused("randon");
     assert_eq!((e.code, e.path.as_deref(), e.nearest.as_deref()), (ErrorCode::UnknownAgent, None, Some("random")));
     assert!(e.message.contains("did you mean random?") && e.message.contains("anchor"), "{e}");
@@ -63,7 +63,7 @@ fn bad_specs_are_told_what_is_allowed() {
 }
 
 #[test]
-fn external_agents_are_recognised() {
+fn external_agents_have_their_class() {
     let spec = AgentSpec::parse("llm model=m prompting=cot").unwrap();
     assert_eq!(spec.class(), AgentClass::Model);
     assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().class(), AgentClass::External);
@@ -72,7 +72,7 @@ fn external_agents_are_recognised() {
 }
 
 #[test]
-fn anchors_are_the_rungs_of_the_ladder() {
+fn anchor_resolves_to_ladder_level() {
     let g = game("tic_tac_toe");
     let resolve = |text: &str| AgentSpec::parse(text).unwrap().resolve(&g);
     assert_eq!(resolve("anchor level=0").unwrap().to_string(), "random");
@@ -90,7 +90,7 @@ fn random_has_no_budget() {
 }
 
 #[test]
-fn the_roster_is_sound() {
+fn roster_entries_are_valid() {
     let mut names = std::collections::BTreeSet::new();
     for entry in Roster::builtin().iter() {
         assert!(names.insert(entry.name), "{} is listed twice", entry.name);
@@ -111,7 +111,7 @@ fn the_roster_is_sound() {
 }
 
 #[test]
-fn every_anchor_of_every_game_fits_it() {
+fn every_anchor_supports_its_game() {
     for entry in ludex_env::games() {
         let g = game(entry.id);
         let ladder = &g.spec().anchors;
@@ -121,7 +121,7 @@ fn every_anchor_of_every_game_fits_it() {
             let spec = AgentSpec::parse(&text).unwrap().resolve(&g).unwrap();
             assert_eq!(spec.to_string(), AgentSpec::parse(&rung.agent).unwrap().to_string());
             assert!(spec.budget().ms.is_none() && !spec.peeks(), "{} {text}", entry.id);
-            // Engines stand above our own rungs, as they are everybody's measure; nothing else may need a program.
+            // Engines come above our own levels, as common references; no other anchor may need a program.
             assert!(spec.reproducible() || spec.name() == "uci", "{} {text}", entry.id);
             assert!(build(&text, &g).is_ok(), "{} {text}", entry.id);
         }
@@ -129,14 +129,14 @@ fn every_anchor_of_every_game_fits_it() {
 }
 
 #[test]
-fn a_wrapper_passes_on_what_it_does_not_change() {
+fn wrapper_forwards_unchanged_methods() {
     let g = game("chess");
     let uci = build("uci cmd=x skill=1", &g).unwrap();
     let facts = |a: &dyn Agent| [a.is_io_bound(), a.reproducible(), a.needs_history(), a.needs_full_state()];
     let wrapped = wrap(uci.clone(), |_, ask, _| Ok(MoveReply::id(ask.legal[0])));
     assert_eq!((facts(&wrapped), facts(&*uci)), ([true, false, false, false], [true, false, false, false]));
     assert_eq!(facts(&wrapped.reading_past()), [true, false, true, false]);
-    // So does the argument that every agent takes.
+    // The wrapper also forwards the argument that every agent accepts.
     let keyed = build("mcts sims=5 reuse=true peek=true seed=3", &g).unwrap();
     assert_eq!(facts(&*keyed), [false, false, false, true]);
     let agents = ["human", "gtp cmd=x", "botzone cmd=x", "llm model=m base_url=http://127.0.0.1:1/v1 history=3"];
@@ -149,7 +149,7 @@ fn a_wrapper_passes_on_what_it_does_not_change() {
 }
 
 #[test]
-fn a_host_adds_agents_of_its_own() {
+fn host_can_add_agents() {
     const MINE: AgentEntry = AgentEntry::new("mine", "somebody else's", |spec, _| {
         let plies = spec.int("plies").unwrap_or(0);
         Ok(Arc::new(wrap(Arc::new(Random), move |agent, ask, deadline| {
@@ -164,7 +164,7 @@ fn a_host_adds_agents_of_its_own() {
     assert_eq!(answer.notes.more["plies"], 4);
     assert_eq!(roster.parse("mind").unwrap_err().nearest.as_deref(), Some("mine"));
     assert!(refused("mine").nearest.is_none());
-    // The last of one name counts.
+    // The last agent of a name counts.
     let other = roster.with(AgentEntry::new("mine", "another", |_, _| Ok(Arc::new(Random))));
     assert!(other.parse("mine plies=4").is_err() && other.parse("anchor level=0").is_ok());
 }

@@ -34,8 +34,8 @@ fn a_prompt_is_printed_whole() {
         (&["chess", "--after", "e4", "e4"][..], "move 2, \"e4\""),
         (&["chess", "--after", "x5"], "; legal moves: a3, a4, Na3"),
         (&["tic_tac_toe", "--after", "b2", "b2"], "; legal moves: o(0,0), o(0,1), o(0,2), o(1,0), o(1,2)"),
-        (&["chess", "--after", "e4", "--seat", "1"], "seat 1 does not act here"),
-        (&["iterated_prisoners_dilemma", "--after", "COOPERATE"], "each needs a move"),
+        (&["chess", "--after", "e4", "--seat", "1"], "seat 1 is not to move"),
+        (&["iterated_prisoners_dilemma", "--after", "COOPERATE"], "a move for each of 2 seats"),
         (&["tic_tac_toe", "--random", "99"], "the game is over"),
     ] {
         let ran = ludex(at.path(), &[&["prompt"][..], args].concat());

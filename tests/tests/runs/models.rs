@@ -331,13 +331,13 @@ fn what_is_wrong_with_an_endpoint_is_said_before_anything_is_played() {
     let root = url.trim_end_matches("/v1");
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for (agent, why) in [
-        (format!("llm model=m base_url=http://127.0.0.1:{nobody}/v1 retries=0"), "cannot be reached"),
+        (format!("llm model=m base_url=http://127.0.0.1:{nobody}/v1 retries=0"), "cannot connect"),
         (format!("llm model=m base_url={root}/nowhere retries=0"), "/v1"),
         (format!("llm model=m base_url={url} retries=0"), "key_env"),
         (format!("llm model=m base_url={url} key_env=LUDEX_TEST_NO_SUCH_KEY"), "LUDEX_TEST_NO_SUCH_KEY"),
         ("llm model=m base_url=ftp://x".to_owned(), "base_url"),
         ("llm base_url=http://127.0.0.1:1/v1".to_owned(), "llm needs model"),
-        ("llm model=m base_url=http://me:secret@127.0.0.1:1/v1".to_owned(), "Keys are named by key_env"),
+        ("llm model=m base_url=http://me:secret@127.0.0.1:1/v1".to_owned(), "use key_env for keys"),
         (format!("llm model=m base_url={url} promting=cot"), "did you mean prompting?"),
         (format!("llm model=m base_url={url} extra='[1]'"), "extra"),
     ] {

@@ -338,7 +338,7 @@ fn a_file_that_is_no_program_is_not_started() {
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut program = start(&[path.to_str().unwrap()], ProcessLimits::default());
     let fault = program.line(&AMPLE).unwrap_err();
-    assert!(matches!(&fault, ProcessFault::NotStarted { why, .. } if why.contains("cannot be run")), "{fault}");
+    assert!(matches!(&fault, ProcessFault::NotStarted { why, .. } if why.contains("cannot execute")), "{fault}");
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn a_program_does_not_outlive_its_host() {
     let orders = format!(r#"{{"host":{},"folder":"/tmp","read":[],"data":1000000000,"file":1000}}"#, host.id());
     let out = std::process::Command::new(helper()).args(["__sandboxed", &orders, "echo", "alive"]).output().unwrap();
     assert_eq!(out.status.code(), Some(125));
-    assert!(out.stdout.is_empty() && String::from_utf8_lossy(&out.stderr).contains("the host is gone"));
+    assert!(out.stdout.is_empty() && String::from_utf8_lossy(&out.stderr).contains("the host has exited"));
 }
 
 /// Runtimes that reserve much and start many threads.

@@ -1,11 +1,11 @@
-//! Imagined games to the end: all seats play by the policy, with all hands known.
+//! Playouts: all seats play by the policy with all hands known.
 
 use ludex_env::games::fight_the_landlord::cards::Counts;
 
 use super::policy::{SEATS, Sense, Sight, choose};
 use super::split::{Combo, Splits};
 
-/// A position with all hands.
+/// Position with all hands.
 #[derive(Clone, Copy)]
 pub struct Game {
     pub hands: [Counts; SEATS],
@@ -30,7 +30,7 @@ impl Game {
         }
     }
 
-    /// Puts a play on the table, or passes; whether the game is over.
+    /// Makes a play or passes. Returns true if the game is over.
     pub fn put(&mut self, play: Option<Combo>) -> bool {
         let me = self.to_move;
         self.to_move = (me + 1) % SEATS;
@@ -45,7 +45,7 @@ impl Game {
         self.hands[me] == 0
     }
 
-    /// Plays to the end: whether the landlord wins.
+    /// Plays to the end. Returns true if the landlord wins.
     pub fn finish(&mut self, splits: &mut Splits) -> bool {
         loop {
             let me = self.to_move;

@@ -1,4 +1,4 @@
-//! Which play to make: quick enough for many imagined games.
+//! Fast policy for single decisions and playouts.
 
 use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
 use ludex_env::games::fight_the_landlord::combinations::Kind;
@@ -7,30 +7,30 @@ use super::split::{Combo, Splits, plays, row};
 
 pub const SEATS: usize = 3;
 
-/// What one seat sees of the table.
+/// Table from the view of one seat.
 #[derive(Clone, Copy)]
 pub struct Sight {
     pub me: usize,
     pub landlord: usize,
     pub hand: Counts,
-    /// Cards that the others hold, all together.
+    /// Cards of the other seats, combined.
     pub unseen: Counts,
-    /// How many cards each seat holds.
+    /// Number of cards of each seat.
     pub held: [u8; SEATS],
-    /// The play to beat, and whose it is.
+    /// Play to beat, and its seat.
     pub top: Option<(Combo, usize)>,
 }
 
-/// How much a policy knows of the others.
+/// Information that a policy uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
-    /// Its own hand.
+    /// Knowledge of the own hand only.
     Alone,
-    /// Which seats are on its side, how many cards the others hold, and which.
+    /// Own hand, teams, and the other seats' remaining cards and their counts.
     Together,
 }
 
-/// Cards of each rank in the main part.
+/// Returns the cards of each rank in the main part.
 fn each(kind: Kind) -> u8 {
     match kind {
         Kind::Single | Kind::Straight | Kind::Rocket => 1,
@@ -40,7 +40,7 @@ fn each(kind: Kind) -> u8 {
     }
 }
 
-/// Cards of each wing; 0 for a play without wings.
+/// Returns the cards of each wing; 0 for a play without wings.
 fn wing(kind: Kind) -> u8 {
     match kind {
         Kind::TrioSingle | Kind::PlaneSingles | Kind::FourSingles | Kind::ShuttleSingles => 1,
@@ -53,7 +53,7 @@ fn size(counts: Counts) -> u8 {
     (0..RANKS).map(|r| count(counts, r)).sum()
 }
 
-/// Calls `found` with main parts in `hand` that beat `top`, bombs and the rocket apart.
+/// Calls `found` with the main parts in `hand` that beat `top`, except bombs and the rocket.
 fn higher(hand: Counts, top: &Combo, mut found: impl FnMut(usize, Counts)) {
     let (length, each) = (usize::from(top.length), each(top.kind));
     let end = match top.kind {
@@ -84,7 +84,7 @@ fn bombs(hand: Counts, top: &Combo, mut found: impl FnMut(Combo)) {
     }
 }
 
-/// Plays that beat `top`, with a few choices of wings for each main part.
+/// Returns plays that beat `top`, with a few choices of wings for each main part.
 pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
     let mut out = Vec::new();
     let wing = wing(top.kind);
@@ -107,7 +107,7 @@ pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
     out
 }
 
-/// Whether a seat whose cards are among `others` may beat `play`.
+/// Returns true if a seat whose cards are among `others` could beat `play`.
 fn beatable(others: Counts, play: &Combo) -> bool {
     let mut found = false;
     higher(others, play, |_, _| found = true);
@@ -120,28 +120,28 @@ impl Sight {
         seat == self.me || (seat != self.landlord && self.me != self.landlord)
     }
 
-    /// The fewest cards that an opponent holds.
+    /// Returns the fewest cards of any opponent.
     fn threat(&self) -> u8 {
         (0..SEATS).filter(|&p| !self.friend(p)).map(|p| self.held[p]).min().unwrap_or(20)
     }
 
-    /// What a lead costs beyond the hand that it leaves: it may let an opponent go out.
+    /// Returns the risk of a lead beyond the remaining hand: an opponent may finish.
     fn lead_risk(&self, play: &Combo) -> i32 {
         let size = size(play.counts);
         let next = (self.me + 1) % SEATS;
         let mut risk = 0;
         if size <= 2 && self.threat() == size {
-            // An opponent with as many cards: only high ones, best none.
+            // If an opponent has that many cards, the rank should be as high as possible.
             risk += 20 + 2 * (14 - i32::from(play.rank));
         }
         if next != self.landlord && self.me != self.landlord && self.held[next] == size && size <= 2 {
-            // The partner may go out with this.
+            // The partner may finish with this play.
             risk -= 40 - i32::from(play.rank);
         }
         risk
     }
 
-    /// How much more burden a seat accepts for being on turn.
+    /// Returns the extra burden that a seat accepts to gain the turn.
     fn will(&self, owner: usize) -> i32 {
         match self.held[owner] {
             ..=2 => 40,
@@ -152,7 +152,7 @@ impl Sight {
     }
 }
 
-/// Candidates with what they cost, least first; `None` is a pass. `burden` is that of the whole hand.
+/// Returns candidates with their costs, least first; `None` is a pass. `burden` is that of the whole hand.
 pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<Combo>)> {
     let mut all: Vec<(i32, Option<Combo>)> = Vec::new();
     let together = sense == Sense::Together;
@@ -174,7 +174,7 @@ pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<
         Some((top, owner)) => {
             let own = splits.burden(s.hand);
             let will = if together { s.will(*owner) } else { 4 };
-            // A partner's play is left alone, unless the own play is cheap and low, or ends the game.
+            // Does not beat a partner's play, unless the own play is cheap and low or ends the game.
             let ally = together && s.friend(*owner);
             let strong = top.rank >= 9 || top.length > 1 || s.held[*owner] <= 3;
             for play in answers(s.hand, top) {
@@ -199,7 +199,7 @@ pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<
     all
 }
 
-/// A bonus for a play that cannot be beaten and leaves exactly one more play.
+/// Returns a bonus for an unbeatable play that leaves exactly one more play.
 fn sure(s: &Sight, play: &Combo, rest: Counts) -> i32 {
     let left = size(rest);
     if left == 0 || left > 10 || beatable(s.unseen, play) {
@@ -208,7 +208,7 @@ fn sure(s: &Sight, play: &Combo, rest: Counts) -> i32 {
     if plays(rest).len() == 1 { 200 } else { 0 }
 }
 
-/// The first of the candidates; a pass if there is none.
+/// Returns the first candidate, or a pass if there is none.
 pub fn choose(s: &Sight, sense: Sense, splits: &mut Splits) -> Option<Combo> {
     ranked(s, sense, splits).first().and_then(|(_, play)| *play)
 }

@@ -1,16 +1,17 @@
-//! Splitting a hand into plays with the least burden.
+//! Splits a hand into plays with the least burden.
 //!
-//! Every play that has to be made is a burden, and a weak play a greater one: a seat must be on turn for it, and strong plays
-//! win the turn back. Bombs and the rocket are the opposite. Trios and planes take the weakest single cards and pairs along.
+//! Every play needed to empty the hand adds burden, and weak plays add more: a seat must be on turn to make them, while
+//! strong plays win the turn back. Bombs and the rocket reduce the burden. Trios and planes take the weakest single
+//! cards and pairs as wings.
 
 use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, of_rank};
 use ludex_env::games::fight_the_landlord::combinations::Kind;
 
-/// What is put on the table.
+/// Play of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combo {
     pub kind: Kind,
-    /// Ranks in a row of the main part, and the lowest of them.
+    /// Number of consecutive ranks of the main part, and the lowest of them.
     pub length: u8,
     pub rank: u8,
     pub counts: Counts,
@@ -26,18 +27,18 @@ impl Combo {
     }
 }
 
-/// `each` cards of `length` ranks in a row.
+/// Returns `each` cards of `length` consecutive ranks.
 pub fn row(rank: usize, length: usize, each: u8) -> Counts {
     (rank..rank + length).fold(0, |all, r| all + of_rank(r, each))
 }
 
-/// Chains: their kind, cards of each rank, and the least length.
+/// Chains: kind, cards of each rank, and minimum length.
 const CHAINS: [(Kind, u8, usize); 3] = [(Kind::Straight, 1, 5), (Kind::PairStraight, 2, 3), (Kind::Plane, 3, 2)];
 
-/// Ranks that chains are made of.
+/// Number of ranks that chains may contain.
 const CHAINED: usize = 12;
 
-/// The burden of a single card, a pair or a trio of a rank.
+/// Returns the burden of a single card, a pair or a trio of a rank.
 fn weight(rank: usize) -> i32 {
     14 - rank as i32
 }
@@ -45,15 +46,15 @@ fn weight(rank: usize) -> i32 {
 const BOMB: i32 = -8;
 const ROCKET: i32 = -10;
 
-/// The burden of a chain; it is rarely beaten.
+/// Returns the burden of a chain, which is rarely beaten.
 fn chain_weight(rank: usize, length: usize) -> i32 {
     10 - (rank + length) as i32 / 2
 }
 
-/// Most chains of a hand of twenty cards.
+/// Maximum number of chains in a hand of twenty cards.
 const MOST: usize = 5;
 
-/// A way to split a hand: its chains; the rest follows from the counts of ranks.
+/// Split of a hand by its chains; the rest follows from the counts of ranks.
 #[derive(Clone, Copy, Default)]
 struct Chains {
     list: [Option<Combo>; MOST],
@@ -65,7 +66,7 @@ struct SplitSearch {
     chains: Chains,
 }
 
-/// Whether some chain can be made at all.
+/// Returns true if the hand contains a chain.
 fn chained(hand: Counts) -> bool {
     CHAINS.iter().any(|&(_, each, least)| {
         let has = (0..CHAINED).fold(0u32, |set, r| set | u32::from(count(hand, r) >= each) << r);
@@ -73,7 +74,7 @@ fn chained(hand: Counts) -> bool {
     })
 }
 
-/// The burden of a hand without chains, with `slots` wings that planes take along.
+/// Returns the burden of a hand without chains; planes take up to `slots` wings.
 fn plain(hand: Counts, slots: usize) -> i32 {
     let mut slots = slots + (0..13).filter(|&r| count(hand, r) == 3).count();
     let rocket = count(hand, 13) + count(hand, 14) == 2;
@@ -130,7 +131,7 @@ fn search(hand: Counts) -> SplitSearch {
     search
 }
 
-/// The burdens of hands, kept while a decision is made.
+/// Cache of the burdens of hands during one decision.
 pub struct Splits {
     kept: Vec<(Counts, i32)>,
 }
@@ -142,7 +143,7 @@ impl Splits {
         Splits { kept: vec![(0, 0); 1 << KEPT] }
     }
 
-    /// The least burden of any split of the hand; of an empty one 0.
+    /// Returns the least burden of any split of the hand; 0 for an empty hand.
     pub fn burden(&mut self, hand: Counts) -> i32 {
         let place = (hand.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - KEPT)) as usize;
         let (of, burden) = self.kept[place];
@@ -155,7 +156,7 @@ impl Splits {
     }
 }
 
-/// The plays of the best split.
+/// Returns the plays of the best split.
 pub fn plays(hand: Counts) -> Vec<Combo> {
     let found = search(hand);
     let chains = &found.chains.list[..found.chains.number];
@@ -200,7 +201,7 @@ pub fn plays(hand: Counts) -> Vec<Combo> {
     out
 }
 
-/// A trio or plane with wings of `each` cards.
+/// Returns the kind of a trio or plane with wings of `each` cards.
 fn winged(kind: Kind, each: u8) -> Kind {
     match (kind, each) {
         (Kind::Trio, 1) => Kind::TrioSingle,

@@ -17,19 +17,19 @@ fn random_hand(rng: &mut Stream, n: usize) -> Counts {
     counts(ludex_env::games::fight_the_landlord::cards::set(&deck[..n]))
 }
 
-/// The least number of plays that get rid of a hand, without breaking bombs up: by trying all plays.
+/// Returns the minimum number of plays that empty a hand without splitting bombs, by exhaustive search.
 fn fewest(all: &[Counts], hand: Counts) -> usize {
     if hand == 0 {
         return 0;
     }
-    // Some play takes the lowest card.
+    // Some play must take the lowest card.
     let low = hand.trailing_zeros() as usize / 4;
     let fit = all.iter().filter(|&&p| count(p, low) > 0 && holds(hand, p));
     1 + fit.map(|&p| fewest(all, hand - p)).min().unwrap_or(20)
 }
 
 #[test]
-fn splits_are_whole_legal_and_short() {
+fn splits_are_complete_legal_and_nearly_minimal() {
     let rules = Plays::of(Rules::Botzone);
     let mut rng = Stream::from_text("splits");
     let mut more = 0;
@@ -52,7 +52,7 @@ fn splits_are_whole_legal_and_short() {
 }
 
 #[test]
-fn known_splits() {
+fn split_matches_known_hands() {
     for (text, number) in
         [("34567", 1), ("33344456", 1), ("334455", 1), ("3456789TJQKA", 1), ("BR", 1), ("34567789TJ", 2)]
     {
@@ -65,7 +65,7 @@ fn known_splits() {
 }
 
 #[test]
-fn answers_beat_what_lies_there() {
+fn responses_beat_the_top_play() {
     let mut rng = Stream::from_text("answers");
     for rules in [Rules::Botzone, Rules::Botzone2] {
         let rules = Plays::of(rules);
@@ -89,15 +89,15 @@ fn sight(me: usize, own: &str, held: [u8; 3], top: Option<(Combo, usize)>) -> Si
 }
 
 #[test]
-fn partners_help_each_other() {
+fn farmers_cooperate() {
     let splits = &mut Splits::new();
     let queen = Combo::of(Kind::Single, 9, 1, 1);
-    // A farmer leaves the partner's queen alone, and beats the landlord's.
+    // A farmer passes on the partner's queen and beats the landlord's.
     let own = "334455A2";
     assert_eq!(choose(&sight(2, own, [5, 5, 8], Some((queen, 1))), Sense::Together, splits), None);
     assert!(choose(&sight(2, own, [5, 5, 8], Some((queen, 0))), Sense::Together, splits).is_some());
     assert!(choose(&sight(2, own, [5, 5, 8], Some((queen, 1))), Sense::Alone, splits).is_some());
-    // The partner's last card is led to, the landlord's is not.
+    // A farmer leads low for the partner's last card, not for the landlord's.
     let lead = choose(&sight(1, "3KK", [9, 3, 1], None), Sense::Together, splits).unwrap();
     assert_eq!(lead.counts, hand("3"));
     let lead = choose(&sight(2, "3KK", [1, 9, 3], None), Sense::Together, splits).unwrap();
@@ -105,14 +105,14 @@ fn partners_help_each_other() {
 }
 
 #[test]
-fn bids_go_by_high_cards() {
+fn bid_depends_on_high_cards() {
     assert_eq!(bid(hand("BR2234567899TTKKA"), &[0, 1, 2, 3]), Some(3));
     assert_eq!(bid(hand("33445566788999TJQ"), &[0, 1, 2, 3]), Some(0));
     assert_eq!(bid(hand("BR2234567899TTKKA"), &[0, 3]), Some(3));
 }
 
 #[test]
-fn playouts_come_to_an_end() {
+fn playouts_terminate() {
     let mut rng = Stream::from_text("playouts");
     for _ in 0..20 {
         let mut deck: Vec<u8> = (0..54).collect();

@@ -1,9 +1,9 @@
-//! A player by conventions, in the manner of O'Dwyer's HolmesBot and SmartBot.
+//! Convention-based player, in the style of O'Dwyer's HolmesBot and SmartBot.
 //!
-//! A hint that could mean "play" means it: it promises the newest of the cards that it touches for the first time, or, where
-//! there is none, the newest that it touches and that is not promised yet; a hint of a rank promises all that it touches
-//! for the first time. Other hints mean only what they say. The card to discard is the oldest that no hint touched. A seat
-//! that breaks these conventions is noticed, and from then on gets hints that do not need them.
+//! A hint that could mean "play" means it: it promises the newest card that it touches for the first time or, if there
+//! is none, the newest touched card without a promise. A rank hint promises all cards that it touches for the first
+//! time. Other hints carry only their literal meaning. The discard is the oldest card that no hint has touched. A seat
+//! that breaks these conventions is detected and then receives only literal hints.
 
 use ludex_env::games::hanabi::View;
 use ludex_env::{Seat, Stream};
@@ -11,28 +11,28 @@ use ludex_env::{Seat, Stream};
 use super::rules::{discard_useless, likeliest, play_last, play_likely, play_safe, tell_playable};
 use super::table::{Act, CardInHand, HanabiRules, HanabiTable, HintTarget, Kinds, Piles, surely};
 
-/// What all seats know of a card.
+/// Common knowledge about a card.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    /// Which card of the game it is, in the order of the deal.
+    /// Index of the card in the order of the deal.
     serial: usize,
     hinted: Kinds,
     touched: bool,
-    /// Who promised that it can be played.
+    /// Seat that promised that the card is playable.
     promised: Option<Seat>,
 }
 
-/// Common knowledge: marks on the cards, and which seats keep to the conventions.
+/// Common knowledge: marks on the cards, and the seats that follow the conventions.
 struct Common {
     marks: Vec<Vec<Mark>>,
-    /// Breaches of the conventions, as a giver and as a receiver of hints.
+    /// Breaches of the conventions by each seat, as giver and receiver of hints.
     breaches: Vec<u32>,
 }
 
-/// A seat with this many breaches is no longer trusted.
+/// Number of breaches after which a seat is no longer trusted.
 const PATIENCE: u32 = 2;
 
-/// The newest of the slots that hold what `wanted` says.
+/// Returns the newest of the slots whose mark satisfies `wanted`.
 fn newest(marks: &[Mark], slots: &[usize], wanted: impl Fn(&Mark) -> bool) -> Option<usize> {
     slots.iter().copied().filter(|&i| marks.get(i).is_some_and(&wanted)).max()
 }
@@ -72,7 +72,7 @@ fn hint(
 }
 
 impl Common {
-    /// Goes through all moves so far.
+    /// Derives the common knowledge from all moves so far.
     fn new(t: &HanabiTable, view: &View) -> Self {
         let rules = &t.rules;
         let all = (1 << rules.kinds()) - 1;
@@ -85,7 +85,7 @@ impl Common {
         let mut deck = rules.cards() - rules.n * rules.hand;
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         let mut breaches = vec![0; rules.n];
-        // Promises of cards that the asked seat knows by now: serial, giver, whether the card was playable.
+        // Promises of cards that the seat now knows: serial, giver, and playable kinds at that time.
         let mut promises: Vec<(usize, Seat, Kinds)> = Vec::new();
         let mut known: Vec<(usize, usize)> = Vec::new();
         for past in &view.moves {
@@ -137,19 +137,19 @@ impl Common {
     }
 }
 
-/// A hint, and what it is worth.
+/// Hint with its value.
 struct Offer {
     act: Act,
-    /// Cards that its receiver will play for it.
+    /// Cards that the receiver will play because of the hint.
     plays: i32,
-    /// Cards that its receiver will play and that do not fit.
+    /// Of these, cards that are not playable.
     wrong: i32,
-    /// Whether it keeps the last card of a kind from being discarded.
+    /// True if the hint saves the last card of a kind from being discarded.
     saves: bool,
     worth: i32,
 }
 
-/// The move by conventions.
+/// Chooses the move by conventions.
 pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<Act> {
     let common = Common::new(t, view);
     let offers = if t.information > 0 { offers(t, &common) } else { Vec::new() };
@@ -177,7 +177,7 @@ pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<Act>
         .or_else(|| play_likely(t, rng))
 }
 
-/// A card that a trusted seat has promised, or that is known to fit; low ranks first.
+/// Returns a card that a trusted seat has promised or that is known to be playable; low ranks first.
 fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<Act> {
     let good = t.piles.playable(&t.rules);
     let may = t.may(t.me);
@@ -187,12 +187,12 @@ fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<Act> {
     play_safe(t, rng).or_else(|| ready.min_by_key(|&i| rank(i)).map(Act::Play))
 }
 
-/// The slot that `seat` would discard.
+/// Returns the slot that the hand's owner would discard.
 fn chop(marks: &[Mark]) -> Option<usize> {
     marks.iter().position(|m| !m.touched)
 }
 
-/// Whether `seat` has nothing to play and would discard the last card of a kind.
+/// Returns true if `seat` has nothing to play and would discard the last card of a kind.
 fn endangered(t: &HanabiTable, common: &Common, seat: Seat) -> bool {
     let (good, critical) = (t.piles.playable(&t.rules), t.piles.critical(&t.rules));
     let marks = &common.marks[seat];
@@ -202,7 +202,7 @@ fn endangered(t: &HanabiTable, common: &Common, seat: Seat) -> bool {
     !busy && t.information < t.rules.tokens && kind.is_some_and(|k| critical >> k & 1 == 1)
 }
 
-/// The oldest card that no hint touched and that may go; else the one that is least likely to be missed.
+/// Returns the oldest untouched card that is not needed; otherwise the card least likely to be needed.
 fn discard(t: &HanabiTable, common: &Common) -> Option<Act> {
     if t.information >= t.rules.tokens {
         return None;
@@ -216,11 +216,11 @@ fn discard(t: &HanabiTable, common: &Common) -> Option<Act> {
     free.or(least).map(Act::Discard)
 }
 
-/// All hints with what they are worth.
+/// Returns all hints with their values.
 fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
     let (good, useless) = (t.piles.playable(&t.rules), t.piles.useless(&t.rules));
     let critical = t.piles.critical(&t.rules);
-    // Cards of others that will be played, or that are marked already: a second one is of no use.
+    // Cards of others that will be played or are marked already: a second copy is useless.
     let seen = |wanted: &dyn Fn(&Mark) -> bool| -> Kinds {
         let pairs = t.others().flat_map(|p| t.hands[p].iter().zip(&common.marks[p]));
         pairs.filter(|(_, m)| wanted(m)).filter_map(|(held, _)| held.kind).fold(0, |set, k| set | 1 << k)
@@ -238,7 +238,7 @@ fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
             let mut marks = common.marks[to].clone();
             let mut fresh = hint(&t.rules, &t.piles, &mut marks, &slots, named, t.me);
             if !common.trusts(to) {
-                // It plays what it knows to fit, and does not trust our hints.
+                // The seat plays known playable cards and does not trust hints.
                 fresh.clear();
             }
             let having = t.rules.having(named);

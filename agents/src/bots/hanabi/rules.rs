@@ -1,21 +1,21 @@
-//! Players by lists of rules, after Osawa (2015) and Walton-Rivers et al. (2017): they take hints
-//! literally, without conventions.
+//! Rule-based players, after Osawa (2015) and Walton-Rivers et al. (2017). They take hints literally, without
+//! conventions.
 
 use ludex_env::Stream;
 
 use super::table::{Act, HanabiTable, HintTarget, surely};
 
-/// A rule: an action, where it applies.
+/// Rule: returns an action if it applies.
 type Rule = fn(&HanabiTable, &mut Stream) -> Option<Act>;
 
-/// Osawa's player with an internal state: it remembers what it was told.
+/// Osawa's player with an internal state: it stores the hints that it received.
 pub(super) const INTERNAL: &[Rule] = &[play_safe, discard_useless, tell_anything, discard_any, play_likely];
 
-/// IGGI: tells of cards that can be played, and keeps a fixed order of discards.
+/// IGGI: hints about playable cards, and a fixed order of discards.
 pub(super) const IGGI: &[Rule] =
     &[play_safe, tell_playable, discard_useless, discard_oldest, tell_anything, play_likely];
 
-/// Piers: IGGI that takes chances, and tells of cards that can go when tokens are few.
+/// Piers: IGGI with risky plays, and hints about useless cards when tokens are few.
 pub(super) const PIERS: &[Rule] = &[
     play_last,
     play_safe,
@@ -28,7 +28,7 @@ pub(super) const PIERS: &[Rule] = &[
     play_likely,
 ];
 
-/// Tokens below which Piers tells of cards that can go.
+/// Tokens below which Piers hints about useless cards.
 const FEW: u8 = 4;
 
 pub(super) fn play_safe(t: &HanabiTable, _: &mut Stream) -> Option<Act> {
@@ -54,13 +54,13 @@ fn discard_any(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     may_discard(t).then(|| Act::Discard(rng.below(t.hands[t.me].len())))
 }
 
-/// The next card of another that can be played and whose owner does not know it; its rank or its colour, whichever is not
-/// yet told, or either.
+/// Hints about the next playable card of another seat that does not know it: its rank or color, whichever has not been
+/// hinted, or either.
 pub(super) fn tell_playable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     tell_of(t, rng, t.piles.playable(&t.rules))
 }
 
-/// The same of a card that can go.
+/// Hints about the next useless card of another seat, if tokens are few.
 fn tell_dispensable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.information >= FEW { None } else { tell_of(t, rng, t.piles.useless(&t.rules)) }
 }
@@ -95,7 +95,7 @@ fn tell_anything(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     all.get(rng.below(all.len())).map(|&(to, named)| Act::Hint(to, named))
 }
 
-/// With the deck empty and a life to lose, the likeliest card is worth a try.
+/// With an empty deck and a life to spare, plays the most likely card.
 pub(super) fn play_last(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.lives > 1 && t.deck == 0 { likeliest(t, rng, 0.01) } else { None }
 }
@@ -104,12 +104,12 @@ fn play_probable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.lives > 1 { likeliest(t, rng, 0.6) } else { None }
 }
 
-/// For turns on which nothing else is allowed.
+/// Plays the most likely card, for turns without another legal action.
 pub(super) fn play_likely(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     likeliest(t, rng, 0.0)
 }
 
-/// The card that is likeliest to fit, if it is at least this likely.
+/// Plays the card most likely to be playable, with at least this probability.
 pub(super) fn likeliest(t: &HanabiTable, _: &mut Stream, least: f64) -> Option<Act> {
     let chances = t.chances(t.piles.playable(&t.rules));
     let best = (0..chances.len()).fold(0, |best, i| if chances[i] > chances[best] { i } else { best });

@@ -1,14 +1,14 @@
-//! What a seat sees of a game of hanabi, as numbers, and what follows from it.
+//! Numeric form of a seat's view of Hanabi, and inferences from it.
 
 use ludex_env::games::hanabi::{Params, View};
 use ludex_env::{Action, Seat};
 
-/// A set of kinds of cards, as bits; a kind is `color * ranks + rank`, both from 0.
+/// Set of kinds of cards, as bits; a kind is `color * ranks + rank`, both from 0.
 pub(super) type Kinds = u32;
 
 const LETTERS: &str = "RYGWB";
 
-/// The parameters that bots look at.
+/// Parameters that bots use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HanabiRules {
     pub n: usize,
@@ -19,14 +19,14 @@ pub(super) struct HanabiRules {
     pub tokens: u8,
 }
 
-/// What a hint names.
+/// Rank or color that a hint names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HintTarget {
     Color(usize),
     Rank(usize),
 }
 
-/// An action, with seats in place of distances.
+/// Action, with absolute seats instead of distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Discard(usize),
@@ -50,7 +50,7 @@ impl HanabiRules {
         self.colors * self.ranks
     }
 
-    /// How many cards of a kind there are.
+    /// Returns the number of cards of a kind.
     pub fn copies(&self, kind: usize) -> u8 {
         match kind % self.ranks {
             0 => 3,
@@ -59,12 +59,12 @@ impl HanabiRules {
         }
     }
 
-    /// Cards of the whole deck.
+    /// Returns the number of cards in the deck.
     pub fn cards(&self) -> usize {
         (0..self.kinds()).map(|k| usize::from(self.copies(k))).sum()
     }
 
-    /// The kinds that have what a hint names.
+    /// Returns the kinds that a hint matches.
     pub fn having(&self, named: HintTarget) -> Kinds {
         let has = |k: usize| match named {
             HintTarget::Color(c) => k / self.ranks == c,
@@ -73,7 +73,7 @@ impl HanabiRules {
         (0..self.kinds()).filter(|&k| has(k)).fold(0, |set, k| set | 1 << k)
     }
 
-    /// Everything that a hint can name.
+    /// Returns all ranks and colors that a hint can name.
     pub fn names(&self) -> impl Iterator<Item = HintTarget> + use<> {
         (0..self.colors).map(HintTarget::Color).chain((0..self.ranks).map(HintTarget::Rank))
     }
@@ -93,7 +93,7 @@ impl HanabiRules {
         id as Action
     }
 
-    /// The action of an id; `None` for an id that the game does not have.
+    /// Returns the action of an id; `None` for an unknown id.
     pub fn act(&self, me: Seat, id: usize) -> Option<Act> {
         let colors = (self.n - 1) * self.colors;
         let to = |before: usize| (me + 1 + before) % self.n;
@@ -110,7 +110,7 @@ impl HanabiRules {
         }
     }
 
-    /// The kind of a text like `R1`.
+    /// Parses a kind from text like `R1`.
     pub fn kind(&self, text: &str) -> Option<usize> {
         let mut chars = text.chars();
         let color = chars.next().and_then(|c| LETTERS.find(c)).filter(|&c| c < self.colors)?;
@@ -119,11 +119,11 @@ impl HanabiRules {
     }
 }
 
-/// Fireworks and discards: what makes a kind playable, useless or the last of its kind.
+/// Fireworks and discards, which make a kind playable, useless or the last of its kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piles {
     pub fireworks: [u8; 5],
-    /// Cards of each kind that are discarded.
+    /// Discarded cards of each kind.
     pub gone: [u8; 25],
 }
 
@@ -134,7 +134,7 @@ impl Piles {
         open.fold(0, |set, c| set | 1 << (c * rules.ranks + next(c)))
     }
 
-    /// Kinds that are on their firework, or can never get there.
+    /// Returns the kinds that are on their firework or can never be played.
     pub fn useless(&self, rules: &HanabiRules) -> Kinds {
         let mut set = 0;
         for c in 0..rules.colors {
@@ -151,31 +151,31 @@ impl Piles {
         set
     }
 
-    /// Kinds of which one card is left, that is still of use.
+    /// Returns the useful kinds with a single card left.
     pub fn critical(&self, rules: &HanabiRules) -> Kinds {
         let last = (0..rules.kinds()).filter(|&k| self.gone[k] + 1 == rules.copies(k));
         last.fold(0, |set, k| set | 1 << k) & !self.useless(rules)
     }
 
-    /// Kinds of which no card can be in a hand any more.
+    /// Returns the kinds of which no card can be in a hand.
     pub fn spent(&self, rules: &HanabiRules) -> Kinds {
         let out = |k: usize| self.gone[k] + u8::from(k % rules.ranks < usize::from(self.fireworks[k / rules.ranks]));
         (0..rules.kinds()).filter(|&k| out(k) >= rules.copies(k)).fold(0, |set, k| set | 1 << k)
     }
 }
 
-/// A card in a hand.
+/// Card in a hand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CardInHand {
-    /// Which card it is, if the asked seat sees it.
+    /// Kind of the card, if the seat sees it.
     pub kind: Option<usize>,
-    /// What hints leave possible.
+    /// Kinds that hints leave possible.
     pub hinted: Kinds,
-    /// Whether a hint named its colour, and its rank.
+    /// True for each of color and rank that a hint has named.
     pub named: [bool; 2],
 }
 
-/// The table as one seat sees it.
+/// Table from the view of one seat.
 #[derive(Clone, Debug)]
 pub(super) struct HanabiTable {
     pub rules: HanabiRules,
@@ -213,13 +213,13 @@ impl HanabiTable {
         }
     }
 
-    /// The other seats, the next one first.
+    /// Returns the other seats, the next one first.
     pub fn others(&self) -> impl Iterator<Item = Seat> + use<> {
         let (me, n) = (self.me, self.rules.n);
         (1..n).map(move |k| (me + k) % n)
     }
 
-    /// How many cards of each kind `seat` cannot see, as far as the asked seat knows.
+    /// Returns the number of cards of each kind that `seat` cannot see, to the viewing seat's knowledge.
     fn unseen(&self, seat: Seat) -> [u8; 25] {
         let mut left = [0; 25];
         for (k, left) in left.iter_mut().enumerate().take(self.rules.kinds()) {
@@ -231,14 +231,14 @@ impl HanabiTable {
         left
     }
 
-    /// For every card of `seat` what its owner knows that it may be.
+    /// Returns for every card of `seat` the kinds that its owner considers possible.
     pub fn may(&self, seat: Seat) -> Vec<Kinds> {
         let left = self.unseen(seat);
         let open = (0..self.rules.kinds()).filter(|&k| left[k] > 0).fold(0, |set: Kinds, k| set | 1 << k);
         self.hands[seat].iter().map(|held| held.hinted & open).collect()
     }
 
-    /// The chance of each own card to be one of `good`.
+    /// Returns the probability of each own card to be one of `good`.
     pub fn chances(&self, good: Kinds) -> Vec<f64> {
         let left = self.unseen(self.me);
         let count = |set: Kinds| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };
@@ -246,7 +246,7 @@ impl HanabiTable {
         self.hands[self.me].iter().map(chance).collect()
     }
 
-    /// The slots of another's hand that a hint points at.
+    /// Returns the slots of another seat's hand that a hint touches.
     pub fn touched(&self, to: Seat, named: HintTarget) -> Vec<usize> {
         let set = self.rules.having(named);
         let hit = |held: &CardInHand| held.kind.is_some_and(|k| set >> k & 1 == 1);
@@ -254,7 +254,7 @@ impl HanabiTable {
     }
 }
 
-/// Whether a set of possible kinds is not empty and within another.
+/// Returns true if a set of possible kinds is not empty and is a subset of another.
 pub(super) fn surely(may: Kinds, good: Kinds) -> bool {
     may != 0 && may & !good == 0
 }

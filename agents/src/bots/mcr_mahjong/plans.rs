@@ -1,4 +1,4 @@
-//! Ways to eight points: families of fans that a hand may go for, how many tiles it lacks of each, and what that is worth.
+//! Plans for eight points: families of fans, the number of missing tiles for each, and their value.
 
 use std::sync::LazyLock;
 
@@ -6,27 +6,27 @@ use ludex_env::games::mcr_mahjong::shanten::{Form, shanten};
 use ludex_env::games::mcr_mahjong::tiles::{Counts, HONORS, KINDS, Kinds, RANKS, SUITS, Tile};
 use ludex_env::games::mcr_mahjong::{Edition, Flags, Hand, Meld, MeldKind};
 
-/// What a plan asks of the tiles.
+/// Tiles that a plan requires.
 enum Shape {
-    /// Three chows, by their lowest tiles, a further set and a pair.
+    /// Three chows, by their lowest tiles, another set and a pair.
     Chows([Tile; 3]),
     /// Four sets and a pair of these kinds.
     Within(Kinds),
     /// Four pungs and a pair.
     Pungs,
-    /// Another form than four sets and a pair.
+    /// Form other than four sets and a pair.
     Special(Form),
     /// Any four sets and a pair.
     Sets,
 }
 
-/// A way to eight points, and how often it gets there once its tiles are together, from 0 to 1.
+/// Plan for eight points, with its success rate from 0 to 1 once its tiles are complete.
 struct Plan {
     shape: Shape,
     share: f64,
 }
 
-/// Chows of one suit or of three that stand `step` ranks apart.
+/// Returns plans of three chows, in one suit or in three, that are `step` ranks apart.
 fn chows() -> Vec<Plan> {
     let tile = |suit: usize, rank: usize| (RANKS * suit + rank) as Tile;
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
@@ -45,7 +45,7 @@ fn chows() -> Vec<Plan> {
     all
 }
 
-/// Kinds whose suit and rank fit; honors have no rank.
+/// Returns the kinds whose suit and rank satisfy `fits`; honors have no rank.
 fn kinds(fits: impl Fn(usize, usize) -> bool) -> Kinds {
     Kinds((0..SUITS * RANKS).filter(|&t| fits(t / RANKS, t % RANKS + 1)).fold(0, |all, t| all | 1 << t))
 }
@@ -60,7 +60,7 @@ static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
     for (low, high, share) in [(1, 3, 1.3), (4, 6, 1.3), (7, 9, 1.3), (1, 4, 1.1), (6, 9, 1.1)] {
         within(kinds(|_, rank| (low..=high).contains(&rank)), share);
     }
-    // Dots and bamboo that look the same upside down, and the white dragon.
+    // Dots and bamboo with point symmetry, and the white dragon.
     let round = |suit, rank| match suit {
         1 => matches!(rank, 1..=5 | 8 | 9),
         2 => matches!(rank, 2 | 4..=6 | 8 | 9),
@@ -80,20 +80,20 @@ static PLANS: LazyLock<Vec<Plan>> = LazyLock::new(|| {
     all
 });
 
-/// A hand between draws: 3n + 1 standing tiles, and what is laid down.
+/// Hand between draws: 3n + 1 concealed tiles, and melds.
 pub(super) struct OpenHand<'a> {
     pub hand: &'a Counts,
     pub melds: &'a [Meld],
-    /// Copies of each kind that it does not see.
+    /// Unseen copies of each kind.
     pub unseen: &'a Counts,
     pub flags: Flags,
-    /// Points without flowers that it needs.
+    /// Required points without flowers.
     pub minimum: u32,
     pub edition: Edition,
 }
 
 impl Plan {
-    /// How many tiles lack, and those that bring the plan nearer; `None` where a meld does not fit.
+    /// Returns the number of missing tiles, and the kinds that reduce it; `None` if a meld does not fit.
     fn lacking(&self, held: &OpenHand<'_>) -> Option<(u8, Kinds)> {
         let (hand, melds) = (held.hand, held.melds);
         let found = |form: Form, hand: &Counts, melds: usize| {
@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-/// What four pungs and a pair lack: the kinds of which most are held.
+/// Returns the missing tiles of four pungs and a pair, using the most frequent kinds.
 fn pungs(hand: &Counts, sets: usize) -> (u8, Kinds) {
     let mut held: Vec<(u8, usize)> = hand.iter().enumerate().map(|(t, &n)| (n.min(3), t)).collect();
     held.sort_unstable_by(|a, b| b.cmp(a));
@@ -152,13 +152,13 @@ fn pungs(hand: &Counts, sets: usize) -> (u8, Kinds) {
     (lack, Kinds(useful))
 }
 
-/// What one tile more that lacks divides the worth of a plan by.
+/// Factor by which each missing tile reduces the value of a plan.
 const STEP: f64 = 6.0;
-/// How much more a tile is worth that any discard may bring.
+/// Factor for a tile that any discard can provide.
 const CLAIMED: f64 = 3.0;
 
-/// What a hand is worth: the plans together, each by its share, by what it lacks and by how many useful tiles are unseen; of a
-/// ready hand the tiles that win with enough points.
+/// Returns the value of a hand: the sum over plans by success rate, missing tiles and unseen useful tiles. For a ready
+/// hand: the value of tiles that win with enough points.
 pub(super) fn worth(held: &OpenHand<'_>) -> f64 {
     let unseen = |useful: Kinds| useful.iter().map(|t| f64::from(held.unseen[usize::from(t)])).sum::<f64>();
     let of = |plan: &Plan| {
@@ -169,7 +169,7 @@ pub(super) fn worth(held: &OpenHand<'_>) -> f64 {
     plans + ready(held)
 }
 
-/// The tiles with which a ready hand wins: three times as much where a discard will do.
+/// Counts the tiles that complete a ready hand, with a factor of 3 for those that may be claimed.
 fn ready(held: &OpenHand<'_>) -> f64 {
     let near = shanten(held.hand, held.melds.len());
     if near.number != 0 {

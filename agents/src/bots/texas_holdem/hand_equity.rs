@@ -1,4 +1,4 @@
-//! All hands that another seat may hold, and how one's own fares against them.
+//! Possible hands of other seats, and the equity of the own hand against them.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use ludex_env::cards::{Card, Equity, Hand};
 
 use super::spot::PokerTable;
 
-/// Of more hands than this only a sample is looked at.
+/// Number of hands above which only a sample is used.
 const MOST_HANDS: usize = 1_500;
-/// Boards drawn for the table of equities before the board.
+/// Boards sampled for preflop equities.
 const PREFLOP_BOARDS: usize = 400;
-/// Boards drawn for a decision, and for what was thought in an earlier round.
+/// Boards sampled for a decision, and for equities of an earlier round.
 const BOARDS: usize = 48;
 const EARLIER_BOARDS: usize = 16;
 
-/// One hand that may be held: its cards, as bits and as what adds up to a strength.
+/// Possible hand: its cards as bits, and in the form for strength evaluation.
 #[derive(Clone, Copy)]
 pub struct HoleHand {
     bits: u64,
@@ -26,12 +26,12 @@ fn bits(cards: &[Card]) -> u64 {
     cards.iter().fold(0, |all, c| all | 1 << c)
 }
 
-/// The deck, all hands of its hole cards (or many of them), and the cards on a full board.
+/// Deck, possible hands of hole cards (or a sample of them), and the number of cards on a full board.
 pub struct Deck {
     cards: Vec<Card>,
     board: usize,
     pub held: Vec<HoleHand>,
-    /// By hand: its ranks and how many suits it has, by which hands are alike before the board.
+    /// Ranks and number of suits of each hand, by which hands are equivalent preflop.
     kinds: Vec<(Vec<Card>, u32)>,
 }
 
@@ -50,7 +50,7 @@ impl Deck {
         Deck { cards, board: table.board.last().copied().unwrap_or(0), held, kinds }
     }
 
-    /// The place of a hand among all.
+    /// Returns the index of a hand.
     #[cfg(test)]
     pub fn place(&self, hole: &[Card]) -> Option<usize> {
         self.held.iter().position(|h| h.bits == bits(hole))
@@ -79,13 +79,13 @@ fn draw(deck: &mut [Card], n: usize, rng: &mut Stream) {
     }
 }
 
-/// One full board with every hand's strength on it, weakest first.
+/// Full board with every hand's strength on it, weakest first.
 struct Board {
     sorted: Vec<(u16, u16)>,
     own: u16,
 }
 
-/// Boards that fill up `board`, without the cards in `gone`; `hole` is one's own hand.
+/// Completes `board` in up to `most` ways, without the cards in `gone`. `hole` is the own hand.
 fn boards(deck: &Deck, hole: Hand, board: &[Card], gone: u64, most: usize, rng: &mut Stream) -> Vec<Board> {
     let missing = deck.board.saturating_sub(board.len());
     let known: Hand = board.iter().copied().collect();
@@ -105,7 +105,8 @@ fn boards(deck: &Deck, hole: Hand, board: &[Card], gone: u64, most: usize, rng: 
         .collect()
 }
 
-/// By hand, the share of other hands that it beats on these boards, half of ties; a half where it cannot be held.
+/// Returns for each hand the share of other hands that it beats on these boards, ties as half; 0.5 for impossible
+/// hands.
 fn shares(deck: &Deck, boards: &[Board]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0u32); deck.held.len()];
     for b in boards {
@@ -122,7 +123,7 @@ fn shares(deck: &Deck, boards: &[Board]) -> Vec<f64> {
     sums.into_iter().map(|(sum, n)| if n == 0 { 0.5 } else { sum / f64::from(n) }).collect()
 }
 
-/// The equity of every hand against a random one before the board.
+/// Returns the preflop equity of every hand against a random hand.
 pub fn preflop(deck: &Deck) -> Vec<f64> {
     let rng = &mut Stream::from_text("boards of texas_holdem");
     let one_by_one = shares(deck, &boards(deck, Hand::default(), &[], 0, PREFLOP_BOARDS, rng));
@@ -134,12 +135,12 @@ pub fn preflop(deck: &Deck) -> Vec<f64> {
     deck.kinds.iter().map(|kind| alike.get(kind).map_or(0.5, |(sum, n)| sum / f64::from(*n))).collect()
 }
 
-/// The equity of every hand in an earlier round, when the board was `board`.
+/// Returns the equity of every hand in an earlier round with this `board`.
 pub fn earlier(deck: &Deck, board: &[Card], rng: &mut Stream) -> Vec<f64> {
     shares(deck, &boards(deck, Hand::default(), board, bits(board), EARLIER_BOARDS, rng))
 }
 
-/// The share of hands that one's own beats on the board so far, half of ties.
+/// Returns the share of hands that the own hand beats on the current board, ties as half.
 pub fn beaten(deck: &Deck, hole: &[Card], board: &[Card]) -> f64 {
     let gone = bits(hole) | bits(board);
     let known: Hand = board.iter().copied().collect();
@@ -153,20 +154,20 @@ pub fn beaten(deck: &Deck, hole: &[Card], board: &[Card]) -> f64 {
     if n == 0 { 0.5 } else { sum / f64::from(n) }
 }
 
-/// The share of the pot that one's hand wins on average against `others` random hands.
+/// Returns the mean share of the pot that the own hand wins against `others` random hands.
 pub fn sampled(deck: &Deck, hole: &[Card], board: &[Card], others: usize, samples: u32, rng: &mut Stream) -> f64 {
     Equity::against_random(&deck.cards, hole, board, deck.board, others, samples, rng)
 }
 
-/// Weights of the hands that a seat may hold, one for each of [`Deck::held`].
+/// Weights of a seat's possible hands, one for each of [`Deck::held`].
 pub type Range = Vec<f64>;
 
-/// One's own hand among all others, over boards to come.
+/// Own hand against all possible hands, over future boards.
 pub struct Field {
     boards: Vec<Board>,
-    /// By hand: 1 where it can be held, else 0.
+    /// 1 for each possible hand, 0 for impossible ones.
     pub possible: Range,
-    /// By hand: its equity against a random one.
+    /// Equity of each hand against a random one.
     pub equities: Vec<f64>,
 }
 
@@ -179,7 +180,7 @@ impl Field {
         Field { boards, possible, equities }
     }
 
-    /// By board, the share of `range` that one's own hand beats, half of ties.
+    /// Returns by board the share of `range` that the own hand beats, ties as half.
     fn beats(&self, range: &Range) -> impl Iterator<Item = f64> {
         self.boards.iter().map(|b| {
             let (mut won, mut all) = (0.0, 0.0);
@@ -192,13 +193,13 @@ impl Field {
         })
     }
 
-    /// The share of the pot that one's hand wins against hands of all these ranges.
+    /// Returns the share of the pot that the own hand wins against these ranges.
     pub fn equity(&self, ranges: &[Range]) -> f64 {
         let folds = vec![0.0; ranges.len()];
         self.equity_if_called(ranges, &folds)
     }
 
-    /// The same where each opponent is out with the probability in `out`, and at least one is not.
+    /// Returns the same share if each opponent folds with the probability in `out` and at least one calls.
     pub fn equity_if_called(&self, ranges: &[Range], out: &[f64]) -> f64 {
         let nobody = out.iter().product::<f64>();
         let mut won = vec![1.0; self.boards.len()];

@@ -1,17 +1,17 @@
-//! What the betting tells of the hands of others, and what they will do.
+//! Ranges of opponents inferred from their betting, and predictions of their reactions.
 //!
-//! Everybody is taken for somebody who knows the equity of a hand against a random one, and wants the more of it the more is
-//! at stake. Nobody is held to it: hands that do not fit keep a small weight.
+//! Opponents are modeled as players who know the equity of their hand against a random one and require more equity for
+//! higher stakes. Hands that do not fit this model keep a small weight.
 
 use ludex_env::Stream;
 
 use super::hand_equity::{self, Deck, Field, Range};
 use super::spot::{Other, Raise, Spot};
 
-/// Weight of a hand that does not fit what its owner did.
+/// Weight of a hand that does not fit its owner's actions.
 const DOUBT: f64 = 0.1;
 
-/// The equity with which a seat stays in for `owed` into `pot`: the price, and more than the price the larger the bet is.
+/// Returns the equity needed to call `owed` into `pot`: the pot odds, plus a margin that grows with the bet.
 fn needed(owed: f64, pot: f64) -> f64 {
     if owed <= 0.0 {
         return 0.0;
@@ -20,14 +20,14 @@ fn needed(owed: f64, pot: f64) -> f64 {
     odds + (1.0 - odds) * 0.4 * (owed / pot.max(owed)).min(1.0)
 }
 
-/// From [`DOUBT`] at `low` to 1 at `high`.
+/// Rises from [`DOUBT`] at `low` to 1 at `high`.
 fn ramp(e: f64, low: f64, high: f64) -> f64 {
     ((e - low) / (high - low)).clamp(DOUBT, 1.0)
 }
 
-/// By opponent, the hands that fit what was seen.
+/// Returns the range of each opponent, given the observed actions.
 pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut Stream) -> Vec<Range> {
-    // What everybody thought of every hand, by the length of the board.
+    // Estimated equities of every hand at earlier stages, by the length of the board.
     let mut thought: Vec<(usize, Vec<f64>)> = Vec::new();
     let boards = spot.others.iter().flat_map(|o| &o.deeds).map(|d| d.board);
     for n in boards {
@@ -45,7 +45,7 @@ pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut St
                 None => &field.equities,
             };
             let bar = if deed.raised > 0.0 {
-                // A raise by the pot is made with the better third, a small one with the better half.
+                // A pot-sized raise indicates the better third, a small raise the better half.
                 0.5 + 0.25 * (deed.raised / (deed.pot + deed.owed).max(1.0)).min(1.0)
             } else {
                 needed(deed.owed, deed.pot)
@@ -53,7 +53,7 @@ pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut St
             for (w, &e) in range.iter_mut().zip(equities) {
                 *w *= match deed {
                     d if d.raised > 0.0 || d.owed > 0.0 => ramp(e, bar - 0.2, bar),
-                    // Who checks has rarely got the best hands.
+                    // A seat that checks rarely has the best hands.
                     _ => 1.0 - 0.5 * ((e - 0.6) / 0.3).clamp(0.0, 1.0),
                 };
             }
@@ -63,9 +63,9 @@ pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut St
     spot.others.iter().map(range).collect()
 }
 
-/// What a raise is worth: the pot if all fold, else a share of the pot with the answers to it.
+/// Returns the value of a raise: the pot if all fold, otherwise the share of the pot after calls.
 pub fn raise_value(field: &Field, ranges: &[Range], spot: &Spot, raise: &Raise) -> f64 {
-    // Chips that nobody can match come back.
+    // Chips that no opponent can match are returned.
     let most = spot.others.iter().map(|o| o.spent + o.left).fold(0.0, f64::max);
     let to = raise.to.min(most);
     let mine = to - spot.spent;

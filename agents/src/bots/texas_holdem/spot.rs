@@ -1,4 +1,4 @@
-//! A question in numbers: the pot, the price of a call, and the raises worth a look.
+//! Numbers of a decision: pot, price of a call, and candidate raises.
 
 use ludex_env::cards::{self, Card};
 use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
@@ -10,13 +10,13 @@ use crate::typed_access::params;
 const FOLD: Action = 0;
 const CALL: Action = 1;
 
-/// What a seat has where stacks have no end.
+/// Stack size if stacks are unlimited.
 const NO_END: f64 = 1e9;
 
-/// The facts of a table that bots need.
+/// Facts about a poker table that bots need.
 pub struct PokerTable {
     params: Params,
-    /// By round: cards on the board.
+    /// Cards on the board, by round.
     pub board: Vec<usize>,
 }
 
@@ -32,62 +32,62 @@ impl PokerTable {
         Ok(PokerTable { params, board })
     }
 
-    /// Cards of the deck.
+    /// Returns the cards of the deck.
     pub fn deck(&self) -> Vec<Card> {
         let suits = self.params.num_suits as Card;
         (0..self.params.num_ranks as Card).flat_map(|rank| (0..suits).map(move |suit| rank * 4 + suit)).collect()
     }
 
-    /// Hole cards of a seat.
+    /// Returns the number of hole cards of a seat.
     pub fn hole(&self) -> usize {
         self.params.num_hole_cards as usize
     }
 
-    /// The blind of a position.
+    /// Returns the blind of a position.
     fn blind(&self, position: usize) -> f64 {
         self.params.blind.as_ref().and_then(|b| b.get(position)).copied().unwrap_or(0).into()
     }
 }
 
-/// A raise, and the sum that one has put in over the hand after it.
+/// Raise, with the chips put in over the hand after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Raise {
     pub action: Action,
     pub to: f64,
 }
 
-/// What an opponent did, and what was at stake then.
+/// Past action of an opponent, with the stakes at that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deed {
-    /// Cards on the board then.
+    /// Cards on the board at that time.
     pub board: usize,
-    /// The pot, and the price of a call, before the move.
+    /// Pot and price of a call before the action.
     pub pot: f64,
     pub owed: f64,
-    /// By how much the move raised.
+    /// Amount of the raise.
     pub raised: f64,
 }
 
-/// Another seat that is still in.
+/// Other seat that has not folded.
 pub struct Other {
     pub spent: f64,
     pub left: f64,
     pub deeds: Vec<Deed>,
 }
 
-/// A question in numbers.
+/// Numbers of a decision.
 pub struct Spot {
     pub hole: Vec<Card>,
     pub board: Vec<Card>,
-    /// Whether no more cards come.
+    /// True if no more cards will come.
     pub river: bool,
-    /// What can be won: of every seat's chips no more than one can match.
+    /// Amount that can be won: each seat's chips up to what the own stack can match.
     pub pot: f64,
-    /// The price of a call.
+    /// Price of a call.
     pub owed: f64,
     pub spent: f64,
     pub others: Vec<Other>,
-    /// Whether one acts last in the rounds to come.
+    /// True if the seat acts last in later rounds.
     pub last: bool,
     pub call: Action,
     fold: Option<Action>,
@@ -96,7 +96,7 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// The spot of the asked seat, `None` if it is not to move.
+    /// Returns the spot of the seat; `None` if it is not to move.
     pub fn of(table: &PokerTable, hand: &HandView, ask: &MoveRequest<'_>) -> Option<Spot> {
         let me = ask.seat;
         let spent: Vec<f64> = hand.spent.iter().map(|&c| f64::from(c)).collect();
@@ -129,13 +129,13 @@ impl Spot {
         })
     }
 
-    /// A fold, or a check where that is free.
+    /// Returns a fold, or a check if that is free.
     pub fn give_up(&self) -> Action {
         self.fold.filter(|_| self.owed > 0.0).unwrap_or(self.call)
     }
 }
 
-/// Whether `me` acts after all others that are in, in the rounds to come.
+/// Returns true if `me` acts after all remaining seats in later rounds.
 fn acts_last(table: &PokerTable, hand: &HandView, me: usize, round: usize) -> bool {
     let n = hand.positions.len();
     let first =
@@ -145,7 +145,7 @@ fn acts_last(table: &PokerTable, hand: &HandView, me: usize, round: usize) -> bo
     order.rev().find(|&seat| !hand.folded.iter().any(|&f| usize::from(f) == seat)) == Some(me)
 }
 
-/// A few raises: all that there are, or of many sizes half the pot, the pot, twice the pot and all-in.
+/// Returns the candidate raises: all raises if there are few, otherwise half pot, pot, twice the pot and all-in.
 #[allow(clippy::too_many_arguments)] // One place, and all of it numbers of the spot.
 fn raises(
     table: &PokerTable,
@@ -177,7 +177,7 @@ fn raises(
     let chosen = if beyond.len() <= 4 {
         beyond
     } else {
-        // The sizes of many are ascending; `2` of Botzone's is all-in, before them.
+        // Sizes are ascending, except that Botzone's `2` for all-in comes first.
         let sized =
             if p.betting_abstraction == Abstraction::Botzone && beyond[0] == 2 { &beyond[1..] } else { &beyond[..] };
         let near = |sum: f64| sized[sized.partition_point(|&a| to(a) < sum).min(sized.len() - 1)];
@@ -192,7 +192,7 @@ fn raises(
     raises
 }
 
-/// What each seat did, folds left out.
+/// Returns the actions of each seat, except folds.
 fn deeds(table: &PokerTable, hand: &HandView, n: usize) -> Vec<Vec<Deed>> {
     let mut spent = vec![0.0; n];
     for (position, &seat) in hand.positions.iter().enumerate() {

@@ -13,11 +13,11 @@ fn held(text: &str) -> Vec<Card> {
 }
 
 #[test]
-fn preflop_equities_are_the_known_ones() {
+fn preflop_equities_match_published_tables() {
     let deck = deck("texas_holdem");
     assert_eq!(deck.held.len(), 1326);
     let all = hand_equity::preflop(&deck);
-    // Against a random hand, as tables of hold'em give them.
+    // Published equities against a random hand.
     for (hand, known) in [("As Ad", 0.852), ("Ks Kd", 0.824), ("As Ks", 0.670), ("7s 2d", 0.346), ("3s 2d", 0.323)] {
         let e = all[deck.place(&held(hand)).unwrap()];
         assert!((e - known).abs() < 0.03, "{hand}: {e}, not {known}");
@@ -27,7 +27,7 @@ fn preflop_equities_are_the_known_ones() {
 }
 
 #[test]
-fn samples_agree_with_exact_equity() {
+fn sampled_equity_matches_exact_equity() {
     let (deck, hole, board) = (deck("texas_holdem"), held("Ah Kh"), held("7h 2h Qs 3c"));
     let mut exact = (0.0, 0.0);
     for a in 0..52u8 {
@@ -43,7 +43,7 @@ fn samples_agree_with_exact_equity() {
 }
 
 #[test]
-fn the_nuts_beat_all_there_is() {
+fn nuts_beat_every_hand() {
     let deck = deck("texas_holdem");
     let board = held("Ts Js Qs 2d 2h");
     assert_eq!(hand_equity::beaten(&deck, &held("As Ks"), &board), 1.0);

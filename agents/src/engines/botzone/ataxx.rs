@@ -1,4 +1,4 @@
-//! Ataxx: (x0, y0) is left or cloned from, (x1, y1) moved to; x to the right and y down from 0.
+//! Ataxx: (x0, y0) is the source and (x1, y1) the target; x counts to the right and y down, from 0.
 
 use serde_json::{Value, json};
 
@@ -23,12 +23,12 @@ pub(super) const CODEC: Codec = Codec {
 /// Column and row from the top left.
 type Cell = [i64; 2];
 
-/// How far apart cells are.
+/// Returns the Chebyshev distance of two cells.
 fn distance(a: Cell, b: Cell) -> i64 {
     (a[0] - b[0]).abs().max((a[1] - b[1]).abs())
 }
 
-/// `a7` for the top left.
+/// Returns the name of a cell; `a7` is the top left.
 fn name([x, y]: Cell) -> Option<String> {
     let on = |n: i64| (0..SIZE).contains(&n);
     (on(x) && on(y)).then(|| format!("{}{}", char::from(b'a' + x as u8), SIZE - y))
@@ -39,7 +39,7 @@ fn cell(name: &[u8]) -> Option<Cell> {
     Some([i64::from(column) - i64::from(b'a'), SIZE - (i64::from(row) - i64::from(b'0'))])
 }
 
-/// A move's id names the piece that jumps, but none that clones: the board tells of one that can.
+/// The id of a clone move does not contain the source, so any piece that can clone is used.
 fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let (moves, view) = (moves(ask, 0, None)?, ask.view());
     let mut pieces: [Vec<Cell>; 2] = [vec![[0, 0], [6, 6]], vec![[6, 0], [0, 6]]];

@@ -1,4 +1,4 @@
-//! Chess: squares by name, the promotion a letter or `*`. White moves first, and is seat 1 in both worlds.
+//! Chess: square names, and a letter or `*` for the promotion. White moves first and is seat 1 in both systems.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn message(uci: &str) -> Value {
 fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let (moves, seen) = (moves(ask, WHITE, None)?, view::<View>(ask)?);
     if moves.len() != seen.moves.len() {
-        let why = format!("botzone: {} moves were heard of {} that were made", moves.len(), seen.moves.len());
+        let why = format!("botzone: expected {} moves, got {}", moves.len(), seen.moves.len());
         return Err(AgentError::failed(why));
     }
     let messages: Vec<Value> = seen.moves.iter().map(|uci| message(uci)).collect();

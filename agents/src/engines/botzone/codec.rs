@@ -1,4 +1,4 @@
-//! What a game's moves are in Botzone's messages, and which parameters a game must have for them.
+//! Mapping of a game's moves to Botzone's messages, and the parameters that it requires.
 
 use serde_json::Value;
 
@@ -6,22 +6,22 @@ use ludex_env::{Action, GameRef, MoveRequest, Mover, Seat, load};
 
 use crate::error::AgentError;
 
-/// How one game of Botzone maps to a game of ours.
+/// Mapping of one Botzone game to a Ludex game.
 pub(super) struct Codec {
-    /// The string that loads Botzone's version of the game here.
+    /// Game string of Botzone's version of the game.
     pub game: &'static str,
-    /// Parameters that may have any value, because no message depends on them.
+    /// Parameters of any value, since no message depends on them.
     pub free: &'static [&'static str],
-    /// The fields of a message in the order in which simplified interaction has them, none where messages are text; `None` where the
-    /// game has no such form.
+    /// Fields of a message in the order of simplified interaction, empty if messages are text; `None` if the game has
+    /// no such form.
     pub simple: Option<&'static [&'static str]>,
-    /// The response where nothing is to be decided: Botzone asks all seats at every step of this game. `None` where it does not.
+    /// Response in turns without a decision, if Botzone sends a request to all seats at every step; otherwise `None`.
     pub idle: Option<&'static str>,
-    /// What Botzone plays for a program that fails; `None` where that loses the match.
+    /// Action that Botzone plays for a failed program; `None` if failure loses the match.
     pub fallback: Option<Action>,
-    /// All messages of the asked seat so far.
+    /// Function that returns all messages of the seat so far.
     pub talk: fn(&MoveRequest<'_>) -> Result<Talk, AgentError>,
-    /// The legal action that a response means.
+    /// Function that parses a response into a legal action.
     pub read: fn(&MoveRequest<'_>, &Value) -> Option<Action>,
 }
 
@@ -30,7 +30,7 @@ impl Codec {
         self.game.split('(').next().unwrap_or_default()
     }
 
-    /// What is wrong with the first parameter of `game` that differs from Botzone's.
+    /// Describes the first parameter of `game` that differs from Botzone's.
     pub fn amiss(&self, game: &GameRef) -> Option<String> {
         let (own, asked) = (load(self.game).ok()?, &game.spec().params);
         let own = &own.spec().params;
@@ -43,35 +43,33 @@ impl Codec {
     }
 }
 
-/// What was asked of one seat and answered in a match so far, and what is asked now.
+/// Requests and responses of one seat so far, and the current request.
 #[derive(Debug)]
 pub(super) struct Talk {
-    /// The turns that are over.
     pub turns: Vec<Turn>,
-    /// The request of this turn.
+    /// Request of this turn.
     pub now: Value,
-    /// The action that the seat has taken in answer to this very request, if its response says what follows it too.
+    /// Action already taken for this request, if its response also contains the next action.
     pub again: Option<Action>,
 }
 
-/// One turn that is over.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub request: Value,
-    /// What the seat did.
+    /// Action of the seat.
     pub action: Action,
-    /// The same as a response.
+    /// Response for that action.
     pub response: Value,
 }
 
-/// The moves of a board game so far, one after the other from `first` on. A seat that was passed over without being asked is
-/// taken to have played `pass`, where there is such an action: Botzone asks it.
+/// Returns the moves of a board game so far, alternating from seat `first`. If our rules skipped a seat, the action
+/// `pass` is inserted, if there is one, since Botzone requests it.
 ///
 /// # Errors
-/// The host does not keep the moves.
+/// A host that does not store the moves.
 pub(super) fn moves(ask: &MoveRequest<'_>, first: Seat, pass: Option<Action>) -> Result<Vec<Action>, AgentError> {
     let Some(past) = ask.past() else {
-        let why = "botzone needs all moves of the match, and this host keeps none: it plays matches, not batches";
+        let why = "botzone requires the move history, which this host does not store; use matches instead of batches";
         return Err(AgentError::failed(why));
     };
     let mut all = Vec::new();
@@ -93,7 +91,8 @@ pub(super) fn moves(ask: &MoveRequest<'_>, first: Seat, pass: Option<Action>) ->
     Ok(all)
 }
 
-/// The messages of a game in which each side hears the other's last move, `start` at first. `messages` are those of `moves`.
+/// Returns the messages of a game in which each side receives the other's last move, `start` at first. `messages` are
+/// those of `moves`.
 pub(super) fn in_turn(ask: &MoveRequest<'_>, first: Seat, moves: &[Action], messages: &[Value], start: Value) -> Talk {
     let request = |ply: usize| ply.checked_sub(1).and_then(|k| messages.get(k)).unwrap_or(&start).clone();
     let own = (usize::from(ask.seat != first)..moves.len()).step_by(2);
@@ -101,13 +100,13 @@ pub(super) fn in_turn(ask: &MoveRequest<'_>, first: Seat, moves: &[Action], mess
     Talk { turns: own.map(turn).collect(), now: request(moves.len()), again: None }
 }
 
-/// The whole numbers of a message's fields.
+/// Returns the integers in a message's fields.
 pub(super) fn numbers<const N: usize>(message: &Value, fields: [&str; N]) -> Option<[i64; N]> {
     let all: Vec<i64> = fields.iter().map_while(|f| message.get(*f)?.as_i64()).collect();
     all.try_into().ok()
 }
 
-/// A whole number as lenient judges read it: fractions are cut, and digits may be text.
+/// Parses an integer leniently: fractions are truncated, and digits may be text.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::String(text) => text.trim().parse().ok(),
@@ -116,7 +115,7 @@ pub(super) fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// The action, if it is legal.
+/// Returns the action if it is legal.
 pub(super) fn legal(ask: &MoveRequest<'_>, action: Option<Action>) -> Option<Action> {
     action.filter(|a| ask.legal.binary_search(a).is_ok())
 }

@@ -1,7 +1,7 @@
-//! FightTheLandlord, and FightTheLandlord2, where the seats bid first. A play is a list of card numbers, a pass the empty one.
+//! FightTheLandlord, and FightTheLandlord2 with bidding. A play is a list of card numbers; a pass is the empty list.
 //!
-//! Our rules put the lowest cards of the ranks named on the table, and messages tell of those: a program that counts its cards
-//! by what it is told never goes wrong, and one that goes by its own answers still names the right ranks.
+//! Our rules play the lowest cards of the chosen ranks, and messages contain those cards. Programs that count cards by
+//! the messages are exact; programs that count their own responses still choose the right ranks.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ pub(super) const PLAIN: Codec = Codec {
 pub(super) const BIDDING: Codec =
     Codec { game: "fight_the_landlord(preset=botzone2)", talk: |ask| talk(ask, true), ..PLAIN };
 
-/// The cards that `me` was dealt; in the game without bids the landlord's three are among them.
+/// Returns the cards dealt to `me`; without bidding, the landlord's include the three extra cards.
 fn dealt(view: &View, me: u8, bidding: bool) -> Vec<u8> {
     let played = view.plays.iter().filter(|p| p.seat == me).flat_map(|p| &p.cards);
     let taken = |c: &u8| bidding && view.landlord == Some(me) && view.bottom.contains(c);
@@ -42,7 +42,7 @@ fn talk(ask: &MoveRequest<'_>, bidding: bool) -> Result<Talk, AgentError> {
     if view.phase == Phase::Bid {
         return Ok(Talk { turns, now: bid(&view.bids), again: None });
     }
-    // Seats bid in their order, once each.
+    // Each seat bids once, in order.
     if let Some(&own) = view.bids.get(ask.seat) {
         turns.push(Turn { request: bid(&view.bids[..ask.seat]), action: own.into(), response: own.into() });
     }

@@ -1,4 +1,4 @@
-//! The games that both Botzone and Ludex have.
+//! Games available in both Botzone and Ludex.
 
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
@@ -8,7 +8,6 @@ use super::{ataxx, chess, fight_the_landlord, go, grid, mcr_mahjong, texas_holde
 use crate::refusal::does_not_play;
 use crate::spec::AgentSpec;
 
-/// All codecs.
 const CODECS: &[Codec] = &[
     grid::TIC_TAC_TOE,
     grid::GOMOKU,
@@ -22,17 +21,17 @@ const CODECS: &[Codec] = &[
     mcr_mahjong::CODEC,
 ];
 
-/// The codec for a game.
+/// Returns the codec for a game.
 ///
 /// # Errors
-/// A game or parameters that Botzone does not have, with those that fit.
+/// A game or parameters that Botzone does not have, with supported alternatives.
 pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, Refusal> {
     let (asked, id) = (&game.spec().string, &game.spec().game);
     let known: Vec<&Codec> = CODECS.iter().filter(|c| c.id() == id).collect();
     if known.is_empty() {
         let all: Vec<&str> = CODECS.iter().map(|c| c.game).collect();
         let fits = format!("it plays {}", all.join(", "));
-        return Err(does_not_play(spec.name(), asked, "its messages have no form for this game", &fits));
+        return Err(does_not_play(spec.name(), asked, "Botzone does not have this game", &fits));
     }
     let mut why = String::new();
     for codec in &known {

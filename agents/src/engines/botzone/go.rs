@@ -1,5 +1,5 @@
-//! Go: points count from 1, (1, 1) at the top left; a pass is (-1, -1). Botzone's board is 8x8; programs for other sizes speak
-//! the same.
+//! Go: coordinates count from 1, (1, 1) is the top left; a pass is (-1, -1). Botzone's board is 8x8; other sizes use
+//! the same messages.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn size(ask: &MoveRequest<'_>) -> Result<Action, AgentError> {
     Ok(view::<View>(ask)?.board.len() as Action)
 }
 
-/// Our row 0 is the lowest, Botzone's 1 the highest.
+/// Our row 0 is at the bottom, Botzone's row 1 at the top.
 fn message(size: Action, a: Action) -> Value {
     if a < size * size { json!({ "x": a % size + 1, "y": size - a / size }) } else { json!({ "x": -1, "y": -1 }) }
 }

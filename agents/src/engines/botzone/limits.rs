@@ -1,19 +1,19 @@
-//! How much time Botzone gives a program for a turn.
+//! Botzone's time limits per turn.
 
 use std::path::Path;
 use std::time::Duration;
 
-/// CPU time of turns.
+/// CPU time limits of turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
-    /// Of a program that begins.
+    /// Limit of a newly started program.
     pub run: Duration,
-    /// Of one that kept running.
+    /// Limit of a persistent program.
     pub later: Duration,
 }
 
 impl Times {
-    /// As Botzone sets them, by the language: what runs the program, or the ending of its file.
+    /// Returns Botzone's limits for the language, recognized by the interpreter or the file extension.
     pub fn of(argv: &[String]) -> Self {
         let name = |word: &String| Path::new(word).file_name().map(|n| n.to_string_lossy().to_lowercase());
         let word = argv.first().and_then(name).unwrap_or_default();
@@ -31,12 +31,12 @@ impl Times {
         Times { run: Duration::from_secs(run), later: Duration::from_secs(later) }
     }
 
-    /// The same for every turn.
+    /// Returns the same limit for every turn.
     pub fn all(time: Duration) -> Self {
         Times { run: time, later: time }
     }
 
-    /// The time of one turn. The first of a match has twice as much.
+    /// Returns the limit of one turn. The first turn of a match has twice the time.
     pub fn of_turn(self, first: bool, kept_running: bool) -> Duration {
         let time = if kept_running { self.later } else { self.run };
         if first { 2 * time } else { time }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_sets_the_time() {
+    fn time_limit_depends_on_language() {
         let seconds = |line: &str| {
             let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let times = Times::of(&argv);

@@ -1,4 +1,4 @@
-//! What only the owner of a program may read: its `debug` and standard error, in a file of the owner's choice.
+//! Private output of a program, its `debug` and standard error, in a file for its owner.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -12,18 +12,17 @@ use ludex_protocol::Refusal;
 use super::message::ProgramReply;
 use crate::refusal::bad_value;
 
-/// A file to which every turn is added as a line of JSON. Records leave this out, since everybody may read them.
+/// File with one JSON line per turn. Records omit this output because they are public.
 pub(super) struct Log(Mutex<File>);
 
 impl Log {
-    /// The file at `path`, made if it is not there.
+    /// Opens or creates the file at `path`.
     pub fn open(path: &str) -> Result<Log, Refusal> {
         let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|e| bad_value("log", path, &format!("a file that can be written to: {e}")))?;
+        let file = file.map_err(|e| bad_value("log", path, &format!("a writable file: {e}")))?;
         Ok(Log(Mutex::new(file)))
     }
 
-    /// Adds a turn.
     pub fn add(&self, seat: Seat, turn: u32, reply: Result<&ProgramReply, &str>, errors: &str) -> std::io::Result<()> {
         let line = match reply {
             Ok(ProgramReply { response, debug, .. }) => {

@@ -1,7 +1,8 @@
-//! Replays of mahjong in Botzone's words: `tests/data/botzone/mcr_mahjong.jsonl`, one match a line, of our own games.
+//! Replays of mahjong matches in Botzone's messages: `tests/data/botzone/mcr_mahjong.jsonl`, one of our own matches per
+//! line.
 //!
-//! A judge here knows all tiles and writes the requests of each step as Botzone does. The codec makes the same requests
-//! from one seat's view and what it was told. `LUDEX_REGENERATE=1` writes the file again.
+//! A judge with full information writes the requests of each step as Botzone does. The codec must produce the same
+//! requests from one seat's view and history. `LUDEX_REGENERATE=1` rewrites the file.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -16,7 +17,7 @@ use super::mcr_mahjong::CODEC;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/botzone/mcr_mahjong.jsonl");
 
-/// What a replay must have among its matches.
+/// Events that the replays must cover.
 const WANTED: [&str; 13] = [
     "CHI low",
     "CHI middle",
@@ -33,7 +34,7 @@ const WANTED: [&str; 13] = [
     "false HU",
 ];
 
-/// A match, with what each seat was told.
+/// Match, with the history of each seat.
 struct Table {
     state: Box<dyn DynState>,
     past: [Vec<ObservedMove>; 4],
@@ -41,7 +42,7 @@ struct Table {
 }
 
 impl Table {
-    /// After the deal of a wall, in the order of the draws.
+    /// Starts after the deal from a wall, in draw order.
     fn new(game: &GameRef, wall: &[Tile]) -> Table {
         let mut table = Table { state: game.start(), past: Default::default(), revealed: Default::default() };
         for &tile in wall {
@@ -91,10 +92,10 @@ impl Table {
     }
 }
 
-/// Where responses come from: the asked seat, what it may do, and the words for it.
+/// Response generator: maps the seat to move to its response.
 type Respond<'a> = dyn FnMut(&Table, Seat) -> String + 'a;
 
-/// A match played through: its line of the file, and what happened in it.
+/// Plays a match. Returns its line of the file and its events.
 fn judge(quan: u8, wall: &[Tile], respond: &mut Respond<'_>) -> (Value, BTreeSet<&'static str>) {
     let wind = ["east", "south", "west", "north"][usize::from(quan)];
     let game = load(&format!("mcr_mahjong(errors=botzone,prevalent={wind})")).unwrap();
@@ -135,7 +136,7 @@ fn judge(quan: u8, wall: &[Tile], respond: &mut Respond<'_>) -> (Value, BTreeSet
             }
             _ => {}
         }
-        // A discard or a promoted kong, and what follows until somebody draws.
+        // A discard or a promoted kong, and all that follows until the next draw.
         while matches!(table.view(0).phase, Phase::Claim | Phase::Kong) {
             let (mut responses, mut joint) = (pass(), [None; 4]);
             let offered = table.view(0).offer.unwrap();
@@ -153,7 +154,7 @@ fn judge(quan: u8, wall: &[Tile], respond: &mut Respond<'_>) -> (Value, BTreeSet
                 round([0, 1, 2, 3].map(|_| format!("3 {q} GANG")), pass());
                 continue;
             }
-            // The response to the claim names the discard too.
+            // The response to the claim also contains the discard.
             assert_eq!(table.talk(q).0.last(), Some(&said));
             said = format!("3 {q} {}", responses[q]);
             let a = table.action(q, &responses[q]);
@@ -171,7 +172,7 @@ fn judge(quan: u8, wall: &[Tile], respond: &mut Respond<'_>) -> (Value, BTreeSet
     (json!({ "quan": quan, "walltiles": walltiles, "rounds": rounds, "scores": last.scores }), seen)
 }
 
-/// What a joint turn showed.
+/// Records the events of a joint turn.
 fn note(joint: &[Option<Action>; 4], after: &View, seen: &mut BTreeSet<&'static str>) {
     let all: Vec<Doing> = joint.iter().flatten().map(|&a| ids::reading(a)).collect();
     let count = |of: Doing| all.iter().filter(|d| **d == of).count();
@@ -192,7 +193,7 @@ fn note(joint: &[Option<Action>; 4], after: &View, seen: &mut BTreeSet<&'static 
 }
 
 impl Table {
-    /// What a response means to the codec of the seat.
+    /// Returns the action of a response by the seat's codec.
     fn action(&self, seat: Seat, response: &str) -> Action {
         let legal = self.state.legal_list(seat);
         let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))
@@ -201,7 +202,7 @@ impl Table {
             .unwrap_or_else(|| panic!("{response} of {seat}: {}", self.state.view(Viewer::Seat(seat)).text()))
     }
 
-    /// All requests of a seat that is asked, as its codec makes them, and its responses but the last.
+    /// Returns all requests of a seat by its codec, and its responses except the last.
     fn talk(&self, seat: Seat) -> (Vec<String>, Vec<String>) {
         let legal = self.state.legal_list(seat);
         let ask = MoveRequest::on_state(&*self.state, seat, 0, &legal, AgentKey::Own(&[0; 32]))
@@ -213,7 +214,7 @@ impl Table {
     }
 }
 
-/// The words for an action, with a discard where Botzone wants one.
+/// Returns the response for an action, with a discard if Botzone requires one.
 fn words(table: &Table, seat: Seat, a: Action) -> String {
     let view = table.view(seat);
     let text = table.state.view(Viewer::Seat(seat)).action_text(seat, a);
@@ -235,7 +236,7 @@ fn words(table: &Table, seat: Seat, a: Action) -> String {
     format!("{text} {}", tiles::name(hand[hand.len() / 2]))
 }
 
-/// A wall in which each seat takes these tiles first, and then whatever is left.
+/// Builds a wall in which each seat takes these tiles first, then the rest.
 fn wall(first: [&str; 4]) -> Vec<Tile> {
     let own = first.map(|list| list.split_whitespace().map(|t| tiles::read(t).unwrap()).collect::<Vec<_>>());
     let mut left = [tiles::COPIES; tiles::KINDS];
@@ -251,12 +252,12 @@ fn wall(first: [&str; 4]) -> Vec<Tile> {
     whole.concat()
 }
 
-/// Orphans without the white dragon, and one of them twice.
+/// Thirteen orphans without the white dragon, with one tile twice.
 fn orphans(twice: &str) -> String {
     format!("W1 W9 B1 B9 T1 T9 F1 F2 F3 F4 J1 J2 {twice}")
 }
 
-/// Matches that have everything: three of their own making, and random ones as long as they show something new.
+/// Generates matches that cover all events: three constructed ones, and random ones as long as they add events.
 fn write() -> String {
     let mut lines = Vec::new();
     let mut seen = BTreeSet::new();
@@ -289,7 +290,8 @@ fn write() -> String {
         }),
         &mut seen,
     );
-    // Seat 0 claims the white dragon of seat 3, draws the last one, and is robbed by seat 1; seat 2 wanted its pung too late.
+    // Seat 0 claims the white dragon of seat 3, draws the last one, and is robbed by seat 1; seat 2's pung is
+    // overridden.
     let robbed = wall([
         "W2 W3 W5 W6 W7 B2 B3 B4 B5 T2 T3 J3 J3 T8 J3",
         &orphans("F1"),
@@ -312,7 +314,7 @@ fn write() -> String {
         }),
         &mut seen,
     );
-    // A false HU, while another wants a pung.
+    // A false HU, while another seat wants a pung.
     let pung = wall(["W2 W3 W5 W6 W7 B2 B3 B4 B5 T2 T3 J3 T8", "", "J3 J3 W2 W3 W5 W6 W7 B2 B3 B4 B5 T2 T3", ""]);
     add(
         judge(3, &pung, &mut |table, seat| match (table.view(seat).phase, seat) {
@@ -344,7 +346,7 @@ fn write() -> String {
 }
 
 #[test]
-fn replays_have_the_requests_of_each_seat() {
+fn codec_reproduces_requests_of_each_seat() {
     if std::env::var_os("LUDEX_REGENERATE").is_some() {
         std::fs::create_dir_all(Path::new(FILE).parent().unwrap()).unwrap();
         std::fs::write(FILE, write()).unwrap();
@@ -361,7 +363,7 @@ fn replays_have_the_requests_of_each_seat() {
         let mut respond = |table: &Table, seat: Seat| {
             let (requests, responses) = table.talk(seat);
             assert_eq!(requests, column("requests", seat, requests.len()), "seat {seat}");
-            // Of a claim that another one overrode, the discard is not known any more.
+            // The discard of an overridden claim is unknown.
             for (own, kept) in responses.iter().zip(column("responses", seat, responses.len())) {
                 assert!(*own == kept || kept.starts_with(&format!("{own} ")), "seat {seat}: {own}, {kept}");
             }

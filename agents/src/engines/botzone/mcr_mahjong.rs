@@ -1,8 +1,9 @@
-//! ChineseStandardMahjong with duplicate walls. Messages are lines of words, such as `2 W5` (you drew it) and `3 1 PENG B2` (seat 1
-//! claimed a pung and discards B2).
+//! ChineseStandardMahjong with duplicate walls. Messages are lines of words, such as `2 W5` (drawn tile) and `3 1 PENG
+//! B2` (seat 1 claims a pung and discards B2).
 //!
-//! Botzone asks all four seats at every step. Where ours have nothing to decide, the response is `PASS`. Its `PENG c` and `CHI m c`
-//! carry the discard, for which our rules have a turn of its own: the response to the claim says what is played there.
+//! Botzone sends a request to all four seats at every step. The response is `PASS` if our rules have no decision.
+//! Botzone's `PENG c` and `CHI m c` include the discard, which is a separate turn in our rules: the response to the
+//! claim contains the discard.
 
 use serde_json::Value;
 
@@ -26,34 +27,34 @@ pub(super) const CODEC: Codec = Codec {
 };
 
 const PASS: &str = "PASS";
-/// Names of the seats in what is revealed.
+/// Seat names in public events.
 const WINDS: [&str; 4] = ["east", "south", "west", "north"];
 
-/// The requests of one seat so far, and its responses.
+/// Requests and responses of one seat so far.
 #[derive(Default)]
 struct Rounds {
     seat: usize,
     all: Vec<Turn>,
-    /// Whether the last request waits for its response.
+    /// True if the last request has no response yet.
     open: bool,
-    /// Who has claimed the last discard, and in which words; its own discard follows.
+    /// Seat and text of the claim on the last discard; its own discard follows.
     claim: Option<(usize, String)>,
 }
 
 impl Rounds {
-    /// A request that the seat must answer; until it has, the response is `PASS`.
+    /// Adds a request that the seat must answer; until then the response is `PASS`.
     fn ask(&mut self, request: String) {
         self.all.push(Turn { request: request.into(), action: ids::PASS, response: PASS.into() });
         self.open = true;
     }
 
-    /// A request without a decision.
+    /// Adds a request without a decision.
     fn tell(&mut self, request: String) {
         self.ask(request);
         self.open = false;
     }
 
-    /// The response to the last request.
+    /// Sets the response to the last request.
     fn answer(&mut self, action: Action, response: &str) {
         if let Some(last) = self.all.last_mut() {
             (last.action, last.response) = (action, response.into());
@@ -61,7 +62,7 @@ impl Rounds {
         self.open = false;
     }
 
-    /// What was shown: a draw, or a claim that won.
+    /// Handles a public event: a draw, or a winning claim.
     fn shown(&mut self, text: &str) {
         let words: Vec<&str> = text.split([' ', ':']).filter(|word| !word.is_empty()).collect();
         let seat = |name: &str| WINDS.iter().position(|w| *w == name);
@@ -84,7 +85,7 @@ impl Rounds {
         }
     }
 
-    /// A move of any seat; of an answer to an offer only the own one is seen.
+    /// Handles a move of any seat; of responses to an offer only the seat's own is visible.
     fn moved(&mut self, seat: usize, past: &ObservedMove) {
         let own = seat == self.seat;
         let doing = past.action.map(ids::reading);
@@ -92,7 +93,7 @@ impl Rounds {
         match doing {
             Some(Doing::Pass) if own => self.answer(ids::PASS, PASS),
             Some(Doing::Hu) if own => self.answer(ids::HU, "HU"),
-            // What is discarded after it is added when it is known.
+            // The discard is added once it is known.
             Some(Doing::Peng) if own => self.answer(ids::PENG, "PENG"),
             Some(Doing::Chi(_)) if own => self.answer(past.action.unwrap_or(ids::PASS), &past.text),
             Some(Doing::Gang(_)) if own && asked_for_claim => self.answer(past.action.unwrap_or(ids::PASS), "GANG"),
@@ -106,7 +107,7 @@ impl Rounds {
                     self.ask(request);
                 }
             }
-            // A concealed kong, of others without its tile.
+            // Concealed kong; another seat's tile is hidden.
             Some(Doing::Gang(_)) | None => {
                 if own {
                     self.answer(past.action.unwrap_or(ids::PASS), &past.text);
@@ -142,11 +143,11 @@ fn starts(request: &Value, with: &str) -> bool {
     request.as_str().is_some_and(|text| text.starts_with(with))
 }
 
-/// All requests of the asked seat, from its own view and what it was told.
+/// Returns all requests of the seat, from its view and history.
 fn rounds(ask: &MoveRequest<'_>) -> Result<Rounds, AgentError> {
     let view = view::<View>(ask)?;
     let Some(past) = ask.past() else {
-        let why = "botzone needs all moves of the match, and this host keeps none: it plays matches, not batches";
+        let why = "botzone requires the move history, which this host does not store; use matches instead of batches";
         return Err(AgentError::failed(why));
     };
     let mut rounds = Rounds { seat: ask.seat, ..Rounds::default() };
@@ -167,7 +168,7 @@ fn rounds(ask: &MoveRequest<'_>) -> Result<Rounds, AgentError> {
 
 fn talk(ask: &MoveRequest<'_>) -> Result<Talk, AgentError> {
     let Rounds { mut all, open, claim, .. } = rounds(ask)?;
-    // After an own claim the request of the claim is answered once more: its response tells the discard.
+    // After the seat's own claim, the claim request is answered again: its response contains the discard.
     let again = claim.is_some_and(|(seat, _)| seat == ask.seat);
     match all.pop() {
         Some(last) if open || again => Ok(Talk { turns: all, now: last.request, again: again.then_some(last.action) }),

@@ -1,39 +1,39 @@
-//! What a program reads and writes: JSON, or simplified interaction.
+//! Messages of programs: JSON or simplified interaction.
 
 use serde_json::{Map, Value, json};
 
 use super::codec::Talk;
 
-/// What a program prints when it wants to keep running, on a line of its own.
+/// Line that a program prints to keep running.
 pub(super) const KEEP: &str = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<";
-/// Bytes of `debug` that are kept.
+/// Stored bytes of `debug`.
 const DEBUG: usize = 1 << 10;
-/// Bytes of `data` and of `globaldata` that are kept.
+/// Stored bytes of `data` and of `globaldata`.
 const DATA: usize = 100 << 10;
 
-/// How a program speaks.
+/// Message format of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// One line of JSON each way.
     Json,
-    /// Lines of plain text; a message is the values of these fields, or a text that is sent as it is.
+    /// Lines of plain text: the values of these fields, or the text itself if there are none.
     Simple(&'static [&'static str]),
 }
 
-/// What a program answered.
+/// Reply of a program.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ProgramReply {
     pub response: Value,
-    /// For the record.
+    /// Text for the record.
     pub debug: Option<String>,
-    /// For the next turn of the match.
+    /// Data for the next turn of the match.
     pub data: Option<Value>,
-    /// For all matches to come.
+    /// Data for all later matches.
     pub globaldata: Option<Value>,
 }
 
 impl Form {
-    /// The input of a program that begins: all messages so far, and what it asked to be kept.
+    /// Returns the input of a newly started program: all messages so far, and its stored data.
     pub fn history(self, talk: &Talk, data: Option<&Value>, globaldata: Option<&Value>) -> String {
         let requests = talk.turns.iter().map(|t| &t.request).chain([&talk.now]);
         match self {
@@ -62,7 +62,7 @@ impl Form {
         }
     }
 
-    /// The input of a program that kept running.
+    /// Returns the input of a persistent program.
     pub fn request(self, request: &Value) -> String {
         match self {
             Form::Json => format!("{request}\n"),
@@ -70,7 +70,7 @@ impl Form {
         }
     }
 
-    /// Reads an output; `None` where it is not of this form.
+    /// Parses an output; `None` if it is malformed.
     pub fn reply(self, output: &str) -> Option<ProgramReply> {
         match self {
             Form::Json => {
@@ -102,7 +102,7 @@ impl Form {
 }
 
 impl ProgramReply {
-    /// Cut to what Botzone keeps; a value is left out where a part of it would mean nothing.
+    /// Truncates `debug` to Botzone's limit, and removes data over the limit.
     fn within(mut self) -> Self {
         if let Some(debug) = &mut self.debug {
             debug.truncate(debug.floor_char_boundary(DEBUG));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_begins_gets_everything() {
+    fn new_program_receives_full_history() {
         let line = Form::Json.history(&talk(), None, None);
         assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
         let expected = json!({
@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_kept_running_gets_the_request() {
+    fn persistent_program_receives_only_the_request() {
         assert_eq!(Form::Json.request(&talk().now), "{\"x\":0,\"y\":2}\n");
         assert_eq!(POINT.request(&talk().now), "0 2\n");
     }
 
     #[test]
-    fn replies_in_json() {
+    fn json_replies_are_parsed() {
         let reply = |text: &str| Form::Json.reply(text);
         let full = reply(r#" {"response":{"x":1},"debug":"d","data":"e","globaldata":[1],"more":0} "#).unwrap();
         let expected = ProgramReply {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_in_lines() {
+    fn simple_replies_are_parsed() {
         let reply = POINT.reply("1 2\n\nkept\nfor\never\n").unwrap();
         assert_eq!((reply.response, reply.debug), (json!({"x": 1, "y": 2}), None));
         assert_eq!((reply.data, reply.globaldata), (Some("kept".into()), Some("for\never".into())));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_are_text_are_lines_as_they_are() {
+    fn text_messages_are_sent_verbatim() {
         let text = Form::Simple(&[]);
         let turn = Turn { request: "0 1 3".into(), action: 0, response: "PASS".into() };
         let talk = Talk { turns: vec![turn], now: "2 W5".into(), again: None };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_not_kept() {
+    fn oversized_data_is_dropped() {
         let (long, short) = ("ä".repeat(60_000), "b".repeat(100 << 10));
         let text = json!({ "response": 0, "debug": long, "data": long, "globaldata": short }).to_string();
         let reply = Form::Json.reply(&text).unwrap();

@@ -1,7 +1,7 @@
-//! What is remembered between turns: data that programs asked to be kept, and programs that kept running.
+//! Cache between turns: data stored by programs, and persistent programs.
 //!
-//! All of it is a cache. What belongs to a match is found by the match's course so far, so that one agent can play several
-//! at once; when it is gone, the program begins anew with the whole course.
+//! Entries of a match are keyed by its history, so that one agent can play several matches at once. Without an entry,
+//! the program starts again with the whole history.
 
 use std::collections::VecDeque;
 
@@ -12,29 +12,29 @@ use ludex_env::Seat;
 use super::codec::Talk;
 use crate::process::Process;
 
-/// Most matches whose data is kept.
+/// Maximum number of matches with stored data.
 const MATCHES: usize = 64;
-/// Most programs that are kept while they wait for their turn. The program of a match that ended is
-/// dropped when another needs its place, when the host says that all matches are over, or with the agent.
+/// Maximum number of idle programs. The program of an ended match is dropped when another needs its slot, when the host
+/// reports that all matches have ended, or with the agent.
 const PROGRAMS: usize = 16;
 
-/// The course of a match as one seat was told of it, and what the seat did.
+/// Requests and actions of one seat so far, as a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HistoryKey(String);
 
 impl HistoryKey {
-    /// Before the request of this turn.
+    /// Returns the key before the request of this turn.
     pub fn before(seat: Seat, talk: &Talk) -> Self {
         let turns = talk.turns.iter().map(|turn| line(&turn.request, turn.action));
         HistoryKey(turns.fold(format!("{seat}\n"), |all, line| all + &line))
     }
 
-    /// How many turns it has.
+    /// Returns the number of turns.
     fn turns(&self) -> usize {
         self.0.lines().count().saturating_sub(1)
     }
 
-    /// After `action` in answer to the request of this turn.
+    /// Returns the key after `action` in response to this turn's request.
     pub fn after(&self, talk: &Talk, action: u32) -> Self {
         HistoryKey(format!("{}{}", self.0, line(&talk.now, action)))
     }
@@ -46,19 +46,19 @@ fn line(request: &Value, action: u32) -> String {
 
 #[derive(Default)]
 pub(super) struct ProgramCache {
-    /// Oldest first.
+    /// Data by key, oldest first.
     data: VecDeque<(HistoryKey, Value)>,
-    /// Responses that tell of a later turn too, by the course before them.
+    /// Responses that contain a later turn's action too, by the key before them.
     answers: VecDeque<(HistoryKey, Value)>,
     programs: VecDeque<(HistoryKey, Process)>,
-    /// For all matches.
+    /// Data for all matches.
     pub globaldata: Option<Value>,
-    /// Seats that the agent has in matches, as far as hosts say so.
+    /// Number of seats in matches, as reported by hosts.
     pub matches: usize,
 }
 
 impl ProgramCache {
-    /// The data that was kept for this point of a match. It stays: the question may come again.
+    /// Returns the stored data for this point of a match. The data stays stored, since the request may be repeated.
     pub fn data(&self, course: &HistoryKey) -> Option<&Value> {
         self.data.iter().rfind(|(c, _)| c == course).map(|(_, data)| data)
     }
@@ -70,7 +70,7 @@ impl ProgramCache {
         }
     }
 
-    /// The response that was given at this point of a match.
+    /// Returns the stored response at this point of a match.
     pub fn answer(&self, course: &HistoryKey) -> Option<Value> {
         self.answers.iter().rfind(|(c, _)| c == course).map(|(_, answer)| answer.clone())
     }
@@ -82,8 +82,8 @@ impl ProgramCache {
         }
     }
 
-    /// The program that waits at this point of a match, or at an earlier one that has at least `least` turns behind it; and how
-    /// many it has.
+    /// Takes the idle program with this key, or with an earlier key of at least `least` turns. Returns it with its
+    /// number of turns.
     pub fn program(&mut self, course: &HistoryKey, least: usize) -> Option<(Process, usize)> {
         let on_the_way = |(at, (c, _)): (usize, &(HistoryKey, Process))| {
             let turns = c.turns();
@@ -93,12 +93,12 @@ impl ProgramCache {
         self.programs.remove(at).map(|(_, program)| (program, turns))
     }
 
-    /// All programs that wait.
+    /// Takes all idle programs.
     pub fn take_programs(&mut self) -> VecDeque<(HistoryKey, Process)> {
         std::mem::take(&mut self.programs)
     }
 
-    /// Keeps a program. If there are too many, the one that has waited longest is handed back.
+    /// Stores a program. Returns the oldest one if there are too many.
     pub fn keep_program(&mut self, course: HistoryKey, program: Process) -> Option<Process> {
         self.programs.push_back((course, program));
         if self.programs.len() > PROGRAMS { self.programs.pop_front().map(|(_, oldest)| oldest) } else { None }

@@ -1,4 +1,4 @@
-//! Codecs against Botzone's facts: what a program can make of its messages alone, and every legal answer.
+//! Codecs checked against Botzone's rules: positions rebuilt from messages alone, and every legal response.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ fn codec_of(game: &str) -> Result<&'static Codec, String> {
     codec(&spec, &load(game).unwrap()).map_err(|e| e.message)
 }
 
-/// Plays `episodes` at random and shows every question, the messages and a random number to `test`.
+/// Plays `episodes` at random and calls `test` with every request, the messages and a random number.
 fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Codec, &Talk)) {
     let (codec, game) = (codec_of(game).unwrap(), load(game).unwrap());
     for seed in 0..episodes {
@@ -42,7 +42,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Co
                     let ask = MoveRequest::on_state(&*state, seat, turns[seat], &legal, AgentKey::Own(&[0; 32]));
                     let ask = ask.with_history(&past);
                     let talk = (codec.talk)(&ask).unwrap();
-                    // Botzone asks a seat that our rules pass over.
+                    // Botzone also requests a move of seats that our rules skip.
                     assert!(talk.turns.len() >= turns[seat] as usize, "{talk:?}");
                     test(&ask, codec, &talk);
                     let a = some_move(&*state, seat, &legal, &mut rng);
@@ -61,7 +61,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&MoveRequest<'_>, &Co
     }
 }
 
-/// A random move; of hold'em's thousands mostly small ones, so that hands last.
+/// Returns a random move; in Hold'em mostly small bets, so that hands last.
 fn some_move(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut ludex_env::Stream) -> Action {
     if state.spec().game != "texas_holdem" {
         return state.random_action(seat, rng);
@@ -74,7 +74,7 @@ fn some_move(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut ludex
     }
 }
 
-/// Every request and response in order, as both sides made them: the moves of a game of two.
+/// Returns every request and response in order: the moves of a two-player game.
 fn heard(talk: &Talk) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     let none = |v: &Value| v["x"] == -2 || v["x0"] == -1 || v["source"] == "-1";
@@ -89,7 +89,7 @@ fn signs<T: AsRef<str>>(board: &[T]) -> Vec<Vec<char>> {
     board.iter().map(|row| row.as_ref().chars().collect()).collect()
 }
 
-/// `answers` gives every legal action's response; they must be read as what they are, and nothing else may be.
+/// Checks that every legal action's response is parsed as that action and no other response is.
 fn reads_back(ask: &MoveRequest<'_>, codec: &Codec, answers: impl Fn(Action) -> Value) {
     for &a in ask.legal {
         let response = answers(a);
@@ -101,7 +101,7 @@ fn reads_back(ask: &MoveRequest<'_>, codec: &Codec, answers: impl Fn(Action) -> 
 }
 
 #[test]
-fn stones_on_points() {
+fn grid_messages_rebuild_the_board() {
     for (game, size, episodes) in [("tic_tac_toe", 3, 200), ("gomoku", 15, 4)] {
         ask_all(game, episodes, |ask, codec, talk| {
             let mut board = vec![vec!['.'; size]; size];
@@ -121,7 +121,7 @@ fn stones_on_points() {
 }
 
 #[test]
-fn reversi_is_re_created() {
+fn reversi_messages_rebuild_the_board() {
     for game in ["reversi", "reversi(auto_pass=true)"] {
         let mut passes = 0;
         ask_all(game, 40, |ask, codec, talk| {
@@ -161,7 +161,7 @@ fn reversi_is_re_created() {
 }
 
 #[test]
-fn ataxx_is_re_created() {
+fn ataxx_messages_rebuild_the_board() {
     for game in ["ataxx", "ataxx(preset=botzone)"] {
         let mut clones = 0;
         ask_all(game, 12, |ask, codec, talk| {
@@ -185,7 +185,7 @@ fn ataxx_is_re_created() {
                     assert_eq!(*board.get(&(x as i64, y as i64)).unwrap_or(&'.'), c, "({x}, {y})");
                 }
             }
-            // From every own piece to every empty cell: what is near enough is legal, and the answers are all there are.
+            // Moves from every own piece to every empty cell: those within reach are legal, and there are no others.
             let mut found = Vec::new();
             let all = || (0..7i64).flat_map(|x| (0..7i64).map(move |y| (x, y)));
             let me = ['x', 'o'][ask.seat];
@@ -206,7 +206,7 @@ fn ataxx_is_re_created() {
 }
 
 #[test]
-fn go_counts_from_the_top_left() {
+fn go_coordinates_start_at_top_left() {
     for (game, size) in [("go(preset=botzone)", 8), ("go(board_size=9)", 9)] {
         ask_all(game, 2, |ask, codec, talk| {
             let name = |v: &Value| match xy(v) {
@@ -228,14 +228,14 @@ fn go_counts_from_the_top_left() {
     }
 }
 
-/// As [`heard`], where the first request may be a pass.
+/// Variant of [`heard`] in which the first request may be a pass.
 fn heard_go(talk: &Talk) -> Vec<Value> {
     let all = talk.turns.iter().flat_map(|t| [t.request.clone(), t.response.clone()]).chain([talk.now.clone()]);
     all.filter(|v| v["x"] != -2).collect()
 }
 
 #[test]
-fn chess_names_squares() {
+fn chess_messages_match_legal_moves() {
     let (mut castled, mut promoted) = (0, 0);
     for game in ["chess", "chess(preset=botzone)"] {
         ask_all(game, 4, |ask, codec, talk| {
@@ -248,7 +248,7 @@ fn chess_names_squares() {
             assert_eq!(moves, seen.moves);
             promoted += usize::from(moves.last().is_some_and(|m| m.len() == 5));
             castled += usize::from(moves.last().is_some_and(|m| m == "e1g1" || m == "e8g8"));
-            // All pairs of squares, with and without a piece: just the legal moves are read.
+            // Of all pairs of squares, with and without a promotion, exactly the legal moves are parsed.
             let square = |k: usize| format!("{}{}", char::from(b'a' + (k % 8) as u8), k / 8 + 1);
             if ask.turn != 20 {
                 return;
@@ -290,7 +290,7 @@ fn chess_names_squares() {
     let talk = (white.talk)(&ask).unwrap();
     assert_eq!(talk.now, json!({"source": "e1", "target": "g1", "promotion": "*"}));
     assert_eq!(talk.turns[0].request, json!({"source": "e2", "target": "e4", "promotion": "*"}));
-    // A letter where no pawn promotes is not a move, and neither is a move of the other side.
+    // A promotion letter without a promotion is illegal, and so is a move of the other side.
     for (source, target, promotion) in [("d7", "d6", "q"), ("d2", "d4", "*"), ("d7", "d6", "k"), ("d7", "", "*")] {
         let answer = json!({"source": source, "target": target, "promotion": promotion});
         assert_eq!((white.read)(&ask, &answer), None);
@@ -388,7 +388,7 @@ fn ids(v: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn the_landlord_s_cards_are_known() {
+fn landlord_messages_contain_dealt_and_played_cards() {
     for (game, bidding) in [("fight_the_landlord", false), ("fight_the_landlord(preset=botzone2)", true)] {
         let mut bids = 0;
         ask_all(game, 30, |ask, codec, talk| {
@@ -405,7 +405,7 @@ fn the_landlord_s_cards_are_known() {
                 reads_back(ask, codec, |a| json!(a));
                 return;
             }
-            // The hand by what was dealt and answered.
+            // The hand, computed from the dealt cards and the responses.
             let opened = requests.iter().find(|r| r.get("publiccard").is_some()).unwrap();
             assert_eq!(opened["own"], first["own"]);
             let mut hand = ids(&first["own"]);
@@ -430,7 +430,7 @@ fn the_landlord_s_cards_are_known() {
             plays.extend(seen.plays.iter().map(|p| p.cards.clone()));
             assert_eq!(last, plays[plays.len() - 2..]);
             assert_eq!(talk.now.get("own").is_some(), seen.plays.len() < 3);
-            // Any cards of the right ranks are the play; cards named twice are not a play.
+            // Any cards of the right ranks are the play; duplicate cards are not a play.
             for &a in ask.legal.iter().take(40) {
                 let mut rest = hand.clone();
                 let name = ask.view().action_text(ask.seat, a);
@@ -455,7 +455,7 @@ fn the_landlord_s_cards_are_known() {
 }
 
 #[test]
-fn what_botzone_does_not_have_is_refused() {
+fn unsupported_games_are_refused() {
     for game in [
         "gomoku",
         "go(board_size=13,komi=7.5)",
@@ -480,13 +480,13 @@ fn what_botzone_does_not_have_is_refused() {
 }
 
 #[test]
-fn boards_need_the_moves() {
+fn board_codec_requires_history() {
     let game = load("gomoku").unwrap();
     let state = game.start();
     let legal = state.legal_list(0);
     let ask = MoveRequest::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
     let error = (codec_of("gomoku").unwrap().talk)(&ask).unwrap_err();
-    assert!(error.message.contains("not batches"), "{error}");
+    assert!(error.message.contains("instead of batches"), "{error}");
     let past = [ObservedMove { by: Mover::Seat(0), action: Some(1), text: String::new(), reveals: Vec::new() }];
     assert!((codec_of("gomoku").unwrap().talk)(&ask.with_history(&past)).is_err());
 }

@@ -1,4 +1,4 @@
-//! TexasHoldem2p: a response is a whole number, -1 fold, 0 call or check, -2 all-in, else the chips put in now.
+//! TexasHoldem2p: a response is an integer: -1 fold, 0 call or check, -2 all-in, otherwise the chips put in now.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::error::AgentError;
 use crate::typed_access::view;
 
 const FOLD: Action = 0;
-/// By position: the seat that does not deal has the small one.
+/// Blinds by position: the seat that does not deal has the small blind.
 const BLINDS: [u32; 2] = [50, 100];
 const STACK: u32 = 20_000;
 
@@ -33,7 +33,7 @@ fn number(a: Action) -> i64 {
     }
 }
 
-/// `4 * rank + suit` from the two of hearts up; suits are hearts, diamonds, spades, clubs.
+/// Returns `4 * rank + suit` from the two of hearts up; suits are hearts, diamonds, spades, clubs.
 fn card(name: &str) -> Option<usize> {
     let (rank, suit) = name.split_at_checked(1)?;
     Some(4 * "23456789TJQKA".find(rank)? + "hdsc".find(suit)?)
@@ -43,7 +43,7 @@ fn cards(names: &[String]) -> Vec<usize> {
     names.iter().filter_map(|name| card(name)).collect()
 }
 
-/// What a match has come to before a hand.
+/// Score of a match before a hand.
 #[derive(Default)]
 struct Score {
     hands: usize,
@@ -61,12 +61,12 @@ impl Score {
     }
 }
 
-/// Whole sums without a point, for readers that want integers.
+/// Returns whole sums as integers, for programs that expect them.
 fn sum(chips: f64) -> Value {
     if chips.fract() == 0.0 { (chips as i64).into() } else { chips.into() }
 }
 
-/// What `me` is asked after the first `made` moves of a hand, in the betting round `round`.
+/// Returns the request to `me` after the first `made` moves of a hand, in the betting round `round`.
 fn request(view: &View, me: usize, before: &Score, hand: &HandView, made: usize, round: u8) -> Value {
     let mut spent = [0; 2];
     for (&seat, blind) in hand.positions.iter().zip(BLINDS) {

@@ -1,4 +1,4 @@
-//! Anthropic's batch interface: one call holds all requests, and the answers are lines.
+//! Anthropic's batch interface: one call submits all requests; the results are JSON lines.
 
 use serde_json::Value;
 
@@ -8,15 +8,15 @@ use crate::llm::http::HttpResponse;
 
 const PATH: &str = "/v1/messages/batches";
 
-/// Sends questions; gives the batch's id.
+/// Submits requests and returns the id of the batch.
 pub(super) fn create(wire: &BatchApi, questions: &[QueuedItem]) -> Result<String, ItemResult> {
-    // What a question's body says is JSON already.
+    // Request bodies are JSON already.
     let request = |asked: &QueuedItem| format!("{{\"custom_id\":\"{}\",\"params\":{}}}", asked.question.id, asked.body);
     let requests: Vec<String> = questions.iter().map(request).collect();
     wire.post_for_id(PATH, "application/json", format!("{{\"requests\":[{}]}}", requests.join(",")).as_bytes())
 }
 
-/// What became of a batch.
+/// Returns the status of a batch.
 pub(super) fn look(wire: &BatchApi, id: &str) -> BatchStatus {
     looked(wire, id).unwrap_or_else(BatchStatus::Unknown)
 }
@@ -26,7 +26,7 @@ fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
     if batch["processing_status"] != "ended" {
         return Ok(BatchStatus::Running);
     }
-    // Results are kept for some weeks.
+    // Results expire after some weeks.
     if batch["results_url"].is_null() {
         return Ok(BatchStatus::Gone);
     }
@@ -34,7 +34,7 @@ fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
     Ok(lines.map_or(BatchStatus::Gone, |lines| BatchStatus::Ended(lines.into_iter().filter_map(word).collect())))
 }
 
-/// What a line of the results says.
+/// Parses a line of the results.
 fn word(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let result = &line["result"];
@@ -45,12 +45,12 @@ fn word(line: Value) -> Option<(String, ItemResult)> {
             let kind = error["error"]["type"].as_str().or(error["type"].as_str()).unwrap_or_default();
             ItemResult::Answer(HttpResponse::new(status(kind), error.to_string()))
         }
-        other => ItemResult::Later(format!("its batch does not answer this question: it is {other}"), None),
+        other => ItemResult::Later(format!("the batch has no reply to this request: {other}"), None),
     };
     Some((id, word))
 }
 
-/// The status that a call of its own would have got with an error of this kind.
+/// Returns the HTTP status of a direct call with an error of this kind.
 fn status(kind: &str) -> u16 {
     match kind {
         "invalid_request_error" => 400,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_results_are_read() {
+    fn result_lines_are_parsed() {
         let of = |text: &str| word(serde_json::from_str(text).unwrap());
         let good = r#"{"custom_id":"a","result":{"type":"succeeded","message":{"content":[]}}}"#;
         let (id, ItemResult::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };

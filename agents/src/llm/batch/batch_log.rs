@@ -1,4 +1,4 @@
-//! The file in which a folder remembers the batches of its questions, so that a process that is killed finds them again.
+//! Log of the batches of a run directory, so that a restarted process finds them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
@@ -11,7 +11,7 @@ use super::{QueuedItem, Terms};
 
 const FILE: &str = "batches.jsonl";
 
-/// A batch that was sent.
+/// Entry for a submitted batch.
 #[derive(Serialize, Deserialize)]
 struct Line {
     base_url: String,
@@ -20,16 +20,16 @@ struct Line {
     questions: Vec<String>,
 }
 
-/// The batches of a folder at this endpoint, by question. Of several with the same question it is the last.
+/// Returns the latest batch at this endpoint of every logged request.
 pub(super) fn read(folder: &Path, terms: &Terms) -> HashMap<String, String> {
-    // Without a file nothing was sent. What cannot be read is asked again.
+    // Without a file, nothing was submitted. Requests of unreadable lines are submitted again.
     let text = fs::read(folder.join(FILE)).unwrap_or_default();
     let lines = text.split(|&b| b == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     let own = lines.filter(|line| line.base_url == terms.base_url && line.model == terms.model);
     own.flat_map(|line| line.questions.into_iter().map(move |question| (question, line.batch.clone()))).collect()
 }
 
-/// Remembers a batch in the folders of its questions.
+/// Logs a batch in the directories of its requests.
 pub(super) fn note(terms: &Terms, batch: &str, questions: &[QueuedItem]) -> io::Result<()> {
     let mut folders: BTreeMap<&PathBuf, Vec<String>> = BTreeMap::new();
     for asked in questions {
@@ -41,7 +41,7 @@ pub(super) fn note(terms: &Terms, batch: &str, questions: &[QueuedItem]) -> io::
         let (base_url, model) = (terms.base_url.clone(), terms.model.clone());
         let line = serde_json::to_string(&Line { base_url, model, batch: batch.to_owned(), questions })?;
         let path = folder.join(FILE);
-        // A killed process may have left half a line.
+        // A killed process may have left an incomplete line.
         let cut = File::open(&path).is_ok_and(|mut file| {
             let mut last = [0];
             file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok() && last != *b"\n"

@@ -1,4 +1,4 @@
-//! The thread that gathers questions, sends them in batches, and looks whether batches are done.
+//! Thread that collects requests, submits them in batches and polls the batches.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -9,42 +9,41 @@ use super::batch_api::{BatchApi, BatchStatus};
 use super::{ItemResult, QueuedItem, Terms, anthropic, batch_log, openai};
 use crate::llm::settings::Api;
 
-/// Most bytes of the bodies in a batch: half of what the stricter of the two providers takes.
+/// Maximum total bytes of the bodies in a batch: half of the stricter provider's limit.
 const BYTES: usize = 100 << 20;
-/// What a question has in a batch beside its body, in bytes.
+/// Overhead of a request in a batch beyond its body, in bytes.
 const AROUND: usize = 120;
-/// A batch that is not done after this time is given up. Providers end them after 24 hours.
+/// Age after which an unfinished batch is abandoned. Providers end batches after 24 hours.
 const LONGEST: Duration = Duration::from_secs(26 * 3600);
-/// For so long it does not matter that nobody tells whether a batch is done.
+/// Longest time a batch status may stay unknown.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Gathers the questions of one endpoint.
+/// Batch collector of one endpoint.
 pub(super) struct BatchCollector {
     terms: Terms,
     wire: BatchApi,
     queue: mpsc::Receiver<QueuedItem>,
-    /// Questions that are not sent yet.
+    /// Requests that are not yet submitted.
     gathered: Vec<QueuedItem>,
-    /// When the newest of them came.
+    /// Arrival time of the newest pending request.
     newest: Option<Instant>,
-    /// Batches that are waited for, by id.
+    /// Batches in flight, by id.
     out: BTreeMap<String, InFlightBatch>,
-    /// The batches of questions without an answer, by question.
+    /// Batches of requests without a reply, by request.
     known: HashMap<String, String>,
-    /// Folders whose batches are known.
+    /// Directories whose batch log is loaded.
     shelves: HashSet<PathBuf>,
-    /// Nothing is sent before a batch is done, because the provider does not take more.
+    /// True while submission is paused until a batch ends, because the provider's limit is reached.
     held: bool,
     next_look: Instant,
 }
 
-/// A batch that is waited for.
 struct InFlightBatch {
     waiting: HashMap<String, QueuedItem>,
     since: Instant,
-    /// Whether an earlier process sent it.
+    /// True if an earlier process submitted the batch.
     found: bool,
-    /// Since when nobody tells what became of it.
+    /// Start of the period in which the status has been unknown.
     unknown: Option<Instant>,
 }
 
@@ -70,7 +69,7 @@ impl BatchCollector {
         }
     }
 
-    /// Works until nobody can ask any more.
+    /// Runs until all request channels are closed.
     pub(super) fn run(mut self) {
         loop {
             let asked = match self.due() {
@@ -92,14 +91,14 @@ impl BatchCollector {
         }
     }
 
-    /// When there is something to do, if nobody asks before.
+    /// Returns the time of the next action if no request arrives.
     fn due(&self) -> Option<Instant> {
         let send = self.newest.filter(|_| !self.held).map(|newest| newest + self.terms.batching.wait);
         let look = (!self.out.is_empty()).then_some(self.next_look);
         send.into_iter().chain(look).min()
     }
 
-    /// Takes a question: it waits for its batch if it has one, or else for others.
+    /// Accepts a request. It joins its existing batch, or waits for the next one.
     fn take(&mut self, asked: QueuedItem) {
         if let Some(folder) = &asked.question.folder
             && self.shelves.insert(folder.clone())
@@ -110,7 +109,7 @@ impl BatchCollector {
         match self.known.get(&id) {
             Some(batch) => {
                 if self.out.is_empty() {
-                    // More questions of it may come in a moment.
+                    // More requests of this batch may follow shortly.
                     self.next_look = asked.at + self.terms.batching.wait.min(self.terms.batching.poll);
                 }
                 self.out.entry(batch.clone()).or_insert_with(|| InFlightBatch::new(true)).waiting.insert(id, asked);
@@ -120,13 +119,13 @@ impl BatchCollector {
     }
 
     fn gather(&mut self, asked: QueuedItem) {
-        // Who asks the same again has left before.
+        // A repeated request means that the first caller has left.
         self.gathered.retain(|other| other.question.id != asked.question.id);
         self.newest = self.newest.max(Some(asked.at));
         self.gathered.push(asked);
     }
 
-    /// Sends what fills a batch, and all of it if nobody asked for a while.
+    /// Submits full batches, and everything if no request has arrived for a while.
     fn send(&mut self) {
         while !self.held {
             let quiet = self.newest.is_some_and(|newest| newest + self.terms.batching.wait <= Instant::now());
@@ -145,7 +144,7 @@ impl BatchCollector {
         }
     }
 
-    /// How many of the questions make the next batch, and whether it holds no more.
+    /// Returns the number of requests in the next batch, and true if the batch is full.
     fn next_batch(&self) -> (usize, bool) {
         let (mut n, mut bytes) = (0, 0);
         for asked in &self.gathered {
@@ -169,7 +168,7 @@ impl BatchCollector {
     }
 
     fn sent(&mut self, batch: String, questions: Vec<QueuedItem>) {
-        // If the disk is full, the run cannot keep the answers either, and says so.
+        // If the disk is full, storing the replies fails too and reports it.
         let _ = batch_log::note(&self.terms, &batch, &questions);
         if self.out.is_empty() {
             self.next_look = Instant::now() + self.terms.batching.poll;
@@ -181,7 +180,7 @@ impl BatchCollector {
         }
     }
 
-    /// Looks after every batch that is waited for.
+    /// Polls every batch in flight.
     fn look(&mut self) {
         let all = std::mem::take(&mut self.out);
         let mut left = all.len();
@@ -198,7 +197,7 @@ impl BatchCollector {
                 }
                 BatchStatus::Running => {
                     let hours = LONGEST.as_secs() / 3600;
-                    self.end(out, ItemResult::Later(format!("the batch {id} was not done after {hours} hours"), None));
+                    self.end(out, ItemResult::Later(format!("batch {id} did not finish within {hours} hours"), None));
                 }
                 BatchStatus::Ended(words) => {
                     for (question, word) in words {
@@ -207,10 +206,7 @@ impl BatchCollector {
                             asked.tell(word);
                         }
                     }
-                    self.end(
-                        out,
-                        ItemResult::Later(format!("the batch {id} ended without an answer to this question"), None),
-                    );
+                    self.end(out, Word::Later(format!("batch {id} ended without a reply to this request"), None));
                 }
                 BatchStatus::Failed(word) => self.end(out, word),
                 BatchStatus::Full(why) if left == 0 && self.out.is_empty() => {
@@ -222,9 +218,9 @@ impl BatchCollector {
                 }
                 BatchStatus::Gone if out.found => self.again(out),
                 BatchStatus::Gone => {
-                    self.end(out, ItemResult::Later(format!("it does not know its batch {id} any more"), None))
+                    self.end(out, ItemResult::Later(format!("the provider no longer knows batch {id}"), None))
                 }
-                // The batch is not lost: who asks again waits for it again.
+                // The batch is not lost: a repeated request joins it again.
                 BatchStatus::Unknown(ItemResult::Later(..))
                     if out.unknown.get_or_insert_with(Instant::now).elapsed() < PATIENCE =>
                 {
@@ -234,13 +230,13 @@ impl BatchCollector {
             }
         }
         self.next_look = Instant::now() + self.terms.batching.poll;
-        // Nobody would end it.
+        // With no batch in flight, nothing would lift the pause.
         if self.out.is_empty() {
             self.held = false;
         }
     }
 
-    /// A batch is over, with this word for the questions that have none of their own.
+    /// Ends a batch, with this result for the requests without their own result.
     fn end(&mut self, out: InFlightBatch, word: ItemResult) {
         self.held = false;
         for (question, asked) in out.waiting {
@@ -249,7 +245,7 @@ impl BatchCollector {
         }
     }
 
-    /// The questions of a batch that was not asked are sent with others.
+    /// Queues the requests of a rejected batch again.
     fn again(&mut self, out: InFlightBatch) {
         for (question, asked) in out.waiting {
             self.known.remove(&question);

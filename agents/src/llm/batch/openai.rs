@@ -1,4 +1,4 @@
-//! OpenAI's batch interface: a file of requests is uploaded, a batch is made of it, and its answers are a file again.
+//! OpenAI's batch interface: a file of requests is uploaded and made into a batch; the replies are another file.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -7,9 +7,9 @@ use super::batch_api::{BatchApi, BatchStatus};
 use super::{ItemResult, QueuedItem};
 use crate::llm::http::HttpResponse;
 
-/// Sends questions; gives the batch's id.
+/// Submits requests and returns the id of the batch.
 pub(super) fn create(wire: &BatchApi, questions: &[QueuedItem]) -> Result<String, ItemResult> {
-    // What a question's body says is JSON already.
+    // Request bodies are JSON already.
     let line = |asked: &QueuedItem| {
         format!(
             "{{\"custom_id\":\"{}\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{}}}\n",
@@ -22,9 +22,9 @@ pub(super) fn create(wire: &BatchApi, questions: &[QueuedItem]) -> Result<String
     wire.post_for_id("/batches", "application/json", batch.to_string().as_bytes())
 }
 
-/// A form with the file of requests, and its content type.
+/// Returns a multipart form with the file of requests, and its content type.
 fn form(lines: &str) -> (String, String) {
-    // No text holds its own digest.
+    // A boundary that cannot occur in the text: the text cannot contain its own digest.
     let mark = format!("ludex-{}", hex::encode(&Sha256::digest(lines)[..16]));
     let part =
         |head: &str, content: &str| format!("--{mark}\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n");
@@ -33,7 +33,7 @@ fn form(lines: &str) -> (String, String) {
     (format!("multipart/form-data; boundary={mark}"), format!("{purpose}{file}--{mark}--\r\n"))
 }
 
-/// What became of a batch.
+/// Returns the status of a batch.
 pub(super) fn look(wire: &BatchApi, id: &str) -> BatchStatus {
     looked(wire, id).unwrap_or_else(BatchStatus::Unknown)
 }
@@ -57,12 +57,12 @@ fn looked(wire: &BatchApi, id: &str) -> Result<BatchStatus, ItemResult> {
 fn failed(error: &Value) -> BatchStatus {
     let said = error["message"].as_str().unwrap_or("no reason is given");
     match error["code"].as_str() {
-        Some("token_limit_exceeded") => BatchStatus::Full(format!("too many tokens wait in batches: {said}")),
-        _ => BatchStatus::Failed(ItemResult::Never(format!("it refuses the batch: {said}"))),
+        Some("token_limit_exceeded") => BatchStatus::Full(format!("batch token limit reached: {said}")),
+        _ => BatchStatus::Failed(ItemResult::Never(format!("the batch is refused: {said}"))),
     }
 }
 
-/// What a line of a file of answers or errors says.
+/// Parses a line of a result or error file.
 fn word(line: Value) -> Option<(String, ItemResult)> {
     let id = line["custom_id"].as_str()?.to_owned();
     let response = &line["response"];
@@ -71,7 +71,7 @@ fn word(line: Value) -> Option<(String, ItemResult)> {
         None => {
             let error = &line["error"];
             let why = error["message"].as_str().or(error["code"].as_str()).unwrap_or("no reason is given");
-            ItemResult::Later(format!("its batch does not answer this question: {why}"), None)
+            ItemResult::Later(format!("the batch has no reply to this request: {why}"), None)
         }
     };
     Some((id, word))
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_results_are_read() {
+    fn result_lines_are_parsed() {
         let of = |text: &str| word(serde_json::from_str(text).unwrap());
         let good = r#"{"id":"r","custom_id":"a","response":{"status_code":200,"request_id":"q","body":{"choices":[]}},"error":null}"#;
         let (id, ItemResult::Answer(answered)) = of(good).unwrap() else { panic!("no answer") };
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_holds_the_lines() {
+    fn form_contains_all_request_lines() {
         let (kind, text) = form("{\"a\":1}\n");
         let mark = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
         let parts: Vec<&str> = text.split(&format!("--{mark}")).collect();

@@ -1,17 +1,16 @@
-//! Moves that are written a little differently from the game's own notation: with other blanks, in other case, or in a
-//! sentence.
+//! Lenient parsing of moves: different spacing or case, or a move within a sentence.
 
 use ludex_env::dyn_state::DynView;
 use ludex_env::{Action, MoveRequest};
 
-/// Words before a move that say it is not the one. Only moves that are words themselves are read as part of a sentence.
+/// Words before a move that negate it. Only moves that are words themselves are parsed as part of a sentence.
 const DENIALS: [&str; 6] = ["not", "no", "never", "don't", "won't", "can't"];
 
-/// The legal moves as they are written.
+/// Texts of the legal moves.
 pub(super) struct LegalMoveTexts {
-    /// Each move with its text without blanks.
+    /// Each move with its text, without spaces.
     moves: Vec<(Action, Vec<char>)>,
-    /// Whether capital letters tell moves apart, as they do in chess.
+    /// True if case distinguishes moves, as in chess.
     cased: bool,
 }
 
@@ -24,7 +23,7 @@ impl LegalMoveTexts {
         LegalMoveTexts { moves, cased }
     }
 
-    /// The one legal move that `text` names if blanks, and case where it does not matter, are left aside.
+    /// Returns the only legal move equal to `text`, ignoring spaces, and case if it is not significant.
     pub(super) fn find_lenient(&self, text: &str) -> Option<Action> {
         let wanted = squeezed(text);
         let mut able = self
@@ -35,7 +34,7 @@ impl LegalMoveTexts {
         able.next().is_none().then_some(found)
     }
 
-    /// The legal move that a line names, if it names exactly one.
+    /// Returns the legal move named in a line, if there is exactly one.
     pub(super) fn only(&self, line: &str) -> Option<Action> {
         let line: Vec<char> = line.chars().collect();
         let mut found: Option<Action> = None;
@@ -45,7 +44,7 @@ impl LegalMoveTexts {
                 at == 0 || !(line[at - 1].is_alphanumeric() && line[at].is_alphanumeric() && !is_wide(line[at - 1]));
             let able =
                 self.moves.iter().filter(|_| begins).filter_map(|(a, text)| Some((self.end(&line, at, text)?, *a)));
-            // Of texts that begin alike, the longest is meant.
+            // Of texts with a common prefix, the longest counts.
             match able.max_by_key(|(end, _)| *end) {
                 Some((end, action)) => {
                     let word = line[at..end].iter().all(|c| c.is_alphabetic());
@@ -61,7 +60,7 @@ impl LegalMoveTexts {
         found
     }
 
-    /// Where `text` ends, if the line has it at `at` as a word of its own.
+    /// Returns the end of `text` if the line has it at `at` as a separate word.
     fn end(&self, line: &[char], at: usize, text: &[char]) -> Option<usize> {
         let mut next = at;
         for (k, &c) in text.iter().enumerate() {
@@ -75,14 +74,14 @@ impl LegalMoveTexts {
         }
         let after = line.get(next).copied().unwrap_or(' ');
         let cut = line[next - 1].is_alphanumeric() && after.is_alphanumeric();
-        // After a point or a comma there may be more of the number.
+        // After a point or comma the number may continue.
         let number = line[next - 1].is_ascii_digit()
             && matches!(after, '.' | ',')
             && line.get(next + 1).is_some_and(char::is_ascii_digit);
         (!text.is_empty() && !cut && !number).then_some(next)
     }
 
-    /// Whether a move that is a word is the end of its line, and is not denied.
+    /// Returns true if a move that is a word ends its line and is not negated.
     fn stands_alone(&self, line: &[char], at: usize, end: usize) -> bool {
         let before: String = line[..at].iter().collect::<String>().to_lowercase();
         let denied = before.split_whitespace().any(|word| {
@@ -97,7 +96,7 @@ impl LegalMoveTexts {
     }
 }
 
-/// Whether a letter is of a script that writes no blanks between words.
+/// Returns true for letters of scripts without spaces between words.
 fn is_wide(c: char) -> bool {
     ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{ac00}'..='\u{d7af}').contains(&c)
 }

@@ -2,7 +2,7 @@ use ludex_env::{AgentKey, Viewer, load};
 
 use super::*;
 
-/// The verdict and the move read of an answer to the first question of a game.
+/// Returns the verdict and the parsed move of a reply in the first position of a game.
 fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
     let game = load(game).unwrap();
     let state = game.start();
@@ -15,7 +15,7 @@ fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
 }
 
 #[test]
-fn the_last_valid_move_wins() {
+fn last_valid_move_counts() {
     let read = |answer| first("tic_tac_toe", answer).1;
     for answer in [
         "x(1,1)",
@@ -38,7 +38,7 @@ fn the_last_valid_move_wins() {
 }
 
 #[test]
-fn verdicts() {
+fn replies_get_the_expected_verdict() {
     let verdict = |answer| first("tic_tac_toe", answer).0;
     assert_eq!(verdict(""), "empty");
     assert_eq!(verdict("I would rather not say what I think about it, as it is a difficult position."), "unparsed");
@@ -47,7 +47,7 @@ fn verdicts() {
 }
 
 #[test]
-fn documents_and_speech_are_moves_where_the_game_takes_them() {
+fn documents_and_free_text_are_moves_if_game_accepts_them() {
     let game = load("bargaining(talk=true)").unwrap();
     let mut state = game.start();
     let mut draw = ludex_env::Draw::new(game.id(), 0, 0);
@@ -70,9 +70,9 @@ fn documents_and_speech_are_moves_where_the_game_takes_them() {
     }
 }
 
-/// A document that the rules refuse goes to them whole, so that they can name its flaws.
+/// A refused document reaches the rules unchanged, so that they can list its issues.
 #[test]
-fn a_flawed_document_stays_a_document() {
+fn invalid_document_is_submitted_whole() {
     let game = load("bargaining(talk=true)").unwrap();
     let mut state = game.start();
     while state.turn() == ludex_env::ToMove::Chance {
@@ -89,12 +89,12 @@ fn a_flawed_document_stays_a_document() {
     assert_eq!((reading.verdict, reading.into_move()), ("illegal", Move::Document(document.clone())));
     let refusal = state.parse_move(0, &Move::Document(document)).unwrap_err();
     assert_eq!(refusal.issues[0].path, "/offer/0");
-    // A game without documents reads it as it always did.
+    // Games without documents are unaffected.
     assert_eq!(first("tic_tac_toe", r#"{"offer": "all"}"#).0, "unparsed");
 }
 
 #[test]
-fn a_move_of_the_game_that_is_not_legal_now_is_illegal() {
+fn known_but_unavailable_move_is_illegal() {
     let state = load("tic_tac_toe").unwrap().start();
     let view = state.view(Viewer::Seat(0));
     let ask = MoveRequest::on_view(&*view, 0, 0, &[0, 1], AgentKey::Own(&[0; 32]));
@@ -102,9 +102,9 @@ fn a_move_of_the_game_that_is_not_legal_now_is_illegal() {
     assert_eq!((reading.verdict, reading.mv), ("illegal", None));
 }
 
-/// Odd answers in every game: nothing panics, and nothing is a move that the rules would not take.
+/// Malformed replies in every game: no panics, and no move that the rules would refuse.
 #[test]
-fn odd_answers_are_no_moves_and_no_harm() {
+fn malformed_replies_are_not_moves() {
     let odd = [
         "",
         NOTHING,
@@ -119,7 +119,7 @@ fn odd_answers_are_no_moves_and_no_harm() {
     ];
     for entry in ludex_env::games() {
         let game = load(entry.id).unwrap();
-        // A clue of undercover may be any line.
+        // A clue in Undercover may be any line.
         let speech = entry.id == "undercover";
         let (mut state, mut draw) = (game.start(), ludex_env::Draw::new(game.id(), 0, 0));
         let mut outcomes = ludex_env::Outcomes::new();
@@ -148,14 +148,14 @@ fn odd_answers_are_no_moves_and_no_harm() {
         assert_eq!(read(&ask, &*view, &format!("Answer: {text}"), None).mv, Some(Move::Id(legal[0].into())), "{text}");
         let json = serde_json::json!({ "move": text }).to_string();
         let given = read(&ask, &*view, &json, None).mv;
-        // Where an object is heard as a document, a value in it need not be read as a move.
+        // If objects count as documents, a value in them need not be parsed as a move.
         let named = given == Some(Move::Id(legal[0].into()));
         assert!(named || given.is_none() && state.schema(seat).is_some(), "{text}: {given:?}");
     }
 }
 
 #[test]
-fn votes_and_letters() {
+fn vote_and_emotion_parsers_accept_common_forms() {
     assert_eq!(vote("I compared them.\nBest: 2", 3), Some(2));
     assert_eq!(vote("The best choice is 3.", 3), Some(3));
     assert_eq!(vote("Best: 4", 3), None);
@@ -168,16 +168,16 @@ fn votes_and_letters() {
 }
 
 #[test]
-fn what_stands_beside_the_move_is_read() {
+fn notes_beside_the_move_are_parsed() {
     assert_eq!(note(r#"{"analysis": "fine", "move": "x"}"#, "analysis").as_deref(), Some("fine"));
     assert_eq!(note("Emotion: A\nAnalysis: I am lost.\nAnswer: x", "analysis").as_deref(), Some("I am lost."));
 }
 
-/// Answers that a person understands, and what they mean: tic-tac-toe but for those that name another game.
+/// Replies that a person understands, with their moves; tic-tac-toe unless they name another game.
 #[test]
-fn what_a_person_understands_is_read() {
+fn human_readable_replies_are_parsed() {
     let board: &[(&str, &str)] = &[
-        // Blanks and case.
+        // Spaces and case.
         ("Answer: x(0, 0)", "x(0,0)"),
         ("Answer: x (0,0)", "x(0,0)"),
         ("Answer: x( 0 , 0 )", "x(0,0)"),
@@ -190,7 +190,7 @@ fn what_a_person_understands_is_read() {
         ("Answer: x(2, 1) (the edge)", "x(2,1)"),
         ("Action: x(0, 2).", "x(0,2)"),
         ("Move: x(0, 2), because it blocks", "x(0,2)"),
-        // Boxes.
+        // LaTeX boxes.
         ("\\boxed{x(1,1)}", "x(1,1)"),
         ("\\boxed{\\text{x(1,1)}}", "x(1,1)"),
         ("The best is $\\boxed{x(1, 1)}$.", "x(1,1)"),
@@ -216,7 +216,7 @@ fn what_a_person_understands_is_read() {
         ("1. x(1,1)", "x(1,1)"),
         ("- x(1,1)", "x(1,1)"),
         ("> x(1,1)", "x(1,1)"),
-        // JSON of other shapes.
+        // Other JSON shapes.
         (r#"{"reasoning": "the corner", "best_move": "x(0,2)"}"#, "x(0,2)"),
         (r#"{"move": {"text": "x(0,0)"}}"#, "x(0,0)"),
         (r#"{"move": ["x(0,0)"]}"#, "x(0,0)"),
@@ -225,7 +225,7 @@ fn what_a_person_understands_is_read() {
         ("```json\n{\"choice\": \"x(0,0)\"}\n```", "x(0,0)"),
         (r#"Here it is: {"next": "x(0,0)", "why": "corner"} Enjoy!"#, "x(0,0)"),
         (r#"{"thought": "x(1,1) is taken soon", "move": "x(0, 1)"}"#, "x(0,1)"),
-        // Thoughts.
+        // Reasoning.
         ("<think>x(0,0)? No.</think>x(1,1)", "x(1,1)"),
         ("<think>\nAnswer: x(0,0)\n</think>\n\nAnswer: x(1,1)", "x(1,1)"),
         ("so x(0,0) is bad</think>\nx(1,1)", "x(1,1)"),
@@ -259,7 +259,7 @@ fn what_a_person_understands_is_read() {
 }
 
 #[test]
-fn thoughts_are_kept_apart() {
+fn reasoning_is_separated_from_answer() {
     for (answer, thought) in [
         ("<think>hm</think>x", Some("hm")),
         ("hm</think>x", Some("hm")),

@@ -1,4 +1,4 @@
-//! One call in the conversation of the match, which asks for thoughts and the move.
+//! One call in the conversation of the match, for reasoning and the move.
 
 use minijinja::context;
 

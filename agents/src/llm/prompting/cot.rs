@@ -1,4 +1,4 @@
-//! Chain of thought: one call, which asks for the reasoning before the move.
+//! Chain of thought: one call, for reasoning before the move.
 
 use minijinja::context;
 
@@ -10,7 +10,7 @@ pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentEr
     asking.mv("move", &task(asking.llm.prompts.wording.variant))
 }
 
-/// The question with one of the opening sentences.
+/// Returns the prompt with one of the opening sentences.
 pub(super) fn task(variant: usize) -> Task {
     Task { template: "cot.j2", wants: Wants::Reasoned, more: context! { variant } }
 }

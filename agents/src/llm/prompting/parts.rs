@@ -1,4 +1,4 @@
-//! One call, which asks for three parts: the situation, the reasons, the answer.
+//! One call for three parts: situation, reasons, answer.
 
 use minijinja::context;
 

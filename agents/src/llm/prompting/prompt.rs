@@ -1,4 +1,4 @@
-//! One call, which asks for the move alone.
+//! One call for the move alone.
 
 use minijinja::context;
 

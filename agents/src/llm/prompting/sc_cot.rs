@@ -1,11 +1,11 @@
-//! Self-consistency: several chains of thought, and the move that most of them come to.
+//! Self-consistency: several chains of thought and a majority vote.
 
 use super::cot;
 use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall, most};
 
-/// Samples without a legal move do not vote; a tie goes to the move seen first. If no sample has a move, the last one is the
-/// answer.
+/// Samples without a legal move do not vote. Ties go to the first move. If no sample has a move, the last one is
+/// returned.
 pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let task = cot::task(asking.llm.prompts.wording.variant);
     let mut samples = vec![asking.mv("sample", &task)?];

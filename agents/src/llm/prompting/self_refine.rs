@@ -1,4 +1,4 @@
-//! Self-refinement: a draft, a critique of it, and the answer in the light of both.
+//! Self-refinement: a draft, a critique of it, and a refined answer.
 
 use minijinja::context;
 
@@ -6,7 +6,7 @@ use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall};
 use crate::llm::prompts::{Task, Wants};
 
-/// A refinement without a legal move leaves the draft as it is, if that has one.
+/// If the refinement has no legal move, the draft is returned if it has one.
 pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let first = asking.mv("draft", &draft())?;
     let draft = first.call.answer.trim().to_owned();
@@ -17,7 +17,7 @@ pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentEr
     Ok(if !refined.reading.ok() && first.reading.ok() { first } else { refined })
 }
 
-/// The first call.
+/// Returns the task of the first call.
 pub(super) fn draft() -> Task {
     Task { template: "prompt.j2", wants: Wants::Reasoned, more: context! {} }
 }

@@ -1,5 +1,5 @@
-//! Tree of thoughts, breadth first and two steps deep. Votes choose one of several plans, then one of several moves by that
-//! plan.
+//! Tree of thoughts, breadth first and two steps deep. Votes select one of several plans, then one of several moves for
+//! that plan.
 
 use minijinja::context;
 
@@ -7,7 +7,7 @@ use crate::error::AgentError;
 use crate::llm::call::{MoveAttempt, ParsedCall};
 use crate::llm::prompts::{Task, Wants};
 
-/// Only moves that can be made are voted on. Without such a move the last answer stands.
+/// Only legal moves are candidates. If there is none, the last reply is returned.
 pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentError> {
     let (width, votes) = (asking.llm.endpoint.settings.width, asking.llm.endpoint.settings.votes);
     let mut thoughts = Vec::new();
@@ -28,12 +28,12 @@ pub(super) fn choose(asking: &mut MoveAttempt<'_>) -> Result<ParsedCall, AgentEr
     Ok(drafts.swap_remove(legal[best]))
 }
 
-/// The first step.
+/// Returns the task of the first step.
 pub(super) fn thought() -> Task {
     Task { template: "thought.j2", wants: Wants::Words, more: context! {} }
 }
 
-/// The second step.
+/// Returns the task of the second step.
 fn act(thought: &str) -> Task {
     Task { template: "act.j2", wants: Wants::Reasoned, more: context! { thought } }
 }

@@ -1,18 +1,15 @@
-//! Connect Four's board of six rows and seven columns as bits.
+//! Bitboard of Connect Four with six rows and seven columns.
 //!
-//! Column by column, each from the bottom, with one bit on top that stays empty: a stone is dropped by an addition, and
-//! lines cannot run from one column into the next. Source: Tromp's *Fhourstones*; Pons, *Solving Connect Four* (2019).
+//! Bits run column by column, each from the bottom, with one bit on top that stays empty: an addition drops a stone,
+//! and lines cannot continue into the next column. Source: Tromp's *Fhourstones*; Pons, *Solving Connect Four* (2019).
 
-/// Rows.
 pub(super) const ROWS: u32 = 6;
-/// Columns.
 pub(super) const COLUMNS: u32 = 7;
-/// Cells.
 pub(super) const CELLS: u32 = ROWS * COLUMNS;
 
 /// Bits from one column to the next.
 const STRIDE: u32 = ROWS + 1;
-/// The lowest cell of every column.
+/// Lowest cell of every column.
 const BOTTOM: u64 = {
     let (mut bits, mut column) = (0, 0);
     while column < COLUMNS {
@@ -21,26 +18,24 @@ const BOTTOM: u64 = {
     }
     bits
 };
-/// All cells.
 const BOARD: u64 = BOTTOM * ((1 << ROWS) - 1);
 
-/// A position in which nobody has four in a row yet.
+/// Position in which neither side has four in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The stones of the side to move.
+    /// Stones of the side to move.
     mine: u64,
-    /// All stones.
+    /// Stones of both sides.
     all: u64,
-    /// How many stones there are.
     pub(super) ply: u32,
 }
 
-/// The empty cells, reachable or not, that would give `stones` four in a row.
+/// Returns the empty cells, reachable or not, that would give `stones` four in a row.
 fn fours(stones: u64, all: u64) -> u64 {
-    // Upwards, the three must stand right below.
+    // Vertical: the three stones must be directly below.
     let mut cells = stones << 1 & stones << 2 & stones << 3;
     for d in [STRIDE - 1, STRIDE, STRIDE + 1] {
-        // Two neighbours on one side, then a third beyond them or on the other side.
+        // Two neighbors on one side, then a third beyond them or on the other side.
         let after = stones << d & stones << (2 * d);
         let before = stones >> d & stones >> (2 * d);
         cells |= after & (stones << (3 * d) | stones >> d);
@@ -50,7 +45,7 @@ fn fours(stones: u64, all: u64) -> u64 {
 }
 
 impl Position {
-    /// The position that a drawing shows: rows of `.`, `x` and `o`, the top row first.
+    /// Parses a position from rows of `.`, `x` and `o`, the top row first.
     pub(super) fn from_rows(board: &[String]) -> Position {
         let (mut sides, mut all) = ([0u64; 2], 0u64);
         for (row, line) in (0..ROWS).zip(board.iter().rev()) {
@@ -67,22 +62,23 @@ impl Position {
         Position { mine: sides[all.count_ones() as usize & 1], all, ply: all.count_ones() }
     }
 
-    /// The cells on which a stone can land now.
+    /// Returns the cells on which a stone can be dropped.
     pub(super) fn open(self) -> u64 {
         (self.all + BOTTOM) & BOARD
     }
 
-    /// The open cell of a column; 0 where it is full.
+    /// Returns the open cell of a column; 0 if the column is full.
     pub(super) fn cell(self, column: u32) -> u64 {
         self.open() & (((1 << ROWS) - 1) << (column * STRIDE))
     }
 
-    /// The open cells on which the side to move wins at once.
+    /// Returns the open cells that win immediately for the side to move.
     pub(super) fn wins(self) -> u64 {
         fours(self.mine, self.all) & self.open()
     }
 
-    /// The open cells after which the other side cannot win at once. Empty if it can win against every move.
+    /// Returns the open cells after which the other side cannot win immediately. Empty if the other side wins against
+    /// every move.
     pub(super) fn safe(self) -> u64 {
         let (open, theirs) = (self.open(), fours(self.all ^ self.mine, self.all));
         let forced = open & theirs;
@@ -91,31 +87,31 @@ impl Position {
             1 => forced,
             _ => return 0,
         };
-        // Not below a cell on which they win either.
+        // Excludes the cell below a winning cell of the other side.
         open & !(theirs >> 1)
     }
 
-    /// The open cells on which the other side would win at once.
+    /// Returns the open cells that would win immediately for the other side.
     pub(super) fn parries(self) -> u64 {
         fours(self.all ^ self.mine, self.all) & self.open()
     }
 
-    /// After a stone of the side to move on an open cell that does not win.
+    /// Returns the position after a stone of the side to move on an open cell that does not win.
     pub(super) fn after(self, cell: u64) -> Position {
         Position { mine: self.all ^ self.mine, all: self.all | cell, ply: self.ply + 1 }
     }
 
-    /// How many cells would win for the side to move after it plays `cell`: moves with more of them are looked at first.
+    /// Returns the number of winning cells of the side to move after it plays `cell`, used for move ordering.
     pub(super) fn threats(self, cell: u64) -> u32 {
         fours(self.mine | cell, self.all | cell).count_ones()
     }
 
-    /// A number that is different for every position.
+    /// Returns a unique number of the position.
     pub(super) fn key(self) -> u64 {
         self.mine + self.all
     }
 
-    /// The position in a mirror.
+    /// Returns the mirror image.
     pub(super) fn mirrored(self) -> Position {
         let flip = |bits: u64| {
             let file = |column: u32| bits >> (column * STRIDE) & ((1 << STRIDE) - 1);
@@ -124,8 +120,8 @@ impl Position {
         Position { mine: flip(self.mine), all: flip(self.all), ply: self.ply }
     }
 
-    /// The columns as digits in base 3: stones from the bottom, 1 for the side to move and 2 for the other, and a 0 after
-    /// each column. Fits 29 bits up to ply 12.
+    /// Returns the columns as base-3 digits: stones from the bottom, 1 for the side to move and 2 for the other, and a
+    /// 0 after each column. Fits 29 bits up to ply 12.
     pub(super) fn ternary(self) -> u64 {
         let mut number = 0;
         for column in 0..COLUMNS {
@@ -136,7 +132,7 @@ impl Position {
                 }
                 number = number * 3 + if self.mine >> bit & 1 == 1 { 1 } else { 2 };
             }
-            // The last column needs no end.
+            // The last column needs no terminator.
             if column + 1 < COLUMNS {
                 number *= 3;
             }
@@ -145,7 +141,7 @@ impl Position {
     }
 }
 
-/// The column of a cell.
+/// Returns the column of a cell.
 pub(super) fn column(cell: u64) -> u32 {
     cell.trailing_zeros() / STRIDE
 }

@@ -1,22 +1,22 @@
-//! The opening book: the move of every early position that the solver can come to, against any opponent.
+//! Opening book: the solver's move in every early position that it can reach against any opponent.
 //!
-//! `cargo run --release -p ludex-agents --example connect_four_book > agents/src/solve/connect_four/book.bin` makes it. Every
-//! entry is four bytes, little-endian, sorted: eight times the position's number in base 3 (`ternary`, the smaller of the position and its
-//! mirror image) plus the column to play.
+//! Created by `cargo run --release -p ludex-agents --example connect_four_book >
+//! agents/src/solve/connect_four/book.bin`. Entries are sorted and have four bytes, little-endian: eight times the
+//! position's base-3 number (`ternary`, the smaller of the position and its mirror image) plus the column to play.
 
 use std::collections::BTreeMap;
 
 use super::board::{COLUMNS, Position, column};
 use super::search::{Search, first, ordered};
 
-/// The last ply in the book.
+/// Last ply in the book.
 pub(super) const LAST: u32 = 12;
-/// Slots of the table that makes the book: a prime, 1 GiB of memory.
+/// Table slots for the creation of the book: a prime, 1 GiB of memory.
 const SLOTS: usize = 134_217_689;
 
 static BOOK: &[u8] = include_bytes!("book.bin");
 
-/// The cell to play, if the book knows the position.
+/// Returns the cell to play, if the position is in the book.
 pub(super) fn find(p: Position) -> Option<u64> {
     if p.ply > LAST {
         return None;
@@ -33,13 +33,13 @@ pub(super) fn find(p: Position) -> Option<u64> {
     Some(p.cell(if mirrored { COLUMNS - 1 - column } else { column }))
 }
 
-/// The number of the position or of its mirror image, the smaller; whether it is that of the image.
+/// Returns the smaller number of the position and its mirror image. Returns true with it if that is the mirror image.
 fn number(p: Position) -> (u32, bool) {
     let (straight, mirrored) = (p.ternary(), p.mirrored().ternary());
     (straight.min(mirrored) as u32, mirrored < straight)
 }
 
-/// Solves the opening: minutes of one core.
+/// Solves the opening, which takes minutes on one core.
 pub fn make() -> Vec<u8> {
     let (mut search, mut book) = (Search::sized(SLOTS, u64::MAX), BTreeMap::new());
     for seat in [0, 1] {
@@ -48,7 +48,7 @@ pub fn make() -> Vec<u8> {
     book.into_iter().flat_map(|(number, column)| (number << 3 | column).to_le_bytes()).collect()
 }
 
-/// Notes the moves of the solver in the given seat from `p` on.
+/// Stores the solver's moves in the given seat from `p` on.
 fn walk(p: Position, seat: u32, search: &mut Search, book: &mut BTreeMap<u32, u32>) {
     if p.ply > LAST || p.wins() != 0 || p.safe() == 0 {
         return;

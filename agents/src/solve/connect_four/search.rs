@@ -1,22 +1,23 @@
-//! Alpha-beta over whole games, with null windows, a transposition table and moves ordered by the threats that they make.
+//! Alpha-beta search to the end of the game, with null windows, a transposition table and move ordering by threats.
 //!
-//! Scores are Pons's: 0 for a draw; for a win, the number of stones that the winner has left after it, plus one; negative for
-//! a loss. So quicker wins and later losses score more, and a score's sign is the game's result.
+//! Scores are those of Pons: 0 for a draw; for a win, the number of stones that the winner has left after it, plus one;
+//! negative for a loss. Faster wins and slower losses score more, and the sign is the game's result.
 
 use super::board::{CELLS, COLUMNS, Position, column};
 
-/// Slots of the table: a prime, so that keys spread.
+/// Slots of the table: a prime, to spread the keys.
 const SMALL: usize = 1_048_573;
 
-/// The centre first.
+/// Order of columns, center first.
 const ORDER: [u32; COLUMNS as usize] = [3, 2, 4, 1, 5, 0, 6];
 
-/// With fewer stones than this, a position and its mirror image are one; later making the mirror image costs more than it saves.
+/// Number of stones below which mirror images share a table entry; later, mirroring costs more than it saves.
 const MIRRORED: u32 = 12;
 
-/// A search and what it has found out, which is true of every position: one search may answer about many.
+/// Search with its transposition table. The table is valid for all positions, so one search may serve many.
 pub struct Search {
-    /// Key of the position above 8 bits of bound: 1 to `RANGE` an upper bound, above a lower one; 0 is empty.
+    /// Key of the position above 8 bits of bound: 1 to `RANGE` is an upper bound, greater values are lower bounds; 0 is
+    /// empty.
     table: Vec<u64>,
     nodes: u64,
     most: u64,
@@ -27,17 +28,17 @@ const BEST: i32 = (CELLS as i32 + 1) / 2 - 3;
 const RANGE: i32 = BEST - WORST + 1;
 
 impl Search {
-    /// With a table for single moves, giving up after `most` nodes.
+    /// Creates a search for single moves that gives up after `most` nodes.
     pub fn new(most: u64) -> Search {
         Search::sized(SMALL, most)
     }
 
-    /// With this many slots.
+    /// Creates a search with this many table slots.
     pub fn sized(slots: usize, most: u64) -> Search {
         Search { table: vec![0; slots], nodes: 0, most }
     }
 
-    /// The exact score; `None` if the search gave up.
+    /// Returns the exact score; `None` if the search gave up.
     pub fn score(&mut self, p: Position) -> Option<i32> {
         let stones = |left: u32| (left as i32) / 2;
         if p.wins() != 0 {
@@ -45,7 +46,7 @@ impl Search {
         }
         let (mut low, mut high) = (-stones(CELLS - p.ply), stones(CELLS + 1 - p.ply));
         while low < high {
-            // From the middle on, but first near 0: results are easier to tell than distances.
+            // Bisects, but starts near 0: results are easier to distinguish than distances.
             let mut middle = low + (high - low) / 2;
             if middle <= 0 && low / 2 < middle {
                 middle = low / 2;
@@ -62,12 +63,13 @@ impl Search {
         Some(low)
     }
 
-    /// Whether the side that is not to move, which cannot be beaten at once, has at least `score`; `None` if the search gave up.
+    /// Returns true if the side that is not to move has at least `score`; `None` if the search gave up. The side to
+    /// move must not have a win in one.
     pub fn holds(&mut self, p: Position, score: i32) -> Option<bool> {
         Some(self.within(p, -score, 1 - score)? <= -score)
     }
 
-    /// The score of a position without a win in one, if it lies between `alpha` and `beta`; else a bound beyond them.
+    /// Returns the score of a position without a win in one if it lies between `alpha` and `beta`, otherwise a bound.
     fn within(&mut self, p: Position, mut alpha: i32, mut beta: i32) -> Option<i32> {
         self.nodes += 1;
         if self.nodes > self.most {
@@ -125,7 +127,7 @@ impl Search {
     }
 }
 
-/// The moves of `cells`, most threats first, of equals the most central; and how many.
+/// Returns the moves of `cells`, most threats first, then the most central, with their number.
 pub(super) fn ordered(p: Position, cells: u64) -> ([u64; COLUMNS as usize], usize) {
     let (mut moves, mut threats, mut count) = ([0; COLUMNS as usize], [0; COLUMNS as usize], 0);
     for c in ORDER {
@@ -146,7 +148,7 @@ pub(super) fn ordered(p: Position, cells: u64) -> ([u64; COLUMNS as usize], usiz
     (moves, count)
 }
 
-/// The first move, by the search's own order, that wins, or else draws; `Some(None)` where all lose.
+/// Returns the first move in search order that wins, otherwise one that draws; `Some(None)` if all lose.
 pub(super) fn first(p: Position, search: &mut Search) -> Option<Option<u64>> {
     let (moves, count) = ordered(p, p.safe());
     for score in [1, 0] {

@@ -2,7 +2,7 @@ use ludex_env::{DynState, Stream, ToMove};
 
 use super::*;
 
-/// Random play of this many plies; `None` if that ends the game, or lets the side to move end it.
+/// Plays this many random plies; `None` if the game ends or the side to move could end it.
 fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
     let mut state = ludex_env::load(GAME).unwrap().start();
     let mut p = Position::default();
@@ -18,10 +18,10 @@ fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
     (state.turn() != ToMove::Over && p.wins() == 0).then_some((p, state))
 }
 
-/// The score by plain alpha-beta over the game's own rules.
+/// Returns the score by plain alpha-beta with the game's own rules.
 fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
     let ToMove::Seat(seat) = state.turn() else {
-        // Only the last mover can have won: what is left to it counts, and the winning stone.
+        // Only the last mover can have won: the score counts its remaining stones and the winning stone.
         let lost = state.returns().iter().any(|&r| r != 0.0);
         return if lost { -((board::CELLS + 2 - ply) as i32 / 2) } else { 0 };
     };
@@ -37,7 +37,7 @@ fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
 }
 
 #[test]
-fn scores_are_those_of_plain_alpha_beta() {
+fn score_matches_plain_alpha_beta() {
     let mut rng = Stream::from_text("scores");
     let mut seen = [0; 3];
     while seen.iter().sum::<usize>() < 300 {
@@ -62,7 +62,7 @@ fn scores_are_those_of_plain_alpha_beta() {
 }
 
 #[test]
-fn drawings_and_moves_agree() {
+fn position_from_rows_matches_moves() {
     let mut rng = Stream::from_text("drawings");
     for ply in (0..30).cycle().take(300) {
         let Some((p, state)) = random(ply, &mut rng) else {
@@ -81,10 +81,10 @@ fn drawings_and_moves_agree() {
 }
 
 #[test]
-fn wins_are_seen_and_threats_met() {
+fn search_takes_wins_and_parries_threats() {
     let played = |columns: &[u32]| columns.iter().fold(Position::default(), |p, &c| p.after(p.cell(c)));
     let columns = |cells: u64, p: Position| (0..7).filter(|&c| p.cell(c) & cells != 0).collect::<Vec<_>>();
-    // In a row, from both sides and in the middle; in a column; on a diagonal.
+    // Wins in a row, from both sides and in the middle; in a column; on a diagonal.
     for (moves, wanted) in [
         (&[0, 0, 1, 1, 2, 2][..], &[3][..]),
         (&[2, 2, 3, 3, 4, 4], &[1, 5]),
@@ -101,12 +101,12 @@ fn wins_are_seen_and_threats_met() {
 }
 
 #[test]
-fn a_search_gives_up_where_it_is_told_to() {
+fn search_stops_at_node_limit() {
     assert_eq!(best(Position::default(), &mut Search::new(1_000)), None);
 }
 
 #[test]
-fn the_book_begins_in_the_centre_and_follows_itself() {
+fn book_covers_replies_to_its_own_moves() {
     assert_eq!(book::find(Position::default()).map(board::column), Some(3));
     let mut rng = Stream::from_text("book");
     let mut checked = 0;
@@ -136,15 +136,15 @@ fn the_book_begins_in_the_centre_and_follows_itself() {
             }
             p = p.after(cell);
         }
-        // Nothing but the end or an open win leads out of the book before its last ply.
+        // A game leaves the book before its last ply only by its end or an open win.
         assert!(p.ply > book::LAST || p.wins() != 0 || p.safe() == 0, "out of book at ply {}", p.ply);
-        // Where the search is quick, it agrees with the last move in the book.
+        // Where the search is fast, it must agree with the last book move.
         let Some((p, cell)) = last.filter(|(p, _)| p.ply + 2 > book::LAST && checked < 12) else {
             continue;
         };
         let mut search = Search::new(200_000);
         if let Some(Some(found)) = first(p, &mut search) {
-            // Not always the same move: the book may have met the mirror image first.
+            // The moves may differ, since the book may have stored the mirror image.
             let value = |cell, search: &mut Search| [1, 0].map(|score| search.holds(p.after(cell), score));
             assert_eq!(value(found, &mut Search::new(u64::MAX)), value(cell, &mut Search::new(u64::MAX)));
             checked += 1;
