@@ -75,7 +75,7 @@ impl BatchApi {
         let url = format!("{base_url}{path}");
         let call = Outgoing { url: &url, headers: &headers, body: body.map(|(_, body)| body), limit: *timeout, most };
         call.send().map_err(|lost| match lost {
-            HttpError::Slow => Word::Later(
+            HttpError::Slow => ItemResult::Later(
                 format!("no reply within {} s at {path} (timeout)", timeout.as_secs_f64()),
                 None),
             HttpError::Later(why) => ItemResult::Later(why, None),
@@ -100,13 +100,13 @@ impl BatchApi {
         let (status, said) = (answered.status, self.said(answered));
         Err(match status {
             401 | 403 => ItemResult::Never(format!("the key is refused for batches at {path} ({status}): {said}")),
-            404 | 405 => Word::Never(format!("no batch interface at {path} ({status}): {said}. Try batch=false")),
+            404 | 405 => ItemResult::Never(format!("no batch interface at {path} ({status}): {said}. Try batch=false")),
             413 => ItemResult::Never(format!("the batch is too large ({status}): {said}. Try a smaller batch_size")),
             429 if answered.text.contains("insufficient_quota") => {
                 ItemResult::Never(format!("the account has no quota left: {said}"))
             }
             408 | 409 | 429 | 500..=599 => {
-                Word::Later(format!("HTTP status {status} at {path}: {said}"), answered.wait)
+                ItemResult::Later(format!("HTTP status {status} at {path}: {said}"), answered.wait)
             }
             _ => ItemResult::Never(format!("the batch is refused at {path} ({status}): {said}")),
         })

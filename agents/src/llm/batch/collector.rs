@@ -206,7 +206,7 @@ impl BatchCollector {
                             asked.tell(word);
                         }
                     }
-                    self.end(out, Word::Later(format!("batch {id} ended without a reply to this request"), None));
+                    self.end(out, ItemResult::Later(format!("batch {id} ended without a reply to this request"), None));
                 }
                 BatchStatus::Failed(word) => self.end(out, word),
                 BatchStatus::Full(why) if left == 0 && self.out.is_empty() => {
