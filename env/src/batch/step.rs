@@ -1,4 +1,4 @@
-//! Resets and steps.
+//! Resets and steps of a batch.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ use crate::game::{Game, Heard, Nth, Seat, SeatSet, Turn};
 use crate::typed::held;
 use ludex_protocol::Move;
 
-/// An id that no game has. It stands for an entry without a meaning where illegal moves lose.
+/// An id that no game uses; replaces unparsable entries if illegal moves lose.
 const ILLEGAL: i32 = i32::MAX;
-/// Stands for any entry of a finished environment, where all ids do the same: they are refused, or a reset ignores them.
+/// Replacement for entries of a finished environment, whose ids are all treated alike: refused, or ignored by a reset.
 const ANY: i32 = 0;
 
 impl<G: Game> Envs<G> {
-    /// What follows an action of the client: the rest of the turn, its reward, and the end of the episode.
+    /// Completes a step after the client's action: plays until the client's next turn and writes rewards and the end.
     #[inline(always)]
     fn after(&mut self, i: usize, pos: usize, out: &mut Batch) {
         if !self.advance(i) {
@@ -35,7 +35,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Tells the end of row `i`. Where the next episode begins in the same step, it is due.
+    /// Handles the end of row `i`. In same-step autoreset, marks the next episode as due.
     fn end(&mut self, i: usize, pos: usize, out: &mut Batch) {
         let (p, mut now) = (self.players, [0.0; 16]);
         self.returns(i, &mut now[..p]);
@@ -43,14 +43,14 @@ impl<G: Game> Envs<G> {
         self.write_flags(i, pos, out);
         self.keep(i);
         if self.config.autoreset == Autoreset::SameStep {
-            // Reward and flags tell the ended episode, everything else the new one.
+            // Rewards and flags describe the ended episode, all other columns the new one.
             self.last.returns.extend_from_slice(&now[..p]);
             self.next_episode(i);
             self.due.push((i as u32, pos as u32));
         }
     }
 
-    /// Begins what is due after all rows have moved, and writes the answer.
+    /// Starts due episodes after all rows have moved, and writes the reply.
     fn finish(&mut self, rows: Rows<'_>, out: &mut Batch) -> Result<(), Refusal> {
         if self.config.autoreset == Autoreset::SameStep && !self.due.is_empty() {
             self.show_last(out);
@@ -60,14 +60,14 @@ impl<G: Game> Envs<G> {
         begun
     }
 
-    /// Plays one checked row of ids; `offenders` are what [`Envs::check_all`] found, in order of position.
+    /// Plays one checked row of ids; `offenders` is the result of [`Envs::check_all`], ordered by position.
     #[inline(always)]
     fn play_row(&mut self, i: usize, pos: usize, row: &[i32], offenders: &[(usize, Seat)], out: &mut Batch) {
         if row.iter().all(|&a| a == -1) {
             return self.write_flags(i, pos, out);
         }
         if self.hot[i].status != Status::Live {
-            // Next-step reset: the action is ignored.
+            // Next-step autoreset ignores the action.
             self.next_episode(i);
             return self.due.push((i as u32, pos as u32));
         }
@@ -94,8 +94,10 @@ impl<G: Game> Envs<G> {
         self.after(i, pos, out)
     }
 
-    /// The ids of a joint move: the client's from its row, the others by asking. The seat whose agent has no legal answer
-    /// is the error.
+    /// Returns the ids of a joint move: the client's from its row, the others from their agents.
+    ///
+    /// # Errors
+    /// Returns the seat whose agent gave no legal reply.
     #[inline(always)]
     fn gather(&mut self, i: usize, set: SeatSet, row: &[i32]) -> Result<[u32; 16], Seat> {
         let mut joint = [NONE; 16];
@@ -108,7 +110,7 @@ impl<G: Game> Envs<G> {
         Ok(joint)
     }
 
-    /// Plays one checked row in which somebody says something. Its ids stand in for what is said.
+    /// Plays one checked row that contains documents. Its ids are placeholders for the documents.
     #[cold]
     fn play_words(&mut self, i: usize, pos: usize, row: &[i32], mut words: Vec<(Seat, Value)>, out: &mut Batch) {
         if let Turn::Together(set) = self.turn(i) {
@@ -133,7 +135,7 @@ impl<G: Game> Envs<G> {
         let width = self.width();
         let n = rows.len();
         if actions.len() != n * width {
-            let message = format!("{} actions were given for {n} environments of {width}", actions.len());
+            let message = format!("expected {} actions ({n} environments of {width}), got {}", n * width, actions.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("actions");
             return Err(e.got(actions.len()).allowed(n * width));
         }
@@ -145,7 +147,7 @@ impl<G: Game> Envs<G> {
         self.finish(rows, out)
     }
 
-    /// Whose entry stands in column `column` of row `i`; `None` at a chance node.
+    /// Returns the seat of column `column` in row `i`; `None` at a chance node.
     fn speaker(&self, i: usize, column: usize) -> Option<Seat> {
         match self.turn(i) {
             Turn::Chance => None,
@@ -155,7 +157,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// The meaning of an entry that is not an id in row `i`, which is live.
+    /// Parses an entry that is not an id in row `i`, which is live.
     fn read_entry(&self, i: usize, column: usize, entry: &Move) -> Result<Heard, Refusal> {
         let state = held(&self.of, self.hot[i].state.clone());
         match self.speaker(i, column) {
@@ -164,7 +166,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Text and proposals: every entry is read before anything moves; ids go the common way.
+    /// Steps with texts and documents: parses every entry before any environment moves, then continues as with ids.
     pub(super) fn step_moves(
         &mut self,
         rows: Rows<'_>,
@@ -173,7 +175,7 @@ impl<G: Game> Envs<G> {
     ) -> Result<(), Refusal> {
         let (width, n) = (self.width(), rows.len());
         if moves.len() != n * width {
-            let message = format!("{} moves were given for {n} environments of {width}", moves.len());
+            let message = format!("expected {} moves ({n} environments of {width}), got {}", n * width, moves.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("moves");
             return Err(e.got(moves.len()).allowed(n * width));
         }
@@ -194,7 +196,7 @@ impl<G: Game> Envs<G> {
                 Ok(Heard::Action(a)) => ids[k] = a as i32,
                 Ok(Heard::Said(value)) => {
                     let seat = self.speaker(i, k % width).unwrap_or(0);
-                    // Some legal id, so that the row is checked as every other.
+                    // Any legal id, so that the row passes the common check.
                     let mut legal = Nth { left: 0, kept: None };
                     self.of.game.legal(&self.hot[i].state, seat, &mut legal);
                     ids[k] = legal.kept.unwrap_or(0) as i32;
@@ -253,7 +255,7 @@ impl<G: Game> DynBatch for Envs<G> {
         let left = client_seats(&config, self.players);
         if left != self.client_seats {
             let message =
-                format!("the client has {} seats here, not {left}: open another environment", self.client_seats);
+                format!("expected {} seats for the client, got {left}: open another environment", self.client_seats);
             let e = Refusal::new(ErrorCode::BadField, message).path("seats");
             return Err(e.got(left).allowed(self.client_seats));
         }
@@ -267,7 +269,7 @@ impl<G: Game> DynBatch for Envs<G> {
         if let Seeds::Each(list) = seeds
             && list.len() != rows.len()
         {
-            let message = format!("{} seeds were given for {} environments", list.len(), rows.len());
+            let message = format!("expected {} seeds, got {}", rows.len(), list.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("seeds");
             return Err(e.got(list.len()).allowed(rows.len()));
         }
@@ -340,7 +342,7 @@ impl<G: Game> DynBatch for Envs<G> {
     fn restore(&mut self, rows: Option<&[u32]>, items: &mut Items<'_>, out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
         if items.len() != rows.len() {
-            let message = format!("{} snapshots were given for {} environments", items.len(), rows.len());
+            let message = format!("expected {} snapshots, got {}", rows.len(), items.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("items");
             return Err(e.got(items.len()).allowed(rows.len()));
         }
