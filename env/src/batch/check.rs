@@ -11,7 +11,7 @@ use crate::typed::held;
 impl<G: Game> Envs<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
         let message = match self.hot[i].status {
-            Status::New => format!("environment {i} has no episode yet: reset it first"),
+            Status::New => format!("environment {i} was never reset: reset it first"),
             _ => format!("environment {i} is finished: reset it first"),
         };
         Refusal::new(ErrorCode::EnvOver, message).path("actions").at(at).got(i as u64)
