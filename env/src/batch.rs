@@ -34,7 +34,7 @@ pub enum Layout {
     /// The native layout: u8, from the observer's perspective.
     #[default]
     Ludex,
-    /// OpenSpiel's layout: f32.
+    /// The layout of OpenSpiel's observation tensors: f32.
     OpenSpiel,
 }
 
@@ -87,7 +87,7 @@ pub enum Seeds {
     /// The next episode number under each environment's current seed.
     #[default]
     Continue,
-    /// This value + i for environment i.
+    /// Base seed: environment i gets this value + i.
     Base(u64),
     /// One seed per listed environment, in list order.
     Each(Vec<u64>),
@@ -155,7 +155,7 @@ pub trait DynBatch: Send {
     fn count(&self) -> usize;
     /// Returns the number of entries per row of [`Actions`]: 1, or the number of seats.
     fn width(&self) -> usize;
-    /// Returns the settings.
+    /// Returns the settings of the batch.
     fn config(&self) -> &BatchConfig;
     /// Replaces the policies of the seats, in every environment from its next episode on.
     ///

@@ -58,11 +58,9 @@ pub fn cards(text: &str) -> Result<Vec<Card>, String> {
                 let letters: Vec<char> = part.chars().collect();
                 for pair in letters.chunks(2) {
                     let pair: String = pair.iter().collect();
-                    all.push(
-                        card(&pair).ok_or_else(|| {
-                            format!("expected a card (a rank of {RANKS}, then a suit of {SUITS}), got {pair:?}")
-                        })?,
-                    );
+                    all.push(card(&pair).ok_or_else(|| {
+                        format!("expected a card (a rank of {RANKS}, then a suit of {SUITS}), got {pair:?}")
+                    })?);
                 }
             }
         }

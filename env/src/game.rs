@@ -54,7 +54,7 @@ impl SeatSet {
 /// The party that moves next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// A single seat.
+    /// A single seat, which moves alone.
     Seat(Seat),
     /// Chance, which draws one of [`Game::chance`].
     Chance,
@@ -271,8 +271,8 @@ pub struct Facts {
 pub enum Unit {
     /// One episode, scored as a win, draw or loss.
     Episode,
-    /// This many seeds, each played twice with the seats swapped (with four seats, two against two). The greater sum of
-    /// returns wins. Choose the number large enough that skill outweighs luck.
+    /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The greater
+    /// sum of returns wins. Choose the number large enough that skill outweighs luck.
     Duplicate(u32),
     /// No direct comparison: each agent's mean return at tables with these agents, one lineup after another.
     Field(&'static [&'static str]),
@@ -284,7 +284,7 @@ pub type PresetText = (&'static str, &'static str, &'static str);
 /// An alternative name of a game, with a conversion of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Alias {
-    /// The accepted name.
+    /// The name accepted in game strings.
     pub name: &'static str,
     /// Converts the parameters of this alias to those of the game; `Ok` if they are identical.
     pub map: fn(Params) -> Result<Params, ParamError>,
@@ -348,7 +348,7 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// # Errors
     /// Returns an error that names the first parameter out of range.
     fn new(params: Self::Params) -> Result<Self, ParamError>;
-    /// Returns the parameters.
+    /// Returns the parameters of the game.
     fn params(&self) -> &Self::Params;
     /// Returns the properties of the game under its parameters.
     fn facts(&self) -> Facts;

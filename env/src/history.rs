@@ -47,7 +47,7 @@ impl History {
         Ok(History { header, events: Vec::with_capacity(EVENTS), chain, text: Vec::with_capacity(128) })
     }
 
-    /// Returns the header.
+    /// Returns the header of the record.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -63,7 +63,7 @@ pub trait DynGame: Send + Sync {
     fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, Refusal>;
 }
 
-/// A reference-counted game.
+/// A reference-counted game, cheap to clone.
 pub type GameRef = Arc<dyn DynGame>;
 
 /// The type-erased form of a typed game.

@@ -20,7 +20,7 @@ pub struct Mark {
     pub seat: usize,
     /// Name, documented on the game's page under `## Marks`.
     pub name: &'static str,
-    /// The measured value.
+    /// The value of the mark.
     pub value: MarkValue,
 }
 
@@ -44,7 +44,7 @@ pub struct MarkDoc {
     pub name: &'static str,
     /// Unit of the value: `1 or 0`, `word`, `number`, `share` and so on.
     pub unit: &'static str,
-    /// When the mark is emitted, for which seats, and how its value is computed.
+    /// Definition: time of emission, seats, and computation of the value.
     pub formula: &'static str,
     /// Paper or benchmark that defines the mark.
     pub source: &'static str,
@@ -92,7 +92,7 @@ impl<'a> Marks<'a> {
         self.wanted.is_some_and(BTreeSet::is_empty)
     }
 
-    /// Adds a mark.
+    /// Adds a mark of a seat.
     pub fn put(&mut self, seat: usize, name: &'static str, value: MarkValue) {
         if self.wants(name) {
             self.kept.push(Mark { seat, name, value });

@@ -12,7 +12,7 @@ pub struct Notation {
     pub name: &'static str,
     /// Usual file extension without the dot, e.g. `pgn`.
     pub extension: &'static str,
-    /// Internet media type.
+    /// Media type for HTTP responses.
     pub media: &'static str,
 }
 

@@ -18,7 +18,7 @@ impl Outcomes {
         Self::default()
     }
 
-    /// Removes all outcomes.
+    /// Removes all outcomes but keeps the capacity.
     #[inline]
     pub fn clear(&mut self) {
         self.items.clear();

@@ -17,9 +17,9 @@ pub struct ParamError {
     pub name: Option<String>,
     /// The invalid value or name.
     pub got: Value,
-    /// Allowed values.
+    /// Allowed values: a list, or a description of the range.
     pub allowed: Value,
-    /// Nearest valid name.
+    /// Valid name nearest to the given one.
     pub nearest: Option<String>,
     /// Error message: one sentence.
     pub message: String,

@@ -22,7 +22,7 @@ use crate::typed::Loaded;
 pub struct Entry {
     /// Game id, in snake case.
     pub id: &'static str,
-    /// Title for display.
+    /// Title of the game for display.
     pub title: &'static str,
     /// Documentation page in Markdown.
     pub page: &'static str,

@@ -290,7 +290,11 @@ fn illegal_actions_forfeit_if_configured() {
     let mut out = Batch::default();
     c.restore(None, &mut items.iter().cloned().map(Ok), &mut out).unwrap();
     let out = Answer::from(out);
-    assert_eq!((&out.terminated[..], &out.to_move[..]), (&[1, 0][..], &[-4, 0][..]), "a snapshot preserves the forfeit");
+    assert_eq!(
+        (&out.terminated[..], &out.to_move[..]),
+        (&[1, 0][..], &[-4, 0][..]),
+        "a snapshot preserves the forfeit"
+    );
     let out = given(&mut *b, &[None, text("z9")]).unwrap();
     assert_eq!(out.illegal, [1]);
 }

@@ -115,10 +115,7 @@ fn pictures_match_stored_files() {
     let then = kept();
     let changed = now.iter().filter(|(name, picture)| then.get(name) != Some(&picture.svg));
     let changed: Vec<&str> = changed.map(|(name, _)| name.as_str()).collect();
-    assert!(
-        changed.is_empty(),
-        "changed: {changed:?}\nif intended, run tests/run --bless and inspect the pictures"
-    );
+    assert!(changed.is_empty(), "changed: {changed:?}\nif intended, run tests/run --bless and inspect the pictures");
     assert_eq!(then.len(), now.len());
 }
 

@@ -33,11 +33,7 @@ fn playthroughs_match_stored_files() {
             faults.push(format!("{}: {difference}", entry.id));
         }
     }
-    assert!(
-        faults.is_empty(),
-        "{}\nif intended, run tests/run --bless and review the difference",
-        faults.join("\n")
-    );
+    assert!(faults.is_empty(), "{}\nif intended, run tests/run --bless and review the difference", faults.join("\n"));
 }
 
 /// Returns the first differing line, with the lines before it.

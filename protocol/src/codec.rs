@@ -72,7 +72,8 @@ impl Encoding {
             };
             let most = if bulk { limits.message_bytes } else { limits.request_bytes.min(limits.message_bytes) };
             if size > most {
-                let error = Refusal::new(ErrorCode::TooLarge, format!("expected at most {most} bytes in such a message"));
+                let error =
+                    Refusal::new(ErrorCode::TooLarge, format!("expected at most {most} bytes in such a message"));
                 return Err(Rejected { id, error: Box::new(error.got(size).allowed(most)) });
             }
         }

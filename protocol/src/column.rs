@@ -85,7 +85,7 @@ element!(i32, "i4", false);
 element!(f32, "f4", true);
 element!(f64, "f8", true);
 
-/// Packs numbers, little-endian.
+/// Packs numbers into little-endian bytes.
 pub(crate) fn pack<T: Element>(values: &[T]) -> Vec<u8> {
     let mut bytes = vec![0; values.len() * T::SIZE];
     for (to, value) in bytes.chunks_exact_mut(T::SIZE).zip(values) {
@@ -226,7 +226,7 @@ impl<T: Element> Column<T> {
         value.put(&mut self.bytes[at * T::SIZE..]);
     }
 
-    /// Appends one number.
+    /// Appends one number to the column.
     pub fn push(&mut self, value: T) {
         self.extend_from_slice(&[value]);
     }

@@ -27,7 +27,7 @@ pub enum ErrorCode {
     UnknownType,
     /// The message or a part of it exceeds a limit.
     TooLarge,
-    /// Nesting exceeds `limits.depth`.
+    /// Maps and lists are nested deeper than `limits.depth`.
     TooDeep,
     /// Client and server have no protocol version in common.
     ProtocolVersion,
@@ -135,11 +135,11 @@ pub enum Fault {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// Machine-readable reason.
+    /// Reason of the refusal, for programs.
     pub code: ErrorCode,
     /// Human-readable reason: one sentence.
     pub message: String,
-    /// Party at fault.
+    /// Party that caused the error.
     pub fault: Fault,
     /// True if the same request may succeed later.
     pub retry: bool,
@@ -192,7 +192,7 @@ impl Issue {
         Issue { path: path.into(), got, allowed, message: message.into(), code: None }
     }
 
-    /// Sets the code.
+    /// Sets the machine-readable code of the issue.
     pub fn code(mut self, code: &str) -> Self {
         self.code = Some(code.into());
         self
@@ -356,7 +356,7 @@ pub enum Resume {
 /// A way to close the WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close {
-    /// WebSocket close code.
+    /// Close code of the WebSocket frame.
     pub code: u16,
     /// Name of the close code, sent as the reason (a sentence may follow).
     pub name: &'static str,

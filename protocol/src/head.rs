@@ -60,7 +60,7 @@ impl<'de> Visitor<'de> for &mut Head<'de> {
     }
 }
 
-/// A value as far as the head needs it.
+/// A scalar value in the head of a message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Scalar<'a> {
     /// A string value.

@@ -213,7 +213,7 @@ messages! {
     Leave(Leave),
     /// Plays a move in a match.
     Act(Box<Act>),
-    /// Resigns a match.
+    /// Resigns the client's seat in a match.
     Resign(Resign),
     /// Requests the list of matches.
     ListMatches(ListMatches),
@@ -229,34 +229,34 @@ messages! {
     Enrol(Box<Enrol>),
     /// Ends the agent's run early.
     Withdraw(Withdraw),
-    /// Creates a tournament.
+    /// Creates a tournament between agents and clients.
     Organise(Box<Organise>),
 }
 
 messages! {
     /// A message sent by the server.
     ServerMessage by FromServer, "re":
-    /// Reply to `hello`.
+    /// Reply to `hello`, with session and limits.
     Welcome(Box<Welcome>),
-    /// Reply to `ping`.
+    /// Reply to `ping`, with the server's time.
     Pong(ServerPong),
     /// Liveness check; replying with `pong` is optional.
     Ping(ServerPing),
-    /// Reply to `list_games`.
+    /// Reply to `list_games`, with the matching games.
     Games(Games),
-    /// Reply to `describe`.
+    /// Reply to `describe`, with the game's spec.
     Spec(Box<SpecReply>),
     /// Reply to `open` and `clone`.
     Opened(Box<Opened>),
     /// Reply to `reset`, `step` and `restore`.
     Batch(Box<Batch>),
-    /// Reply to `view`.
+    /// Reply to `view`, with the requested views.
     Viewed(Box<Viewed>),
-    /// Reply to `snapshot`.
+    /// Reply to `snapshot`, with one snapshot per environment.
     Snapshots(Snapshots),
     /// Reply to `close`, `leave`, `resign`, `spectate`, `unspectate` and `withdraw`.
     Ok(Done),
-    /// Reply to `join`.
+    /// Reply to `join`, with the id of the join.
     Joined(Joined),
     /// Event: a join is waiting in its queue.
     Queued(Queued),
@@ -264,23 +264,23 @@ messages! {
     MatchStart(Box<MatchStart>),
     /// Event: the client's seat is to move.
     Turn(Box<Turn>),
-    /// Reply to an `act` that was played.
+    /// Reply to an `act` whose move was played.
     Accepted(Accepted),
     /// Reply to an `act` that was refused.
     Refused(Box<Refused>),
-    /// Event: a public or visible change in a match.
+    /// Event of a match that is visible to the viewer.
     Event(Box<Event>),
     /// Event: a match has ended.
     MatchEnd(Box<MatchEnd>),
     /// The complete state of a match, sent instead of missed messages.
     Resync(Box<Resync>),
-    /// Reply to `list_matches`.
+    /// Reply to `list_matches`, with the matching matches.
     Matches(Matches),
-    /// Reply to `suites`.
+    /// Reply to `suites`, with the available suites.
     Suites(Suites),
-    /// Reply to `enrol`.
+    /// Reply to `enrol`, with the progress of the run.
     Enrolled(Enrolled),
-    /// Reply to `organise`.
+    /// Reply to `organise`, with the tickets of the clients.
     Organised(Organised),
     /// Event: a match of a run has finished.
     Progress(Box<Progress>),

@@ -27,7 +27,7 @@ pub const FOOTER: [&str; 12] = [
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
-    /// A conventional program.
+    /// A program other than a language model.
     #[default]
     Bot,
     /// An agent based on a language model.
@@ -38,7 +38,7 @@ pub enum AgentKind {
     Learner,
 }
 
-/// The clock of a match, the same for every seat. Without any field, there is no clock.
+/// The clock of a match, the same for every seat. If all fields are absent, turns have no time limit.
 ///
 /// A turn may use `move_ms` freely. Additional time is taken from the seat's bank. A seat that exhausts both loses by
 /// `timeout`.
@@ -137,11 +137,11 @@ impl Illegal {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The seat won.
+    /// The seat won the match.
     Win,
-    /// The seat lost.
+    /// The seat lost the match.
     Loss,
-    /// The seat drew.
+    /// The match is a draw for the seat.
     Draw,
     /// No winner or loser; compare the returns.
     None,
@@ -160,7 +160,7 @@ pub enum Reason {
     Timeout,
     /// A seat stayed disconnected beyond the grace period.
     Disconnect,
-    /// A seat resigned.
+    /// A seat resigned the match.
     Resign,
     /// The step limit was reached.
     Truncated,
@@ -241,7 +241,7 @@ pub struct RecordSeat {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Try {
-    /// Submitted action id.
+    /// Submitted move as an action id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<i64>,
     /// Submitted move as text.
@@ -276,7 +276,7 @@ pub struct ChanceRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MoveRecord {
-    /// Seat that moved.
+    /// Seat that played the move.
     pub seat: u32,
     /// Turn number of the seat, from 0.
     pub turn: u32,

@@ -101,7 +101,7 @@ pub enum Dtype {
     I2,
     /// Signed 32-bit integer (`i32`).
     I4,
-    /// Single-precision float (`f32`).
+    /// IEEE 754 single-precision float (`f32`).
     F4,
 }
 
@@ -220,7 +220,7 @@ pub struct Anchor {
 pub struct Spec {
     /// Id of the game.
     pub game: String,
-    /// Title for display.
+    /// Title of the game for display.
     pub title: String,
     /// Complete parameters, including defaults.
     pub params: Params,

@@ -355,7 +355,11 @@ fn oversized_message_is_refused_after_head() {
     assert_eq!(refused(&of("view", 2_000)), (Some(7), ErrorCode::TooLarge, Some(json!(limits.list))));
     assert_eq!(refused(&of("view", 5_000)), (Some(7), ErrorCode::TooLarge, Some(json!(4_096))));
     let late = rmp_serde::to_vec_named(&json!({"names": vec![5; 9_000], "type": "step", "id": 7})).unwrap();
-    assert_eq!(refused(&late), (None, ErrorCode::TooLarge, Some(json!(4_096))), "`type` is not within the first kilobyte");
+    assert_eq!(
+        refused(&late),
+        (None, ErrorCode::TooLarge, Some(json!(4_096))),
+        "`type` is not within the first kilobyte"
+    );
     let typed = |rest: usize| {
         [&rmp_serde::to_vec_named(&json!({"id": 7, "type": "step"})).unwrap()[..], &vec![0; rest]].concat()
     };

@@ -18,7 +18,7 @@ use crate::typed::{Loaded, held};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// No reset yet.
+    /// Not reset since the batch was opened.
     New,
     /// An action of the client is pending.
     Live,

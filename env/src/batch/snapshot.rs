@@ -199,7 +199,10 @@ impl<G: Game> Envs<G> {
                 self.cold[0].draw.skip();
             }
             Turn::Together(set) if who == -2 => {
-                let list = what.as_array().filter(|l| l.len() == self.players).ok_or("expected a joint move with one id per seat")?;
+                let list = what
+                    .as_array()
+                    .filter(|l| l.len() == self.players)
+                    .ok_or("expected a joint move with one id per seat")?;
                 let heard = |(seat, what): (Seat, &Value)| {
                     let one = || match what.get("said") {
                         Some(said) => state.read(seat, &Move::Document(said.clone())).map_err(|e| e.message),

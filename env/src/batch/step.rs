@@ -135,7 +135,8 @@ impl<G: Game> Envs<G> {
         let width = self.width();
         let n = rows.len();
         if actions.len() != n * width {
-            let message = format!("expected {} actions ({n} environments of {width}), got {}", n * width, actions.len());
+            let message =
+                format!("expected {} actions ({n} environments of {width}), got {}", n * width, actions.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("actions");
             return Err(e.got(actions.len()).allowed(n * width));
         }

@@ -17,7 +17,9 @@ use ludex_protocol::Move;
 pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     let turn = s.turn();
-    law(turn != Turn::Chance || spec.chance != ChanceMode::Deterministic, || "chance is to move in a deterministic game".into())?;
+    law(turn != Turn::Chance || spec.chance != ChanceMode::Deterministic, || {
+        "chance is to move in a deterministic game".into()
+    })?;
     let together = matches!(turn, Turn::Together(_));
     law(!together || spec.dynamics != Dynamics::Sequential, || "a joint move in a sequential game".into())?;
     law(!matches!(turn, Turn::Seat(_)) || spec.dynamics != Dynamics::Simultaneous, || {
@@ -30,7 +32,9 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
         law(acts || legal.is_empty(), || format!("seat {seat} does not act but has legal actions {legal:?}"))?;
         law(!acts || !legal.is_empty(), || format!("seat {seat} acts but has no legal action"))?;
         law(legal.windows(2).all(|w| w[0] < w[1]), || format!("legal {legal:?} is not ascending"))?;
-        law(legal.last().is_none_or(|&a| a < spec.actions), || format!("expected legal ids below {}, got {legal:?}", spec.actions))?;
+        law(legal.last().is_none_or(|&a| a < spec.actions), || {
+            format!("expected legal ids below {}, got {legal:?}", spec.actions)
+        })?;
         let mut wanted = vec![0; spec.actions as usize];
         legal.iter().for_each(|&a| wanted[a as usize] = 1);
         same(&mask(s, seat), &wanted, || format!("mask of seat {seat}"))?;
@@ -57,7 +61,9 @@ fn chance(s: &dyn DynState) -> Result<(), Fault> {
     let ids: HashSet<Action> = outcomes.items().iter().map(|o| o.0).collect();
     law(!ids.is_empty(), || "a chance node without outcomes".into())?;
     law(ids.len() == outcomes.items().len(), || format!("repeated outcomes {:?}", outcomes.items()))?;
-    law(ids.iter().all(|&a| a < s.spec().max_chance), || format!("expected outcomes below {}, got {ids:?}", s.spec().max_chance))?;
+    law(ids.iter().all(|&a| a < s.spec().max_chance), || {
+        format!("expected outcomes below {}, got {ids:?}", s.spec().max_chance)
+    })?;
     let sum: f64 = outcomes.probabilities().map(|o| o.1).sum();
     law((sum - 1.0).abs() < 1e-9, || format!("expected probabilities that sum to 1, got {sum}"))
 }
@@ -121,7 +127,9 @@ fn pictures(s: &dyn DynState) -> Result<(), Fault> {
         }
         for (gesture, all) in meant.iter().filter(|(_, all)| all.len() > 1) {
             let texts: HashSet<String> = all.iter().map(|&a| view.action_text(seat, a)).collect();
-            law(texts.len() == all.len(), || format!("the gesture {gesture:?} is ambiguous: actions {all:?}, texts {texts:?}"))?;
+            law(texts.len() == all.len(), || {
+                format!("the gesture {gesture:?} is ambiguous: actions {all:?}, texts {texts:?}")
+            })?;
         }
     }
     Ok(())
@@ -228,7 +236,9 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
         for a in some.chain([0, spec.actions, Action::MAX]) {
             if !legal.contains(&a) || !matches!(s.turn(), Turn::Seat(_)) {
                 refused(t.play(seat, a), &|| format!("action {a} of seat {seat}"))?;
-                law(legal.contains(&a) || s.read(seat, &Move::Id(a.into())).is_err(), || format!("the illegal action {a} was accepted"))?;
+                law(legal.contains(&a) || s.read(seat, &Move::Id(a.into())).is_err(), || {
+                    format!("the illegal action {a} was accepted")
+                })?;
             }
         }
         law(s.read(seat, &Move::Id(-1)).is_err(), || "action -1 was accepted".into())?;
@@ -292,7 +302,9 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
         law(promising.is_empty() == legal.is_empty() && first <= promising.len(), || {
             format!("of {} legal actions {} are promising, {first} in order", legal.len(), promising.len())
         })?;
-        law(may_leave || !noisy.is_empty(), || "expected a quiescence move or permission to decline, got neither".into())?;
+        law(may_leave || !noisy.is_empty(), || {
+            "expected a quiescence move or permission to decline, got neither".into()
+        })?;
         for (what, mut list) in [("promising", promising), ("noisy", noisy)] {
             let stray = list.iter().copied().find(|a| legal.binary_search(a).is_err());
             law(stray.is_none(), || format!("{what}: expected a legal action, got {stray:?}"))?;

@@ -139,7 +139,7 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
 }
 
 /// Returns the same document in another sampled state if it is accepted there; in half of the cases another one, sampled by
-/// the game, or a legal id if there is none. A viewer that may not read documents must not notice.
+/// the game, or a legal id if there is none. Viewers without access to the document must get the same events.
 fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> Heard {
     let read = |said: Value| world.read(seat, &Move::Document(said)).ok();
     let same = if rng.below(2) == 0 { read(said.clone()) } else { None };

@@ -22,7 +22,9 @@ pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {
     for (name, t) in arrays.into_iter().flatten().flat_map(|t| t.iter()) {
         parts(name, t)?;
     }
-    law(spec.params_schema["properties"].is_object() || spec.params.is_empty(), || "the parameters have no schema".into())?;
+    law(spec.params_schema["properties"].is_object() || spec.params.is_empty(), || {
+        "the parameters have no schema".into()
+    })?;
     law(game.page().starts_with("# "), || "the page has no title".into())?;
     let zero = spec.anchors.iter().find(|a| a.level == 0).map(|a| a.agent.as_str());
     same(&zero, &Some("random"), || "level 0 of the ladder".into())?;

@@ -93,7 +93,9 @@ pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Resul
         return Ok(());
     }
     let moves = history.iter().filter(|e| !matches!(e, Event::Chance(_))).count();
-    law(moves <= spec.max_length as usize, || format!("expected at most max_length {} moves, got {moves}", spec.max_length))?;
+    law(moves <= spec.max_length as usize, || {
+        format!("expected at most max_length {} moves, got {moves}", spec.max_length)
+    })?;
     ended(&*s)?;
     replayed(game, &history, &marks)
 }

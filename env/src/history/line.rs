@@ -15,7 +15,7 @@ use super::digest::{Chain, OUTSIDE, write_event, write_move};
 /// A record and the digest of its text.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The parsed record.
+    /// The record in typed form.
     pub record: Record,
     /// Digest of the text in lowercase hex, independent of the record's own `digest`.
     pub digest: String,
@@ -101,7 +101,7 @@ fn event(text: &str) -> Option<RecordEvent> {
 /// The parts of events to retain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Complete events.
+    /// Complete events, including all notes.
     All,
     /// Events without the notes of usual moves, which is much faster. Notes are still checked and covered by the digest.
     WithoutNotes,
@@ -139,7 +139,8 @@ fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec
     Some(RecordEvent::Move(event))
 }
 
-/// Parses notes that are an object, as far as `keep` requires. Members other than the defined names may hold anything.
+/// Parses notes that are an object, to the extent that `keep` requires. Members other than the defined names may hold
+/// anything.
 fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
     const NAMES: [&str; 4] = ["\"analysis\"", "\"emotion\"", "\"say\"", "\"tokens\""];
     if !text.starts_with('{') {

@@ -201,7 +201,9 @@ impl<'a> Steps<'a> {
             (None, Some(said)) => self.after.play_said(seat, said),
             (None, None) if at + 1 == self.events.len() => return Ok((at + 1, false)),
             (None, None) => return Err(wrong(at, format!("seat {seat}: expected a move, got none"))),
-            (Some(_), Some(_)) => return Err(wrong(at, format!("seat {seat}: expected an action id or a document, got both"))),
+            (Some(_), Some(_)) => {
+                return Err(wrong(at, format!("seat {seat}: expected an action id or a document, got both")));
+            }
         };
         played.map(|()| (at + 1, true)).map_err(|refusal| wrong(at, format!("seat {seat}: {}", refusal.message)))
     }

@@ -36,7 +36,7 @@ fn thing(sketch: &mut Sketch, [x, y]: [i32; 2], k: usize, size: i32) {
 }
 
 impl Division {
-    /// Draws the picture.
+    /// Draws the negotiation under this title.
     pub fn picture(&self, title: &str) -> Picture {
         let items = self.items.len().clamp(1, 6);
         let shown = &self.offers[self.offers.len().saturating_sub(MOST)..];

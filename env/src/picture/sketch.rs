@@ -89,7 +89,7 @@ impl Sketch {
         self.body.push_str("/>");
     }
 
-    /// Draws a circle.
+    /// Draws a circle around a center.
     pub fn circle(&mut self, look: Look, [x, y]: [i32; 2], radius: i32) {
         self.body.push_str("<circle");
         self.look(look);

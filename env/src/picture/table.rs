@@ -15,7 +15,7 @@ pub enum Face {
     Plain(String),
     /// Face down on the table.
     Down,
-    /// Not dealt yet.
+    /// An empty slot: not dealt yet.
     Missing,
 }
 
@@ -54,7 +54,7 @@ const SEAT: i32 = 122;
 /// Maximum number of cards drawn for a seat or the board.
 const MOST: usize = 8;
 
-/// Draws one card.
+/// Draws one card with its upper left corner at `at`.
 pub fn face(sketch: &mut Sketch, at: [i32; 2], face: &Face) {
     match face {
         Face::Named(name) => cards::named(sketch, at, name),
@@ -83,7 +83,7 @@ fn listed(faces: &[Face]) -> String {
 }
 
 impl CardTable {
-    /// Draws the picture.
+    /// Draws the table under this title.
     pub fn picture(&self, title: &str) -> Picture {
         let middle = if self.board.is_empty() { 58 } else { 128 };
         let rows = self.players.len().div_ceil(2) as i32;

@@ -23,7 +23,7 @@ pub type Begun = SmallVec<[Action; 4]>;
 /// Result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ended {
-    /// Winning side.
+    /// Side that won the battle.
     pub winner: Side,
     /// Reason of the end, as one word.
     pub reason: &'static str,
@@ -33,7 +33,7 @@ pub struct Ended {
     pub value: [f64; 2],
 }
 
-/// A parsed strategy.
+/// A strategy parsed from a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading<P> {
     /// The plan, if the document can be expressed as one; may be incomplete or over budget.
@@ -70,7 +70,7 @@ pub trait Craft: Sized + Send + Sync + 'static {
 
     /// Id of the game; see [`Game::ID`](crate::game::Game::ID).
     const ID: &'static str;
-    /// Title for display.
+    /// Title of the game for display.
     const TITLE: &'static str;
     /// Documentation page in Markdown.
     const PAGE: &'static str;

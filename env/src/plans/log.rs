@@ -5,7 +5,7 @@ use serde_json::Value;
 /// One field of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// A number.
+    /// A whole number, such as a tick or damage.
     Number(i64),
     /// A name: of a kind of event, a unit, or a status.
     Name(&'static str),
@@ -40,7 +40,7 @@ impl From<&'static str> for Word {
 
 /// A receiver of simulation output. `()` ignores everything at no cost.
 pub trait Log {
-    /// Adds one event.
+    /// Adds one event with its fields.
     fn put(&mut self, event: &[Word]);
     /// Stores the summary; `make` is called only if a summary is needed.
     fn summary(&mut self, make: impl FnOnce() -> Value);

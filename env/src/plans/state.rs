@@ -62,7 +62,7 @@ pub enum Strategy<P> {
 /// A strategy that forfeits its rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Flawed {
-    /// Document as submitted.
+    /// The strategy document as submitted.
     pub document: Value,
     /// Total cost of its known names.
     pub cost: u32,
@@ -140,7 +140,7 @@ pub enum Submission<P> {
     Keep,
     /// No strategy: the next round is forfeited.
     Nothing,
-    /// A new strategy.
+    /// A new strategy, legal or not.
     Strategy(Strategy<P>),
 }
 

@@ -9,7 +9,7 @@ use crate::params::ParamError;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// One round.
+    /// A single round without revisions.
     #[default]
     Duel,
     /// Several rounds with revisions between them.
@@ -42,14 +42,14 @@ pub enum Roles {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
-    /// Strategies and result.
+    /// Strategies and result of the round.
     #[default]
     Short,
     /// Strategies, result and a summary of the battle.
     Verbose,
 }
 
-/// The common parameters.
+/// The parameters common to all plan games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
     /// One round or several.

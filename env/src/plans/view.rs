@@ -86,7 +86,7 @@ pub struct Settled {
 /// A document over budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Over {
-    /// Submitted document.
+    /// The document as submitted.
     pub strategy: Value,
     /// Cost of the document.
     pub cost: u32,

@@ -27,7 +27,7 @@ pub struct Act {
     /// Move as an action id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<i64>,
-    /// Move as text.
+    /// Move as text, in the game's notation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Move as a document.

@@ -225,7 +225,7 @@ impl schemars::JsonSchema for Mask {
 pub struct ChanceRows {
     /// Offsets into `a` and `p`, one more than rows.
     pub o: Column<u32>,
-    /// Chance outcome ids.
+    /// Ids of the chance outcomes.
     pub a: Column<u32>,
     /// Probabilities of the outcomes.
     pub p: Column<f64>,

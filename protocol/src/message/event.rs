@@ -32,7 +32,7 @@ pub struct Event {
 pub enum EventKind {
     /// A seat played a move.
     Move {
-        /// Seat that moved.
+        /// Seat that played the move.
         seat: u32,
         /// Id of the action, if the move has one and the viewer may see it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub enum EventKind {
     },
     /// Hidden information was revealed.
     Reveal {
-        /// Human-readable description.
+        /// Description of the revealed information, for people.
         text: String,
         /// Machine-readable content; its structure depends on the game.
         #[serde(default)]

@@ -21,7 +21,7 @@ pub struct Games {
 pub struct GameEntry {
     /// Id of the game, for `describe`, `open` and `join`.
     pub game: String,
-    /// Title for display.
+    /// Title of the game for display.
     pub title: String,
     /// Least and greatest number of seats.
     pub players: [u32; 2],

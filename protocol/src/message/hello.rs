@@ -20,7 +20,7 @@ pub struct Hello {
     /// Access token, unless sent in the `Authorization` header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Identity of the agent; absent for a client that plays no matches.
+    /// Identity of the agent; a client without it has no name for ratings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
     /// Session to resume; absent: a new session.
@@ -49,9 +49,9 @@ pub struct AgentId {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resume {
-    /// Value of `welcome.session`.
+    /// Id of the session, from `welcome.session`.
     pub session: String,
-    /// Value of `welcome.key`.
+    /// Latest key of the session, from `welcome.key`.
     pub key: String,
     /// Last processed `seq` of each match, by match id.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]

@@ -11,7 +11,7 @@ use crate::fields::or_default;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matches {
-    /// Matching matches, newest first.
+    /// Matches that meet the conditions, newest first.
     pub matches: Vec<MatchEntry>,
 }
 
@@ -22,7 +22,7 @@ pub struct MatchEntry {
     /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// Canonical game string.
+    /// Canonical game string of the match.
     pub game: String,
     /// Agents in seat order.
     pub seats: Vec<SeatInfo>,

@@ -20,9 +20,9 @@ pub struct Refused {
     /// Value of `try` for the next attempt.
     #[serde(rename = "try")]
     pub attempt: u32,
-    /// Machine-readable reason.
+    /// Reason of the refusal, for programs.
     pub code: ErrorCode,
-    /// Human-readable reason.
+    /// Reason of the refusal, for people.
     pub message: String,
     /// Number of further attempts; 0: `then` names the applied policy.
     pub tries_left: u32,

@@ -13,7 +13,7 @@ use crate::fields::{is_default, or_default};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SpectatorView {
-    /// Public information only.
+    /// Only information visible to everyone.
     #[default]
     Public,
     /// Public and hidden information; requires admin scope or a finished match.

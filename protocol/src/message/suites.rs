@@ -28,7 +28,7 @@ pub struct SuiteEntry {
     pub version: u32,
     /// Shortened SHA-256 of the suite's text.
     pub digest: String,
-    /// Title for display.
+    /// Title of the suite for display.
     pub title: String,
     /// Maximum number of matches of one candidate.
     pub matches: u64,
@@ -45,7 +45,7 @@ pub struct SuiteEntry {
 pub struct SuitePart {
     /// Id of the part, for `enrol.only`.
     pub part: String,
-    /// Canonical game string.
+    /// Canonical game string of the part.
     pub game: String,
     /// Maximum number of matches of one candidate in this part.
     pub matches: u64,

@@ -12,11 +12,11 @@ use crate::limits::Limits;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Use of environments.
+    /// Open and step environments.
     Gym,
     /// Play in matches, runs and tournaments.
     Play,
-    /// Watching of matches.
+    /// List and watch matches.
     Spectate,
     /// All permissions, including administration.
     Admin,
@@ -77,7 +77,7 @@ pub struct HeldMatch {
 pub struct HeldJoin {
     /// Id of the join.
     pub join: String,
-    /// Canonical game string.
+    /// Canonical game string of the join.
     pub game: String,
     /// Number of matches still to come; absent: no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
