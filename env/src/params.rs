@@ -173,7 +173,7 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
                 unknown_game: false,
                 name: Some(name.clone()),
                 got: value.clone(),
-                message: format!("{name} = {value} has the wrong type: {e}"),
+                message: format!("{name} = {value} is invalid: {e}"),
                 allowed,
                 nearest: None,
             });
