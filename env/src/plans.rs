@@ -1,7 +1,7 @@
 //! Plan games: two seats write a plan each, a simulator decides the winner, and over several rounds the plans are revised.
 //!
 //! [`Plans`] is the game around one [`Craft`]. It implements rounds, attempts, verdicts, revisions, views, texts, and the
-//! construction of plans from action ids. The craft supplies the data tables, the checker, the simulator and the catalogue.
+//! construction of plans from action ids. The engine supplies the data tables, the checker, the simulator and the catalogue.
 
 mod analyze;
 mod craft;
