@@ -1,6 +1,7 @@
-//! Mahjong hands per second on one core: fans of the oracle's winning hands, and shanten with useful tiles of random hands.
+//! Throughput of Mahjong on one core: fan scoring of the oracle's winning hands, and shanten with useful tiles of random
+//! hands.
 //!
-//! `cargo bench -p ludex-env --bench mahjong`; the throughput figure is hands per second. It needs gzip on PATH.
+//! `cargo bench -p ludex-env --bench mahjong` reports hands per second. Requires gzip on PATH.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -15,7 +16,7 @@ use serde_json::Value;
 const HANDS: usize = 4_096;
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/oracles/mcr_fans.json.gz");
 
-/// The winning hands of the oracle's file.
+/// Reads the winning hands of the oracle's file.
 fn winning() -> Vec<Hand> {
     let read = |v: &Value| tiles::read(v.as_str().expect("a tile")).expect("a tile");
     let meld = |v: &Value| Meld {

@@ -1,6 +1,6 @@
-//! Time of one picture, of a position in the middle of a random episode.
+//! Time to draw one picture of a position from the middle of a random episode.
 //!
-//! `cargo bench -p ludex-env --bench pictures`. A picture of a board of up to 15x15 is meant to take less than 200 microseconds.
+//! `cargo bench -p ludex-env --bench pictures`. The target is less than 200 microseconds for boards up to 15x15.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use ludex_env::{Stream, ToMove, Viewer, games, load};
 
 fn pictures(c: &mut Criterion) {
     let mut group = c.benchmark_group("picture");
-    // Of go, whose default is 19x19, also the largest board that the aim is about.
+    // The default Go board is 19x19, above the target's largest board, so a 13x13 board is measured too.
     for name in games().iter().map(|entry| entry.id).chain(["go(board_size=13)"]) {
         let game = load(name).expect("a built-in game loads");
         let mut rng = Stream::from_text(name);

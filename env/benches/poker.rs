@@ -1,6 +1,6 @@
-//! Poker hands per second on one core: hands of seven cards from cards, and equity over all boards.
+//! Throughput of poker on one core: strength of seven-card hands, and exact equity over all boards.
 //!
-//! `cargo bench -p ludex-env --bench poker`; the throughput figure is hands per second.
+//! `cargo bench -p ludex-env --bench poker` reports hands per second.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use ludex_env::cards::{Card, Equity, Hand, cards};
 
 const HANDS: usize = 4_096;
 
-/// Random hands of seven cards.
+/// Samples random seven-card hands.
 fn deals() -> Vec<[Card; 7]> {
     let mut rng = Stream::from_text("poker bench");
     let mut deck: Vec<Card> = (0..52).collect();

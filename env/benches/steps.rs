@@ -1,7 +1,7 @@
-//! Steps per second per game: single states and batches, with and without observations.
+//! Steps per second of each game, for single states and for batches, with and without observations.
 //!
-//! `cargo bench -p ludex-env`; the throughput figure is steps per second on one core. Of `rollout` it counts moves and chance
-//! outcomes, of `checked` (legal actions listed, the chosen one checked) decisions alone.
+//! `cargo bench -p ludex-env` reports steps per second on one core: moves and chance outcomes for `rollout`, decisions only
+//! for `checked`, which lists the legal actions and checks the chosen one.
 
 use std::hint::black_box;
 
@@ -14,15 +14,15 @@ use ludex_protocol::spec::Dynamics;
 
 const ROWS: usize = 1_024;
 
-/// Measured besides the defaults of every game.
+/// Games measured in addition to the defaults of every game.
 const MORE: &[&str] = &["go(board_size=9)", "free_style(rules=F0)", "free_style(rules=F1)"];
 
-/// The strings of all games that are measured.
+/// Returns the game strings of all measured games.
 fn measured() -> impl Iterator<Item = &'static str> {
     games().iter().map(|entry| entry.id).chain(MORE.iter().copied())
 }
 
-/// One random legal action per environment and seat, drawn from the masks of the last answer: not part of the measure.
+/// Draws one random legal action per environment and seat from the masks of the last reply; not part of the measured time.
 fn choose(batch: &dyn DynBatch, answer: &Batch, rng: &mut Stream, actions: &mut Vec<i32>) {
     actions.clear();
     let (width, n) = (batch.width(), batch.spec().actions as usize);
@@ -83,14 +83,14 @@ fn batch(c: &mut Criterion) {
     group.finish();
 }
 
-/// Games that one iteration plays: the same ones every time, so that the throughput is in moves.
+/// Number of episodes per iteration. The episodes are the same each time, so throughput can be counted in moves.
 const EPISODES: u32 = 16;
 
 fn stream(episode: u32) -> Stream {
     Stream::from_text(&format!("episode {episode}"))
 }
 
-/// Plays at random through the checked interface, as a host does; returns the decisions made.
+/// Plays random moves through the checked interface, as hosts do, and returns the number of decisions.
 fn play_checked(state: &mut dyn DynState, rng: &mut Stream, legal: &mut Vec<u32>, outcomes: &mut Outcomes) -> u64 {
     let mut decisions = 0;
     loop {
@@ -148,14 +148,14 @@ fn single(c: &mut Criterion) {
     group.finish();
 }
 
-/// Proposals of free style: heard again, without the random games that judge them the first time; and with them.
+/// Measures parsing of Free Style proposals: repeated ones, and new ones, which are judged by random games first.
 fn documents(c: &mut Criterion) {
     let mut group = c.benchmark_group("documents");
     let state = load("free_style").expect("a game").start();
     let mut rng = Stream::from_text("proposals");
     let drawn = std::iter::repeat_with(|| state.sample(0, &mut rng)).flatten();
     let proposals: Vec<Move> = drawn.filter(|said| said["rules"].is_object()).map(Move::Document).take(32).collect();
-    group.bench_function("heard", |b| {
+    group.bench_function("repeated", |b| {
         b.iter(|| black_box(state.parse_move(0, &proposals[0])).expect("a valid proposal"))
     });
     group.bench_function("judged", |b| {

@@ -1,10 +1,10 @@
-//! Plays random pairs of plans in the three games of plans, and says who wins, how long it takes, and how fast that is.
+//! Plays random pairs of plans in the three plan games and prints results, battle lengths and speed.
 //!
 //!     cargo run --release -p ludex-env --example plans [PAIRS]
 //!
-//! Each line has the number of battles, the share that side 0 won with its 95 % interval (Wilson), the mean and the greatest length
-//! in the game's own steps, the share that reached the cap, and simulations per second on one core: without a log, with every event
-//! kept, and with every event made to JSON. The plans are drawn before the clock starts.
+//! Each line shows the number of battles, the share won by side 0 with its 95 % interval (Wilson), the mean and greatest
+//! length in the game's own steps, the share that reached the step limit, and simulations per second on one core: without a
+//! log, with a full event log, and with the log converted to JSON. Plans are sampled before the clock starts.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -61,7 +61,7 @@ fn measure<C: PlanEngine>(
     );
 }
 
-/// The 95 % interval of a share `p` of `n`.
+/// Returns the 95 % Wilson interval of a share `p` of `n` trials.
 fn wilson(p: f64, n: f64) -> [f64; 2] {
     let z = 1.96;
     let middle = p + z * z / (2.0 * n);

@@ -1,32 +1,31 @@
-//! The measured table of a game's ladder, as it stands on the game's page.
+//! The measured rating table of a game's anchor ladder, stored on the game's page.
 //!
-//! `ludex ladder --write` writes it, and the registry reads the anchors' ratings from it, so that a rating stands in one
-//! place, beside what it was measured with. A page may hold a table for each of several sets of parameters; the table's
-//! heading names the scale, `game@rules/digest`. A table whose rules, levels or agents are not the game's any more
-//! counts for nothing.
+//! `ludex ladder --write` writes the table, and the registry reads the anchors' ratings from it, so that each rating is
+//! stored once, together with the measurement. A page may contain one table per set of parameters. The table's heading names
+//! the scale, `game@rules/digest`. A table with outdated rules, levels or agents is ignored.
 
 use std::fmt;
 
 use ludex_protocol::spec::Anchor;
 use sha2::{Digest, Sha256};
 
-/// Begins a table on a page; the scale's name and [`END`] follow.
+/// Start of the comment that opens a table on a page; the scale and [`END`] follow.
 const BEGIN: &str = "<!-- ladder ";
-/// Ends a table on a page.
+/// Comment that ends a table on a page.
 const END: &str = "<!-- end of ladder -->";
-/// The rest of the comment that begins a table.
+/// End of the comment that opens a table.
 const CLOSE: &str = " -->";
-/// The heading of the section that tables stand in.
+/// Heading of the section that contains the tables.
 const SECTION: &str = "## Anchors\n";
 
-/// First 8 hex digits of SHA-256 over the lines `level bot agent rating` of a ladder. Ratings are rounded as tables show
-/// them; a rung without one has `-`.
+/// Returns the first 8 hex digits of SHA-256 over the lines `level bot agent rating` of a ladder. Ratings are rounded as in
+/// the tables; an anchor without a rating has `-`.
 pub fn digest(anchors: &[Anchor]) -> String {
     let line = |a: &Anchor| format!("{} {} {} {}\n", a.level, a.bot, a.agent, whole(a.rating));
     hex::encode(&Sha256::digest(anchors.iter().map(line).collect::<String>())[..4])
 }
 
-/// The name of the scale that the ladder of a game makes: `game@rules/digest`.
+/// Returns the name of the ladder's rating scale: `game@rules/digest`.
 pub fn scale(string: &str, rules: u32, anchors: &[Anchor]) -> String {
     format!("{string}@{rules}/{}", digest(anchors))
 }
@@ -35,56 +34,56 @@ fn whole(rating: Option<f64>) -> String {
     rating.map_or_else(|| "-".into(), |r| format!("{r:.0}"))
 }
 
-/// Before the share of draws between equals in a table.
+/// Label before the draw share in a table.
 const DRAWS: &str = "Draws between equals: ";
 
-/// The share of draws between agents of equal strength that a game's page gives for these parameters; 0 where it gives none.
-/// It is a constant of the ladder, as the ratings of its rungs are.
+/// Returns the share of draws between equally strong agents from a game's page, for these parameters; 0 if the page has
+/// none. This share is a constant of the ladder, like the ratings of its anchors.
 pub fn draws(page: &str, string: &str) -> f64 {
     let line = of(page, string).and_then(|table| table.lines().find_map(|line| line.strip_prefix(DRAWS)));
     let share: Option<f64> = line.and_then(|text| text.trim_end_matches('.').parse().ok());
     share.filter(|share| (0.0..1.0).contains(share)).unwrap_or(0.0)
 }
 
-/// One row of a table: a rung, and what it did.
+/// One row of a table: an anchor and its measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnchorRow {
-    /// The rung, with its rating.
+    /// The anchor, with its rating.
     pub anchor: Anchor,
-    /// What was measured: the score against the level below, or the mean return in the field, with its interval's ends.
+    /// Score against the level below, or mean return in the field, followed by the ends of its interval.
     pub found: Option<[f64; 3]>,
 }
 
-/// A table: a ladder, measured.
+/// The measured table of one ladder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnchorTable {
-    /// The game with its parameters.
+    /// Game string with its parameters.
     pub string: String,
-    /// The rules' version.
+    /// Version of the rules.
     pub rules: u32,
-    /// The heading of the measured column.
+    /// Heading of the measured column.
     pub measure: String,
-    /// The rungs in order.
+    /// Anchors in order of level.
     pub rows: Vec<AnchorRow>,
     /// Share of draws between agents of equal strength.
     pub draws: f64,
-    /// How it was measured: units, seeds, version, and the command.
+    /// Description of the measurement: units, seeds, version, and the command.
     pub about: String,
 }
 
 impl AnchorTable {
-    /// The name of the scale.
+    /// Returns the name of the rating scale.
     pub fn scale(&self) -> String {
         let anchors: Vec<Anchor> = self.rows.iter().map(|row| row.anchor.clone()).collect();
         scale(&self.string, self.rules, &anchors)
     }
 
-    /// The page with this table in its section, in place of the one for the same parameters.
+    /// Returns the page with this table in its section; replaces an existing table for the same parameters.
     ///
     /// # Errors
-    /// A page that has no section `## Anchors`.
+    /// Fails if the page has no section `## Anchors`.
     pub fn on(&self, page: &str) -> Result<String, String> {
-        let from = page.find(SECTION).ok_or("the page has no section `## Anchors`")? + SECTION.len();
+        let from = page.find(SECTION).ok_or("expected a section `## Anchors` on the page, found none")? + SECTION.len();
         let len = page[from..].find("\n## ").map_or(page.len() - from, |at| at + 1);
         let (head, section, tail) = (&page[..from], &page[from..from + len], &page[from + len..]);
         let mut section = match of(section, &self.string) {
@@ -121,7 +120,7 @@ impl fmt::Display for AnchorTable {
                 whole(a.rating)
             )?;
         }
-        // Three decimals, as `draws` reads them.
+        // Three decimals, the precision that `draws` parses.
         if self.draws >= 0.0005 {
             writeln!(f, "\n{DRAWS}{:.3}.", self.draws)?;
         }
@@ -129,15 +128,14 @@ impl fmt::Display for AnchorTable {
     }
 }
 
-/// The table of `page` for the game string, with its marks.
+/// Returns the table of `page` for the game string, with its delimiting comments.
 fn of<'p>(page: &'p str, string: &str) -> Option<&'p str> {
     let from = page.find(&format!("{BEGIN}{string}@"))?;
     let len = page[from..].find(END)? + END.len();
     Some(&page[from..from + len])
 }
 
-/// Gives the `anchors` of a game their ratings from its page, if the page has a table for these parameters, rules and
-/// agents.
+/// Sets the ratings of `anchors` from the game's page, if the page has a table for these parameters, rules and agents.
 pub(crate) fn rate(anchors: &mut [Anchor], page: &str, string: &str, rules: u32) {
     let Some(table) = of(page, string) else { return };
     let rated: Vec<Anchor> = table.lines().filter_map(row).collect();
@@ -148,7 +146,7 @@ pub(crate) fn rate(anchors: &mut [Anchor], page: &str, string: &str, rules: u32)
     }
 }
 
-/// The rung in a line of a table.
+/// Parses the anchor in a line of a table.
 fn row(line: &str) -> Option<Anchor> {
     let cells: Vec<&str> = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();
     let [level, bot, agent, _, _, rating, ends] = cells[..] else { return None };
@@ -187,7 +185,7 @@ mod tests {
     const PAGE: &str = "# A game\n\n## Anchors\n\nTwo of them.\n\n## Versions\n\n2. Now.\n";
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_table_parses_back() {
         let page = table("a(n=1)", 100.4).on(PAGE).unwrap();
         assert!(page.starts_with("# A game\n\n## Anchors\n\nTwo of them.\n\n<!-- ladder a(n=1)@2/"), "{page}");
         assert!(page.ends_with("<!-- end of ladder -->\n\n## Versions\n\n2. Now.\n"), "{page}");
@@ -197,20 +195,20 @@ mod tests {
         assert_eq!(anchors[1], rung(1, "mcts sims=9", Some([100.0, 90.0, 112.0])));
         assert_eq!((anchors[0].rating, anchors[0].low), (Some(0.0), None));
         assert_eq!([draws(&page, "a(n=1)"), draws(&page, "a(n=2)")], [0.25, 0.0]);
-        // Other parameters, other rules, another ladder: not measured.
+        // Other parameters, other rules, or another ladder: no ratings.
         for (string, rules, agent) in [("a(n=2)", 2, "mcts sims=9"), ("a(n=1)", 3, "mcts sims=9"), ("a(n=1)", 2, "x")] {
             let mut anchors = [plain[0].clone(), rung(1, agent, None)];
             rate(&mut anchors, &page, string, rules);
             assert_eq!(anchors[1].rating, None);
         }
-        // Somebody who writes another rating into the page has no table any more.
+        // An edited rating invalidates the table.
         let mut anchors = plain;
         rate(&mut anchors, &page.replace("| 100 |", "| 900 |"), "a(n=1)", 2);
         assert_eq!(anchors[1].rating, None);
     }
 
     #[test]
-    fn a_new_table_takes_the_place_of_the_old() {
+    fn new_table_replaces_old_one() {
         let once = table("b(n=1)", 5.0).on(&table("a(n=1)", 100.0).on(PAGE).unwrap()).unwrap();
         let again = table("a(n=1)", 200.0).on(&once).unwrap();
         assert_eq!(again.matches(BEGIN).count(), 2);

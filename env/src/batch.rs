@@ -1,7 +1,8 @@
-//! Many environments of one game, stepped together.
+//! Batches: many environments of one game, stepped in one call.
 //!
-//! [`DynBatch`] is what hosts hold; inside, the rows are typed, so a step makes no virtual call and, once its buffers
-//! have grown, no allocation. The answer is the protocol's [`Batch`], which the host sends as it is and hands in again.
+//! [`DynBatch`] is the type-erased interface for hosts. The rows behind it are typed, so a step makes no virtual calls and,
+//! once its buffers have grown, no allocations. Replies are the protocol's [`Batch`]; the host sends each one unchanged and
+//! passes it back for reuse.
 
 use std::sync::Arc;
 
@@ -30,166 +31,168 @@ pub(crate) use episode::Envs;
 /// Layout of observation arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Ours: u8, egocentric.
+    /// The native layout: u8, from the observer's perspective.
     #[default]
     Ludex,
-    /// OpenSpiel's: f32.
+    /// The layout of OpenSpiel's observation tensors: f32.
     OpenSpiel,
 }
 
-/// A seat's player: `None` is the client.
+/// The policy of one seat; `None`: the client plays it.
 pub type SeatPolicy = Option<Arc<dyn Policy>>;
 
 /// Settings of a batch.
 #[derive(Clone, Default)]
 pub struct BatchConfig {
-    /// How many environments, at least 1.
+    /// Number of environments, at least 1.
     pub count: usize,
-    /// One entry per seat; empty = every seat is the client's.
+    /// One entry per seat; empty: the client plays every seat.
     pub seats: Vec<SeatPolicy>,
-    /// Seat rotation.
+    /// Rotation of the entries over the seats.
     pub rotate: Rotate,
-    /// Who decides chance.
+    /// Source of chance outcomes: the server or the client.
     pub chance: ChanceBy,
-    /// What happens to finished environments.
+    /// Reset mode of finished environments.
     pub autoreset: Autoreset,
-    /// Which views; absent: the observation array, where the game has one.
+    /// Views to include in replies. `None`: the observation array, if the game has one.
     pub views: Option<Vec<GymView>>,
     /// Layout of the observation array.
     pub layout: Layout,
-    /// Form of the legal actions; absent: bytes up to 512 actions, else ids.
+    /// Encoding of legal actions. `None`: a byte mask up to 512 actions, else lists of ids.
     pub mask: Option<MaskForm>,
-    /// Whose view.
+    /// Observer whose view the replies contain.
     pub observer: Observer,
-    /// What illegal actions do.
+    /// Consequence of an illegal action.
     pub on_illegal: OnIllegal,
-    /// Truncates episodes after this many moves of seats.
+    /// Limit after which episodes are truncated, in moves of seats. `None`: no limit.
     pub max_steps: Option<u32>,
-    /// Whether episodes that end are kept for [`DynBatch::take_episodes`].
+    /// True to collect finished episodes for [`DynBatch::take_episodes`].
     pub record: bool,
-    /// Seed of the first episodes when the first reset brings none; environment i has this + i.
+    /// Base seed if the first reset has no seeds; environment i uses this value + i.
     pub seed: u64,
 }
 
-/// The actions of a step.
+/// Actions of one step.
 #[derive(Clone, Copy, Debug)]
 pub enum Actions<'a> {
-    /// Ids; -1 = none.
+    /// Action ids; -1: no action.
     Ids(&'a [i32]),
-    /// Ids, text or proposals; `None` = none.
+    /// Ids, texts or documents; `None`: no action.
     Moves(&'a [Option<Move>]),
 }
 
-/// Seeds of a reset.
+/// Seeds for a reset.
 #[derive(Clone, Debug, Default)]
 pub enum ResetSeeds {
-    /// Each environment continues with its next episode.
+    /// The next episode number under each environment's current seed.
     #[default]
     Continue,
-    /// Environment i gets this + i.
+    /// Base seed: environment i gets this value + i.
     Base(u64),
-    /// By position in the list of environments.
+    /// One seed per listed environment, in list order.
     Each(Vec<u64>),
 }
 
-/// Snapshots to restore, each made when it is asked for.
+/// Snapshots to restore, each decoded on demand.
 pub type SnapshotIter<'a> = dyn ExactSizeIterator<Item = Result<Snapshot, Refusal>> + 'a;
 
-/// One environment, small enough to send and to check: its seed, and its moves, replayed on restore.
+/// The seed and moves of one environment: small to transmit, and verified by replay when restored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Form of the snapshot, 1.
+    /// Format version, currently 1.
     pub v: u32,
-    /// Hash of the game.
+    /// Rules hash of the game.
     pub hash: String,
     /// Parameters of the game.
     pub params: ludex_protocol::spec::Params,
-    /// Seed.
+    /// Seed of the environment.
     pub seed: u64,
-    /// Episode number.
+    /// Number of the episode under its seed.
     pub episode: u64,
-    /// Specs of the seats, as the host knows them.
+    /// Agent specs of the seats, as supplied by the host.
     pub seats: Vec<String>,
-    /// Rotation: seat k is played by entry (k + shift) mod P; absent = as the batch rotates.
+    /// Rotation: entry (k + shift) mod P plays seat k. `None`: the rotation of the batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shift: Option<u32>,
-    /// Who did what: a seat, -1 for chance, -2 for a joint move with a list of ids (-1 for seats that did not act).
-    /// `{"said": ...}` is a proposal or speech; `{"forfeit": true}`, at the end only, a seat that lost by an illegal move.
+    /// History as pairs of mover and move. Movers: a seat; -1 for chance; -2 for a joint move, which is a list of ids (-1
+    /// for seats that did not act). `{"said": ...}` is a document or utterance. `{"forfeit": true}`, only as the last move,
+    /// marks a seat that lost by an illegal move.
     pub h: Vec<(i32, Value)>,
 }
 
-/// An episode that ended, whole.
+/// A finished episode with its complete history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
-    /// Index of its environment.
+    /// Index of the environment.
     pub env: u32,
-    /// Its number, as the chance key has it.
+    /// Episode number under the seed, as used in the chance key.
     pub number: u64,
-    /// The seed, if all chance came from it: not where the client plays chance, nor in a restored episode or one that was
-    /// given another seed on the way.
+    /// Seed of all chance outcomes. `None` if the client chose chance outcomes, the episode was restored, or its seed
+    /// changed.
     pub seed: Option<u64>,
-    /// Rotation: seat k was played by entry (k + shift) mod P.
+    /// Rotation: entry (k + shift) mod P played seat k.
     pub shift: u32,
-    /// What happened, as records tell it.
+    /// Events in record format.
     pub events: Vec<RecordEvent>,
     /// Returns, one per seat.
     pub returns: Vec<f64>,
-    /// Whether the step limit ended it.
+    /// True if the step limit ended the episode.
     pub truncated: bool,
-    /// The seat whose illegal move ended it.
+    /// Seat whose illegal move ended the episode.
     pub at_fault: Option<Seat>,
 }
 
-/// A batch without its type.
+/// A batch with its game type erased.
 ///
-/// `reset`, `step` and `restore` write their answer over `out` and reuse its memory. They leave `out.env` and `out.envs`,
-/// which are the host's, as they are.
+/// `reset`, `step` and `restore` overwrite `out` and reuse its buffers. They leave `out.env` and `out.envs` unchanged; the
+/// host sets those.
 pub trait DynBatch: Send {
-    /// The game's spec.
+    /// Returns the spec of the game.
     fn spec(&self) -> &Spec;
-    /// About how many bytes one environment takes in an answer.
+    /// Returns the approximate size of one environment in a reply, in bytes.
     fn row_bytes(&self) -> usize;
-    /// How many environments.
+    /// Returns the number of environments.
     fn count(&self) -> usize;
-    /// Entries per row of [`Actions`]: 1, or the number of seats.
+    /// Returns the number of entries per row of [`Actions`]: 1, or the number of seats.
     fn width(&self) -> usize;
-    /// The settings.
+    /// Returns the settings of the batch.
     fn config(&self) -> &BatchConfig;
-    /// Replaces the seats' players, in every environment from its next episode on.
+    /// Replaces the policies of the seats, in every environment from its next episode on.
     ///
     /// # Errors
-    /// A list of the wrong length, or one that leaves the client another number of seats.
+    /// Fails if the list has the wrong length or changes the number of seats that the client plays.
     fn set_seats(&mut self, seats: Vec<SeatPolicy>) -> Result<(), Refusal>;
-    /// Starts episodes in `rows` (all, if `None`).
+    /// Starts new episodes in `rows`; `None`: in all rows.
     ///
     /// # Errors
-    /// An index out of range, seeds of the wrong number, or 1,000 episodes in a row that end before the client acts.
+    /// Fails on an index out of range, a wrong number of seeds, or 1,000 consecutive episodes that end before the client
+    /// acts.
     fn reset(&mut self, rows: Option<&[u32]>, seeds: &ResetSeeds, out: &mut Batch) -> Result<(), Refusal>;
-    /// Steps `rows` (all, if `None`).
+    /// Steps `rows`; `None`: all rows.
     ///
     /// # Errors
-    /// One bad entry refuses the whole call and nothing moves.
+    /// Refuses the whole call if one entry is invalid; no environment changes.
     fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Batch) -> Result<(), Refusal>;
-    /// The episodes that ended in the last call, whole, with [`BatchConfig::record`]; each is given once.
+    /// Takes the episodes that ended in the last call. Empty unless [`BatchConfig::record`] is set.
     fn take_episodes(&mut self) -> Vec<Episode>;
-    /// How many bytes of memory the documents of the current episodes take, about.
+    /// Returns the approximate memory of the documents of all current episodes, in bytes.
     fn said_bytes(&self) -> usize;
-    /// The state of environment `i`, if it exists and was reset.
+    /// Returns the state of environment `i`; `None` if it does not exist or was never reset.
     fn state(&self, i: usize) -> Option<Box<dyn DynState>>;
-    /// Copies of `rows` as a new batch: the same random streams, or fresh ones with `seed`.
+    /// Copies `rows` into a new batch, with the same random streams or, with `seed`, with new ones.
     ///
     /// # Errors
-    /// An index out of range.
+    /// Fails on an index out of range.
     fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, Refusal>;
-    /// Snapshots of `rows`; `seats` is what the host calls its players.
+    /// Returns snapshots of `rows`; `seats` are the host's agent specs of the seats.
     ///
     /// # Errors
-    /// An index out of range, or an environment that was never reset.
+    /// Fails on an index out of range or an environment that was never reset.
     fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, Refusal>;
-    /// Replays snapshots into `rows` with checked moves. They are taken one by one, up to the first that is wrong.
+    /// Restores snapshots into `rows` by replaying them with checked moves. Stops at the first invalid snapshot.
     ///
     /// # Errors
-    /// Those of `items`, a snapshot of other rules, or one that does not replay; nothing changes then.
+    /// Fails with an error of `items`, on a snapshot with another rules hash, or on an invalid move. No environment changes.
     fn restore(&mut self, rows: Option<&[u32]>, items: &mut SnapshotIter<'_>, out: &mut Batch) -> Result<(), Refusal>;
 }
 
@@ -198,16 +201,16 @@ fn check_seats(seats: &[SeatPolicy], players: usize) -> Result<(), Refusal> {
         Err(Refusal::new(ErrorCode::BadShape, message).path("seats").got(seats.len()).allowed(players))
     };
     if !seats.is_empty() && seats.len() != players {
-        return wrong(format!("{} seats were given, the game has {players}", seats.len()));
+        return wrong(format!("expected {players} seats, got {}", seats.len()));
     }
     if !seats.is_empty() && seats.iter().all(Option::is_some) {
-        return wrong("no seat is left to the client".into());
+        return wrong("expected at least one seat for the client, got none".into());
     }
     Ok(())
 }
 
-/// What a forfeit of `seat` makes of the sums so far: the offender gets the least return; in two-player zero- and
-/// constant-sum games the other gets the greatest, elsewhere the others keep theirs.
+/// Applies a forfeit of `seat` to `returns`, the reward sums so far. The offender gets the least return. In two-player
+/// zero-sum and constant-sum games the opponent gets the greatest return; otherwise the other seats keep their sums.
 pub fn forfeit(spec: &Spec, seat: Seat, returns: &mut [f64]) {
     if returns.len() == 2 && matches!(spec.utility, Utility::ZeroSum | Utility::ConstantSum) {
         returns.fill(spec.max_return);

@@ -1,7 +1,7 @@
-//! What board games of two players share: facts, results, planes of stones, drawings, and the names of squares.
+//! Helpers for two-player board games: facts, returns, planes of stones, diagrams, and names of squares.
 //!
-//! Functions only: how a game keeps its stones is its own business. Where a function needs to know who owns a cell, it
-//! asks a closure (`None` = empty); where a board is drawn, each side has one mark and an empty cell is `.`.
+//! Functions only, independent of how a game stores its stones. Functions that need the owner of a cell take a closure
+//! (`None`: empty). In diagrams each side has one character, and `.` is an empty cell.
 
 use std::cmp::Ordering;
 
@@ -11,8 +11,8 @@ use crate::draw::Stream;
 use crate::game::{Facts, Game, Seat, ToMove, Viewer};
 use crate::picture;
 
-/// The facts of a game in turns without luck or secrets, in which a win is 1, a draw 0 and a loss -1. No arrays are
-/// declared; a game that has some writes `Facts { tensor: .., ..facts(..) }`.
+/// Returns the facts of a sequential game of perfect information without chance, where a win is 1, a draw 0 and a loss -1.
+/// Declares no arrays; a game with arrays writes `Facts { tensor: .., ..facts(..) }`.
 pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     Facts {
         seats: seats.map(String::from).to_vec(),
@@ -33,7 +33,7 @@ pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     }
 }
 
-/// The returns where `winner` has won; zeros where nobody has (yet).
+/// Writes the returns of a game won by `winner`; zeros if there is no winner (yet).
 #[inline]
 pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     let first = match winner {
@@ -44,16 +44,16 @@ pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
     out.copy_from_slice(&[first, -first]);
 }
 
-/// The seats in the order of egocentric planes: the observer, then the other. The public sees the board as seat 0 does.
+/// Returns the seats in the order of egocentric planes: the observer, then the opponent. The public uses seat 0's order.
 #[inline]
 pub fn sides(who: Viewer) -> [Seat; 2] {
     let me = usize::from(who == Viewer::Seat(1));
     [me, 1 - me]
 }
 
-/// One plane of ones and zeros for each entry of `order`: a cell is one where its owner is that of the plane.
+/// Writes one plane of ones and zeros for each entry of `order`: 1 where the owner of the cell equals the entry.
 ///
-/// For observation arrays (`u8`) and for those in OpenSpiel's layout (`f32`), whose games differ in the order.
+/// Used for observation arrays (`u8`) and for OpenSpiel's layout (`f32`), whose games differ in the order.
 pub fn planes<T: From<bool>>(out: &mut [T], order: &[Option<Seat>], owner: impl Fn(usize) -> Option<Seat>) {
     let cells = out.len() / order.len().max(1);
     for (plane, wanted) in order.iter().enumerate() {
@@ -63,13 +63,13 @@ pub fn planes<T: From<bool>>(out: &mut [T], order: &[Option<Seat>], owner: impl 
     }
 }
 
-/// Who owns cell `cell` of two sets of stones.
+/// Returns the owner of `cell`, given the stones of both sides as bits.
 #[inline]
 pub fn owner(stones: [u64; 2], cell: usize) -> Option<Seat> {
     (0..2).find(|&seat| stones[seat] >> cell & 1 == 1)
 }
 
-/// The name of the seat to move, for views; `None` at the end.
+/// Returns the name of the seat to move, for views; `None` at the end.
 pub fn to_move(turn: ToMove, seats: [&str; 2]) -> Option<String> {
     match turn {
         ToMove::Seat(seat) => seats.get(seat).map(|name| (*name).to_owned()),
@@ -77,7 +77,7 @@ pub fn to_move(turn: ToMove, seats: [&str; 2]) -> Option<String> {
     }
 }
 
-/// The stones of a drawn board of this many columns and rows: column, row from the top, owner.
+/// Iterates over the stones of a board diagram with this many columns and rows: column, row from the top, owner.
 pub(crate) fn placed<S: AsRef<str>>(
     drawn: &[S],
     [columns, rows]: [usize; 2],
@@ -90,7 +90,7 @@ pub(crate) fn placed<S: AsRef<str>>(
     drawn.iter().take(rows).enumerate().flat_map(line).collect()
 }
 
-/// Where the stones of both sides stand, in words.
+/// Describes the squares of both sides' stones in text.
 pub(crate) fn described(
     names: [&str; 2],
     stones: &[([usize; 2], Seat)],
@@ -100,7 +100,7 @@ pub(crate) fn described(
     picture::sides(names, [of(0), of(1)])
 }
 
-/// Who is to move, or how a game without luck ended: the line under a picture.
+/// Returns the side to move or the result of a game without chance, for the line under a picture.
 pub(crate) fn status<G: Game>(game: &G, view: &G::View, to_move: Option<&str>, names: [&str; 2]) -> String {
     if let Some(name) = to_move {
         return format!("{name} to move");
@@ -114,12 +114,12 @@ pub(crate) fn status<G: Game>(game: &G, view: &G::View, to_move: Option<&str>, n
     }
 }
 
-/// One row of a drawing: the marks of the owners of its cells.
+/// Returns one row of a diagram, with the characters of the cells' owners.
 pub fn row(owners: impl Iterator<Item = Option<Seat>>, marks: [char; 2]) -> String {
     owners.map(|owner| owner.map_or('.', |seat| marks[seat])).collect()
 }
 
-/// A drawing for people: the names of the columns above, the names of the rows (if any) at the left, the cells apart.
+/// Returns a diagram with column names above, row names (if any) on the left, and spaced cells.
 pub fn labelled<S: AsRef<str>>(rows: &[S], columns: &[String], names: &[String]) -> String {
     let most = |all: &[String]| all.iter().map(String::len).max().unwrap_or(0);
     let (wide, left) = (most(columns).max(1), most(names));
@@ -135,33 +135,34 @@ pub fn labelled<S: AsRef<str>>(rows: &[S], columns: &[String], names: &[String])
     out
 }
 
-/// The names `first..first + count`, for [`labelled`].
+/// Returns the names `first..first + count`, for [`labelled`].
 pub fn numbers(first: u32, count: u32) -> Vec<String> {
     (first..first + count).map(|n| n.to_string()).collect()
 }
 
-/// The names of columns by letters, for [`labelled`].
+/// Returns single letters as column names, for [`labelled`].
 pub fn letters(all: &str) -> Vec<String> {
     all.chars().map(String::from).collect()
 }
 
-/// The stones in one row of a drawing, at most `columns` wide: column and owner. Other characters are empty cells.
+/// Iterates over the stones in one row of a diagram at most `columns` wide: column and owner. Other characters are empty
+/// cells.
 pub fn stones_of(row: &str, columns: usize, marks: [char; 2]) -> impl Iterator<Item = (usize, Seat)> {
     let owner = move |c: char| marks.iter().position(|&mark| mark == c);
     row.chars().take(columns).enumerate().filter_map(move |(column, c)| Some((column, owner(c)?)))
 }
 
-/// Letters of columns. Go leaves out `i`.
+/// Letters of columns. Go skips `i`.
 pub const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// Column and row, both from 0, of a square's name such as `c2`: a letter, and a number from the bottom row 1.
-/// `letters` has one letter per column; case does not matter.
+/// Returns column and row, both from 0, of a square's name such as `c2`: a letter, and a number counted from the bottom row
+/// 1. `letters` has one letter per column; case is ignored.
 pub fn square(name: &str, letters: &str, rows: u32) -> Option<[u32; 2]> {
     let mut rest = name.chars();
     let letter = rest.next()?.to_ascii_lowercase();
     let column = letters.chars().position(|c| c == letter)?;
     let number = rest.as_str();
-    // No sign, no zeros in front: one name per square.
+    // No sign and no leading zeros, so that each square has one name.
     let row: u32 = number.parse().ok().filter(|row: &u32| row.to_string() == number)?;
     (1..=rows).contains(&row).then(|| [column as u32, row - 1])
 }
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squares_have_one_name() {
+    fn square_accepts_only_canonical_names() {
         let at = |name| square(name, &LETTERS[..3], 12);
         assert_eq!([at("a1"), at("C12"), at("b3")], [Some([0, 0]), Some([2, 11]), Some([1, 2])]);
         for name in ["", "a", "d1", "a0", "a13", "a01", "a+1", "a1 ", "1a", "é1"] {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn drawings_for_people_have_names() {
+    fn labelled_board_shows_row_and_column_names() {
         let plain = labelled(&["x.", ".o"], &numbers(0, 2), &numbers(0, 2));
         assert_eq!(plain, "  0 1\n0 x .\n1 . o\n");
         let wide = labelled(&["x."], &[String::from("9"), String::from("10")], &[]);
@@ -189,16 +190,16 @@ mod tests {
     }
 
     #[test]
-    fn drawings_read_back() {
+    fn stones_of_parses_row_written_by_row() {
         let owners = [None, Some(0), Some(1), None, Some(1)];
         let drawn = row(owners.into_iter(), ['b', 'w']);
         assert_eq!(drawn, ".bw.w");
         let read: Vec<_> = stones_of(&drawn, 4, ['b', 'w']).collect();
-        assert_eq!(read, [(1, 0), (2, 1)], "as far as the board goes");
+        assert_eq!(read, [(1, 0), (2, 1)], "cells beyond the board are ignored");
     }
 
     #[test]
-    fn planes_follow_the_order() {
+    fn planes_follow_given_owner_order() {
         let cells = |cell| owner([0b001, 0b100], cell);
         let mut u8s = [7u8; 6];
         planes(&mut u8s, &sides(Viewer::Seat(1)).map(Some), cells);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_winner_takes_it() {
+    fn winner_gets_one_and_loser_minus_one() {
         let of = |winner| {
             let mut out = [9.0; 2];
             returns(winner, &mut out);

@@ -1,6 +1,6 @@
-//! Playing cards as poker uses them: their names, the strength of hands, equity.
+//! Playing cards for poker: names, hand strength, equity.
 //!
-//! A card is `rank * 4 + suit`: ranks from 0 (a two) to 12 (an ace), suits clubs, diamonds, hearts, spades.
+//! A card is `rank * 4 + suit`: ranks from 0 (two) to 12 (ace); suits clubs, diamonds, hearts, spades.
 
 pub mod equity;
 pub mod strength;
@@ -11,14 +11,14 @@ pub use strength::{CATEGORIES, Hand};
 /// A card, 0 to 51.
 pub type Card = u8;
 
-/// Number of cards.
+/// Number of cards in the deck.
 pub const DECK: usize = 52;
 /// Letters of the ranks, lowest first.
 pub const RANKS: &str = "23456789TJQKA";
-/// Letters of the suits.
+/// Letters of the suits, in card order.
 pub const SUITS: &str = "cdhs";
 
-/// The name of a card, e.g. `Th`; `?` for a number that is not a card.
+/// Returns the name of a card, e.g. `Th`; `?` for a number that is not a card.
 pub fn name(card: Card) -> String {
     let letters = (RANKS.chars().nth(usize::from(card / 4)), SUITS.chars().nth(usize::from(card % 4)));
     match letters {
@@ -27,7 +27,7 @@ pub fn name(card: Card) -> String {
     }
 }
 
-/// The card of a name: `Th`, `th`, `10h`.
+/// Parses the name of a card: `Th`, `th` or `10h`.
 pub fn card(name: &str) -> Option<Card> {
     let mut letters = name.chars();
     let suit = letters.next_back()?.to_ascii_lowercase();
@@ -45,10 +45,10 @@ pub fn card(name: &str) -> Option<Card> {
     Some(rank * 4 + SUITS.find(suit)? as Card)
 }
 
-/// The cards of a text: names between blanks or commas, or without anything between them (`Tc9h`).
+/// Parses a list of cards, separated by blanks or commas or not at all (`Tc9h`).
 ///
 /// # Errors
-/// The part that is not a card.
+/// Returns a message with the part that is not a card.
 pub fn cards(text: &str) -> Result<Vec<Card>, String> {
     let mut all = Vec::new();
     for part in text.split([' ', ',', '\t']).filter(|p| !p.is_empty()) {
@@ -58,11 +58,9 @@ pub fn cards(text: &str) -> Result<Vec<Card>, String> {
                 let letters: Vec<char> = part.chars().collect();
                 for pair in letters.chunks(2) {
                     let pair: String = pair.iter().collect();
-                    all.push(
-                        card(&pair).ok_or_else(|| {
-                            format!("{pair:?} is not a card: a rank of {RANKS}, then a suit of {SUITS}")
-                        })?,
-                    );
+                    all.push(card(&pair).ok_or_else(|| {
+                        format!("expected a card (a rank of {RANKS}, then a suit of {SUITS}), got {pair:?}")
+                    })?);
                 }
             }
         }
@@ -75,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cards_have_names() {
+    fn card_names_round_trip() {
         for c in 0..DECK as Card {
             assert_eq!(card(&name(c)), Some(c));
             assert_eq!(card(&name(c).to_lowercase()), Some(c));
@@ -88,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_cards_are_read() {
+    fn cards_parses_lists_with_any_separator() {
         let want = Ok(vec![32, 30, 43]);
         for text in ["Tc 9h Qs", "Tc9hQs", " tc, 9h,qs ", "10c 9h Qs"] {
             assert_eq!(cards(text), want, "{text}");

@@ -1,8 +1,8 @@
-//! The conformance suite: laws that every game keeps, for the house's own tests and for anybody who adds a game.
+//! Conformance suite: the laws that every game must satisfy, for this crate's tests and for authors of new games.
 //!
-//! [`game`] plays seeded random episodes and checks at their positions that views hide what they must and say what they
-//! may, that illegal moves change nothing, that records replay, and that batches agree with single environments. A fault
-//! is one sentence that names the game, the seed, the ply and the law.
+//! [`game`] plays seeded random episodes and checks at their positions that views hide and reveal the right information,
+//! that illegal moves change nothing, that records replay, and that batches agree with single environments. A fault is one
+//! sentence that names the game, the seed, the ply and the law.
 
 use std::ops::Range;
 
@@ -22,24 +22,25 @@ mod secrets;
 mod spec;
 mod walk;
 
-/// What a law found wrong.
+/// Description of a violated law.
 type Fault = String;
 
-/// Makes proposals for games that take them: what `seat`, which is to move, might say. `None`: an action id instead.
+/// Generates moves for games that accept documents: a possible move of `seat`, which is to move. `None`: play an action id
+/// instead.
 pub type Proposer<'a> = &'a dyn Fn(&dyn DynState, Seat, &mut Stream) -> Option<Move>;
 
 /// Checks `game` with one random episode per seed, and its batches with the first seed.
 ///
 /// # Errors
-/// At most ten faults, each a sentence that says where it was found.
+/// Returns at most ten faults, each a sentence with the place where it was found.
 pub fn game(game: &GameRef, seeds: Range<u64>) -> Result<(), Vec<String>> {
     game_with(game, seeds, &|_, _, _| None)
 }
 
-/// As [`game`], for games whose moves may be proposals.
+/// Like [`game`], for games whose moves may be documents.
 ///
 /// # Errors
-/// As [`game`].
+/// Same as [`game`].
 pub fn game_with(game: &GameRef, seeds: Range<u64>, propose: Proposer<'_>) -> Result<(), Vec<String>> {
     let name = &game.spec().string;
     let mut faults = Vec::new();
@@ -55,20 +56,20 @@ pub fn game_with(game: &GameRef, seeds: Range<u64>, propose: Proposer<'_>) -> Re
     if faults.is_empty() { Ok(()) } else { Err(faults.into_iter().map(|f| format!("{name}: {f}")).collect()) }
 }
 
-/// `n` times the factor in the environment variable `LUDEX_TEST_SCALE` (1 without it), at least 1: how long tests run.
+/// Returns `n` times the environment variable `LUDEX_TEST_SCALE` (default 1), at least 1. Scales the length of tests.
 pub fn scaled(n: u64) -> u64 {
     let factor = std::env::var("LUDEX_TEST_SCALE").ok().and_then(|v| v.parse().ok()).filter(|f: &f64| *f > 0.0);
     ((n as f64 * factor.unwrap_or(1.0)) as u64).max(1)
 }
 
-/// `Err` with the sentence of `why` unless `holds`.
+/// Returns `Ok` if `holds`, else the fault given by `why`.
 fn law(holds: bool, why: impl FnOnce() -> Fault) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
-/// `Err` with both values unless they are equal.
+/// Returns `Ok` if the values are equal, else a fault with both.
 fn same<T: PartialEq + std::fmt::Debug>(a: &T, b: &T, what: impl FnOnce() -> String) -> Result<(), Fault> {
-    law(a == b, || format!("{}: {} is not {}", what(), short(a), short(b)))
+    law(a == b, || format!("{}: expected {}, got {}", what(), short(b), short(a)))
 }
 
 fn short(v: &impl std::fmt::Debug) -> String {
@@ -81,7 +82,7 @@ fn short(v: &impl std::fmt::Debug) -> String {
     text
 }
 
-/// Values that no game expects.
+/// Returns values that no game accepts as a move.
 pub(crate) fn garbage() -> [Value; 6] {
     use serde_json::json;
     [Value::Null, json!({}), json!([]), json!(-7), json!("\u{0}\u{1F600}"), json!({ "a": [{ "b": [1e300] }] })]

@@ -1,11 +1,11 @@
-//! What is counted when two seats have shared out a pool of items, or failed to.
+//! Marks of negotiations in which two seats divide a pool of items.
 
 use crate::marks::{FLAG, MarkDoc, Marks};
 
 const POINTS: &str = "value";
 const GTBENCH: &str = "GTBench, resource distribution";
 
-/// The marks of games that share out a pool.
+/// The marks of games that divide a pool.
 pub(crate) const DOCS: &[MarkDoc] = &[
     MarkDoc::new("agreed", FLAG, "at the end, of each seat: 1 if there is an agreement, else 0", GTBENCH),
     MarkDoc::new(
@@ -36,8 +36,8 @@ pub(crate) const DOCS: &[MarkDoc] = &[
     ),
 ];
 
-/// Counts the end of a negotiation. `kept` is how many of each item seat 0 gets, `None` without an agreement; the rest of the
-/// pool is seat 1's.
+/// Emits the marks at the end of a negotiation. `kept` is the number of each item that seat 0 gets, `None` without an
+/// agreement; seat 1 gets the rest of the pool.
 pub(crate) fn count(pool: &[u8], values: [&[u8]; 2], kept: Option<&[u8]>, out: &mut Marks) {
     (0..2).for_each(|seat| out.flag(seat, "agreed", kept.is_some()));
     let Some(kept) = kept else { return };
@@ -59,7 +59,7 @@ pub(crate) fn count(pool: &[u8], values: [&[u8]; 2], kept: Option<&[u8]>, out: &
     }
 }
 
-/// What the shares are worth to their owners, if seat 0 gets `kept`.
+/// Returns the values of the shares to their owners, if seat 0 gets `kept`.
 fn worth(pool: &[u8], values: [&[u8]; 2], kept: &[u8]) -> [u32; 2] {
     let mut sums = [0; 2];
     for (item, (&n, &kept)) in pool.iter().zip(kept).enumerate() {
@@ -70,7 +70,7 @@ fn worth(pool: &[u8], values: [&[u8]; 2], kept: &[u8]) -> [u32; 2] {
     sums
 }
 
-/// All that seat 0 can get.
+/// Returns all possible shares of seat 0.
 fn ways(pool: &[u8]) -> Vec<Vec<u8>> {
     pool.iter().fold(vec![Vec::new()], |ways, &n| {
         let more = |kept: &Vec<u8>| {
@@ -87,7 +87,7 @@ mod tests {
 
     fn marks(kept: Option<&[u8]>) -> Vec<(usize, &'static str, f64)> {
         let mut out = Marks::all();
-        // One item a, two items b: to seat 0 worth 4 and 1, to seat 1 worth 0 and 5.
+        // One item a and two items b, worth 4 and 1 to seat 0, and 0 and 5 to seat 1.
         count(&[1, 2], [&[4, 1], &[0, 5]], kept, &mut out);
         let number = |m: crate::Mark| match m.value {
             crate::MarkValue::Number(n) => (m.seat, m.name, n),
@@ -97,8 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn the_best_for_both() {
-        // Seat 0 gets a: 4 and 10. That is the greatest sum, 14. A quarter of all is 1.5 and 2.5.
+    fn efficient_agreement_gets_full_marks() {
+        // Seat 0 gets a: values 4 and 10, the greatest sum, 14. A quarter of all items is worth 1.5 and 2.5.
         let of = |seat, own, other| {
             [
                 ("value_own", own),
@@ -115,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_hurts_both() {
-        // Seat 0 gets one b and seat 1 the rest: 1 and 5, while a for seat 0 would be 5 and 5.
+    fn inefficient_agreement_is_marked() {
+        // Seat 0 gets one b, seat 1 the rest: values 1 and 5. With a for seat 0 they would be 5 and 5.
         let found = marks(Some(&[0, 1]));
         let of = |seat: usize, name: &str| found.iter().find(|m| (m.0, m.1) == (seat, name)).unwrap().2;
         assert_eq!([0, 1].map(|seat| of(seat, "pareto")), [0.0, 0.0]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_agreement_there_is_nothing_to_value() {
+    fn failed_negotiation_has_only_agreed_mark() {
         assert_eq!(marks(None), [(0, "agreed", 0.0), (1, "agreed", 0.0)]);
     }
 }

@@ -1,4 +1,4 @@
-//! Documents as moves: where one is in a text, its size, its schema, and the list of what is wrong with it.
+//! Documents as moves: extraction from text, size limits, schema checks, and lists of issues.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ mod strict;
 
 use strict::{Strict, TWICE};
 
-/// The most objects and lists inside each other.
+/// Maximum nesting depth of objects and lists.
 pub const DEPTH: usize = 16;
-/// The most values of a document, with those inside of others.
+/// Maximum number of values in a document, including nested ones.
 pub const NODES: usize = 10_000;
-/// The most issues of a refusal.
+/// Maximum number of issues in a refusal.
 pub const ISSUES: usize = 64;
-/// Longer values are not given back in issues.
+/// Longest value that an issue echoes, in bytes of JSON.
 const SHOWN: usize = 400;
 
-/// How many bytes of memory a document takes, about.
+/// Returns the approximate memory of a document, in bytes.
 pub(crate) fn bytes(said: &Value) -> usize {
     let more = match said {
         Value::String(text) => text.len(),
@@ -33,15 +33,15 @@ pub(crate) fn bytes(said: &Value) -> usize {
     size_of::<Value>() + more
 }
 
-/// The schemas of a game, ready to check documents.
+/// The compiled schemas of a game.
 #[derive(Default)]
 pub(crate) struct Schemas(BTreeMap<String, (Value, Validator)>);
 
 impl Schemas {
-    /// The schemas by key, as [`Facts::proposals`](crate::game::Facts::proposals) has them.
+    /// Compiles the schemas, with the keys of [`Facts::proposals`](crate::game::Facts::proposals).
     ///
     /// # Errors
-    /// What is no JSON Schema.
+    /// Returns a message with the key of an invalid JSON Schema.
     pub(crate) fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
         let one = |(key, schema): (&String, &Value)| match jsonschema::validator_for(schema) {
             Ok(validator) => Ok((key.clone(), (schema.clone(), validator))),
@@ -50,13 +50,13 @@ impl Schemas {
         proposals.into_iter().flatten().map(one).collect::<Result<_, _>>().map(Schemas)
     }
 
-    /// What is wrong with the size and the structure of a document that should fit the schema `key`; nothing if it fits.
+    /// Returns the size and structure issues of a document under the schema `key`; empty if it fits.
     pub(crate) fn check(&self, key: &str, said: &Value) -> Vec<Issue> {
         if let Err(issue) = sized(said) {
             return vec![issue];
         }
         let Some((schema, validator)) = self.0.get(key) else { return Vec::new() };
-        // To say whether it fits is several times as fast as to look for all that is wrong with it.
+        // A validity check is several times faster than collecting all errors.
         if validator.is_valid(said) {
             return Vec::new();
         }
@@ -64,7 +64,7 @@ impl Schemas {
     }
 }
 
-/// What the checker found at one place. Fields that are missing or too many are named each by its own path.
+/// Converts one validation error to issues. Missing and unexpected fields get one issue each, with their own path.
 fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
     let at = e.instance_path().to_string();
     let issue = |path: String, got: Option<Value>, message: String| Issue {
@@ -90,7 +90,7 @@ fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
     }
 }
 
-/// What is wrong, in words. All that is possible is named, as long as that is short.
+/// Returns the message of a validation error. Lists all allowed values if the list is short.
 pub(crate) fn message(e: &ValidationError<'_>) -> String {
     match e.kind() {
         ValidationErrorKind::Enum { options } if shown(options).is_some() => {
@@ -101,12 +101,12 @@ pub(crate) fn message(e: &ValidationError<'_>) -> String {
     }
 }
 
-/// A value as an issue gives it back.
+/// Returns a value for display in an issue; `None` if it is too long.
 fn shown(value: &Value) -> Option<Value> {
     (value.to_string().len() <= SHOWN).then(|| value.clone())
 }
 
-/// Issues in the order of their paths, and at most [`ISSUES`]: the last one tells how many more there are.
+/// Sorts issues by path and keeps at most [`ISSUES`]; the last one then counts the omitted ones.
 pub(crate) fn capped(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues.sort_by(|a, b| a.path.cmp(&b.path));
     if issues.len() > ISSUES {
@@ -117,7 +117,7 @@ pub(crate) fn capped(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues
 }
 
-/// Whether a document is small enough to be looked at.
+/// Checks that a document is within the size limits.
 fn sized(said: &Value) -> Result<(), Issue> {
     let mut left = NODES;
     if fits(said, DEPTH + 1, &mut left) {
@@ -127,7 +127,7 @@ fn sized(said: &Value) -> Result<(), Issue> {
     Err(Issue { message, code: Some("over_size".into()), ..Issue::default() })
 }
 
-/// Whether a value has at most this many levels and takes no more than what is left of the values.
+/// Returns true if a value has at most this many levels and fits in the remaining number of values.
 fn fits(value: &Value, levels: usize, left: &mut usize) -> bool {
     if levels == 0 || *left == 0 {
         return false;
@@ -140,11 +140,11 @@ fn fits(value: &Value, levels: usize, left: &mut usize) -> bool {
     }
 }
 
-/// The last whole JSON object of a text that is not part of another one, inside a fence or not.
-/// A text that ends inside of an object holds none after it.
+/// Returns the last complete top-level JSON object in a text, inside a code fence or not. Ignores objects before an
+/// unfinished one at the end of the text.
 ///
 /// # Errors
-/// A key that stands twice in one object.
+/// Fails on a duplicate key in an object.
 pub(crate) fn object_in(text: &str) -> Result<Option<Value>, Issue> {
     let (mut found, mut from) = (None, 0);
     while let Some(at) = text[from..].find('{').map(|at| from + at) {
@@ -164,10 +164,10 @@ pub(crate) fn object_in(text: &str) -> Result<Option<Value>, Issue> {
     Ok(found)
 }
 
-/// A JSON document from a text that holds nothing else.
+/// Parses a text that consists of one JSON document.
 ///
 /// # Errors
-/// What is wrong with it, in words; a key that stands twice in one object too.
+/// Returns a message with the syntax error or the duplicate key.
 pub fn document(text: &str) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let Strict(value) = Strict::deserialize(&mut reader).map_err(|e| e.to_string())?;

@@ -1,8 +1,8 @@
-//! Randomness that anybody can compute again: keyed chance draws, and the streams of agents.
+//! Reproducible randomness: keyed chance draws, and the random streams of agents.
 //!
-//! Chance draw `k` of an episode reads block `k` of a ChaCha8 keystream under a key made of game, seed and
-//! episode number, so a counter is all that has to be kept: states carry no generator, and a snapshot is a number.
-//! Everything else that is random (agents, rollouts, sampled worlds) uses a [`Stream`], which is apart from chance.
+//! Chance draw `k` of an episode reads block `k` of a ChaCha8 keystream whose key derives from game, seed and episode
+//! number. The only state is a counter, so game states hold no generator, and a snapshot stores one number. All other
+//! randomness (agents, rollouts, sampled states) uses a [`Stream`], which is independent of chance.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng};
@@ -16,28 +16,28 @@ mod first;
 
 pub(crate) use first::{TOGETHER, first_draws};
 
-/// A 32-byte key: SHA-256 of a documented text.
+/// A 32-byte key: the SHA-256 digest of a documented text.
 pub type Key = [u8; 32];
 
-/// SHA-256 of `text`.
+/// Returns the SHA-256 digest of `text`.
 pub fn key(text: &str) -> Key {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// The key of an episode for one purpose: SHA-256 of `ludex.v1:<purpose>:<game>:<seed>:<episode>`.
+/// Returns the key of an episode for one purpose: SHA-256 of `ludex.v1:<purpose>:<game>:<seed>:<episode>`.
 ///
-/// The chance key has the purpose `chance`; agents, seat rotation and opponents' draws use their own.
+/// Chance uses the purpose `chance`; agents, seat rotation and opponents' draws use their own.
 pub fn episode_key(purpose: &str, game: &str, seed: u64, episode: u64) -> Key {
     key(&format!("ludex.v1:{purpose}:{game}:{seed}:{episode}"))
 }
 
-/// The text of an episode's key, as the one block that SHA-256 makes of a text of at most 55 bytes (FIPS 180-4, 5.1.1).
+/// The text of an episode's key as a padded SHA-256 block (FIPS 180-4, 5.1.1), for texts of at most 55 bytes.
 ///
-/// A batch makes a key for every episode: this needs no formatting and none of the buffers that longer texts need.
+/// A batch derives a key for every episode. The padded block avoids formatting and the buffers for longer texts.
 #[derive(Clone, Debug)]
 struct KeyText {
     block: [u8; 64],
-    /// Where the episode's number begins and ends; `None` for a longer text.
+    /// Start and end of the episode number in the block; `None` for a longer text.
     number: Option<(u8, u8)>,
 }
 
@@ -55,8 +55,8 @@ impl KeyText {
         KeyText { block, number: Some((head.len() as u8, text.len() as u8)) }
     }
 
-    /// Becomes the text of the next episode. Returns `false` if that number has one more digit or the text is long: it
-    /// must then be made anew.
+    /// Changes the text to that of the next episode. Returns false if the number gains a digit or the text is long; the
+    /// caller must then build a new text.
     fn next(&mut self) -> bool {
         let Some((from, to)) = self.number else { return false };
         for digit in self.block[from.into()..to.into()].iter_mut().rev() {
@@ -69,7 +69,7 @@ impl KeyText {
         false
     }
 
-    /// The key; `None` for a long text.
+    /// Returns the key; `None` for a long text.
     fn key(&self) -> Option<Key> {
         self.number?;
         let mut state = FIRST;
@@ -80,19 +80,19 @@ impl KeyText {
     }
 }
 
-/// The state with which SHA-256 begins (FIPS 180-4, 5.3.3).
+/// Initial hash value of SHA-256 (FIPS 180-4, 5.3.3).
 const FIRST: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// The first eight bytes, little-endian, of ChaCha8 block `k` under `key` (nonce 0).
+/// Returns the first eight bytes, little-endian, of ChaCha8 block `k` under `key` (nonce 0).
 pub fn block(key: &Key, k: u64) -> u64 {
     blocks(key, k)[0]
 }
 
-/// Blocks of one key that are computed at once: as many as the cipher computes for one.
+/// Number of blocks of one key computed at once; the cipher computes this many at the cost of one.
 const AHEAD: usize = 4;
 
-/// The first eight bytes, little-endian, of ChaCha8 blocks `k..k + AHEAD` under `key` (nonce 0).
+/// Returns the first eight bytes, little-endian, of ChaCha8 blocks `k..k + AHEAD` under `key` (nonce 0).
 fn blocks(key: &Key, k: u64) -> [u64; AHEAD] {
     let mut rng = ChaCha8Rng::from_seed(*key);
     if k > 0 {
@@ -105,39 +105,39 @@ fn blocks(key: &Key, k: u64) -> [u64; AHEAD] {
 
 /// Maps a uniform 64-bit `u` to `0..n`: the high half of the 128-bit product `u * n`.
 ///
-/// The bias is below `n / 2^64`. For `n = 0` the answer is 0.
+/// The bias is below `n / 2^64`. Returns 0 for `n = 0`.
 pub fn scale(u: u64, n: u64) -> u64 {
     ((u128::from(u) * u128::from(n)) >> 64) as u64
 }
 
-/// The chance of one episode: which seed and episode it belongs to, and how many draws were made.
+/// Chance of one episode: its game, seed and episode number, and the number of draws made.
 #[derive(Clone, Debug)]
 pub struct Draw {
     game: &'static str,
     seed: u64,
     episode: u64,
     next: u64,
-    /// The text of the key; absent until a key is made, so that games without chance never touch it.
+    /// Text of the key; absent until a key is derived, so that games without chance never build it.
     text: Option<KeyText>,
-    /// The key of this episode; made before the first draw, so that games without chance never pay for it.
+    /// Key of this episode; derived before the first draw, so that games without chance never derive it.
     key: Option<Key>,
-    /// The last draws that are computed, and the number of the first one after them.
+    /// Precomputed draws, and the number of the first draw after them.
     ahead: [u64; AHEAD],
     end: u64,
 }
 
 impl Draw {
-    /// The chance of episode `episode` of `game` under `seed`, before any draw.
+    /// Creates the chance of episode `episode` of `game` under `seed`, before any draw.
     pub fn new(game: &'static str, seed: u64, episode: u64) -> Self {
         Draw { game, seed, episode, next: 0, text: None, key: None, ahead: [0; AHEAD], end: 0 }
     }
 
-    /// The seed.
+    /// Returns the seed of the episode.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The episode number.
+    /// Returns the episode number.
     pub fn episode(&self) -> u64 {
         self.episode
     }
@@ -152,28 +152,28 @@ impl Draw {
         (self.episode, self.next, self.key, self.end) = (self.episode + 1, 0, None, 0);
     }
 
-    /// The key of this episode for another purpose than chance.
+    /// Returns the key of this episode for a purpose other than chance.
     pub fn other(&self, purpose: &str) -> Key {
         episode_key(purpose, self.game, self.seed, self.episode)
     }
 
-    /// What the policies for illegal moves draw from in a seat's own turn: the same for everybody who replays it.
+    /// Returns the stream of the policies for illegal moves in a turn of a seat; replays get the same stream.
     pub fn policy(&self, seat: usize, turn: u32) -> Stream {
         Stream::from_text(&format!("{}:{seat}:{turn}", hex::encode(self.other("policy"))))
     }
 
-    /// Continues under another seed. Draws that were made stay as they are, and so does their number.
+    /// Continues under another seed. The number of draws already made stays.
     pub fn reseed(&mut self, seed: u64) {
         *self = Draw { next: self.next, ..Draw::new(self.game, seed, self.episode) };
     }
 
-    /// Counts one draw without making it.
+    /// Counts one draw without computing it.
     pub fn skip(&mut self) {
         self.next += 1;
     }
 
-    /// Makes the key of the episode. That happens at the first draw, too; a host of many episodes is faster when it
-    /// first makes all keys, and then computes all [`first_draws`] and hands them in.
+    /// Derives the key of the episode. The first draw does so too; a host of many episodes is faster if it first derives all
+    /// keys, then computes all [`first_draws`] and passes them in.
     pub(crate) fn make_key(&mut self) -> Key {
         let (game, seed, episode) = (self.game, self.seed, self.episode);
         let text = self.text.get_or_insert_with(|| KeyText::new("chance", game, seed, episode));
@@ -182,7 +182,7 @@ impl Draw {
         key
     }
 
-    /// Takes the first draws of the episode, which were computed elsewhere.
+    /// Stores the precomputed first draws of the episode.
     #[inline]
     pub(crate) fn foresee(&mut self, draws: [u64; AHEAD]) {
         (self.ahead, self.end) = (draws, AHEAD as u64);
@@ -194,7 +194,7 @@ impl Draw {
         (self.ahead, self.end) = (blocks(&key, self.next), self.next + AHEAD as u64);
     }
 
-    /// The next 64 uniform bits; counts one draw.
+    /// Returns the next 64 uniform bits; counts one draw.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         if self.next >= self.end {
@@ -205,8 +205,8 @@ impl Draw {
         bits
     }
 
-    /// Draws one outcome by its integer weight: with `r = (u * sum) >> 64`, the first outcome whose running
-    /// sum exceeds `r`. `None` if there is no outcome of positive weight; counts one draw otherwise.
+    /// Draws one outcome by its integer weight: with `r = (u * sum) >> 64`, the first outcome whose running sum exceeds `r`.
+    /// Returns `None` without counting a draw if there is no outcome of positive weight; counts one draw otherwise.
     #[inline]
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         if outcomes.sum() == 0 {
@@ -216,34 +216,34 @@ impl Draw {
     }
 }
 
-/// A fast seeded stream for agents, rollouts and sampled worlds (xoshiro256++ seeded with 32 key bytes).
+/// A fast seeded random stream for agents, rollouts and sampled states (xoshiro256++ seeded with 32 key bytes).
 #[derive(Clone, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream under a key. An all-zero key is as good as any other.
+    /// Creates the stream of a key. Every key is valid, including all zeros.
     pub fn new(key: &Key) -> Self {
         Stream(Xoshiro256PlusPlus::from_seed(*key))
     }
 
-    /// The stream of a text; the same text always gives the same stream.
+    /// Creates the stream of a text; equal texts give equal streams.
     pub fn from_text(text: &str) -> Self {
         Self::new(&key(text))
     }
 
-    /// 64 uniform bits.
+    /// Returns 64 uniform bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform in `0..n`; 0 for `n = 0`. See [`scale`].
+    /// Returns a uniform index in `0..n`; 0 for `n = 0`. See [`scale`].
     #[inline]
     pub fn below(&mut self, n: usize) -> usize {
         scale(self.bits(), n as u64) as usize
     }
 
-    /// Uniform in `[0, 1)` with 53 bits.
+    /// Returns a uniform number in `[0, 1)` with 53 bits.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
@@ -255,7 +255,7 @@ impl Stream {
         }
     }
 
-    /// One of `outcomes` by weight, `None` if there is none.
+    /// Draws one of `outcomes` by weight; `None` if there is none.
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         outcomes.at(scale(self.bits(), outcomes.sum()))
     }
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn golden_key_and_blocks() {
+    fn key_and_blocks_match_golden_values() {
         let key = episode_key("chance", "kuhn_poker", 42, 0);
         assert_eq!(hex::encode(key), "6e2c7585a21461e73db1b685f81fad1388909cbd268d4f303d47a4a0030015e3");
         assert_eq!(hex::encode(block(&key, 0).to_le_bytes()), "d575bd5a8a24fc81");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_hash_of_its_text() {
+    fn make_key_hashes_documented_text() {
         for (game, seed) in [("go", 0), ("kuhn_poker", 7), ("iterated_prisoners_dilemma", u64::MAX), ("liars_dice", 99)]
         {
             for first in [0, 9_998, u64::MAX - 5] {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_is_its_block_whatever_was_drawn_before() {
+    fn draw_equals_its_block_after_skips_and_reseeds() {
         let mut draw = Draw::new("hanabi", 3, 5);
         let key = draw.other("chance");
         let mut k = 0;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn golden_cards() {
+    fn shuffled_cards_match_golden_values() {
         let mut draw = Draw::new("kuhn_poker", 42, 0);
         let mut cards = Outcomes::new();
         cards.uniform([0, 1, 2]);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn golden_stream() {
+    fn stream_matches_golden_values() {
         let mut s = Stream::from_text("ludex.v1:golden");
         let below: Vec<usize> = (0..8).map(|_| s.below(100)).collect();
         let mut cards: Vec<u8> = (0..8).collect();

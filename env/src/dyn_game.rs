@@ -1,4 +1,4 @@
-//! Games without their types.
+//! Games with their type erased.
 
 use std::sync::Arc;
 
@@ -14,59 +14,59 @@ use crate::missed_wins;
 use crate::notation::Notation;
 use crate::typed::{Loaded, box_state, seeing};
 
-/// A game with its parameters fixed.
+/// A game with fixed parameters.
 pub trait DynGame: Send + Sync {
-    /// Everything it tells about itself (without the rules page).
+    /// Returns the game's specification, which does not include the page.
     fn spec(&self) -> &Spec;
-    /// Its page: rules, actions, observation table, presets, version history (Markdown).
+    /// Returns the game's page in Markdown: rules, actions, observation table, presets, version history.
     fn page(&self) -> &'static str;
-    /// What players are told, as a template over the parameters; see [`Game::MANUAL`].
+    /// Returns the template of the manual for players; see [`Game::MANUAL`].
     fn manual(&self) -> &'static str {
         ""
     }
-    /// The id as a static string, as seeds need it.
+    /// Returns the id as a static string, the form needed for seeds.
     fn id(&self) -> &'static str;
-    /// What two agents of the ladder are compared by.
+    /// Returns the unit of play that compares two agents of the ladder.
     fn unit(&self) -> Unit;
-    /// What its marks are, under these parameters.
+    /// Returns the documentation of the game's marks under these parameters.
     fn marks_docs(&self) -> Vec<MarkDoc> {
         Vec::new()
     }
-    /// Whether its marks tell the score of every hand.
+    /// Returns true if the marks include the score of every hand.
     fn hand_scores(&self) -> bool {
         false
     }
-    /// What a seat of each team is called, by the team's number; empty where teams have no names.
+    /// Returns the role names of the teams, indexed by team number; empty if teams have no names.
     fn roles(&self) -> &'static [&'static str] {
         &[]
     }
-    /// The notation that other programs keep whole games in, where there is one; see [`Game::NOTATION`].
+    /// Returns the standard notation for complete games, if there is one; see [`Game::NOTATION`].
     fn notation(&self) -> Option<Notation> {
         None
     }
-    /// The first position.
+    /// Returns the initial state.
     fn start(&self) -> Box<dyn DynState>;
-    /// A view from its serde form, as a remote agent receives it.
+    /// Deserializes a view, as received by a remote agent.
     ///
     /// # Errors
-    /// What does not fit, in serde's words.
+    /// Returns serde's message.
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String>;
-    /// The answer to a question about the rules, as [`Game::analyze`] gives it.
+    /// Answers a query about the rules; see [`Game::analyze`].
     ///
     /// # Errors
-    /// What is wrong with the question, and where.
+    /// Returns the flaw of the query with its path.
     fn analyze(&self, question: &Value) -> Result<Value, Issue>;
-    /// A batch of environments.
+    /// Opens a batch of environments.
     ///
     /// # Errors
-    /// Settings that do not fit the game.
+    /// Fails on settings that the game does not support.
     fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, Refusal>;
 }
 
-/// A shared game.
+/// A reference-counted game, cheap to clone.
 pub type GameRef = Arc<dyn DynGame>;
 
-/// The erased form of a typed game.
+/// The type-erased form of a typed game.
 pub(crate) struct TypedGame<G: Game>(pub(crate) Arc<Loaded<G>>);
 
 impl<G: Game> DynGame for TypedGame<G> {

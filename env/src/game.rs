@@ -1,4 +1,4 @@
-//! What a game is: rules with parameters over plain states.
+//! The [`Game`] trait, which every game implements, and the types in its signatures.
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -17,55 +17,55 @@ use crate::picture::{self, Gesture, Picture};
 pub use crate::marks::{Mark, MarkDoc, MarkValue, Marks};
 pub use crate::outcomes::{Action, Outcomes};
 
-/// A player's place, from 0.
+/// Index of a player, from 0.
 pub type Seat = usize;
 
-/// A set of seats (at most 16).
+/// A set of seats 0 to 15, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeatSet(pub u16);
 
 impl SeatSet {
-    /// Seats `0..n`.
+    /// Returns the set of seats `0..n`, `n` at most 16.
     pub const fn first(n: usize) -> Self {
         SeatSet(((1u32 << n) - 1) as u16)
     }
 
-    /// Whether `seat` is in the set.
+    /// Returns true if `seat` is in the set.
     pub const fn has(self, seat: Seat) -> bool {
         seat < 16 && self.0 >> seat & 1 == 1
     }
 
-    /// The seats, ascending.
+    /// Iterates over the seats in ascending order.
     pub fn iter(self) -> impl Iterator<Item = Seat> {
         (0..16).filter(move |&s| self.has(s))
     }
 
-    /// How many seats are in the set.
+    /// Returns the number of seats in the set.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether the set is empty.
+    /// Returns true if the set has no seats.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
 
-/// Who moves next.
+/// The party that moves next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToMove {
-    /// One seat.
+    /// A single seat, which moves alone.
     Seat(Seat),
-    /// Chance.
+    /// Chance, which draws one of [`Game::chance`].
     Chance,
-    /// Several seats at once.
+    /// Several seats at once, in a joint move.
     Simultaneous(SeatSet),
-    /// Nobody: the episode is over.
+    /// No party: the episode has ended.
     Over,
 }
 
 impl ToMove {
-    /// OpenSpiel's number: seat >= 0, -1 chance, -2 simultaneous, -4 over.
+    /// Returns OpenSpiel's player id: the seat (0 or greater), -1 chance, -2 simultaneous, -4 terminal.
     pub const fn code(self) -> i8 {
         match self {
             ToMove::Seat(s) => s as i8,
@@ -75,7 +75,7 @@ impl ToMove {
         }
     }
 
-    /// The seat that acts alone.
+    /// Returns the seat if a single seat moves.
     pub const fn seat(self) -> Option<Seat> {
         match self {
             ToMove::Seat(seat) => Some(seat),
@@ -83,7 +83,7 @@ impl ToMove {
         }
     }
 
-    /// The seats that act now.
+    /// Returns the seats that move now; empty at chance nodes and after the end.
     pub const fn seats(self) -> SeatSet {
         match self {
             ToMove::Seat(s) => SeatSet(1 << s),
@@ -93,17 +93,17 @@ impl ToMove {
     }
 }
 
-/// Whose eyes.
+/// The observer that a view is computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Viewer {
-    /// A player.
+    /// A player, who sees the public information and their own.
     Seat(Seat),
-    /// What everybody at the table sees.
+    /// A spectator, who sees only the public information.
     Public,
 }
 
 impl Viewer {
-    /// The seat, unless it is the public.
+    /// Returns the seat, or `None` for the public.
     pub const fn seat(self) -> Option<Seat> {
         match self {
             Viewer::Seat(seat) => Some(seat),
@@ -112,12 +112,12 @@ impl Viewer {
     }
 }
 
-/// Where legal actions go: a list, a mask, a counter.
+/// A receiver of legal actions, such as a list, a mask or a counter.
 pub trait ActionSink {
-    /// Takes one legal action; games put them in ascending order.
+    /// Adds one legal action. Games add actions in ascending order, each once.
     fn put(&mut self, a: Action);
 
-    /// Takes several, for games that find them in one go.
+    /// Adds several legal actions, in ascending order.
     #[inline]
     fn put_all(&mut self, all: &[Action]) {
         all.iter().for_each(|&a| self.put(a));
@@ -136,7 +136,7 @@ impl ActionSink for Vec<Action> {
     }
 }
 
-/// A sink that counts.
+/// A sink that counts the actions.
 #[derive(Default)]
 pub struct Count(pub usize);
 
@@ -147,11 +147,11 @@ impl ActionSink for Count {
     }
 }
 
-/// A sink that looks for one action.
+/// A sink that searches for one action.
 pub struct Find {
-    /// The action looked for.
+    /// The action to search for.
     pub wanted: Action,
-    /// Whether it came by.
+    /// True once the action was added.
     pub found: bool,
 }
 
@@ -162,7 +162,7 @@ impl ActionSink for Find {
     }
 }
 
-/// A list that stays off the heap while it is short.
+/// A list that stays off the heap up to 64 actions.
 #[derive(Default)]
 struct Short(SmallVec<[Action; 64]>);
 
@@ -173,7 +173,7 @@ impl ActionSink for Short {
     }
 }
 
-/// A sink that writes ones into a byte mask; ids beyond its end are left out.
+/// A sink that sets the byte of each action to 1 and ignores ids beyond the end of the slice.
 pub struct MaskSink<'a>(pub &'a mut [u8]);
 
 impl ActionSink for MaskSink<'_> {
@@ -185,11 +185,11 @@ impl ActionSink for MaskSink<'_> {
     }
 }
 
-/// A sink that keeps the `nth` action that comes by.
+/// A sink that keeps one action by its position.
 pub struct Nth {
-    /// How many to let pass.
+    /// Number of actions to skip before the one to keep.
     pub left: usize,
-    /// The one kept.
+    /// The action at that position, if there was one.
     pub kept: Option<Action>,
 }
 
@@ -203,239 +203,248 @@ impl ActionSink for Nth {
     }
 }
 
-/// What a viewer learns from one action. The default of a field is "nothing".
+/// The information that one viewer gets from an action. By default, none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventView {
-    /// The action id, when the viewer may know it.
+    /// The action id, if the viewer may know it.
     pub action: Option<Action>,
-    /// What happened, in words that depend on nothing hidden from the viewer. `None`: the viewer sees no event at all.
+    /// Description of the event, independent of anything hidden from the viewer. `None`: the viewer gets no event.
     pub text: Option<String>,
 }
 
-/// Who made a move.
+/// The party that made a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mover {
-    /// Chance.
+    /// Chance, which drew an outcome.
     Chance,
-    /// A seat.
+    /// A player, by seat.
     Seat(Seat),
 }
 
-/// What a proposal or speech turned out to be.
+/// The parsed form of a submitted document or utterance.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParsedMove {
-    /// An ordinary action.
+    /// An ordinary action id.
     Action(Action),
-    /// A document or speech, in the canonical form that records keep.
+    /// A document or utterance, in the canonical form that records store.
     Document(Value),
 }
 
-/// Facts of a game under given parameters; the shape of everything that travels.
+/// Properties of a game with given parameters. They fix the shape of every message and of every array.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Names of the seats, in seat order; their number is the number of players.
+    /// Names of the seats, in seat order; their count is the number of players.
     pub seats: Vec<String>,
-    /// Who moves when.
+    /// Order of moves: sequential, simultaneous or mixed.
     pub dynamics: Dynamics,
-    /// What kind of luck there is.
+    /// Kind of chance: none, sampled outcomes or explicit probabilities.
     pub chance: ChanceMode,
-    /// Whether anything is hidden.
+    /// Perfect or imperfect information.
     pub information: Information,
-    /// How returns relate.
+    /// Relation between the seats' returns, such as zero-sum.
     pub utility: Utility,
-    /// When rewards are paid.
+    /// Time of rewards: at each step or at the end.
     pub rewards: RewardModel,
-    /// Bounds of every seat's return.
+    /// Least and greatest return of any seat.
     pub returns: [f64; 2],
-    /// Bound on the moves of an episode (a joint move is one, chance none).
+    /// Upper bound on the moves of an episode. A joint move counts once; chance outcomes do not count.
     pub max_length: u32,
-    /// Number of action ids.
+    /// Number of action ids; ids are `0..actions`.
     pub actions: u32,
-    /// Bound on chance outcome ids.
+    /// Exclusive upper bound on chance outcome ids; 0 without chance.
     pub max_chance: u32,
-    /// How legal actions travel.
+    /// Wire form of legal actions.
     pub legal: LegalForm,
-    /// The observation array, if the game has one: name and shape. One byte per element.
+    /// Name and shape of the observation array, one byte per element. `None`: the game has none.
     pub tensor: Option<(&'static str, TensorSpec)>,
-    /// The perfect-recall array, if the game has one.
+    /// Name and shape of the perfect-recall array, one byte per element. `None`: the game has none.
     pub info: Option<(&'static str, TensorSpec)>,
-    /// Whether [`Game::openspiel_tensor`] is given, and its shape.
+    /// Shape of the array that [`Game::openspiel_tensor`] writes. `None`: the game does not implement it.
     pub openspiel: Option<TensorSpec>,
-    /// JSON Schemas of documents, for games of proposals. The key of a turn is `phase/seat-name` if it is in the map, else
-    /// `phase`. Schemas say structure and size alone, and nothing that depends on what is hidden.
+    /// JSON Schemas of documents, for games whose moves are documents. A turn uses the key `phase/seat-name` if present,
+    /// else `phase`. Schemas describe structure and size only, and must not depend on hidden information.
     pub proposals: Option<std::collections::BTreeMap<String, Value>>,
 }
 
-/// What is played to compare two agents of a ladder.
+/// The unit of play that compares two agents of an anchor ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// One episode: won, drawn or lost.
+    /// One episode, scored as a win, draw or loss.
     Episode,
-    /// This many seeds. On each, two episodes are played with the seats swapped (with four seats two against two); the greater
-    /// sum of returns wins.
-    /// Long enough for skill to show through the luck.
+    /// A block of this many seeds, each played twice with the seats swapped (with four seats, two against two). The greater
+    /// sum of returns wins. Choose the number large enough that skill outweighs luck.
     Duplicate(u32),
-    /// No duel: each agent's mean return in the company of these agents, one after the other.
+    /// No direct comparison: each agent's mean return at tables with these agents, one lineup after another.
     Field(&'static [&'static str]),
 }
 
-/// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.
+/// A named set of parameters: its name, the parameters as JSON text, and a note on changes and origin.
 pub type PresetText = (&'static str, &'static str, &'static str);
 
-/// Another name of a game, and what its parameters mean in ours.
+/// An alternative name of a game, with a conversion of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Alias {
-    /// The name that is accepted.
+    /// The name accepted in game strings.
     pub name: &'static str,
-    /// Its parameters in ours; `Ok` where they are the same.
+    /// Converts the parameters of this alias to those of the game; `Ok` if they are identical.
     pub map: fn(Params) -> Result<Params, ParamError>,
 }
 
-/// The rules of a game with fixed parameters. Immutable; states are plain data apart from it.
+/// The rules of a game with fixed parameters. Immutable; each position is a separate plain value of type
+/// [`State`](Game::State).
 ///
-/// The required methods say what the game is; the provided ones are what hosts ask for, and may be overridden
-/// where a game knows a faster or a stricter way. `docs/adding-a-game.md` walks through them.
+/// The required methods define the game. The provided methods serve hosts, agents and pages; override one where the game has
+/// a faster or stricter implementation. `docs/adding-a-game.md` is the step-by-step guide.
 ///
-/// **Unchecked moves.** `play_unchecked` with any id in `0..actions` (or `0..max_chance` at chance) is memory-safe
-/// and must not panic; whether it is legal is the caller's business. Hosts use the checked forms of [`crate::DynState`].
+/// **Unchecked moves.** `play_unchecked` with any id in `0..actions` (in `0..max_chance` at a chance node) must be
+/// memory-safe and must not panic. Legality is the caller's responsibility; hosts call the checked forms of
+/// [`crate::DynState`].
 pub trait Game: Sized + Send + Sync + 'static {
-    /// Typed parameters; their JSON Schema is the one that users see. Unknown fields must be denied.
+    /// Typed parameters, published as a JSON Schema. Must deny unknown fields.
     type Params: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
-    /// One position. `Copy` where possible; no generator, no clock.
+    /// One position. Preferably `Copy`; holds no random generator and no clock.
     type State: Clone + Send + Sync + 'static;
-    /// All that one viewer knows, with perfect recall. Everything that a player gets is made from it.
+    /// Complete knowledge of one viewer, with perfect recall. Every observation of that viewer derives from this value
+    /// alone.
     type View: Clone + PartialEq + std::fmt::Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
 
-    /// The id, in snake case.
+    /// The game's id, in snake case.
     const ID: &'static str;
-    /// Names of other programs that mean this game.
+    /// Names under which other programs know this game. Default: none.
     const ALIASES: &'static [Alias] = &[];
-    /// The title for people.
+    /// The title, for display.
     const TITLE: &'static str;
-    /// Rules version, raised with every change of behaviour.
+    /// Version of the rules; increase it with every change of behavior. Default: 1.
     const RULES: u32 = 1;
-    /// The game's page (its `.md` file).
+    /// The game's documentation page in Markdown, whose first line is the title.
     const PAGE: &'static str;
-    /// What a player of given parameters is told, as a template over them (`<id>.j2`, see `docs/adding-a-game.md`): the rules, then
-    /// `## Moves`, how moves are written, then `## Position`, how a position is. Empty: the page stands in for it.
+    /// Template of the manual for players, rendered with the parameters (`<id>.j2`; see `docs/adding-a-game.md`): the rules,
+    /// then `## Moves` with the notation of moves, then `## Position` with the format of positions. Default: empty, which
+    /// uses [`PAGE`](Game::PAGE) as the manual.
     const MANUAL: &'static str = "";
-    /// Least and greatest number of seats.
+    /// Least and greatest number of seats over all parameters. Default: two seats.
     const PLAYERS: [u32; 2] = [2, 2];
-    /// Presets in the order in which they are listed; the first, if any, are the defaults' names.
+    /// Presets in display order. The first one, if any, names the default parameters. Default: none.
     const PRESETS: &'static [PresetText] = &[];
-    /// The ladder: `(level, bot, agent spec)`, level 0 = random.
+    /// The anchor ladder, as `(level, bot, agent spec)`; level 0 is `random`. Default: level 0 only.
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
-    /// What agents of the ladder are compared by.
+    /// The unit of play that compares agents of the ladder. Default: one episode.
     const UNIT: Unit = Unit::Episode;
-    /// What [`marks`](Game::marks) and [`tried`](Game::tried) count: printed on the game's page under `## Marks`. Games of two
-    /// seats without luck and secrets need not list `missed_win` and `missed_block`, which are counted of all of them.
+    /// Documentation of everything that [`marks`](Game::marks) and [`tried`](Game::tried) count, printed on the game's page
+    /// under `## Marks`. Two-player games without chance and hidden information get `missed_win` and `missed_block`
+    /// automatically. Default: none.
     const MARKS: &'static [MarkDoc] = &[];
-    /// Whether [`marks`](Game::marks) tells the score of every hand of an episode as `hand_score`, so that blocks of many entrants
-    /// can be ranked hand by hand.
+    /// True if [`marks`](Game::marks) emits the score of every hand of an episode as `hand_score`, so that blocks of many
+    /// entrants can be ranked hand by hand. Default: false.
     const HAND_SCORES: bool = false;
-    /// What a seat of each team is called, by the team's number: see [`teams`](Game::teams).
+    /// Role names of the teams, indexed by team number; see [`teams`](Game::teams). Default: none.
     const ROLES: &'static [&'static str] = &[];
-    /// The notation that other programs keep whole games in, where there is one; [`in_notation`](Game::in_notation) writes it.
+    /// The standard notation for complete games, if there is one; [`in_notation`](Game::in_notation) writes it. Default:
+    /// none.
     const NOTATION: Option<Notation> = None;
 
-    /// The game with these parameters.
+    /// Creates the game with these parameters.
     ///
     /// # Errors
-    /// A parameter out of its range, by name.
+    /// Returns an error that names the first parameter out of range.
     fn new(params: Self::Params) -> Result<Self, ParamError>;
-    /// The parameters.
+    /// Returns the parameters of the game.
     fn params(&self) -> &Self::Params;
-    /// The facts.
+    /// Returns the properties of the game under its parameters.
     fn facts(&self) -> Facts;
 
-    /// The first position.
+    /// Returns the initial state.
     fn start(&self) -> Self::State;
-    /// Who moves.
+    /// Returns the party that moves next.
     fn to_move(&self, s: &Self::State) -> ToMove;
-    /// Legal actions of `seat`, ascending; nothing if it does not act now.
+    /// Adds the legal actions of `seat` to `out`, in ascending order; none if the seat does not move now.
     fn legal(&self, s: &Self::State, seat: Seat, out: &mut impl ActionSink);
-    /// Plays an action of the seat to move, or a chance outcome.
+    /// Applies an action of the seat to move, or a chance outcome. See "Unchecked moves" above.
     fn play_unchecked(&self, s: &mut Self::State, a: Action);
-    /// Sum of rewards so far, per seat; `out` has one place per seat.
+    /// Writes the sum of rewards so far into `out`, one element per seat.
     fn returns(&self, s: &Self::State, out: &mut [f64]);
-    /// What `who` knows.
+    /// Returns everything that `who` knows.
     fn view(&self, s: &Self::State, who: Viewer) -> Self::View;
-    /// A full state that the owner of `view` cannot tell from the true one, weighed by chance alone.
+    /// Samples a full state that is consistent with `view`, from the prior distribution of chance alone. The owner of `view`
+    /// must not be able to distinguish it from the true state.
     fn sample_world(&self, view: &Self::View, rng: &mut Stream) -> Self::State;
-    /// The view in words, with a board where there is one.
+    /// Returns the view as text, with a diagram if the game has a board.
     fn text(&self, view: &Self::View) -> String;
-    /// The name of an action of `seat`, as the owner of `view` may know it.
+    /// Returns the name of an action of `seat`, using only what the owner of `view` may know.
     fn action_text(&self, view: &Self::View, seat: Seat, a: Action) -> String;
 
-    /// The view as a person at a terminal sees it, where [`text`](Game::text) holds what only programs read. A board whose
-    /// men move towards one side is seen from the side of `from`.
+    /// Returns the view as displayed in a terminal, for games whose [`text`](Game::text) contains lines that only programs
+    /// need. A board with a forward direction is drawn from the side of `from`. Default: [`text`](Game::text).
     fn drawing(&self, view: &Self::View, _from: Viewer) -> String {
         self.text(view)
     }
-    /// The view as a picture, made from the view alone, seen from the side of `from`. What a person can touch carries
-    /// `data-cell`. The default writes the [`drawing`](Game::drawing) into a box. It must not panic on any view that serde reads.
+    /// Returns the view as a picture, drawn from the side of `from` and from the view alone. Clickable elements carry
+    /// `data-cell`. Must not panic on any view that deserializes. Default: [`drawing`](Game::drawing) in a text box.
     fn picture(&self, view: &Self::View, from: Viewer) -> Picture {
         picture::text_box(Self::TITLE, &self.drawing(view, from))
     }
-    /// The cells of the [`picture`](Game::picture) that a person touches, in order, to mean action `a` of `seat`. `None`: the
-    /// action is a button. Several actions may have one gesture; then their texts tell them apart.
+    /// Returns the cells of the [`picture`](Game::picture) that a person clicks, in order, to play action `a` of `seat`.
+    /// Actions with the same gesture are distinguished by their texts. `None`: the action is a button. Default: `None`.
     fn gesture(&self, _view: &Self::View, _seat: Seat, _a: Action) -> Option<Gesture> {
         None
     }
-    /// What an action means, where its name does not tell it, such as the chips of a bet; else empty.
+    /// Returns an explanation of an action whose name is not enough, such as the number of chips in a bet. Default: empty.
     fn gloss(&self, _view: &Self::View, _seat: Seat, _a: Action) -> String {
         String::new()
     }
-    /// The observation array into `out` (of the declared size, holding anything).
+    /// Writes the observation array into `out`, which has the declared size and arbitrary contents. Default: zeros.
     fn tensor(&self, _s: &Self::State, _who: Viewer, out: &mut [u8]) {
         out.fill(0);
     }
-    /// The perfect-recall array into `out`.
+    /// Writes the perfect-recall array into `out`, which has the declared size and arbitrary contents. Default: zeros.
     fn info(&self, _s: &Self::State, _who: Viewer, out: &mut [u8]) {
         out.fill(0);
     }
-    /// The observation in OpenSpiel's layout, where [`Facts::openspiel`] declares one.
+    /// Writes the observation in OpenSpiel's layout into `out`, if [`Facts::openspiel`] declares it. Default: zeros.
     fn openspiel_tensor(&self, _s: &Self::State, _seat: Seat, out: &mut [f32]) {
         out.fill(0.0);
     }
-    /// Outcomes at a chance node.
+    /// Adds the outcomes of a chance node with their weights to `_out`. Default: none.
     fn chance(&self, _s: &Self::State, _out: &mut Outcomes) {}
-    /// The name of a chance outcome.
+    /// Returns the name of a chance outcome. Default: the id in decimal.
     fn outcome_text(&self, _s: &Self::State, a: Action) -> String {
         a.to_string()
     }
-    /// Plays a joint action: one id per seat, in seat order; seats that do not act hold any id.
+    /// Applies a joint action: one id per seat, in seat order, with any id for seats that do not act. Default: no change,
+    /// for games without simultaneous moves.
     fn play_together_unchecked(&self, _s: &mut Self::State, _joint: &[Action]) {}
-    /// Plays a joint move of ids and sayings: one entry per seat, `None` for seats that do not act. The default knows ids
-    /// alone.
+    /// Applies a joint move of actions and documents: one entry per seat, `None` for seats that do not act. Default:
+    /// [`play_together_unchecked`](Game::play_together_unchecked) with the ids; documents count as id 0.
     fn play_joint_unchecked(&self, s: &mut Self::State, joint: &[Option<ParsedMove>]) {
         let id = |heard: &Option<ParsedMove>| if let Some(ParsedMove::Action(a)) = heard { *a } else { 0 };
         let ids: SmallVec<[Action; 16]> = joint.iter().map(id).collect();
         self.play_together_unchecked(s, &ids);
     }
-    /// The legal actions of `seat` as a mask of ones and zeros (`out` has one byte per action id).
+    /// Writes the legal actions of `seat` as ones and zeros, one byte per action id. Default: collects
+    /// [`legal`](Game::legal).
     fn mask(&self, s: &Self::State, seat: Seat, out: &mut [u8]) {
         out.fill(0);
         self.legal(s, seat, &mut MaskSink(out));
     }
-    /// Whether `a` is legal for `seat` now. The default looks through [`legal`](Game::legal).
+    /// Returns true if `a` is legal for `seat` now. Default: searches [`legal`](Game::legal).
     fn is_legal(&self, s: &Self::State, seat: Seat, a: Action) -> bool {
         let mut find = Find { wanted: a, found: false };
         self.legal(s, seat, &mut find);
         find.found
     }
-    /// A uniformly random legal action of `seat`, which must act now.
+    /// Returns a uniformly random legal action of `seat`, which must act now. Default: draws from [`legal`](Game::legal).
     fn random_action(&self, s: &Self::State, seat: Seat, rng: &mut Stream) -> Action {
         let mut all = Short::default();
         self.legal(s, seat, &mut all);
         if all.0.is_empty() { 0 } else { all.0[rng.below(all.0.len())] }
     }
-    /// Why `a` is illegal for `seat` to move, in the game's own words.
+    /// Returns the rule that makes `a` illegal for `seat`, which is to move, as an error message. Default: a generic
+    /// message.
     fn why_not(&self, s: &Self::State, seat: Seat, a: Action) -> String {
         format!("{} is not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
     }
-    /// Why `text`, which [`parse`](Game::parse) takes for no legal action, is refused: the reason of the action that it
-    /// names, if it names one.
+    /// Returns an error message for `text` that [`parse`](Game::parse) matched to no legal action. Default: the reason of
+    /// [`why_not`](Game::why_not) if the text names an illegal action, else a generic message.
     fn why_not_text(&self, s: &Self::State, seat: Seat, text: &str) -> String {
         let all: Vec<Action> = (0..self.facts().actions).collect();
         match self.parse(&self.view(s, Viewer::Seat(seat)), seat, &all, text) {
@@ -443,7 +452,8 @@ pub trait Game: Sized + Send + Sync + 'static {
             _ => format!("{text:?} names no legal action"),
         }
     }
-    /// What `who` learns when `by` plays `a` in `before`. The default shows everything: right for perfect information only.
+    /// Returns the information that `who` gets when `by` plays `a` in the state `before`. Default: the full action, which is
+    /// correct only for games of perfect information.
     fn observe_action(&self, before: &Self::State, _who: Viewer, by: Mover, a: Action) -> EventView {
         let text = match by {
             Mover::Chance => self.outcome_text(before, a),
@@ -451,96 +461,99 @@ pub trait Game: Sized + Send + Sync + 'static {
         };
         EventView { action: Some(a), text: Some(text) }
     }
-    /// What `who` learns when `seat` says `said` in `before`. The default shows it to everybody.
+    /// Returns the information that `who` gets when `seat` submits the document `said` in the state `before`. Default: the
+    /// full document.
     fn observe_document(&self, _before: &Self::State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
         EventView { action: None, text: Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned)) }
     }
-    /// What is laid open to `who` on reaching `now`, as text and data (a showdown, a secret role).
+    /// Returns the information revealed to `who` on reaching `now`, such as a showdown or a secret role, as pairs of text
+    /// and data. Default: none.
     fn reveals(&self, _now: &Self::State, _who: Viewer) -> Vec<(String, Value)> {
         Vec::new()
     }
-    /// The action that `text` names, in any notation that people use for the game. The default knows the action
-    /// texts of `legal`, whatever their case.
+    /// Returns the action of `legal` that `text` names, in any notation common for the game. Default: the action whose text
+    /// matches, ignoring case and surrounding blanks.
     fn parse(&self, view: &Self::View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
         legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
     }
-    /// Reads what `seat` says: a document that fits the turn's schema (see [`Facts::proposals`]), or a sentence, which is a
-    /// JSON string and no name of an action.
+    /// Parses a submission of `seat`: a document that fits the schema of the turn (see [`Facts::proposals`]), or an
+    /// utterance, which is a JSON string that names no action. Default: refuses everything.
     ///
     /// # Errors
-    /// All flaws, each with its place and a code that the game's page explains. [`Issue::unparsed`] says that a sentence
-    /// holds no move. The default takes no documents.
+    /// Returns every flaw with its path and a code that the game's page explains. [`Issue::unparsed`] marks an utterance
+    /// that contains no move.
     fn parse_document(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let message = format!("{} takes no proposals", Self::ID);
         Err(vec![Issue::new("", said, "an action id, or its text", message)])
     }
-    /// A document that [`hear`](Game::hear) accepts from `seat`, which acts now. Over many draws every clause of the schema
-    /// occurs. The default has none.
+    /// Samples a document that [`hear`](Game::hear) accepts from `seat`, which acts now. Repeated sampling covers every
+    /// clause of the schema. Default: `None`.
     fn sample(&self, _s: &Self::State, _seat: Seat, _rng: &mut Stream) -> Option<Value> {
         None
     }
-    /// Plays what [`hear`](Game::hear) gave as [`Heard::Said`].
+    /// Applies a document that [`hear`](Game::hear) returned as [`Heard::Said`]. Default: no change.
     fn play_document(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
-    /// The team of each seat in an episode that is over: seats with the same number play together and are not compared with
-    /// each other. `None` where every seat plays for itself.
+    /// Returns the team number of each seat in a finished episode. Seats of one team cooperate and are not compared with
+    /// each other. `None`: every seat is its own team. Default: `None`.
     fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
         None
     }
-    /// What the rules count of a step: what each seat did in `joint`, from `before` to `after`. Asked only while a record is
-    /// played again. All marks stand in [`MARKS`](Game::MARKS). The default counts nothing.
+    /// Emits the marks of one step from `before` to `after`, in which the seats played `joint`. Called only while a record
+    /// is replayed. Every mark must be declared in [`MARKS`](Game::MARKS). Default: none.
     fn marks(&self, _before: &Self::State, _joint: &[Option<ParsedMove>], _after: &Self::State, _out: &mut Marks) {}
-    /// What the rules count of the attempts of `seat` in `s` that were refused before its move; none is the usual case. Asked
-    /// and explained as [`marks`](Game::marks). The default counts nothing.
+    /// Emits the marks of the refused attempts of `seat` in state `s` before its move; `_tries` is usually empty. Called and
+    /// declared like [`marks`](Game::marks). Default: none.
     fn refusal_marks(&self, _s: &Self::State, _seat: Seat, _tries: &[RefusedMove], _out: &mut Marks) {}
-    /// Answers a question about the rules apart from any episode, as `ludex analyze` reads it: which hand wins, what can be
-    /// played. The game's page says what may be asked.
+    /// Answers a query about the rules that is independent of any episode, such as the winner of a showdown, for `ludex
+    /// analyze`. The game's page documents the queries. Default: refuses every query.
     ///
     /// # Errors
-    /// What is wrong with the question, and where. The default answers none.
+    /// Returns the flaw of the query with its path.
     fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
         Err(Issue { message: format!("{} answers no questions", Self::ID), ..Issue::default() })
     }
-    /// A record of this game, which ended in `end`, in [`NOTATION`](Game::NOTATION). Asked only where there is one.
+    /// Returns a record of this game, whose final state is `end`, in [`NOTATION`](Game::NOTATION). Called only if a notation
+    /// is declared.
     ///
     /// # Errors
-    /// What the notation cannot say.
+    /// Returns the part of the record that the notation cannot express.
     fn in_notation(&self, _end: &Self::State, _record: &Record) -> Result<String, String> {
         Err(format!("{} has no notation of its own", Self::ID))
     }
-    /// The name of the phase, for games that have several.
+    /// Returns the name of the current phase, for games with several. Default: `None`.
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {
         None
     }
-    /// What the policy `default` plays for a seat whose answers were all refused: a legal move. The stream is the one that
-    /// the policy `random` draws from. The default is [`default_action`](Game::default_action).
+    /// Returns the legal move that the policy `default` plays for a seat whose attempts were all refused. `_rng` is the
+    /// stream of the policy `random`. Default: [`default_action`](Game::default_action).
     fn default_move(&self, s: &Self::State, seat: Seat, _rng: &mut Stream) -> ParsedMove {
         ParsedMove::Action(self.default_action(s, seat))
     }
-    /// The default move of games that need no draw for it.
+    /// Returns the default move for games that need no randomness for it. Default: the first legal action.
     fn default_action(&self, s: &Self::State, seat: Seat) -> Action {
         let mut first = Nth { left: 0, kept: None };
         self.legal(s, seat, &mut first);
         first.kept.unwrap_or(0)
     }
-    /// A guess at `seat`'s return, within the bounds of returns, for search; `None` where the game gives none.
+    /// Returns a heuristic estimate of `seat`'s return, within the bounds of returns, for search. Default: `None`.
     fn evaluate(&self, _s: &Self::State, _seat: Seat) -> Option<f64> {
         None
     }
-    /// What search should look at: legal actions of `seat` to move, at least one, the most promising first. May leave out
-    /// what no player would think of. Returns how many in front are to be looked at in this very order; behind them
-    /// search prefers what has done well elsewhere. The default is all legal actions.
+    /// Adds the actions that search should examine to `out`: legal actions of `seat`, which is to move, at least one, best
+    /// first. May omit actions that are never sensible. Returns the length of the prefix that search must examine in this
+    /// order; it orders the rest by their success elsewhere in the tree. Default: all legal actions, prefix 0.
     fn search_moves(&self, s: &Self::State, seat: Seat, out: &mut Vec<Action>) -> usize {
         self.legal(s, seat, out);
         0
     }
-    /// Legal actions of `seat` to move that search follows beyond its horizon, because the evaluation cannot judge the
-    /// position before they are played: exchanges, and answers to threats. The most promising first. Returns whether the
-    /// seat may also leave them be, and have the position be worth its evaluation. The default has none.
+    /// Adds the quiescence moves of `seat`, which is to move, to `_out`, best first: legal actions such as captures and
+    /// answers to threats, which search follows beyond its horizon before it trusts the evaluation. Returns true if the seat
+    /// may also decline them and accept the evaluation. Default: none, true.
     fn quiescence_moves(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {
         true
     }
-    /// A hash of everything that matters for the rest of the episode, for transposition tables.
+    /// Returns a hash of everything that affects the rest of the episode, for transposition tables. Default: `None`.
     fn hash(&self, _s: &Self::State) -> Option<u64> {
         None
     }

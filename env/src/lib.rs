@@ -1,9 +1,9 @@
 //! The rules of every Ludex game.
 //!
-//! A game is a typed core, [`Game`]: rules with parameters over plain states. Hosts hold it without its type: [`DynGame`]
-//! is the game, [`DynState`] a position, [`DynView`] what one viewer knows, [`DynBatch`] many environments that are
-//! stepped together. [`Games`] finds games by name, [`history`] makes records and plays them again, [`check`] holds the
-//! laws that every game keeps.
+//! Each game implements the typed trait [`Game`]: rules with parameters over plain states. Hosts use type-erased interfaces:
+//! [`DynGame`] for the game, [`DynState`] for a position, [`DynView`] for the knowledge of one viewer, [`DynBatch`] for many
+//! environments stepped together. [`Games`] loads games by name, [`history`] writes and replays records, and [`check`]
+//! contains the laws that every game must satisfy.
 //!
 //! ```
 //! use ludex_env::{Draw, Outcomes, Turn, Viewer, load};
@@ -20,16 +20,16 @@
 //! println!("{}", state.view(Viewer::Seat(1)).text());
 //! ```
 //!
-//! # What holds everywhere
-//! - Nothing here reads or writes a file, opens a connection, looks at a clock, or starts a thread. No code is unsafe.
-//! - Chance is a function of game, seed and episode number ([`draw`]), so anybody can compute it again. States hold no
+//! # Guarantees
+//! - This crate does not access files, the network or the clock, and starts no threads. It contains no unsafe code.
+//! - Chance is a function of game, seed and episode number ([`draw`]), so anyone can reproduce it. States contain no random
 //!   generator.
-//! - All that a seat is shown is made from that seat's view. A secret that is not in the view cannot leak.
+//! - Everything displayed to a seat derives from that seat's view. Information outside the view cannot leak.
 //! - A refused move or call changes nothing. Moves are checked unless the function's name says otherwise; an unchecked
 //!   move with any id in range is memory-safe.
-//! - A batch's row is what a single environment with the row's seed would be.
+//! - A row of a batch equals a single environment with the row's seed.
 //!
-//! `docs/adding-a-game.md` says how a game is added, to this crate or to a program of your own.
+//! See `docs/adding-a-game.md` for how to add a game, to this crate or to your own program.
 #![forbid(unsafe_code)]
 
 pub mod anchor_ladder;

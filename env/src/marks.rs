@@ -1,119 +1,120 @@
-//! Marks: what the rules count of a step, for metrics over records.
+//! Marks: quantities that the rules count at each step, as input for metrics over records.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// The unit of marks that say whether something is so.
+/// Unit of yes/no marks.
 pub(crate) const FLAG: &str = "1 or 0";
-/// The unit of marks that are one of a few words.
+/// Unit of marks with a few fixed words as values.
 pub(crate) const WORD: &str = "word";
-/// The unit of marks that count.
+/// Unit of marks that count something.
 pub(crate) const COUNT: &str = "number";
-/// The source of marks that no paper has.
+/// Source of marks that no paper defines.
 pub(crate) const OURS: &str = "ours";
 
-/// What the rules count of a step, for metrics over records.
+/// A quantity that the rules count at a step, for metrics over records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
-    /// Whom it is about.
+    /// The seat that the mark describes.
     pub seat: usize,
-    /// Its name, which the game's page explains under `## Marks`.
+    /// Name, documented on the game's page under `## Marks`.
     pub name: &'static str,
-    /// Its value.
+    /// The value of the mark.
     pub value: MarkValue,
 }
 
-/// The value of a mark.
+/// Value of a mark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum MarkValue {
-    /// A number.
+    /// A number, including 1 or 0 for a flag.
     Number(f64),
-    /// One of a few words.
+    /// One of a few fixed words.
     Word(&'static str),
-    /// A name that the seats made, such as the hash of their rules.
+    /// An arbitrary name from the game, such as a hash of a seat's rules.
     Text(String),
 }
 
-/// What a mark is: a row of the table `## Marks` on the game's page.
+/// Documentation of a mark: a row of the table `## Marks` on the game's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MarkDoc {
-    /// Its name.
+    /// Name of the mark.
     pub name: &'static str,
-    /// What its value is: `1 or 0`, `word`, `number`, `share`, ..
+    /// Unit of the value: `1 or 0`, `word`, `number`, `share` and so on.
     pub unit: &'static str,
-    /// When it is counted, of whom, and how its value is found.
+    /// Definition: time of emission, seats, and computation of the value.
     pub formula: &'static str,
-    /// Who defined it so.
+    /// Paper or benchmark that defines the mark.
     pub source: &'static str,
 }
 
 impl MarkDoc {
-    /// A row of the table.
+    /// Creates a row of the table.
     pub const fn new(name: &'static str, unit: &'static str, formula: &'static str, source: &'static str) -> Self {
         MarkDoc { name, unit, formula, source }
     }
 }
 
-/// Takes marks, and keeps those that are wanted. Some marks are costly, so games ask [`Marks::wants`] before they compute them.
+/// A collector of marks that keeps the requested ones. Some marks are expensive, so games check [`Marks::wants`] before they
+/// compute them.
 #[derive(Clone, Debug, Default)]
 pub struct Marks<'a> {
-    /// `None`: all.
+    /// Names to keep; `None`: all.
     wanted: Option<&'a BTreeSet<String>>,
     kept: Vec<Mark>,
 }
 
 impl<'a> Marks<'a> {
-    /// Keeps all marks.
+    /// Creates a collector that keeps all marks.
     pub fn all() -> Self {
         Marks::default()
     }
 
-    /// Keeps marks of these names alone.
+    /// Creates a collector that keeps only marks with these names.
     pub fn only(names: &'a BTreeSet<String>) -> Self {
         Marks { wanted: Some(names), kept: Vec::new() }
     }
 
-    /// Whether marks of this name are kept.
+    /// Returns true if marks with this name are kept.
     pub fn wants(&self, name: &str) -> bool {
         self.wanted.is_none_or(|names| names.contains(name))
     }
 
-    /// Whether any mark of these is kept.
+    /// Returns true if any of these marks is kept.
     pub fn wants_any(&self, docs: &[MarkDoc]) -> bool {
         docs.iter().any(|doc| self.wants(doc.name))
     }
 
-    /// Whether nothing is kept, whatever comes.
+    /// Returns true if no mark can be kept.
     pub fn wants_none(&self) -> bool {
         self.wanted.is_some_and(BTreeSet::is_empty)
     }
 
-    /// Takes a mark.
+    /// Adds a mark of a seat.
     pub fn put(&mut self, seat: usize, name: &'static str, value: MarkValue) {
         if self.wants(name) {
             self.kept.push(Mark { seat, name, value });
         }
     }
 
-    /// Takes a number.
+    /// Adds a mark with a number.
     pub fn number(&mut self, seat: usize, name: &'static str, value: impl Into<f64>) {
         self.put(seat, name, MarkValue::Number(value.into()));
     }
 
-    /// Takes 1 for yes, 0 for no.
+    /// Adds a mark with 1 for yes, 0 for no.
     pub fn flag(&mut self, seat: usize, name: &'static str, yes: bool) {
         self.number(seat, name, u8::from(yes));
     }
 
-    /// Takes a word.
+    /// Adds a mark with a word.
     pub fn word(&mut self, seat: usize, name: &'static str, word: &'static str) {
         self.put(seat, name, MarkValue::Word(word));
     }
 
-    /// What was kept, in the order in which it came; nothing is left.
+    /// Takes the kept marks, in the order in which they were added.
     pub fn take(&mut self) -> Vec<Mark> {
         std::mem::take(&mut self.kept)
     }
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_wanted_is_not_kept() {
+    fn collector_drops_marks_not_requested() {
         let names = BTreeSet::from(["b".to_owned()]);
         let mut marks = Marks::only(&names);
         assert!(marks.wants("b") && !marks.wants("a") && !marks.wants_none());

@@ -1,4 +1,4 @@
-//! A position as messages show it: views in the forms that were asked for, and lists of legal actions.
+//! Positions in message form: requested views and lists of legal actions.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::batch::Layout;
 use crate::dyn_state::{DynState, DynView};
 use crate::{Action, Seat, ToMove, Viewer};
 
-/// The views that were asked for. What the game lacks is left out: joins that name it are refused before.
+/// Builds the requested views. Omits views that the game lacks: joins that request them are refused earlier.
 pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: Layout) -> SeatView {
     let spec = state.spec();
     let has = |v: MatchView| wanted.contains(&v);
@@ -48,7 +48,7 @@ pub fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: 
     view
 }
 
-/// The cells that moves in the position `before` touch; none where something is hidden, because a cell may tell it.
+/// Returns the cells that moves in the position `before` affect; none with hidden information, since a cell may reveal it.
 pub fn touched(before: &dyn DynState, moves: impl IntoIterator<Item = (Seat, Option<Action>)>) -> Vec<String> {
     if before.spec().information != Information::Perfect {
         return Vec::new();
@@ -57,7 +57,7 @@ pub fn touched(before: &dyn DynState, moves: impl IntoIterator<Item = (Seat, Opt
     moves.into_iter().filter_map(gesture).flat_map(|gesture| gesture.0).collect()
 }
 
-/// The picture of a view, with the gestures of a viewer who is to move.
+/// Returns the picture of a view, with the gestures if the viewer is to move.
 fn drawn(state: &dyn DynState, seen: &dyn DynView, who: Viewer) -> PictureView {
     let mover = match (who, state.turn()) {
         (Viewer::Seat(s), ToMove::Seat(mover)) if s == mover => Some(s),
@@ -73,7 +73,7 @@ fn first(t: &Option<BTreeMap<String, TensorSpec>>) -> Option<(&str, &TensorSpec)
     t.as_ref()?.iter().next().map(|(name, spec)| (name.as_str(), spec))
 }
 
-/// The legal actions of `seat` in the form that the game's spec names.
+/// Returns the legal actions of `seat` in the form declared in the game's spec.
 pub fn legal_of(state: &dyn DynState, seat: Seat) -> Legal {
     let ids = state.legal_list(seat);
     if state.spec().legal == LegalForm::Ids {

@@ -1,4 +1,4 @@
-//! Wins that were there and blocks that were left out, in games of two seats without luck and secrets.
+//! Missed wins and missed blocks, in two-player games without chance and hidden information.
 
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec, Utility};
 
@@ -8,7 +8,7 @@ use crate::marks::{FLAG, MarkDoc, Marks, OURS};
 const WIN: &str = "missed_win";
 const BLOCK: &str = "missed_block";
 
-/// The marks of every such game.
+/// The marks of all such games.
 pub(crate) const DOCS: &[MarkDoc] = &[
     MarkDoc::new(
         WIN,
@@ -24,14 +24,14 @@ pub(crate) const DOCS: &[MarkDoc] = &[
     ),
 ];
 
-/// Whether a game has these marks: two seats in turns, nothing hidden, no luck, and one seat's gain is the other's loss.
+/// Returns true if a game has these marks: two seats, sequential, perfect information, no chance, zero-sum.
 pub(crate) fn fits(spec: &Spec) -> bool {
     let facts = (spec.dynamics, spec.chance, spec.information, spec.utility);
     let wanted = (Dynamics::Sequential, ChanceMode::Deterministic, Information::Perfect, Utility::ZeroSum);
     spec.players == 2 && facts == wanted
 }
 
-/// Counts a step of one seat.
+/// Emits the marks of a move of one seat.
 pub(crate) fn count<G: Game>(game: &G, before: &G::State, after: &G::State, out: &mut Marks) {
     let ToMove::Seat(seat) = game.to_move(before) else { return };
     if out.wants(WIN) {
@@ -44,7 +44,7 @@ pub(crate) fn count<G: Game>(game: &G, before: &G::State, after: &G::State, out:
     }
 }
 
-/// Whether some legal move of `seat` leads to a position that is `good`.
+/// Returns true if some legal move of `seat` leads to a position for which `good` holds.
 fn any_move<G: Game>(game: &G, s: &G::State, seat: Seat, good: impl Fn(&G::State) -> bool) -> bool {
     let mut legal: Vec<Action> = Vec::new();
     game.legal(s, seat, &mut legal);
@@ -56,7 +56,7 @@ fn any_move<G: Game>(game: &G, s: &G::State, seat: Seat, good: impl Fn(&G::State
     })
 }
 
-/// Whether the episode is over and `seat` has won it.
+/// Returns true if the episode has ended and `seat` has won.
 fn won<G: Game>(game: &G, s: &G::State, seat: Seat) -> bool {
     let mut returns = [0.0; 2];
     game.to_move(s) == ToMove::Over && {
@@ -65,7 +65,7 @@ fn won<G: Game>(game: &G, s: &G::State, seat: Seat) -> bool {
     }
 }
 
-/// Whether the opponent of `seat` has won, or is to move and can win at once.
+/// Returns true if the opponent of `seat` has won, or is to move and can win at once.
 fn exposed<G: Game>(game: &G, s: &G::State, seat: Seat) -> bool {
     let other = 1 - (seat & 1);
     won(game, s, other)
@@ -76,7 +76,7 @@ fn exposed<G: Game>(game: &G, s: &G::State, seat: Seat) -> bool {
 mod tests {
     use crate::{Marks, ParsedMove};
 
-    /// After `moves` of the seats in turn: the last move's `missed_win` and `missed_block`.
+    /// Plays `moves` and returns `missed_win` and `missed_block` of the last one.
     fn missed(game: &str, moves: &[u32]) -> [f64; 2] {
         let mut s = crate::load(game).unwrap().start();
         let mut marks = Marks::all();
@@ -96,44 +96,44 @@ mod tests {
         })
     }
 
-    /// Cells 0 1 2 / 3 4 5 / 6 7 8.
+    /// Cells are numbered 0 1 2 / 3 4 5 / 6 7 8.
     #[test]
-    fn tic_tac_toe() {
+    fn tic_tac_toe_marks_missed_wins_and_blocks() {
         // x has 0 and 1, o has 3 and 4: x wins with 2.
         assert_eq!(missed("tic_tac_toe", &[0, 3, 1, 4, 2]), [0.0, 0.0]);
-        // It takes 5: the win is missed, and o's row is blocked.
+        // x plays 5: misses the win but blocks o's row.
         assert_eq!(missed("tic_tac_toe", &[0, 3, 1, 4, 5]), [1.0, 0.0]);
-        // It takes 8: the win is missed, and so is the block.
+        // x plays 8: misses both the win and the block.
         assert_eq!(missed("tic_tac_toe", &[0, 3, 1, 4, 8]), [1.0, 1.0]);
-        // o leaves x's row open.
+        // o does not block x's row.
         assert_eq!(missed("tic_tac_toe", &[0, 3, 1, 8]), [0.0, 1.0]);
         assert_eq!(missed("tic_tac_toe", &[0, 3, 1, 2]), [0.0, 0.0]);
-        // x has 0, 4 and 2: 1, 6 and 8 all win, so no move of o could have helped.
+        // x has 0, 4 and 2, and threatens 1, 6 and 8: no move of o could prevent the loss.
         assert_eq!(missed("tic_tac_toe", &[0, 3, 4, 5, 2, 7]), [0.0, 0.0]);
     }
 
     #[test]
-    fn connect_four() {
+    fn connect_four_marks_missed_block() {
         // x has three in column 0.
         assert_eq!(missed("connect_four", &[0, 1, 0, 1, 0, 1]), [0.0, 1.0]);
         assert_eq!(missed("connect_four", &[0, 1, 0, 1, 0, 0]), [0.0, 0.0]);
         assert_eq!(missed("connect_four", &[0, 1, 0, 1, 0, 1, 6]), [1.0, 1.0]);
     }
 
-    /// Who takes the last match loses. Ids are (take - 1) * piles + pile.
+    /// The player who takes the last match loses. Action ids are (take - 1) * piles + pile.
     #[test]
-    fn nim() {
-        // Of piles of 1 and 2 nobody can take the last match yet.
+    fn nim_marks_missed_blocks() {
+        // With piles of 1 and 2, the last match cannot be taken yet.
         assert_eq!(missed("nim(pile_sizes=[1,2])", &[1]), [0.0, 0.0]);
         assert_eq!(missed("nim(pile_sizes=[1,2])", &[3]), [0.0, 0.0]);
-        // Of one pile of 2, taking both loses at once; taking one does not.
+        // With one pile of 2, taking both loses at once; taking one does not.
         assert_eq!(missed("nim(pile_sizes=[1,2])", &[0, 3]), [0.0, 1.0]);
         assert_eq!(missed("nim(pile_sizes=[1,2])", &[0, 1]), [0.0, 0.0]);
     }
 
-    /// Games with luck, secrets or simultaneous moves have none.
+    /// Games with chance, hidden information or simultaneous moves have no such marks.
     #[test]
-    fn only_where_they_mean_something() {
+    fn only_deterministic_two_player_games_have_missed_marks() {
         for game in crate::games() {
             let game = crate::load(game.id).unwrap();
             let has = game.marks_docs().iter().any(|doc| doc.name == "missed_win");

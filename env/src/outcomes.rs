@@ -1,8 +1,8 @@
-//! Ids of actions, and the outcomes that chance has to choose from.
+//! Action ids and weighted chance outcomes.
 
 use smallvec::SmallVec;
 
-/// An action or chance outcome: an id, dense in `0..n`.
+/// Id of an action or chance outcome, in `0..n`.
 pub type Action = u32;
 
 /// Chance outcomes with integer weights; probability = weight / sum.
@@ -13,19 +13,19 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// None.
+    /// Creates an empty list of outcomes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets all outcomes.
+    /// Removes all outcomes but keeps the capacity.
     #[inline]
     pub fn clear(&mut self) {
         self.items.clear();
         self.sum = 0;
     }
 
-    /// Adds an outcome; weight 0 is left out. The sum of weights must stay below 2^64.
+    /// Adds an outcome; ignores weight 0. The sum of weights must stay below 2^64.
     #[inline]
     pub fn put(&mut self, a: Action, weight: u64) {
         if weight > 0 {
@@ -42,22 +42,22 @@ impl Outcomes {
         self.sum += (self.items.len() - before) as u64;
     }
 
-    /// The sum of the weights.
+    /// Returns the sum of the weights.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// The outcomes and weights, in order.
+    /// Returns the outcomes and weights, in order.
     pub fn items(&self) -> &[(Action, u64)] {
         &self.items
     }
 
-    /// The outcomes with probabilities, in order.
+    /// Iterates over the outcomes and their probabilities, in order.
     pub fn probabilities(&self) -> impl Iterator<Item = (Action, f64)> + '_ {
         self.items.iter().map(|&(a, w)| (a, w as f64 / self.sum as f64))
     }
 
-    /// The first outcome whose running sum exceeds `r`.
+    /// Returns the first outcome whose running sum exceeds `r`.
     #[inline]
     pub fn at(&self, r: u64) -> Option<Action> {
         if self.sum == self.items.len() as u64 {

@@ -1,4 +1,4 @@
-//! Parameters: game strings, presets, checks with names and nearest matches.
+//! Game parameters: game strings, presets, and validation with the nearest valid name.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -7,25 +7,25 @@ use ludex_protocol::error::{did_you_mean, nearest, truncate_text};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{ErrorCode, Refusal};
 
-/// A game or parameter that is not what it should be. Every field is for programs; `message` is for people.
+/// An invalid game or parameter. `message` is for people, all other fields are for programs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ParamError {
-    /// Whether the game itself is unknown (else a parameter is wrong).
+    /// True if the game is unknown, false if a parameter is invalid.
     pub unknown_game: bool,
-    /// The parameter's name, if one is at fault.
+    /// Name of the invalid parameter, if one is at fault.
     pub name: Option<String>,
-    /// What was given.
+    /// The invalid value or name.
     pub got: Value,
-    /// What is allowed.
+    /// Allowed values: a list, or a description of the range.
     pub allowed: Value,
-    /// The nearest name that exists.
+    /// Valid name nearest to the given one.
     pub nearest: Option<String>,
-    /// One sentence.
+    /// Error message: one sentence.
     pub message: String,
 }
 
-/// The error that a client is told: what it sent is shortened.
+/// Converts to the refusal that a client receives, with its input truncated.
 impl From<ParamError> for Refusal {
     fn from(e: ParamError) -> Refusal {
         let (code, path) = match e.name {
@@ -52,7 +52,7 @@ impl From<ParamError> for Refusal {
     }
 }
 
-/// Sentences may quote what a client sent; they stay readable.
+/// Truncates a sentence that quotes client input, to keep it readable.
 fn shortened_sentence(text: &str) -> String {
     match text.char_indices().nth(600) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -61,14 +61,14 @@ fn shortened_sentence(text: &str) -> String {
 }
 
 impl ParamError {
-    /// A value out of range.
+    /// Creates the error of a value out of range.
     pub fn value(name: &str, got: impl Into<Value>, allowed: impl Into<Value>) -> Self {
         let (got, allowed) = (got.into(), allowed.into());
         let message = format!("{name} = {got} is out of range: {}", plain(&allowed));
         ParamError { unknown_game: false, name: Some(name.into()), got, allowed, nearest: None, message }
     }
 
-    /// A name that does not exist among `known`.
+    /// Creates the error of a name that is not among `known`.
     pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
         ParamError {
             unknown_game: what == "game",
@@ -80,7 +80,7 @@ impl ParamError {
         }
     }
 
-    /// Text that is not a game string.
+    /// Creates the error of a text that is not a game string.
     pub(crate) fn syntax(text: &str, why: &str) -> Self {
         ParamError {
             unknown_game: false,
@@ -99,11 +99,11 @@ fn plain(v: &Value) -> String {
 
 /// Splits `name(key=value,...)` into the name and raw parameters.
 ///
-/// Values are JSON where they parse as JSON, else text; commas inside brackets, braces, parentheses and quotes belong
+/// Values are parsed as JSON if possible, else taken as text. Commas inside brackets, braces, parentheses and quotes belong
 /// to the value.
 ///
 /// # Errors
-/// Text that has another form.
+/// Fails on a text of any other form.
 pub fn split(text: &str) -> Result<(String, Params), ParamError> {
     let text = text.trim();
     let Some(open) = text.find('(') else {
@@ -122,7 +122,7 @@ pub fn split(text: &str) -> Result<(String, Params), ParamError> {
     Ok((text[..open].trim().to_owned(), params))
 }
 
-/// A value as it stands in a game string: JSON if it is JSON, else text. `True` and `False` are accepted.
+/// Parses a value of a game string: JSON if possible, else text. Accepts `True` and `False`.
 pub fn read(text: &str) -> Value {
     match text {
         "True" => Value::Bool(true),
@@ -149,22 +149,22 @@ fn pieces(inner: &str) -> Vec<&str> {
     out.into_iter().map(str::trim).filter(|p| !p.is_empty()).collect()
 }
 
-/// The canonical game string: the id, and every parameter in the order of its definition.
+/// Returns the canonical game string: the id and every parameter, in the order of definition.
 pub fn canonical(id: &str, params: &Params) -> String {
     let list: Vec<String> = params.iter().map(|(k, v)| format!("{k}={}", plain(v))).collect();
     if list.is_empty() { id.to_owned() } else { format!("{id}({})", list.join(",")) }
 }
 
-/// Typed parameters from raw ones: unknown names and wrong types are refused by name.
+/// Converts raw parameters to typed ones and refuses unknown names and wrong types.
 ///
 /// # Errors
-/// The first parameter that is unknown or has the wrong type.
+/// Returns the first parameter that is unknown or has the wrong type.
 pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &Value) -> Result<P, ParamError> {
     let known: Vec<String> = schema["properties"].as_object().map(|o| o.keys().cloned().collect()).unwrap_or_default();
     if let Some(name) = raw.keys().find(|k| !known.contains(k)) {
         return Err(ParamError::unknown("parameter", name, known));
     }
-    // One at a time over the defaults, so that the error names its parameter.
+    // One at a time over the defaults, so that the error names the parameter.
     for (name, value) in raw {
         let one = Params::from_iter([(name.clone(), value.clone())]);
         if let Err(e) = serde_json::from_value::<P>(Value::Object(one)) {
@@ -173,7 +173,7 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
                 unknown_game: false,
                 name: Some(name.clone()),
                 got: value.clone(),
-                message: format!("{name} = {value} is not a value for it: {e}"),
+                message: format!("{name} = {value} is invalid: {e}"),
                 allowed,
                 nearest: None,
             });
@@ -189,12 +189,12 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
     })
 }
 
-/// Reads a list of numbers from a JSON list or from OpenSpiel's text (`1;3;5;7` or `100 50`).
+/// Deserializes a list of numbers from a JSON list or from OpenSpiel's text (`1;3;5;7` or `100 50`).
 ///
 /// For `#[serde(deserialize_with = "...")]` on list parameters.
 ///
 /// # Errors
-/// Anything else.
+/// Fails on any other value.
 pub fn list<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -209,7 +209,7 @@ where
     serde_json::from_value(value).map_err(D::Error::custom)
 }
 
-/// Reads rows of numbers, as OpenSpiel writes them: `2 3 4;7 1 7`. `None` for any other text.
+/// Parses rows of numbers in OpenSpiel's format: `2 3 4;7 1 7`. Returns `None` for any other text.
 pub(crate) fn rows(text: &str) -> Option<Vec<Vec<u8>>> {
     text.split(';').map(|row| row.split_whitespace().map(|n| n.parse().ok()).collect()).collect()
 }
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn game_strings_split() {
+    fn split_separates_name_and_parameters() {
         let (name, p) = split("x(a=1,b=1;3;5,c=[1,2],d=matrix_pd(),e=\"a,b\", f = True)").unwrap();
         assert_eq!(name, "x");
         assert_eq!(

@@ -1,12 +1,12 @@
-//! Pictures of positions: SVG that a page, a notebook or a rasteriser shows.
+//! Pictures of positions: SVG for pages, notebooks and rasterizers.
 //!
-//! A game draws on a [`Sketch`] with the blocks of this module: [`Board`] (squares and points with their names, pieces
-//! upon them), [`cards`], [`tiles`], [`dice`], [`labels`]. All of them use the same few [`Paint`]s, which have a value for
-//! light and one for dark surroundings, and which a page may override as CSS variables (`--ludex-wood: #eee`). No picture
-//! has an id, a script, or a font of its own, so pictures can stand beside each other in one page.
+//! A game draws on a [`Sketch`] with the components of this module: [`Board`] (named squares and points with pieces),
+//! [`cards`], [`tiles`], [`dice`], [`labels`]. All of them share a few [`Paint`]s, each with a value for light and for dark
+//! mode, which a page may override with CSS variables (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so
+//! that one page can contain several.
 //!
-//! What a person can touch is an invisible element of class `cell` with the name of the cell in `data-cell`, drawn over the
-//! rest. A page adds `last` or `legal` to that class.
+//! Clickable areas are invisible elements of class `cell`, with the name of the cell in `data-cell`, drawn on top. Pages add
+//! the classes `last` and `legal`.
 
 pub mod cards;
 pub mod chess;
@@ -24,27 +24,27 @@ pub use labels::text_box;
 pub use paint::{Look, Paint, fill, line};
 pub use sketch::{Sketch, TextAnchor};
 
-/// The greatest size of a picture in bytes.
+/// Maximum size of a picture in bytes.
 pub const MOST_BYTES: usize = 50_000;
 
-/// A picture of a position, as one viewer sees it.
+/// A picture of a position from the view of one viewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// An SVG document: one element `svg` of class `ludex` with `title` and `desc`.
+    /// SVG document: one `svg` element of class `ludex` with `title` and `desc`.
     pub svg: String,
-    /// Width in the units of its `viewBox`.
+    /// Width in units of the `viewBox`.
     pub width: u32,
-    /// Height in the same units.
+    /// Height in units of the `viewBox`.
     pub height: u32,
 }
 
 impl Picture {
-    /// The names of the cells that can be touched, as the picture writes them.
+    /// Iterates over the names of clickable cells, XML-escaped as in the picture.
     pub fn cells(&self) -> impl Iterator<Item = &str> {
         self.svg.split("data-cell=\"").skip(1).filter_map(|rest| rest.split('"').next())
     }
 
-    /// The same without the places to touch, but for those of the last move: for pages that only show it.
+    /// Removes the clickable cells except those of the last move, for pages without interaction.
     pub fn still(mut self) -> Picture {
         let mut parts = self.svg.split("<rect class=\"cell\"");
         let mut svg = parts.next().unwrap_or_default().to_owned();
@@ -53,13 +53,13 @@ impl Picture {
         self
     }
 
-    /// Marks `cells` as those of the last move. Names of cells that the picture lacks are ignored.
+    /// Marks `cells` as part of the last move. Ignores names that are not in the picture.
     pub fn mark_last<S: AsRef<str>>(&mut self, cells: &[S]) {
         mark_last(&mut self.svg, cells);
     }
 }
 
-/// The same for a picture that is text already.
+/// Marks `cells` as part of the last move in the text of a picture.
 pub fn mark_last<S: AsRef<str>>(svg: &mut String, cells: &[S]) {
     for name in cells {
         let name = escape(name.as_ref());
@@ -68,18 +68,18 @@ pub fn mark_last<S: AsRef<str>>(svg: &mut String, cells: &[S]) {
     }
 }
 
-/// The cells that a person touches, in order, to mean an action.
+/// The cells that a person clicks, in order, to choose an action.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Gesture(pub Vec<String>);
 
 impl Gesture {
-    /// A gesture of these cells.
+    /// Creates a gesture of these cells.
     pub fn of<S: Into<String>>(cells: impl IntoIterator<Item = S>) -> Gesture {
         Gesture(cells.into_iter().map(Into::into).collect())
     }
 }
 
-/// `text` as it may stand in an element or in an attribute. Characters that XML forbids become `?`.
+/// Escapes `text` for an element or attribute. Characters that XML forbids become `?`.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -105,12 +105,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_words_are_escaped() {
+    fn escape_replaces_xml_special_characters() {
         assert_eq!(escape("a<b>&\"c\"\u{1}\n\u{202e}"), "a&lt;b&gt;&amp;&quot;c&quot;? ?");
     }
 
     #[test]
-    fn a_cell_is_marked_once() {
+    fn mark_last_marks_each_cell_once() {
         let mut sketch = Sketch::new(10, 10);
         sketch.cell("a<1", [0, 0, 5, 5]);
         sketch.cell("b1", [5, 0, 5, 5]);

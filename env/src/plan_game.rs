@@ -1,7 +1,7 @@
-//! Games of plans: two seats write a plan each, a simulator decides, and over several rounds the plans are revised.
+//! Plan games: two seats write a plan each, a simulator decides the winner, and over several rounds the plans are revised.
 //!
-//! [`Plans`] is the game around one [`Craft`]: the course of rounds, tries, verdicts, keeping and revising, views and
-//! texts, and plans that are built by ids. A craft gives its tables, its checker, its simulator and its catalogue.
+//! [`Plans`] is the game around one [`Craft`]. It implements rounds, attempts, verdicts, revisions, views, texts, and the
+//! construction of plans from action ids. The engine supplies the data tables, the checker, the simulator and the catalogue.
 
 mod analyze;
 mod documents;
@@ -42,19 +42,19 @@ use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches};
 use documents::StrategyDocument;
 
-/// Submits what was chosen by ids.
+/// Action id that submits the plan built from ids.
 pub const SUBMIT: Action = 0;
-/// Keeps the strategy.
+/// Action id that keeps the current strategy.
 pub const KEEP: Action = 1;
-/// The most rounds of a match.
+/// Maximum number of rounds of a match.
 const MOST_ROUNDS: u32 = 50;
 
-/// A game of plans with fixed parameters.
+/// A plan game with fixed parameters.
 pub struct PlanGame<C: PlanEngine> {
     params: C::Params,
     craft: C,
     terms: PlanSettings,
-    /// By side.
+    /// Budget of each side.
     budgets: [u32; 2],
 }
 
@@ -66,29 +66,29 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// The tables and the simulator.
+    /// Returns the engine: data tables, checker and simulator.
     pub fn craft(&self) -> &C {
         &self.craft
     }
 
-    /// The budgets of side 0 and side 1.
+    /// Returns the budgets of side 0 and side 1.
     pub fn budgets(&self) -> [u32; 2] {
         self.budgets
     }
 
-    /// The word of a reason as it stands in rounds.
+    /// Returns the static form of a round's reason.
     fn reason(&self, word: &str) -> &'static str {
         const ALL: [&str; 8] =
             ["breach", "cleared", "cap", "wiped_out", "both_empty", "both_out", "forfeit", "both_forfeit"];
         ALL.into_iter().find(|known| *known == word).unwrap_or("both_forfeit")
     }
 
-    /// Takes the answer of one seat that is asked.
+    /// Applies the move of one seat that has to submit.
     fn take(&self, s: &mut State<C::Plan>, seat: Seat, heard: &ParsedMove) {
         let side = s.side(&self.terms, seat);
         let work = &mut s.work[seat];
         match heard {
-            // Without a check an incomplete plan may be submitted: nothing happens.
+            // Unchecked play may submit an incomplete plan: ignored.
             ParsedMove::Action(SUBMIT) if !self.craft.complete(&work.plan) || !work.begun.is_empty() => {}
             ParsedMove::Action(SUBMIT) => {
                 let plan = std::mem::take(&mut work.plan);
@@ -117,7 +117,7 @@ impl<C: PlanEngine> PlanGame<C> {
         s.advance(&self.craft, &self.terms, self.budgets);
     }
 
-    /// What others than the mover learn.
+    /// Returns the event that seats other than the mover see.
     fn aside(&self, seat: Seat, settles: bool) -> EventView {
         let text = settles.then(|| format!("{} has settled", self.seats()[seat & 1]));
         EventView { action: None, text }
@@ -253,7 +253,7 @@ impl<C: PlanEngine> Game for PlanGame<C> {
         self.words(view)
     }
 
-    /// Without the rules, which the manual tells in full.
+    /// Omits the rules, which the manual explains in full.
     fn drawing(&self, view: &View, _from: Viewer) -> String {
         self.words(view).replacen(&format!("{}\n", C::RULES), "", 1)
     }
@@ -263,7 +263,7 @@ impl<C: PlanEngine> Game for PlanGame<C> {
     }
 
     fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {
-        // Who does not see the seat's side reads it off the phase.
+        // A viewer that does not know the seat's side derives it from the phase.
         let side = match (self.terms.roles, view.phase) {
             (Roles::Fixed, _) | (_, Phase::Over) => seat & 1,
             (_, phase) => phase.side(seat & 1),
@@ -271,7 +271,7 @@ impl<C: PlanEngine> Game for PlanGame<C> {
         self.name(side, a)
     }
 
-    /// What an id means after those that its seat has chosen.
+    /// Explains an id after those that its seat has chosen.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let own = view.seat.map(usize::from) == Some(seat);
         let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));

@@ -1,8 +1,8 @@
-//! One random game written out: every field of every position, for people to read and for tests to compare.
+//! A random game as text: every field of every position, for review by people and comparison in tests.
 //!
-//! The texts under `tests/data/playthroughs/` are made by this; a change of a game's behaviour shows as a difference in
-//! them. Equal views of several viewers are written once. Where the deal alone is longer than the text should be, the whole
-//! game is written, but only the first position of each phase is.
+//! This module writes the files under `tests/data/playthroughs/`, in which a change of a game's behavior shows as a
+//! difference. Equal views of several viewers are written once. If the deal alone exceeds the length limit, the whole game
+//! is written, but only the first position of each phase.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,13 +14,13 @@ use crate::dyn_game::DynGame;
 use crate::dyn_state::DynState;
 use crate::game::{Action, EventView, Mover, Outcomes, Seat, ToMove, Viewer};
 
-/// The longest game that is written whole, in moves and chance outcomes.
+/// Longest game that is written completely, in moves and chance outcomes.
 const WHOLE: usize = 2_000;
 
-/// The game under `seed` as text: at most `most` moves and chance outcomes of it, or all of them and few positions if more than
-/// `most` outcomes come before the first move.
+/// Returns the game under `seed` as text: at most `most` moves and chance outcomes, or the complete game with few positions
+/// if more than `most` outcomes precede the first move.
 ///
-/// Chance comes from the seed as in every episode 0; the moves are random, from a stream of their own.
+/// Chance follows the seed as in episode 0; the moves are random, from a separate stream.
 pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
     let mut out = String::new();
     head(&mut out, game, seed);
@@ -44,8 +44,8 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
     out
 }
 
-/// The structured view of a seat to move, with this seat: after `turns` random turns of seats, or before the last turn of a
-/// shorter game. The game under `seed` is that of [`playthrough`].
+/// Returns a seat to move and its structured view, after `turns` random turns or before the last turn of a shorter game. The
+/// game under `seed` is that of [`playthrough`].
 pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
     let (mut rng, mut draw) = begin(game, seed);
     let (mut s, mut shown) = (game.start(), (0, Value::Null));
@@ -63,12 +63,12 @@ pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
     shown
 }
 
-/// Where the moves and the chance of the game under `seed` come from.
+/// Returns the sources of moves and chance for the game under `seed`.
 fn begin(game: &dyn DynGame, seed: u64) -> (Stream, Draw) {
     (Stream::from_text(&format!("ludex.v1:playthrough:{}:{seed}", game.id())), Draw::new(game.id(), seed, 0))
 }
 
-/// How many outcomes of chance come before the first move, up to one more than `most`.
+/// Returns the number of chance outcomes before the first move, at most `most` + 1.
 fn opening(game: &dyn DynGame, seed: u64, most: usize) -> usize {
     let (mut rng, mut draw) = begin(game, seed);
     let (mut s, mut n) = (game.start(), 0);
@@ -112,7 +112,7 @@ fn names(who: &[Viewer]) -> String {
     who.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes `show` of every viewer, once for those to whom it is equal.
+/// Writes `show` for every viewer, once for viewers with equal results.
 fn each(out: &mut String, players: Seat, what: &str, show: impl Fn(Viewer) -> String) {
     let mut groups: Vec<(String, Vec<Viewer>)> = Vec::new();
     for who in (0..players).map(Viewer::Seat).chain([Viewer::Public]) {
@@ -168,7 +168,7 @@ fn position(out: &mut String, s: &dyn DynState) {
     }
 }
 
-/// Small arrays of small numbers whole, others by their stretches of equal cells that are not zero.
+/// Formats an array: small arrays of small numbers completely, others as runs of equal nonzero cells.
 fn cells(bytes: &[u8]) -> String {
     if bytes.len() <= 128 && bytes.iter().all(|&b| b < 10) {
         return bytes.iter().map(|b| char::from(b'0' + b)).collect();
@@ -186,7 +186,7 @@ fn cells(bytes: &[u8]) -> String {
     format!("[{}]", set.join(" "))
 }
 
-/// Plays what comes next; who did what.
+/// Plays the next event and returns its movers and actions.
 fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<(Mover, Action)> {
     match s.turn() {
         ToMove::Over => Vec::new(),

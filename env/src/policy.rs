@@ -1,4 +1,4 @@
-//! Players as the rules see them: something that chooses a legal action when asked.
+//! Agents from the perspective of the rules: a [`Policy`] chooses a legal action on request.
 
 use std::path::Path;
 
@@ -11,48 +11,49 @@ use crate::draw::{Draw, Key, Stream};
 use crate::dyn_state::{DynState, DynView};
 use crate::game::{Action, Mover, Seat, Viewer};
 
-/// Where an agent's randomness comes from.
+/// Source of an agent's randomness.
 #[derive(Clone, Copy)]
 pub enum AgentKey<'a> {
-    /// The episode's seed, under a purpose of its own (in-process agents).
+    /// The episode's seed, under a separate purpose (in-process agents).
     Episode(&'a Draw),
-    /// A key of the agent's own (remote agents, fixed seeds).
+    /// A key of the agent itself (remote agents, fixed seeds).
     Own(&'a Key),
 }
 
-/// What the agent may look at.
+/// Information available to the agent.
 #[derive(Clone, Copy)]
 enum Sight<'a> {
     State(&'a dyn DynState),
     View(&'a dyn DynView),
 }
 
-/// One move or outcome of the episode so far, as the asked seat knows it.
+/// One move or outcome of the episode so far, as observed by the requested seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedMove {
-    /// Whose it was.
+    /// Party that made the move.
     pub by: Mover,
-    /// The action or outcome; `None` where the seat may not know it, and for what was said.
+    /// Action or outcome; `None` if hidden from the seat, and for documents.
     pub action: Option<Action>,
-    /// What the seat was told of it, in words.
+    /// Event text that the seat received.
     pub text: String,
-    /// What was shown to the seat after it and before the next one: tiles drawn, claims that won. Each text stands once in a match.
+    /// Texts revealed to the seat between this event and the next: tiles drawn, claims that won. Each text appears once in a
+    /// match.
     pub reveals: Vec<String>,
 }
 
-/// An answer to the open question that was refused.
+/// A refused reply to the pending request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriorAttempt {
-    /// What was answered, whole; `None` where nothing was.
+    /// The complete reply; `None` if there was none.
     pub given: Option<Move>,
-    /// Why it was refused, in the game's words.
+    /// Reason of the refusal, from the game.
     pub why: String,
-    /// What is wrong with a document.
+    /// Issues of a refused document.
     pub issues: Vec<Issue>,
 }
 
 impl PriorAttempt {
-    /// What was answered, as text.
+    /// Returns the reply as text.
     pub fn text(&self) -> String {
         match &self.given {
             None => String::new(),
@@ -63,43 +64,43 @@ impl PriorAttempt {
     }
 }
 
-/// What an agent did outside (asked an endpoint, paid for it) in one episode, kept so that it is not done again when the
-/// episode is: a host that comes back after a crash plays the same moves from the journal. Keys are the agent's own; the
-/// host keeps episodes and seats apart.
+/// A persistent store for external results of an agent, such as paid replies of an endpoint, so that they are not requested
+/// again when an episode is replayed: a host that restarts after a crash plays the same moves from the journal. Keys are
+/// chosen by the agent; the host separates episodes and seats.
 pub trait Journal: Send + Sync {
-    /// What was kept under `key`.
+    /// Returns the entry stored under `key`.
     fn find(&self, key: &str) -> Option<Value>;
-    /// The same, to look back only: what was kept is not taken for an answer that was spared now.
+    /// Returns the entry stored under `key` for inspection only; does not count it as a cached reply.
     fn recall(&self, key: &str) -> Option<Value> {
         self.find(key)
     }
-    /// Keeps `entry`.
+    /// Stores `entry` under `key`.
     ///
     /// # Errors
-    /// Why it cannot be kept. The agent should stop then.
+    /// Fails if the entry cannot be persisted. The agent should stop then.
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String>;
-    /// The folder that it belongs to, where an agent may keep a file about questions of several journals.
+    /// Returns the journal's directory, in which an agent may keep a file about requests of several journals.
     fn shelf(&self) -> Option<Shelf<'_>> {
         None
     }
 }
 
-/// A folder that lasts as long as the journals in it.
+/// A directory with the same lifetime as its journals.
 pub struct Shelf<'a> {
-    /// Where it is.
+    /// Path of the directory.
     pub folder: &'a Path,
-    /// The name of the journal, which no other in the folder has.
+    /// Name of the journal, unique in the directory.
     pub journal: String,
 }
 
-/// A question to an agent: one seat, its own turn counter, its legal actions and its view.
+/// A move request to an agent: one seat with its turn counter, legal actions and view.
 ///
-/// The answer is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an
-/// in-process one play the same game for the same seed.
+/// The reply is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an in-process
+/// agent play the same game for the same seed.
 pub struct MoveRequest<'a> {
-    /// The seat asked.
+    /// Seat that has to move.
     pub seat: Seat,
-    /// This seat's own turns so far.
+    /// Number of earlier turns of this seat.
     pub turn: u32,
     /// Legal actions, ascending, not empty.
     pub legal: &'a [Action],
@@ -112,7 +113,7 @@ pub struct MoveRequest<'a> {
 }
 
 impl<'a> MoveRequest<'a> {
-    /// A question about a state of the host's; the agent gets the seat's view of it, made when it looks.
+    /// Creates a request about a state of the host. The agent gets the seat's view, computed on access.
     pub fn on_state(state: &'a dyn DynState, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
         MoveRequest {
             seat,
@@ -127,7 +128,7 @@ impl<'a> MoveRequest<'a> {
         }
     }
 
-    /// A question about a view, as remote agents get it.
+    /// Creates a request about a view, the form for remote agents.
     pub fn on_view(view: &'a dyn DynView, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
         MoveRequest {
             seat,
@@ -142,13 +143,13 @@ impl<'a> MoveRequest<'a> {
         }
     }
 
-    /// Lets the agent see the true state, for studies of what hidden information is worth; never in rated matches.
+    /// Grants access to the true state, for studies of the value of hidden information; never in rated matches.
     pub fn with_peek(mut self) -> Self {
         self.peek = true;
         self
     }
 
-    /// The same question under another key.
+    /// Returns the same request with another key.
     pub fn keyed<'k>(&self, key: AgentKey<'k>) -> MoveRequest<'k>
     where
         'a: 'k,
@@ -166,40 +167,40 @@ impl<'a> MoveRequest<'a> {
         }
     }
 
-    /// Tells the agent how the episode came here, for programs that want to hear every move.
+    /// Adds the history of the episode, for programs that need every move.
     pub fn with_history(mut self, past: &'a [ObservedMove]) -> Self {
         self.past = Some(past);
         self
     }
 
-    /// Tells the agent which answers to this question were refused before.
+    /// Adds the earlier replies to this request that were refused.
     pub fn with_attempts(mut self, attempts: &'a [PriorAttempt]) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// Gives the agent a journal.
+    /// Adds a journal for the agent.
     pub fn with_journal(mut self, journal: &'a dyn Journal) -> Self {
         self.journal = Some(journal);
         self
     }
 
-    /// The answers to this question that were refused, oldest first.
+    /// Returns the refused replies to this request, oldest first.
     pub fn attempts(&self) -> &'a [PriorAttempt] {
         self.attempts
     }
 
-    /// Where the agent keeps what it did outside; `None` where the host keeps nothing.
+    /// Returns the agent's journal; `None` if the host has none.
     pub fn journal(&self) -> Option<&'a dyn Journal> {
         self.journal
     }
 
-    /// All moves and outcomes that the seat saw, oldest first; `None` where the host keeps none (batches).
+    /// Returns all moves and outcomes that the seat observed, oldest first; `None` if the host keeps no history (batches).
     pub fn past(&self) -> Option<&'a [ObservedMove]> {
         self.past
     }
 
-    /// What the seat knows.
+    /// Returns the seat's view.
     pub fn view(&self) -> Box<dyn DynView> {
         match self.sight {
             Sight::State(s) => s.view(Viewer::Seat(self.seat)),
@@ -207,7 +208,7 @@ impl<'a> MoveRequest<'a> {
         }
     }
 
-    /// The name of the position's phase, for games that have several; `None` where the host shows no state.
+    /// Returns the name of the current phase, for games with several; `None` if the host supplies no state.
     pub fn phase(&self) -> Option<&'static str> {
         match self.sight {
             Sight::State(s) => s.phase(),
@@ -215,7 +216,7 @@ impl<'a> MoveRequest<'a> {
         }
     }
 
-    /// The true state, where the host allowed to peek.
+    /// Returns the true state, if the host granted access.
     pub fn peek(&self) -> Option<Box<dyn DynState>> {
         match self.sight {
             Sight::State(s) if self.peek => Some(s.boxed()),
@@ -223,9 +224,10 @@ impl<'a> MoveRequest<'a> {
         }
     }
 
-    /// The randomness of this turn: SHA-256 over the agent's key, the seat and the turn (four bytes each, little-endian).
+    /// Returns the random stream of this turn: SHA-256 over the agent's key, the seat and the turn (four bytes each,
+    /// little-endian).
     ///
-    /// The agent's key of an in-process agent is the episode's key for the purpose `agent`.
+    /// For in-process agents, the key is the episode's key for the purpose `agent`.
     pub fn stream(&self) -> Stream {
         let base = match self.key {
             AgentKey::Episode(draw) => draw.other("agent"),
@@ -239,12 +241,12 @@ impl<'a> MoveRequest<'a> {
     }
 }
 
-/// An agent for hosts that need an action at once: server-played seats of batches, schedules, solvers.
+/// A synchronous agent, for hosts that need an action at once: server-played seats of batches, schedules, solvers.
 pub trait Policy: Send + Sync {
-    /// A legal action; anything else loses the episode where illegal moves lose, and is an error elsewhere.
+    /// Returns a legal action. An illegal one forfeits the episode if illegal moves lose, and is an error otherwise.
     fn choose(&self, ask: &MoveRequest<'_>) -> Action;
 
-    /// Whether the agent wants the true state, in studies of what hidden information is worth.
+    /// Returns true if the agent needs the true state, for studies of the value of hidden information.
     fn peeks(&self) -> bool {
         false
     }

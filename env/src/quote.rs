@@ -1,6 +1,6 @@
-//! What players say, as others read it.
+//! Quoting of players' words for other players.
 
-/// Words of a player in one line and in quotes, so that they cannot look like a line of the position.
+/// Returns the words of a player on one line and in quotes, so that they cannot imitate a line of the position.
 pub(crate) fn quoted(text: &str) -> String {
     format!("{:?}", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -10,7 +10,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn words_stay_within_their_quotes() {
+    fn quoted_text_stays_on_one_line() {
         assert_eq!(quoted("Fine.\r\n p1 agrees.\u{2028}\"You\" lose"), r#""Fine. p1 agrees. \"You\" lose""#);
     }
 }

@@ -1,4 +1,4 @@
-//! From a name and parameters to a game: one entry per game, in documented order.
+//! The registry of games: loads a game by name and parameters.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -17,30 +17,30 @@ use crate::notation::Notation;
 use crate::params::{ParamError, canonical, split, typed};
 use crate::typed::Loaded;
 
-/// A game as the registry knows it, before any parameter is given.
+/// A registered game, before parameters are chosen.
 #[derive(Clone, Copy)]
 pub struct RegisteredGame {
-    /// The id.
+    /// Game id, in snake case.
     pub id: &'static str,
-    /// The title.
+    /// Title of the game for display.
     pub title: &'static str,
-    /// The page (Markdown).
+    /// Documentation page in Markdown.
     pub page: &'static str,
-    /// Rules version.
+    /// Version of the rules.
     pub rules: u32,
     /// Least and greatest number of seats.
     pub players: [u32; 2],
-    /// Presets.
+    /// Named sets of parameters.
     pub presets: &'static [PresetText],
-    /// Other names.
+    /// Alternative names with their parameter conversions.
     pub aliases: &'static [Alias],
-    /// The notation that other programs keep whole games in, where there is one.
+    /// Standard notation for complete games, if there is one.
     pub notation: Option<Notation>,
     load: fn(&Params) -> Result<GameRef, ParamError>,
 }
 
 impl RegisteredGame {
-    /// The entry of a game.
+    /// Returns the registry entry of a game.
     pub const fn of<G: Game>() -> Self {
         RegisteredGame {
             id: G::ID,
@@ -55,21 +55,22 @@ impl RegisteredGame {
         }
     }
 
-    /// The entry of a game in two builds of the same rules: `S` plays the parameters that it takes, `G` all others.
+    /// Returns the entry of a game in two builds of the same rules: `S` plays the parameters that it accepts, `G` all
+    /// others.
     pub const fn of_either<S: Game, G: Game>() -> Self {
         RegisteredGame { load: load_either::<S, G>, ..RegisteredGame::of::<G>() }
     }
 
-    /// The game with these parameters over the defaults; `preset` is applied first.
+    /// Loads the game with these parameters over the defaults; `preset` is applied first.
     ///
     /// # Errors
-    /// A parameter that is unknown, of the wrong type or out of range, by name.
+    /// Names the parameter that is unknown, has the wrong type, or is out of range.
     pub fn load(&self, params: &Params) -> Result<GameRef, ParamError> {
         (self.load)(params)
     }
 }
 
-/// A list of games, to look up and to load by name. Cheap to clone.
+/// A list of games that can be loaded by name. Cheap to clone.
 ///
 /// ```
 /// use ludex_env::Games;
@@ -82,44 +83,44 @@ impl RegisteredGame {
 pub struct Games(Arc<[RegisteredGame]>);
 
 impl Games {
-    /// The games of this crate, in documented order.
+    /// Returns the games of this crate, in documented order.
     pub fn builtin() -> Self {
         static BUILTIN: LazyLock<Games> = LazyLock::new(|| Games(GAMES.into()));
         BUILTIN.clone()
     }
 
-    /// These games and `G`, as the last one.
+    /// Appends the game `G`.
     pub fn with<G: Game>(self) -> Self {
         self.with_entry(RegisteredGame::of::<G>())
     }
 
-    /// These games and the one of `entry`, as the last one. A game of the same id makes room for it.
+    /// Appends the game of `entry`, and removes an existing game with the same id.
     pub fn with_entry(self, entry: RegisteredGame) -> Self {
         Games(self.0.iter().copied().filter(|e| e.id != entry.id).chain([entry]).collect())
     }
 
-    /// The entries, in order.
+    /// Iterates over the entries in order.
     pub fn iter(&self) -> std::slice::Iter<'_, RegisteredGame> {
         self.0.iter()
     }
 
-    /// The entry of an id (not of an alias).
+    /// Returns the entry with this id; ignores aliases.
     pub fn entry(&self, id: &str) -> Option<&RegisteredGame> {
         self.iter().find(|e| e.id == id)
     }
 
-    /// A game from a game string, e.g. `connect_four`, `kuhn_poker(players=3)` or an alias of another program.
+    /// Loads a game from a game string, e.g. `connect_four`, `kuhn_poker(players=3)` or an alias of another program.
     ///
     /// # Errors
-    /// An unknown game with the nearest name, or a wrong parameter.
+    /// Fails on an unknown game, with the nearest name, or on an invalid parameter.
     pub fn load(&self, text: &str) -> Result<GameRef, ParamError> {
         self.load_with(text, &Params::new())
     }
 
-    /// As [`load`](Self::load); `more` overrides parameters of the string.
+    /// Loads a game like [`load`](Self::load); `more` overrides parameters of the string.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// Same as [`load`](Self::load).
     pub fn load_with(&self, text: &str, more: &Params) -> Result<GameRef, ParamError> {
         let (name, mut params) = split(text)?;
         params.extend(more.iter().map(|(k, v)| (k.clone(), v.clone())));
@@ -151,23 +152,23 @@ impl<'a> IntoIterator for &'a Games {
     }
 }
 
-/// The built-in games.
+/// Returns the built-in games.
 pub fn games() -> &'static [RegisteredGame] {
     GAMES
 }
 
-/// [`Games::load`] of the built-in games.
+/// Loads a built-in game; see [`Games::load`].
 ///
 /// # Errors
-/// As there.
+/// Same as [`Games::load`].
 pub fn load(text: &str) -> Result<GameRef, ParamError> {
     Games::builtin().load(text)
 }
 
-/// [`Games::load_with`] of the built-in games.
+/// Loads a built-in game with more parameters; see [`Games::load_with`].
 ///
 /// # Errors
-/// As there.
+/// Same as [`Games::load`].
 pub fn load_with(text: &str, more: &Params) -> Result<GameRef, ParamError> {
     Games::builtin().load_with(text, more)
 }
@@ -181,7 +182,7 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
         if let Some(wanted) = raw.remove("preset") {
             let mut full = preset_params::<G>(wanted.as_str().unwrap_or_default()).ok_or_else(|| {
                 let mut e = ParamError::value("preset", wanted, names.clone());
-                e.message = format!("preset = {} does not exist; there are: {}", e.got, names.join(", "));
+                e.message = format!("preset = {} does not exist; allowed: {}", e.got, names.join(", "));
                 e
             })?;
             full.extend(raw);
@@ -195,7 +196,7 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
         }
     }
     let game = G::new(typed::<G::Params>(&raw, &schema)?).map_err(|mut e| {
-        // What was given, as it was given: 7 stays 7 where a float is meant.
+        // The value as submitted: 7 stays 7 for a float parameter.
         if let Some(given) = e.name.as_ref().and_then(|name| raw.get(name)) {
             e.got = given.clone();
         }
@@ -232,7 +233,7 @@ fn spec_of<G: Game>(game: &G, params_schema: Value) -> Spec {
     if f.openspiel.is_some() {
         layouts.push("openspiel".to_owned());
     }
-    // What must be equal for policies and records to carry over; documentation may change freely.
+    // The properties that policies and records depend on. Documentation is excluded and may change freely.
     let identity = format!("{}|{}|{}|{:?}|{:?}|{:?}", G::RULES, string, f.actions, f.max_chance, f.tensor, f.info);
     let presets = G::PRESETS.iter().filter_map(|(name, _, note)| {
         let params = preset_params::<G>(name)?;

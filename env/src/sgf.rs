@@ -1,4 +1,4 @@
-//! Writing games of two colours of stones in the Smart Game Format, FF\[4\]: what Go, gomoku and reversi share.
+//! Writer for the Smart Game Format, FF\[4\], shared by Go, Gomoku and Reversi.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use crate::game::{Action, Seat};
 use crate::notation::{date, player};
 use crate::recording::moves;
 
-/// A move: the seat (0 is Black) and the point, column and row from the top left, from 0; `None` is a pass.
+/// A move: the seat (0 is Black) and the point as column and row from the top left, from 0; `None` is a pass.
 pub type Stone = (Seat, Option<[u32; 2]>);
 
-/// A game as one tree without branches.
+/// Returns a game as one tree without branches.
 ///
-/// `kind` is SGF's number of the game (`GM`), `size` the lines of the board. `properties` follow in the order given, names
-/// as SGF has them; values are escaped here. Properties that take several points (`AB`) are given as points.
+/// `kind` is the SGF number of the game (`GM`), `size` the number of lines of the board. `properties` follow in the given
+/// order, with SGF names and unescaped values. `set_up` lists the points of Black's setup stones (`AB`).
 pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2]], moves: &[Stone]) -> String {
     let mut out = format!("(;FF[4]CA[UTF-8]GM[{kind}]SZ[{size}]");
     for (name, value) in properties {
@@ -27,7 +27,7 @@ pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2
         }
     }
     for (k, &(seat, at)) in moves.iter().enumerate() {
-        // Short lines, as mail and people like them.
+        // Short lines, for mail programs and readers.
         out.push_str(if k % 10 == 0 { "\n;" } else { ";" });
         let _ = write!(out, "{}[{}]", if seat == 0 { 'B' } else { 'W' }, point(at));
     }
@@ -35,8 +35,8 @@ pub fn game(kind: u32, size: u32, properties: &[(&str, &str)], set_up: &[[u32; 2
     out
 }
 
-/// A record as `write` puts its moves, under what SGF says of every game: program, players, result, day, event and name.
-/// `lead` is how far Black leads in the last position, where the board is counted.
+/// Returns a record in SGF, with the moves from `write` and the common properties: program, players, result, date, event and
+/// name. `lead` is Black's lead in the final position, if the board is scored.
 pub fn written(
     record: &Record,
     lead: Option<f64>,
@@ -55,7 +55,7 @@ pub fn written(
     write(&moves(record), &given.map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
 }
 
-/// `B+3.5`, `W+R`, `0`, or `Void` for a match that does not count.
+/// Returns the result: `B+3.5`, `W+R`, `0`, or `Void` for a match that does not count.
 fn result(record: &Record, lead: Option<f64>) -> String {
     let winner = match record.footer.outcome.first() {
         Some(Outcome::Win) => 'B',
@@ -72,13 +72,13 @@ fn result(record: &Record, lead: Option<f64>) -> String {
     format!("{winner}+{by}")
 }
 
-/// Two letters, `aa` at the top left; nothing for a pass.
+/// Returns the two letters of a point, `aa` at the top left; empty for a pass.
 fn point(at: Option<[u32; 2]>) -> String {
     let letter = |n: u32| char::from(b'a' + (n % 26) as u8);
     at.map(|[column, row]| format!("{}{}", letter(column), letter(row))).unwrap_or_default()
 }
 
-/// Brackets and backslashes are escaped, breaks and other blanks are spaces.
+/// Escapes brackets and backslashes, and replaces line breaks and other white space by spaces.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_is_written_as_the_format_says() {
+    fn game_writes_one_escaped_tree() {
         let moves: Vec<Stone> = vec![(0, Some([0, 0])), (1, None), (0, Some([18, 2]))];
         let text = game(1, 19, &[("PB", "a]b\\c\nd"), ("RE", "B+R")], &[[3, 15], [15, 3]], &moves);
         assert_eq!(text, "(;FF[4]CA[UTF-8]GM[1]SZ[19]PB[a\\]b\\\\c d]RE[B+R]AB[dp][pd]\n;B[aa];W[];B[sc])\n");

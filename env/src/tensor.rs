@@ -2,14 +2,15 @@
 
 use ludex_protocol::spec::{Dtype, Part, TensorSpec};
 
-/// The spec of a `u8` array of ones and zeros: `planes` name the first axis, `rest` are the other axes.
+/// Returns the spec of a `u8` array of ones and zeros: `planes` names the entries of the first axis, `rest` are the other
+/// axes.
 pub fn planes(planes: &[&str], rest: &[u32]) -> TensorSpec {
     let parts = planes.iter().enumerate().map(|(i, name)| Part { name: (*name).into(), at: i as u32, len: 1 });
     let s = std::iter::once(planes.len() as u32).chain(rest.iter().copied()).collect();
     TensorSpec { d: Dtype::U1, s, low: 0.0, high: 1.0, parts: parts.collect() }
 }
 
-/// The spec of a flat `u8` array made of named stretches.
+/// Returns the spec of a flat `u8` array of named ranges with values up to `high`.
 pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
     let mut at = 0;
     let parts: Vec<Part> = parts
@@ -22,30 +23,30 @@ pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
     TensorSpec { d: Dtype::U1, s: vec![at], low: 0.0, high, parts }
 }
 
-/// Makes cell `at` one and all others zero. If there is no such cell, all are zero.
+/// Sets cell `at` to one and all others to zero; without a valid `at`, sets all cells to zero.
 #[inline]
 pub fn one_hot<T: From<u8> + Clone>(out: &mut [T], at: Option<usize>) {
-    // One loop: most stretches have a few cells, for which a call that fills memory takes longer.
+    // A single loop: most ranges are so short that a call to fill memory takes longer.
     let at = at.unwrap_or(out.len());
     out.iter_mut().enumerate().for_each(|(k, cell)| *cell = T::from(u8::from(k == at)));
 }
 
-/// Makes the cells `range` one and all others zero.
+/// Sets the cells of `range` to one and all others to zero.
 ///
 /// # Panics
-/// If the range ends beyond `out`.
+/// Panics if the range ends beyond `out`.
 pub fn ones(out: &mut [u8], range: std::ops::Range<usize>) {
     out.fill(0);
     out[range].fill(1);
 }
 
-/// `k` modulo `n`, for `k` below `2 * n`: seats in turn, without a division.
+/// Returns `k` modulo `n` for `k` below `2 * n`, without a division; used to rotate seats.
 #[inline]
 pub(crate) const fn wrap(k: usize, n: usize) -> usize {
     if k < n { k } else { k - n }
 }
 
-/// Bytes of ones and zeros for every eight bits, bit 0 first.
+/// Eight bytes of ones and zeros for every byte value, bit 0 first.
 static SPREAD: [[u8; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut k = 0;
@@ -74,8 +75,8 @@ pub fn put_bits(out: &mut [u8], bits: u64) {
     rest.iter_mut().zip(spread(left)).for_each(|(cell, bit)| *cell = bit);
 }
 
-/// Writes bit `i` of `words` (64 to a word, bit 0 first) to byte `i` of `out`, as ones and zeros. Bytes beyond the last
-/// word's bits stay as they are.
+/// Writes bit `i` of `words` (64 per word, bit 0 first) into byte `i` of `out`, as ones and zeros. Leaves bytes beyond the
+/// last word unchanged.
 #[inline]
 pub fn spread_bits(words: &[u64], out: &mut [u8]) {
     out.chunks_mut(64).zip(words).for_each(|(cells, &word)| put_bits(cells, word));
@@ -84,7 +85,7 @@ pub fn spread_bits(words: &[u64], out: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn spread_is_the_bits() {
+    fn spread_writes_one_byte_per_bit() {
         for b in 0..256u64 {
             let want: Vec<u8> = (0..8).map(|i| (b >> i & 1) as u8).collect();
             assert_eq!(super::spread(b).to_vec(), want, "{b}");
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_become_cells_of_any_number() {
+    fn put_bits_fills_any_number_of_cells() {
         let bits = 0x9e37_79b9_7f4a_7c15;
         for n in 0..=64 {
             let mut out = vec![0xa5; n];
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_bits_fills_what_there_is() {
+    fn spread_bits_leaves_bytes_beyond_words() {
         let words = [0x8000_0000_0000_0005, 0b1_0110];
         for len in 0..=128 {
             let mut out = vec![7; len];

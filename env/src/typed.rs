@@ -1,4 +1,4 @@
-//! The states and views of any typed game as objects.
+//! Type-erased objects for the states and views of any typed game.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -34,22 +34,22 @@ struct TypedView<G: Game> {
     view: G::View,
 }
 
-/// A view of `of` as an object.
+/// Boxes a view of the game `of`.
 pub(crate) fn seeing<G: Game>(of: &Arc<Loaded<G>>, view: G::View) -> Box<dyn DynView> {
     Box::new(TypedView { of: of.clone(), view })
 }
 
-/// A state of `of` as an object, for hosts that keep typed states.
+/// Boxes a state of the game `of`, for hosts that store typed states.
 pub(crate) fn box_state<G: Game>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
     Box::new(TypedState { of: of.clone(), state })
 }
 
-/// A move that is refused.
+/// Creates the refusal of an illegal move.
 fn refused(why: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::IllegalAction, why)
 }
 
-/// What is said of a move with these issues, at least one.
+/// Creates the refusal of a move with these issues, at least one.
 fn flawed(issues: Vec<Issue>) -> Refusal {
     let issues = capped(issues);
     let first = issues.first();
@@ -83,7 +83,7 @@ impl<G: Game> TypedState<G> {
         }))
     }
 
-    /// Whether a joint move is due and `joint` has the entries that it needs, each of them good.
+    /// Checks that a joint move is due and that `joint` has exactly the required entries, each of them legal.
     fn check_joint<T>(
         &self,
         joint: &[Option<T>],

@@ -1,4 +1,4 @@
-//! The semantics of batches, one test per promise of the protocol.
+//! Semantics of batches: one test per guarantee of the protocol.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ mod common;
 
 use common::offers::offers;
 
-/// Plays what the function makes of the legal actions and its own turn, and notes which seats it was asked for.
+/// A policy that chooses from the legal actions and its turn number, and records the requested seats.
 struct Play {
     choose: fn(&[Action], u32) -> Action,
     asked: Mutex<Vec<(usize, u32)>>,
@@ -41,7 +41,7 @@ fn load(text: &str) -> GameRef {
     ludex_env::load(text).unwrap()
 }
 
-/// An answer with its columns as lists; what is absent is empty.
+/// A reply with its columns as lists; absent columns are empty.
 #[derive(Debug)]
 struct Answer {
     to_move: Vec<i8>,
@@ -50,7 +50,7 @@ struct Answer {
     structure: Vec<Value>,
     mask: Vec<u8>,
     ids: Ragged,
-    /// Offsets, outcomes, probabilities.
+    /// Offsets, outcome ids, probabilities.
     chance: Option<(Vec<u32>, Vec<u32>, Vec<f64>)>,
     reward: Vec<f32>,
     terminated: Vec<u8>,
@@ -62,7 +62,7 @@ struct Answer {
     last: Last,
 }
 
-/// The last views of episodes that were reset in the same step.
+/// The final views of episodes that were reset in the same step.
 #[derive(Debug, Default)]
 struct Last {
     at: Vec<u32>,
@@ -139,7 +139,7 @@ fn text(t: &str) -> Option<Move> {
     Some(Move::Text(t.into()))
 }
 
-/// x wins in the left column of row 0, row 1 plays elsewhere.
+/// Plays row 0 until x wins in the left column; row 1 plays elsewhere.
 fn until_x_wins(b: &mut dyn DynBatch) -> Answer {
     for pair in [[0, 4], [1, 0], [3, 8], [4, 2]] {
         let out = step(b, &pair);
@@ -149,7 +149,7 @@ fn until_x_wins(b: &mut dyn DynBatch) -> Answer {
 }
 
 #[test]
-fn same_step_tells_the_end_and_shows_the_beginning() {
+fn same_step_autoreset_returns_final_and_initial_rows() {
     let config = BatchConfig { count: 2, autoreset: Autoreset::SameStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
@@ -163,24 +163,24 @@ fn same_step_tells_the_end_and_shows_the_beginning() {
 }
 
 #[test]
-fn next_step_resets_with_the_step_after() {
+fn next_step_autoreset_resets_on_following_step() {
     let config = BatchConfig { count: 2, autoreset: Autoreset::NextStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
     let out = until_x_wins(&mut *b);
     assert_eq!((out.reward[0], out.terminated[0], out.to_move[0], out.length[0]), (1.0, 1, -4, 5));
     assert_eq!((out.obs[0], out.mask[..9].iter().sum::<u8>()), (1, 0));
-    // -1 leaves it finished: no reward again, the flags repeated.
+    // -1 leaves the environment finished: no further reward, the flags repeated.
     let out = step(&mut *b, &[-1, 1]);
     assert_eq!((out.reward[0], out.terminated[0], out.to_move[0], out.episode[0]), (0.0, 1, -4, 0));
-    // Any action is ignored and answers with the new episode.
+    // Any action is ignored and returns the new episode.
     let out = step(&mut *b, &[7777, -1]);
     assert_eq!((out.reward[0], out.terminated[0], out.to_move[0], out.episode[0], out.length[0]), (0.0, 0, 0, 1, 0));
     assert_eq!(out.obs[..18], [0; 18]);
 }
 
 #[test]
-fn disabled_waits_for_a_reset() {
+fn disabled_autoreset_requires_explicit_reset() {
     let config = BatchConfig { count: 2, autoreset: Autoreset::Disabled, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
@@ -197,7 +197,7 @@ fn disabled_waits_for_a_reset() {
 }
 
 #[test]
-fn rotation_goes_by_episode() {
+fn rotation_depends_on_episode_number() {
     let cycle = |e: u64| (e % 2) as usize;
     let random = |e: u64| scale(block(&episode_key("rotate", "tic_tac_toe", 3, e), 0), 2) as usize;
     for (rotate, shift) in [(Rotate::Cycle, &cycle as &dyn Fn(u64) -> usize), (Rotate::Random, &random)] {
@@ -206,10 +206,10 @@ fn rotation_goes_by_episode() {
         let mut out = reset(&mut *b, 3);
         let mut seats = Vec::new();
         for e in 0..12 {
-            // In episode e, seat k is played by entry (k + shift) mod 2; entry 0 is the client.
+            // In episode e, entry (k + shift) mod 2 plays seat k; entry 0 is the client.
             let seat = (2 - shift(e)) % 2;
             assert_eq!((out.episode[0] as u64, out.seat[0] as usize), (e, seat), "{rotate:?}");
-            assert_eq!(out.length[0] as usize, seat, "the server moves first when the client is o");
+            assert_eq!(out.length[0] as usize, seat, "the server moves first if the client plays o");
             seats.push(seat);
             let mut next = Batch::default();
             b.reset(None, &ResetSeeds::Continue, &mut next).unwrap();
@@ -220,13 +220,13 @@ fn rotation_goes_by_episode() {
 }
 
 #[test]
-fn server_seats_move_between_and_the_last_view_is_the_learners() {
+fn server_seats_move_between_client_actions() {
     let config =
         BatchConfig { count: 1, seats: vec![None, first()], autoreset: Autoreset::SameStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     let out = reset(&mut *b, 0);
     assert_eq!((&out.seat[..], b.width()), (&[0][..], 1));
-    // x plays 8, 7, 3; o takes the first free square each time: 0, 1, 2 and wins.
+    // x plays 8, 7, 3; o always takes the first free square: 0, 1, 2 and wins.
     assert_eq!((step(&mut *b, &[8]).length[0], step(&mut *b, &[7]).length[0]), (2, 4));
     let out = step(&mut *b, &[3]);
     assert_eq!((&out.reward[..], out.terminated[0], out.length[0]), (&[-1.0, 1.0][..], 1, 0));
@@ -236,7 +236,7 @@ fn server_seats_move_between_and_the_last_view_is_the_learners() {
 }
 
 #[test]
-fn rewards_are_sums_since_the_learners_last_action() {
+fn rewards_accumulate_since_last_client_action() {
     let (player, agent) = play(|_, turn| turn % 2);
     let config = BatchConfig { count: 1, seats: vec![player, None], ..Default::default() };
     let mut b = open(&load("iterated_prisoners_dilemma(num_repetitions=3)"), config);
@@ -248,8 +248,8 @@ fn rewards_are_sums_since_the_learners_last_action() {
 }
 
 #[test]
-fn episodes_that_end_before_the_client_acts_are_skipped_and_counted() {
-    // One cell: the seat to move fills it, and the game is drawn.
+fn episodes_without_client_action_are_skipped_and_counted() {
+    // One cell: the seat to move fills it, and the game is a draw.
     let game = load("connect_four(rows=1,columns=1)");
     let seats = vec![first(), None];
     let rotating = BatchConfig { count: 2, seats: seats.clone(), rotate: Rotate::Cycle, ..Default::default() };
@@ -263,7 +263,7 @@ fn episodes_that_end_before_the_client_acts_are_skipped_and_counted() {
 }
 
 #[test]
-fn all_seats_can_be_shown() {
+fn observer_all_returns_view_of_every_seat() {
     let config = BatchConfig { count: 2, observer: Observer::All, ..Default::default() };
     let mut b = open(&load("kuhn_poker"), config);
     let out = reset(&mut *b, 42);
@@ -277,26 +277,30 @@ fn all_seats_can_be_shown() {
 }
 
 #[test]
-fn illegal_actions_lose_where_they_may() {
+fn illegal_actions_forfeit_if_configured() {
     let config = BatchConfig { count: 2, on_illegal: OnIllegal::Lose, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 0);
     step(&mut *b, &[0, 0]);
     let out = step(&mut *b, &[0, 1]);
     assert_eq!((&out.illegal[..], &out.terminated[..]), (&[0][..], &[1, 0][..]));
-    assert_eq!(out.reward, [1.0, -1.0, 0.0, 0.0], "o offended, x gets the greatest return");
+    assert_eq!(out.reward, [1.0, -1.0, 0.0, 0.0], "o forfeits, x gets the greatest return");
     let items = b.snapshot(None, &[]).unwrap();
     let mut c = open(&load("tic_tac_toe"), BatchConfig { count: 2, ..Default::default() });
     let mut out = Batch::default();
     c.restore(None, &mut items.iter().cloned().map(Ok), &mut out).unwrap();
     let out = Answer::from(out);
-    assert_eq!((&out.terminated[..], &out.to_move[..]), (&[1, 0][..], &[-4, 0][..]), "a snapshot keeps the forfeit");
+    assert_eq!(
+        (&out.terminated[..], &out.to_move[..]),
+        (&[1, 0][..], &[-4, 0][..]),
+        "a snapshot preserves the forfeit"
+    );
     let out = given(&mut *b, &[None, text("z9")]).unwrap();
     assert_eq!(out.illegal, [1]);
 }
 
 #[test]
-fn an_agent_of_the_server_that_errs_loses() {
+fn illegal_server_agent_forfeits() {
     let (player, _) = play(|_, _| 99);
     let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 1, seats: vec![None, player], ..Default::default() });
     reset(&mut *b, 0);
@@ -305,7 +309,7 @@ fn an_agent_of_the_server_that_errs_loses() {
 }
 
 #[test]
-fn the_client_can_play_chance() {
+fn client_can_choose_chance_outcomes() {
     let config = BatchConfig { count: 1, chance: ChanceBy::Client, on_illegal: OnIllegal::Lose, ..Default::default() };
     let mut b = open(&load("kuhn_poker"), config);
     let out = reset(&mut *b, 1);
@@ -320,7 +324,7 @@ fn the_client_can_play_chance() {
 }
 
 #[test]
-fn masks_come_in_three_forms_or_not_at_all() {
+fn masks_support_three_encodings_or_none() {
     let shown = |mask| {
         let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 2, mask: Some(mask), ..Default::default() });
         reset(&mut *b, 0);
@@ -338,14 +342,14 @@ fn masks_come_in_three_forms_or_not_at_all() {
 }
 
 #[test]
-fn the_step_limit_truncates_and_the_rules_go_first() {
+fn step_limit_truncates_unless_rules_terminate() {
     let config = BatchConfig { count: 2, max_steps: Some(5), ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 0);
     let out = until_x_wins(&mut *b);
     assert_eq!((&out.terminated[..], &out.truncated[..]), (&[1, 0][..], &[0, 1][..]));
     assert_eq!((&out.to_move[..], out.mask.iter().sum::<u8>()), (&[-4, -4][..], 0));
-    // Moves of the server count, chance does not.
+    // Moves of the server count, chance outcomes do not.
     let config = BatchConfig { count: 1, max_steps: Some(2), seats: vec![None, first()], ..Default::default() };
     let mut b = open(&load("kuhn_poker"), config);
     let out = reset(&mut *b, 0);
@@ -355,7 +359,7 @@ fn the_step_limit_truncates_and_the_rules_go_first() {
 }
 
 #[test]
-fn joint_rows_use_the_acting_seats_columns() {
+fn joint_steps_use_columns_of_acting_seats() {
     let mut b =
         open(&load("iterated_prisoners_dilemma(num_repetitions=5)"), BatchConfig { count: 2, ..Default::default() });
     reset(&mut *b, 0);
@@ -369,17 +373,17 @@ fn joint_rows_use_the_acting_seats_columns() {
 }
 
 #[test]
-fn proposals_and_words_are_moves() {
+fn documents_and_texts_are_moves() {
     let game = offers("");
     let mut b = open(&game, BatchConfig { count: 2, views: Some(vec![GymView::Struct]), ..Default::default() });
     reset(&mut *b, 7);
-    // Words in a joint move are read by the game, but cannot be said there.
+    // The game parses texts in a joint move, but refuses them there.
     let e = given(&mut *b, &[text("stake 1"), text("hello"), None, None]).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
     let out = given(&mut *b, &[text("stake 1"), text("stake 2"), Some(Move::Id(0)), Some(Move::Id(0))]).unwrap();
     assert_eq!((&out.reward[..], &out.to_move[..]), (&[-1.0, -2.0, 0.0, 0.0][..], &[0, 0][..]));
     let proposal = |n: u64| Some(Move::Document(json!({ "offer": n })));
-    // A flaw is told by path, and nothing moves in either row.
+    // A flaw is reported by path, and no row changes.
     let e = given(&mut *b, &[proposal(4), None, proposal(10), None]).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(2)));
     let issue = &e.issues[0];
@@ -392,13 +396,13 @@ fn proposals_and_words_are_moves() {
     assert_eq!(items[0].h[3], (0, json!({ "said": { "offer": 4 } })));
     let out = given(&mut *b, &[None, text("  too little "), None, None]).unwrap();
     assert_eq!((out.terminated[0], &out.structure[0]["answer"]), (1, &json!({ "words": "too little" })));
-    // The snapshot leads back to before the words.
+    // The snapshot restores the position before the text.
     let mut out = Batch::default();
     b.restore(None, &mut items.iter().cloned().map(Ok), &mut out).unwrap();
     let out = Answer::from(out);
     assert_eq!((&out.to_move[..], &out.length[..]), (&[1, -4][..], &[2, 2][..]));
     assert_eq!(step(&mut *b, &[-1, 0, -1, -1]).reward, [5.0, 4.0, 0.0, 0.0]);
-    // A forged saying is refused as a snapshot.
+    // A snapshot with a forged document is refused.
     let mut forged = items;
     forged[0].h[3] = (0, json!({ "said": { "offer": 99 } }));
     let e = b.restore(None, &mut forged.iter().cloned().map(Ok), &mut Batch::default()).unwrap_err();
@@ -406,7 +410,7 @@ fn proposals_and_words_are_moves() {
 }
 
 #[test]
-fn a_snapshot_in_a_batch_with_other_seats_goes_on_to_the_clients_turn() {
+fn restored_snapshot_advances_to_client_turn() {
     let game = load("kuhn_poker");
     let mut open_chance = open(&game, BatchConfig { count: 1, chance: ChanceBy::Client, ..Default::default() });
     reset(&mut *open_chance, 3);
@@ -420,7 +424,7 @@ fn a_snapshot_in_a_batch_with_other_seats_goes_on_to_the_clients_turn() {
 }
 
 #[test]
-fn seats_are_replaced_from_the_next_episode_on() {
+fn set_seats_applies_from_next_episode() {
     let mut b = open(
         &load("tic_tac_toe"),
         BatchConfig { count: 1, seats: vec![None, first()], autoreset: Autoreset::SameStep, ..Default::default() },
@@ -439,7 +443,7 @@ fn seats_are_replaced_from_the_next_episode_on() {
 }
 
 #[test]
-fn a_fork_shares_the_stream_or_gets_its_own() {
+fn fork_copies_or_reseeds_stream() {
     let mut b = open(&load("iterated_prisoners_dilemma"), BatchConfig { count: 8, ..Default::default() });
     reset(&mut *b, 0);
     let lengths = |b: &mut dyn DynBatch| {
@@ -449,7 +453,7 @@ fn a_fork_shares_the_stream_or_gets_its_own() {
             if out.terminated.iter().all(|t| t == 1) {
                 break;
             }
-            // Finished rows stay as they are.
+            // Finished rows stay finished.
             let over: Vec<usize> = (0..8).filter(|&i| out.terminated.get(i) == Some(1)).collect();
             let ids: Vec<i32> = (0..16).map(|k| if over.contains(&(k / 2)) { -1 } else { 0 }).collect();
             b.step(None, Actions::Ids(&ids), &mut out).unwrap();
@@ -467,7 +471,7 @@ fn a_fork_shares_the_stream_or_gets_its_own() {
 }
 
 #[test]
-fn wrong_settings_are_refused_by_name() {
+fn invalid_settings_are_refused_with_path() {
     let game = load("iterated_prisoners_dilemma");
     let path = |config: BatchConfig| game.batch(config).err().and_then(|e| e.path);
     assert_eq!(path(BatchConfig::default()), Some("count".into()));

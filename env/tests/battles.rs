@@ -1,7 +1,7 @@
-//! Twenty battles of each game of plans go as they went: `tests/data/battles/<game>.txt`.
+//! Compares twenty battles of each plan game with `tests/data/battles/<game>.txt`.
 //!
-//! A file has questions as `ludex analyze` takes them, each with the answer's events below it: one line for each tick, turn or
-//! skill. The questions are the file's own; `LUDEX_REGENERATE=1` writes the events again.
+//! A file contains queries for `ludex analyze`, each followed by the events of the reply: one line for each tick, turn or
+//! skill. The queries are written by hand; `LUDEX_REGENERATE=1` rewrites the events.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ fn path(game: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/battles")).join(format!("{game}.txt"))
 }
 
-/// Whether a line begins with this event.
+/// Returns true if a line starts with this event.
 fn begins(event: &Value, before: Option<&Value>) -> bool {
     match &event[0] {
         Value::Number(tick) => before.is_none_or(|before| before[0].as_i64() != tick.as_i64()),
@@ -40,7 +40,7 @@ fn lines(events: &[Value]) -> String {
 }
 
 #[test]
-fn battles_go_as_they_went() {
+fn battles_match_stored_events() {
     for name in GAMES {
         let game = load(name).unwrap();
         let then = std::fs::read_to_string(path(name)).unwrap();

@@ -1,19 +1,19 @@
-//! Luck is what it is declared to be: seeded draws follow the weights of every game's chance nodes, and an episode draws the
-//! same whatever else is drawn meanwhile. Seeds are fixed, so what passes once passes always.
+//! Statistical tests of chance: seeded draws follow the weights of every game's chance nodes, and the draws of an episode
+//! are independent of other episodes. Seeds are fixed, so the results are reproducible.
 
 use std::collections::BTreeSet;
 
 use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, ToMove, check};
 use ludex_protocol::spec::ChanceMode;
 
-/// Every game of the registry that has chance, with its defaults and with every preset.
+/// Returns every registered game with chance, with its defaults and every preset.
 fn games_of_chance() -> Vec<GameRef> {
     let strings = ludex_env::games().iter().flat_map(|entry| {
         let presets = entry.presets.iter().map(|(preset, ..)| format!("{}(preset={preset})", entry.id));
         std::iter::once(entry.id.to_owned()).chain(presets)
     });
     let games = strings.map(|string| ludex_env::load(&string).unwrap());
-    // Presets that change nothing are the same game.
+    // Presets without changes give the same game.
     let mut known = BTreeSet::new();
     let explicit = |game: &GameRef| game.spec().chance == ChanceMode::Explicit;
     games.filter(explicit).filter(|game| known.insert(game.spec().string.clone())).collect()
@@ -25,7 +25,7 @@ fn outcomes(s: &dyn DynState) -> Outcomes {
     out
 }
 
-/// Plays random moves up to the next chance node, at most `limit`; whether there is one.
+/// Plays random moves up to the next chance node, at most `limit`. Returns true if there is one.
 fn to_chance(s: &mut dyn DynState, rng: &mut Stream, limit: usize) -> bool {
     for _ in 0..limit {
         match s.turn() {
@@ -44,13 +44,14 @@ fn to_chance(s: &mut dyn DynState, rng: &mut Stream, limit: usize) -> bool {
     false
 }
 
-/// The value that a sum of squares with `free` degrees of freedom exceeds once in 30,000 times (Wilson and Hilferty).
+/// Returns the quantile of the chi-square distribution with `free` degrees of freedom that is exceeded once in 30,000 times
+/// (Wilson and Hilferty).
 fn bound(free: usize) -> f64 {
     let spread = 2.0 / (9.0 * free as f64);
     free as f64 * (1.0 - spread + 4.0 * spread.sqrt()).powi(3)
 }
 
-/// Draws `times` and compares how often each of `cells` came with its probability (Pearson's chi-square).
+/// Draws `times` and compares the frequency of each of `cells` with its probability (Pearson's chi-square).
 fn follows(what: &str, cells: &[f64], times: u64, draw: impl Fn(u64) -> usize) {
     let mut count = vec![0u64; cells.len()];
     (0..times).for_each(|seed| count[draw(seed)] += 1);
@@ -60,13 +61,13 @@ fn follows(what: &str, cells: &[f64], times: u64, draw: impl Fn(u64) -> usize) {
     assert!(free == 0 || sum < bound(free), "{what}: chi-square {sum} with {free} degrees of freedom: {count:?}");
 }
 
-/// Draws for a fair comparison: enough for the rarest of `cells`.
+/// Returns the number of draws needed for the rarest of `cells`.
 fn enough(cells: &[f64]) -> u64 {
     let least = cells.iter().copied().fold(1.0, f64::min);
     check::scaled(((20.0 / least) as u64).clamp(1_000, 50_000))
 }
 
-/// The place of what draw `k` of an episode picks.
+/// Returns the index of the outcome picked by draw `k` of an episode.
 fn picked(id: &'static str, seed: u64, k: usize, outcomes: &Outcomes) -> usize {
     let mut draw = Draw::new(id, seed, 0);
     (0..k).for_each(|_| draw.skip());
@@ -75,7 +76,7 @@ fn picked(id: &'static str, seed: u64, k: usize, outcomes: &Outcomes) -> usize {
 }
 
 #[test]
-fn draws_follow_the_declared_weights() {
+fn draws_follow_declared_weights() {
     for game in games_of_chance() {
         let name = &game.spec().string;
         let mut met: Vec<Outcomes> = Vec::new();
@@ -101,18 +102,18 @@ fn draws_follow_the_declared_weights() {
     }
 }
 
-/// The comparison is not blind: a die that shows its first face a tenth more often than is declared is found.
+/// Control: detects a die whose first face is 10 % more frequent than declared.
 #[test]
 #[should_panic(expected = "chi-square")]
-fn a_loaded_die_is_found() {
+fn loaded_die_fails_chi_square() {
     let mut loaded = Outcomes::new();
     (0..6).for_each(|a| loaded.put(a, if a == 0 { 110 } else { 98 }));
     follows("a loaded die", &[1.0 / 6.0; 6], 20_000, |seed| picked("pig", seed, 0, &loaded));
 }
 
-/// One draw does not tell the next: pairs come as often as their probabilities say.
+/// Successive draws are independent: pairs occur with the product of their probabilities.
 #[test]
-fn draws_of_an_episode_are_independent() {
+fn successive_draws_are_independent() {
     let mut compared = 0;
     for game in games_of_chance() {
         let start = game.start();
@@ -144,7 +145,7 @@ fn draws_of_an_episode_are_independent() {
     assert!(compared > 0);
 }
 
-/// One episode that is being played: its luck so far.
+/// An episode in progress, with its draws so far.
 struct Playing {
     s: Box<dyn DynState>,
     rng: Stream,
@@ -158,7 +159,7 @@ impl Playing {
         Playing { s: game.start(), rng, draw, drawn: Vec::new() }
     }
 
-    /// Plays up to the next draw and makes it; whether there was one.
+    /// Plays up to the next draw and makes it. Returns true if there was one.
     fn step(&mut self) -> bool {
         let more = self.drawn.len() < 40 && to_chance(&mut *self.s, &mut self.rng, 300);
         if more {
@@ -171,7 +172,7 @@ impl Playing {
 }
 
 #[test]
-fn interleaved_episodes_draw_what_they_draw_alone() {
+fn interleaved_episodes_draw_same_outcomes() {
     for game in games_of_chance() {
         let fresh = |episode| Playing::new(&game, Draw::new(game.id(), 7, episode));
         let mut alone = Vec::new();
@@ -184,7 +185,7 @@ fn interleaved_episodes_draw_what_they_draw_alone() {
             draw.next_episode();
         }
         let mut together: Vec<Playing> = (0..6).map(fresh).collect();
-        // Backwards, and some more often than others.
+        // In reverse order, and some more often than others.
         while together
             .iter_mut()
             .rev()

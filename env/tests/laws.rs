@@ -1,4 +1,4 @@
-//! Every game of the registry keeps every law, under every preset and some other parameters.
+//! Checks all laws for every registered game, under every preset and further parameters.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ mod common;
 
 use common::offers::{Offers, offers, propose};
 
-/// Parameters worth a check of their own, besides defaults and presets.
+/// Parameters to check in addition to defaults and presets.
 const MORE: &[&str] = &[
     "connect_four(rows=4,columns=4,x_in_row=3,egocentric_obs_tensor=true)",
     "connect_four(rows=1,columns=2,x_in_row=2)",
@@ -84,16 +84,16 @@ fn keeps_the_laws(string: &str) {
 }
 
 #[test]
-fn games_keep_the_laws() {
+fn default_games_satisfy_all_laws() {
     for entry in ludex_env::games() {
         keeps_the_laws(entry.id);
     }
 }
 
 #[test]
-fn presets_keep_the_laws() {
+fn presets_satisfy_all_laws() {
     for entry in ludex_env::games() {
-        // Many presets change nothing: the same game is checked once.
+        // Many presets change nothing; each distinct game is checked once.
         let string = |text: &str| ludex_env::load(text).unwrap().spec().string.clone();
         let mut checked = BTreeSet::from([string(entry.id)]);
         for (preset, ..) in entry.presets {
@@ -106,30 +106,30 @@ fn presets_keep_the_laws() {
 }
 
 #[test]
-fn other_parameters_keep_the_laws() {
+fn further_parameters_satisfy_all_laws() {
     MORE.iter().for_each(|string| keeps_the_laws(string));
 }
 
 #[test]
-fn a_game_of_proposals_keeps_the_laws() {
+fn game_with_documents_satisfies_all_laws() {
     if let Err(faults) = check::game_with(&offers(""), 0..check::scaled(60), &propose) {
         panic!("{}", faults.join("\n"));
     }
 }
 
 #[test]
-fn a_game_of_ones_own_is_found_like_the_others() {
+fn custom_game_loads_like_builtin() {
     let games = Games::builtin().with::<Offers>();
     assert_eq!(games.iter().map(|e| e.id).next_back(), Some("offers"));
     assert_eq!(games.iter().count(), Games::builtin().iter().count() + 1);
     assert_eq!(games.load("offers").unwrap().page(), "# Offers\n");
     assert_eq!(games.load("ofers").err().unwrap().nearest.as_deref(), Some("offers"));
     assert!(games.load("othello").is_ok() && Games::builtin().load("offers").is_err());
-    assert_eq!(games.clone().with::<Offers>().iter().count(), games.iter().count(), "an id stands there once");
+    assert_eq!(games.clone().with::<Offers>().iter().count(), games.iter().count(), "each id is registered once");
 }
 
 #[test]
-fn words_beside_offers_keep_the_laws() {
+fn texts_with_offers_satisfy_all_laws() {
     let speak = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
         let legal = s.legal_list(seat);
         let a = *legal.get(rng.below(legal.len()))?;
@@ -142,7 +142,7 @@ fn words_beside_offers_keep_the_laws() {
     }
 }
 
-/// A document with a fault or two, or without, made from a good one.
+/// Returns a copy of a valid document with up to two faults.
 fn mutated(good: &Value, rng: &mut Stream) -> Value {
     let mut fields = good.as_object().cloned().unwrap_or_default();
     for _ in 0..1 + rng.below(2) {
@@ -162,7 +162,7 @@ fn mutated(good: &Value, rng: &mut Stream) -> Value {
 }
 
 #[test]
-fn mutated_documents_get_a_verdict_each() {
+fn mutated_documents_get_verdicts() {
     let mut slowest = Duration::ZERO;
     let mut heard = [0, 0];
     let load = |text: &str| ludex_env::load(text).unwrap();
@@ -203,20 +203,20 @@ fn mutated_documents_get_a_verdict_each() {
     assert!(heard.iter().all(|&n| n > 0), "{heard:?}");
 }
 
-/// The suite is not blind: each of these flaws is found, and named.
+/// Ladder tables on the pages match the current anchors.
 #[test]
-fn ladders_are_measured_as_they_stand() {
+fn ladder_tables_match_current_anchors() {
     for entry in ludex_env::games() {
         let game = ludex_env::load(entry.id).unwrap();
         let spec = game.spec();
-        // A table of another ladder gives no rating, and has another name.
+        // An outdated table gives no ratings and has another scale name.
         let rated = spec.anchors.iter().filter(|anchor| anchor.rating.is_some()).count();
         let wanted = if matches!(game.unit(), Unit::Field(_)) { 0 } else { spec.anchors.len() };
         let scale = ludex_env::anchor_ladder::scale(&spec.string, spec.rules, &spec.anchors);
         let there = entry.page.contains(&format!("<!-- ladder {scale} -->"));
         assert!(
             there && rated == wanted,
-            "{}: the table on its page is of another ladder; ludex ladder {} --write env/src/games measures it again",
+            "{}: the page has no table for the current ladder; run ludex ladder {} --write env/src/games",
             entry.id,
             entry.id
         );
@@ -224,7 +224,7 @@ fn ladders_are_measured_as_they_stand() {
 }
 
 #[test]
-fn flaws_are_found() {
+fn planted_flaws_are_detected() {
     const FLAWS: &[(&str, &str)] = &[
         ("early_reward", "before the end"),
         ("bounds", "outside"),
@@ -233,18 +233,18 @@ fn flaws_are_found() {
         ("order", "ascending"),
         ("names", "two actions are called"),
         ("hears_illegal", "was refused"),
-        ("said_leak", "could tell worlds apart"),
-        ("not_canonical", "read again"),
+        ("said_leak", "distinguishes states that have equal views"),
+        ("not_canonical", "parsed again"),
         ("forgets_answer", "turn"),
-        ("event_leak", "tell worlds apart"),
-        ("text_leak", "tell worlds apart"),
-        ("no_reveal", "its view afterwards tells them apart"),
+        ("event_leak", "distinguishes states that have equal views"),
+        ("text_leak", "distinguishes states that have equal views"),
+        ("no_reveal", "its view afterwards distinguishes them"),
         ("tensor_holes", "over other bytes"),
         ("tensor_leak", "tensor"),
         ("tensor_range", "holds"),
     ];
     for (flaw, word) in FLAWS {
         let faults = check::game_with(&offers(flaw), 0..60, &propose).err().unwrap_or_default().join("\n");
-        assert!(faults.contains(word), "the flaw {flaw} was not found for what it is: {faults:?}");
+        assert!(faults.contains(word), "the flaw {flaw} was not reported as {word:?}: {faults:?}");
     }
 }

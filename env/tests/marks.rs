@@ -1,22 +1,22 @@
-//! What the rules count is explained: every mark of a random episode stands in the game's list, and who asks for some marks
-//! gets these alone.
+//! Checks that every mark of a random episode is documented by its game, and that a request for some marks returns exactly
+//! these.
 
 use std::collections::BTreeSet;
 
 use ludex_env::{Draw, DynState, GameRef, Mark, Marks, Outcomes, ParsedMove, Stream, ToMove, load};
 
-/// Steps after which an episode is cut, and episodes of each game.
+/// Maximum number of steps per episode.
 const STEPS: usize = 150;
 const EPISODES: u64 = 2;
 
-/// What a seat does: a document now and then, where there are some.
+/// Returns a random move of a seat, occasionally a document.
 fn answer(s: &dyn DynState, seat: usize, rng: &mut Stream) -> ParsedMove {
     let said = if rng.below(2) == 0 { s.sample(seat, rng) } else { None };
     let said = said.and_then(|said| s.parse_move(seat, &ludex_env::Move::Document(said)).ok());
     said.unwrap_or_else(|| ParsedMove::Action(s.random_action(seat, rng)))
 }
 
-/// Plays the next step at random; its moves by seat.
+/// Plays a random next step and returns its moves by seat.
 fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<ParsedMove>> {
     let turn = s.turn();
     let joint: Vec<Option<ParsedMove>> =
@@ -36,7 +36,7 @@ fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<Option<P
     joint
 }
 
-/// Calls `each` with every step of random episodes: before, moves, after.
+/// Calls `each` with every step of random episodes: state before, moves, state after.
 fn steps(game: &GameRef, mut each: impl FnMut(&dyn DynState, &[Option<ParsedMove>], &dyn DynState)) {
     for episode in 0..EPISODES {
         let mut rng = Stream::from_text(&format!("marks of {} {episode}", game.id()));
@@ -58,7 +58,7 @@ fn taken(mut out: Marks, before: &dyn DynState, joint: &[Option<ParsedMove>], af
     out.take()
 }
 
-/// Games whose marks are shown with another preset, as the defaults are too long or have fewer of them.
+/// Games tested with another preset, because the defaults are too long or have fewer marks.
 const OTHERS: &[(&str, &str)] = &[
     ("undercover", "undercover(preset=llmarena_guess)"),
     ("go", "go(board_size=3)"),
@@ -71,8 +71,8 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_mark_is_explained_and_nearly_all_are_counted() {
-    // These need a hand that is won, or a strategy that comes back.
+fn emitted_marks_are_documented_and_documented_marks_occur() {
+    // These need a won hand or a repeated strategy.
     let rare = ["total", "fan", "fan_points", "hand_score", "won_by"];
     for entry in ludex_env::games() {
         let other = OTHERS.iter().find(|(id, _)| *id == entry.id).map_or(entry.id, |(_, string)| string);
@@ -80,7 +80,7 @@ fn every_mark_is_explained_and_nearly_all_are_counted() {
         let docs = game.marks_docs();
         let names: BTreeSet<&str> = docs.iter().map(|d| d.name).collect();
         assert_eq!(names.len(), docs.len(), "{}: a mark has two rows", entry.id);
-        // A cell of a table holds no bar and no line break.
+        // A table cell must not contain a bar or a line break.
         let cells = docs.iter().flat_map(|d| [d.name, d.unit, d.formula, d.source]);
         cells.for_each(|cell| assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{}: {cell:?}", entry.id));
         let cheap: BTreeSet<String> = names.iter().filter(|n| **n != "equity").map(|n| (*n).to_owned()).collect();
@@ -88,19 +88,19 @@ fn every_mark_is_explained_and_nearly_all_are_counted() {
         steps(&game, |before, joint, after| {
             let out = if entry.id == "texas_holdem" { Marks::only(&cheap) } else { Marks::all() };
             for mark in taken(out, before, joint, after) {
-                assert!(names.contains(mark.name), "{}: {mark:?} is not explained", entry.id);
+                assert!(names.contains(mark.name), "{}: {mark:?} is not documented", entry.id);
                 assert!(mark.seat < game.spec().players as usize, "{}: {mark:?}", entry.id);
                 seen.insert(mark.name);
             }
         });
         let missing: Vec<&&str> = names.iter().filter(|n| !seen.contains(*n) && !rare.contains(n)).collect();
-        assert!(missing.is_empty() || missing == [&"equity"], "{}: {missing:?} never came", entry.id);
+        assert!(missing.is_empty() || missing == [&"equity"], "{}: {missing:?} never occurred", entry.id);
     }
 }
 
-/// Each mark asked for alone is what it is among all.
+/// A mark requested alone has the same value as among all marks.
 #[test]
-fn what_is_wanted_does_not_change_it() {
+fn mark_values_do_not_depend_on_request() {
     for id in ["connect_four", "fight_the_landlord", "tower_defense", "undercover", "iterated_prisoners_dilemma"] {
         let game = load(id).unwrap();
         steps(&game, |before, joint, after| {

@@ -1,7 +1,8 @@
-//! Pictures of every game at the start, in the middle and at the end of a random episode are what they were:
-//! `tests/data/pictures.jsonl.gz`, a JSON document for each picture. They are well-formed XML that names what it shows.
+//! Compares pictures of every game at the start, in the middle and at the end of a random episode with
+//! `tests/data/pictures.jsonl.gz`, one JSON document per picture, and checks that they are well-formed XML with a title and
+//! a description.
 //!
-//! If you mean to change a picture, run `tests/run --bless`, and look at it.
+//! After an intended change, run `tests/run --bless` and inspect the pictures.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 const SEED: &str = "ludex pictures";
 
-/// Plays one random step, and returns which seat did which action, if one seat did.
+/// Plays one random step and returns the seat and action, if a single seat acted.
 fn step(s: &mut dyn DynState, rng: &mut Stream) -> Option<(Seat, Action)> {
     match s.turn() {
         ToMove::Over => None,
@@ -41,7 +42,7 @@ fn step(s: &mut dyn DynState, rng: &mut Stream) -> Option<(Seat, Action)> {
     }
 }
 
-/// The position after `plies` random steps, and the picture that `who` gets, the last move marked.
+/// Returns the picture after `plies` random steps for `who`, with the last move marked.
 fn after(game: &GameRef, plies: usize, who: Option<Viewer>) -> Picture {
     let mut rng = Stream::from_text(SEED);
     let mut s = game.start();
@@ -71,7 +72,7 @@ fn length(game: &GameRef) -> usize {
     plies
 }
 
-/// The first position in which a seat acts, the middle one, and the last one.
+/// Returns pictures of the first position in which a seat acts, the middle one, and the last one.
 fn pictures(id: &str) -> Vec<(String, Picture)> {
     let game = ludex_env::load(id).unwrap();
     let plies = length(&game);
@@ -102,7 +103,7 @@ fn kept() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn pictures_are_what_they_were() {
+fn pictures_match_stored_files() {
     let now: Vec<(String, Picture)> = ludex_env::games().iter().flat_map(|entry| pictures(entry.id)).collect();
     if std::env::var_os("LUDEX_REGENERATE").is_some() {
         let mut out = GzEncoder::new(std::fs::File::create(path()).unwrap(), Compression::best());
@@ -114,14 +115,11 @@ fn pictures_are_what_they_were() {
     let then = kept();
     let changed = now.iter().filter(|(name, picture)| then.get(name) != Some(&picture.svg));
     let changed: Vec<&str> = changed.map(|(name, _)| name.as_str()).collect();
-    assert!(
-        changed.is_empty(),
-        "changed: {changed:?}\nIf you mean it, run tests/run --bless and look at the pictures."
-    );
+    assert!(changed.is_empty(), "changed: {changed:?}\nif intended, run tests/run --bless and inspect the pictures");
     assert_eq!(then.len(), now.len());
 }
 
-/// What is wrong with a picture as a document.
+/// Returns the fault of a picture as an XML document, if any.
 fn flaw(picture: &Picture) -> Option<String> {
     let document = match roxmltree::Document::parse(&picture.svg) {
         Ok(document) => document,
@@ -146,7 +144,7 @@ fn flaw(picture: &Picture) -> Option<String> {
 }
 
 #[test]
-fn pictures_are_documents_in_random_play() {
+fn pictures_are_well_formed_in_random_play() {
     let mut rng = Stream::from_text("documents");
     for string in ludex_env::games().iter().map(|entry| entry.id).chain(MORE.iter().copied()) {
         let game = ludex_env::load(string).unwrap();
@@ -189,7 +187,7 @@ const MORE: &[&str] = &[
 ];
 
 #[test]
-fn castling_and_promotions_are_gestures() {
+fn castling_and_promotion_have_gestures() {
     let game = ludex_env::load("chess(fen=r3k3/6P1/8/8/8/8/8/R3K2R w KQq - 0 1)").unwrap();
     let s = game.start();
     let ToMove::Seat(seat) = s.turn() else { panic!("somebody moves") };

@@ -1,14 +1,15 @@
-//! One random game of every kind, written out, is what it was: `tests/data/playthroughs/<id>.txt`.
+//! Compares one random game of every kind, as text, with `tests/data/playthroughs/<id>.txt`.
 //!
-//! If you mean to change a game's behaviour, raise its rules version, run `tests/run --bless`, and review the difference.
+//! After an intended change of a game's behavior, increase its rules version, run `tests/run --bless`, and review the
+//! difference.
 
 use std::path::PathBuf;
 
 use ludex_env::playthrough::{example, playthrough};
 
-/// Games that are long at random are cut here.
+/// Maximum length; games that are long under random play are cut here.
 const MOST: usize = 40;
-/// A seed under which the games show something of themselves.
+/// A seed under which the games show typical situations.
 const SEED: u64 = 7;
 
 fn folder() -> PathBuf {
@@ -16,7 +17,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn games_play_as_they_did() {
+fn playthroughs_match_stored_files() {
     let regenerate = std::env::var_os("LUDEX_REGENERATE").is_some();
     let mut faults = Vec::new();
     for entry in ludex_env::games() {
@@ -32,14 +33,10 @@ fn games_play_as_they_did() {
             faults.push(format!("{}: {difference}", entry.id));
         }
     }
-    assert!(
-        faults.is_empty(),
-        "{}\nIf you mean it, run tests/run --bless and review the difference.",
-        faults.join("\n")
-    );
+    assert!(faults.is_empty(), "{}\nif intended, run tests/run --bless and review the difference", faults.join("\n"));
 }
 
-/// The first line that differs, with the lines before it.
+/// Returns the first differing line, with the lines before it.
 fn difference(then: &str, now: &str) -> Option<String> {
     if then == now {
         return None;
@@ -52,15 +49,15 @@ fn difference(then: &str, now: &str) -> Option<String> {
 }
 
 #[test]
-fn differences_are_found() {
+fn difference_reports_first_changed_line() {
     assert_eq!(difference("a\nb", "a\nb"), None);
     assert!(difference("a\nb\nc", "a\nx\nc").unwrap().contains("line 2"));
     assert!(difference("a", "a\nb").unwrap().contains("(nothing)"));
 }
 
-/// A deal of 137 outcomes does not hide the game: a whole hand is there, with claims that won.
+/// The 137 outcomes of a deal do not use up the length limit: the text contains a whole hand with claims.
 #[test]
-fn a_hand_of_mahjong_is_whole() {
+fn mahjong_playthrough_contains_whole_hand() {
     let text = playthrough(&*ludex_env::load("mcr_mahjong").unwrap(), SEED, MOST);
     for phase in ["deal", "turn", "claim", "discard", "over"] {
         assert!(text.contains(&format!(", phase {phase}\n")), "{phase}");
@@ -70,9 +67,9 @@ fn a_hand_of_mahjong_is_whole() {
     }
 }
 
-/// The text holds every field: what is hidden from a viewer, and what is told to it, both show.
+/// The text contains every field, including information hidden from a viewer and information sent to it.
 #[test]
-fn hidden_cards_show_by_viewer() {
+fn playthrough_shows_hidden_cards_per_viewer() {
     let text = playthrough(&*ludex_env::load("kuhn_poker").unwrap(), SEED, MOST);
     for line in ["legal for 0: 0 Pass, 1 Bet", "  seen for 1, public: a card is dealt to p0", "turn: Over"] {
         assert!(text.contains(line), "{line:?} is not in\n{text}");
@@ -80,19 +77,19 @@ fn hidden_cards_show_by_viewer() {
 }
 
 #[test]
-fn an_example_is_a_view_of_the_same_game() {
+fn example_is_view_of_same_game() {
     for entry in ludex_env::games() {
         let game = ludex_env::load(entry.id).unwrap();
         let (seat, view) = example(&*game, SEED, 2);
         assert!(view.is_object(), "{}", entry.id);
-        // It is one of the views that the text shows, if the text reaches it: the deals of some games are longer.
+        // The view occurs in the text if the text is long enough; the deals of some games are longer.
         let text = playthrough(&*game, SEED, MOST);
         let acted = text.lines().filter(|line| line.starts_with("turn: Seat") || line.starts_with("turn: Together"));
         if acted.count() > 2 {
             assert!(text.contains(&view.to_string()), "{}: seat {seat} sees {view}", entry.id);
         }
     }
-    // A game that is over before that shows its last turn.
+    // A game that ends earlier gives its last turn.
     let (seat, view) = example(&*ludex_env::load("kuhn_poker").unwrap(), SEED, 99);
     assert_eq!((seat, view["bets"].is_string()), (1, true), "{view}");
 }

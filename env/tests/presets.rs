@@ -1,8 +1,8 @@
-//! Every game of a published evaluation has a preset of the evaluation's name, also where it changes nothing.
+//! Checks that every game of a published evaluation has a preset with the evaluation's name, even if it changes nothing.
 
 use ludex_env::load;
 
-/// By preset: game strings with the parameters that it stands for.
+/// Game strings by preset, with the parameters that the preset stands for.
 const PRESETS: &[(&str, &[&str])] = &[
     (
         "gtbench",
@@ -60,7 +60,7 @@ const PRESETS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn every_game_of_an_evaluation_has_its_preset() {
+fn evaluation_games_have_named_presets() {
     for (preset, games) in PRESETS {
         for game in *games {
             let wanted = load(game).unwrap();

@@ -1,7 +1,7 @@
-//! Messages written and read per second, in both encodings.
+//! Throughput of encoding and decoding messages, in both encodings.
 //!
-//! `cargo bench -p ludex-protocol`; the throughput figure is bytes of the frame. What is read is checked as a server or a
-//! client checks it.
+//! `cargo bench -p ludex-protocol` reports bytes of the frame per second. Decoding includes the checks of a server or
+//! client.
 
 use std::hint::black_box;
 
@@ -13,14 +13,14 @@ use serde_json::json;
 
 const ENCODINGS: [(&str, Encoding); 2] = [("msgpack", Encoding::MsgPack), ("json", Encoding::Json)];
 const DEPTH: u32 = 64;
-/// Environments of the batch, with the columns that connect_four has.
+/// Number of environments in the batch, which has the columns of connect_four.
 const ROWS: usize = 1_024;
 const ACTIONS: usize = 7;
 const BOARD: [u32; 3] = [2, 6, 7];
 
 fn batch() -> ServerMessage {
     let cells = BOARD.iter().product::<u32>() as usize;
-    // Not all zero: JSON is longer for larger numbers.
+    // Not all zero: larger numbers are longer in JSON.
     let bits = |len: usize| (0..len).map(|k| u8::from(k % 3 == 0)).collect::<Vec<u8>>();
     let s = std::iter::once(ROWS as u32).chain(BOARD).collect();
     ServerMessage::Batch(Box::new(Batch {

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Opaque bytes of a message.
 ///
-/// They are written as bin in a binary format, and as base64 text (standard alphabet, padded) in a format for people.
-/// Only the *writer* asks for the format. The reader takes bytes, base64 text or a list of integers, because a
-/// deserializer that buffers does not know which format it buffered.
+/// Serialized as bin in a binary format, and as base64 text (standard alphabet, padded) in a human-readable format. Only the
+/// serializer checks the kind of format. The deserializer accepts bytes, base64 text or a list of integers, because a
+/// buffering deserializer loses the original format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -106,7 +106,7 @@ mod tests {
         bytes: Bytes,
     }
 
-    /// The case where `is_human_readable` lies to the reader: everything is buffered first.
+    /// The case in which `is_human_readable` misleads the deserializer: everything is buffered first.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "type", rename_all = "snake_case")]
     enum Tagged {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_base64_even_inside_a_tagged_enum() {
+    fn json_form_is_base64_inside_tagged_enum() {
         for sample in samples() {
             let text = serde_json::to_string(&sample).unwrap();
             assert!(text.contains(r#""bytes":"AP8H""#), "{text}");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn messagepack_is_bin_even_inside_a_tagged_enum() {
+    fn messagepack_form_is_bin_inside_tagged_enum() {
         for sample in samples() {
             let frame = rmp_serde::to_vec_named(&sample).unwrap();
             let bin = [0xc4, 3, 0, 255, 7];
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reader_takes_every_form_in_both_encodings() {
+    fn deserializer_accepts_every_form_in_both_encodings() {
         #[derive(Serialize)]
         struct As<T> {
             bytes: T,

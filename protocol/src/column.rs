@@ -13,31 +13,31 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number that columns and tensors are made of.
+/// A number type for columns and tensors.
 pub trait Element: Copy + PartialEq + fmt::Debug + for<'de> Deserialize<'de> + sealed::Sealed + 'static {
     /// Name on the wire: `u1, i1, i2, u4, i4, f4` or `f8` (kind and bytes).
     const NAME: &'static str;
-    /// Bytes of one element.
+    /// Size of one element in bytes.
     const SIZE: usize;
-    /// Whether it is a float, and so may be infinite or not a number.
+    /// True for floats, which may be infinite or not a number.
     const FLOAT: bool;
 
     /// Writes the value, little-endian, into the first [`SIZE`](Self::SIZE) bytes of `to`.
     ///
     /// # Panics
-    /// When `to` is shorter.
+    /// Panics if `to` is shorter.
     fn put(self, to: &mut [u8]);
 
     /// Reads a little-endian value from the first [`SIZE`](Self::SIZE) bytes of `from`.
     ///
     /// # Panics
-    /// When `from` is shorter.
+    /// Panics if `from` is shorter.
     fn get(from: &[u8]) -> Self;
 
-    /// The value as the number that JSON shows. It is exact for every element type.
+    /// Returns the value as a JSON number. Exact for every element type.
     fn as_f64(self) -> f64;
 
-    /// The value that equals `number`, if there is one (for floats: the nearest finite one).
+    /// Returns the value equal to `number`, if there is one (for floats: the nearest finite one).
     fn from_f64(number: f64) -> Option<Self>;
 }
 
@@ -85,7 +85,7 @@ element!(i32, "i4", false);
 element!(f32, "f4", true);
 element!(f64, "f8", true);
 
-/// Packs numbers, little-endian.
+/// Packs numbers into little-endian bytes.
 pub(crate) fn pack<T: Element>(values: &[T]) -> Vec<u8> {
     let mut bytes = vec![0; values.len() * T::SIZE];
     for (to, value) in bytes.chunks_exact_mut(T::SIZE).zip(values) {
@@ -94,12 +94,12 @@ pub(crate) fn pack<T: Element>(values: &[T]) -> Vec<u8> {
     bytes
 }
 
-/// The numbers in packed bytes. A rest that is shorter than one element is left out.
+/// Iterates over packed numbers. Ignores trailing bytes that are shorter than one element.
 pub(crate) fn unpack<T: Element>(bytes: &[u8]) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
     bytes.chunks_exact(T::SIZE).map(T::get)
 }
 
-/// The position of the first float that is not finite. It is always `None` for integers, which are not looked at.
+/// Returns the position of the first float that is not finite; always `None` for integers, without a scan.
 pub(crate) fn not_finite<T: Element>(bytes: &[u8]) -> Option<usize> {
     if !T::FLOAT || unpack::<T>(bytes).all(|x| x.as_f64().is_finite()) {
         return None;
@@ -107,12 +107,12 @@ pub(crate) fn not_finite<T: Element>(bytes: &[u8]) -> Option<usize> {
     unpack::<T>(bytes).position(|x| !x.as_f64().is_finite())
 }
 
-/// Whether packed numbers are equal.
+/// Returns true if packed numbers are equal.
 pub(crate) fn same<T: Element>(a: &[u8], b: &[u8]) -> bool {
     a == b || (T::FLOAT && a.len() == b.len() && unpack::<T>(a).eq(unpack::<T>(b)))
 }
 
-/// Packed numbers, to be written as a flat list.
+/// Packed numbers that serialize as a flat list.
 pub(crate) struct Flat<'a, T>(pub &'a [u8], pub PhantomData<T>);
 
 impl<T: Element> Serialize for Flat<'_, T> {
@@ -125,7 +125,7 @@ impl<T: Element> Serialize for Flat<'_, T> {
     }
 }
 
-/// One number of a list. An `f4` has as few digits as tell it from its neighbours; a whole number is an integer.
+/// One number of a list. An `f4` gets the fewest digits that identify it; an integral value becomes an integer.
 struct Entry<T>(T);
 
 impl<T: Element> Serialize for Entry<T> {
@@ -138,19 +138,19 @@ impl<T: Element> Serialize for Entry<T> {
     }
 }
 
-/// A column of a batch: numbers of one type, rows one after the other, held packed.
+/// A column of a batch: packed numbers of one type, row after row.
 ///
-/// Writing one to MessagePack copies its bytes without looking at the elements. Only floats are scanned once: a number
-/// that is not finite is refused. A column can be kept and refilled ([`clear`](Self::clear),
+/// Encoding to MessagePack copies the bytes without visiting the elements, except that floats are scanned once: a number
+/// that is not finite is refused. A column can be reused ([`clear`](Self::clear),
 /// [`extend_from_slice`](Self::extend_from_slice), [`as_bytes_mut`](Self::as_bytes_mut)), so that a long series of batches
-/// allocates nothing.
+/// needs no allocation.
 #[derive(Clone)]
 pub struct Column<T> {
     bytes: Vec<u8>,
     of: PhantomData<T>,
 }
 
-/// Bytes that are not a column.
+/// The error for bytes that are not a valid column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoColumn(String);
 
@@ -163,30 +163,30 @@ impl fmt::Display for NoColumn {
 impl std::error::Error for NoColumn {}
 
 impl<T: Element> Column<T> {
-    /// An empty column.
+    /// Creates an empty column.
     pub const fn new() -> Self {
         Column { bytes: Vec::new(), of: PhantomData }
     }
 
-    /// An empty column with room for `rows` numbers.
+    /// Creates an empty column with capacity for `rows` numbers.
     pub fn with_capacity(rows: usize) -> Self {
         Column { bytes: Vec::with_capacity(rows * T::SIZE), of: PhantomData }
     }
 
-    /// A column of `rows` zeros, to be filled through [`as_bytes_mut`](Self::as_bytes_mut) or [`set`](Self::set).
+    /// Creates a column of `rows` zeros, to be filled through [`as_bytes_mut`](Self::as_bytes_mut) or [`set`](Self::set).
     pub fn zeros(rows: usize) -> Self {
         Column { bytes: vec![0; rows * T::SIZE], of: PhantomData }
     }
 
-    /// Packs numbers.
+    /// Packs numbers into a new column.
     pub fn from_slice(values: &[T]) -> Self {
         Column { bytes: pack(values), of: PhantomData }
     }
 
-    /// Takes packed little-endian bytes as they are.
+    /// Creates a column from packed little-endian bytes, without copying.
     ///
     /// # Errors
-    /// When the length is not a multiple of the element's size, or a float is not finite.
+    /// Fails if the length is not a multiple of the element size, or a float is not finite.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, NoColumn> {
         if !bytes.len().is_multiple_of(T::SIZE) {
             return Err(NoColumn(format!(
@@ -202,17 +202,17 @@ impl<T: Element> Column<T> {
         Ok(Column { bytes, of: PhantomData })
     }
 
-    /// How many numbers there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.bytes.len() / T::SIZE
     }
 
-    /// Whether it is empty.
+    /// Returns true if the column has no entries.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The number at position `at`.
+    /// Returns the number at position `at`; `None` beyond the end.
     pub fn get(&self, at: usize) -> Option<T> {
         let from = at.checked_mul(T::SIZE)?;
         self.bytes.get(from..)?.get(..T::SIZE).map(T::get)
@@ -221,17 +221,17 @@ impl<T: Element> Column<T> {
     /// Replaces the number at position `at`.
     ///
     /// # Panics
-    /// When `at` is not below [`len`](Self::len).
+    /// Panics if `at` is not below [`len`](Self::len).
     pub fn set(&mut self, at: usize, value: T) {
         value.put(&mut self.bytes[at * T::SIZE..]);
     }
 
-    /// Appends a number.
+    /// Appends one number to the column.
     pub fn push(&mut self, value: T) {
         self.extend_from_slice(&[value]);
     }
 
-    /// Appends numbers.
+    /// Appends all numbers of a slice.
     pub fn extend_from_slice(&mut self, values: &[T]) {
         let from = self.bytes.len();
         self.bytes.resize(from + values.len() * T::SIZE, 0);
@@ -240,37 +240,37 @@ impl<T: Element> Column<T> {
         }
     }
 
-    /// Makes the column `rows` numbers long: what is too much goes, what is new is zero.
+    /// Resizes the column to `rows` numbers; new entries are zero.
     pub fn resize(&mut self, rows: usize) {
         self.bytes.resize(rows * T::SIZE, 0);
     }
 
-    /// Removes all numbers and keeps the room.
+    /// Removes all numbers but keeps the capacity.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// The numbers in order.
+    /// Iterates over the numbers in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
         unpack(&self.bytes)
     }
 
-    /// The numbers in a list.
+    /// Returns the numbers as a vector.
     pub fn to_vec(&self) -> Vec<T> {
         self.iter().collect()
     }
 
-    /// The packed bytes, little-endian.
+    /// Returns the packed bytes, little-endian.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The packed bytes, to be overwritten in place.
+    /// Returns the packed bytes for in-place modification.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// The packed bytes, little-endian.
+    /// Returns the packed bytes, little-endian, without copying.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -282,7 +282,7 @@ impl<T: Element> Default for Column<T> {
     }
 }
 
-/// Columns are equal when their numbers are: 0 and -0 are.
+/// Compares the numbers, so that 0 equals -0.
 impl<T: Element> PartialEq for Column<T> {
     fn eq(&self, other: &Self) -> bool {
         same::<T>(&self.bytes, &other.bytes)
@@ -345,7 +345,7 @@ impl<'de, T: Element> Deserialize<'de> for Column<T> {
     }
 }
 
-/// Reads a column from bytes or from a list.
+/// Deserializes a column from bytes or from a list.
 pub(crate) struct ColumnVisitor<T>(pub PhantomData<T>);
 
 impl<'de, T: Element> Visitor<'de> for ColumnVisitor<T> {
@@ -406,14 +406,14 @@ mod tests {
     }
 
     #[test]
-    fn json_is_a_flat_list() {
+    fn json_form_is_flat_list() {
         let text = serde_json::to_string(&sample()).unwrap();
         assert_eq!(text, r#"{"type":"step","a":[3,-1],"r":[0.1,-1],"b":[0,255]}"#);
         assert_eq!(serde_json::from_str::<Tagged>(&text).unwrap(), sample());
     }
 
     #[test]
-    fn messagepack_is_packed_little_endian() {
+    fn messagepack_form_is_packed_little_endian() {
         let frame = rmp_serde::to_vec_named(&sample()).unwrap();
         let bin = [0xc4, 8, 3, 0, 0, 0, 255, 255, 255, 255];
         assert!(frame.windows(bin.len()).any(|w| w == bin), "{frame:x?}");
@@ -421,14 +421,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_list_is_taken_in_messagepack() {
+    fn messagepack_accepts_plain_list() {
         let frame = rmp_serde::to_vec(&[3i64, -1, 70_000]).unwrap();
         assert_eq!(rmp_serde::from_slice::<Column<i32>>(&frame).unwrap().to_vec(), [3, -1, 70_000]);
         assert!(rmp_serde::from_slice::<Column<i8>>(&frame).is_err());
     }
 
     #[test]
-    fn bytes_that_are_not_a_column_are_refused() {
+    fn invalid_column_is_refused() {
         assert!(Column::<i32>::from_bytes(vec![0; 6]).is_err());
         assert!(Column::<f32>::from_bytes(f32::NAN.to_le_bytes().to_vec()).is_err());
         for bad in ["[1.5]", "[3000000000]", "[null]", "7", "\"AAAA\"", "{}"] {
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn non_finite_floats_are_never_sent() {
+    fn non_finite_float_is_refused() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let column = Column::from([0.0, bad]);
             assert!(rmp_serde::to_vec(&column).is_err());
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_bounded() {
+    fn position_beyond_end_is_none() {
         let mut column = Column::<i16>::from([1, 2]);
         column.set(1, -2);
         assert_eq!(column.get(1), Some(-2));

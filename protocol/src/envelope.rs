@@ -1,4 +1,4 @@
-//! What the codec knows of a message, and the envelope: `type` and `id` or `re`, written before the message's own fields.
+//! The codec's view of a message, and its envelope: `type` and `id` or `re`, written before the message's own fields.
 
 use std::fmt::Display;
 
@@ -9,17 +9,17 @@ use serde::{Serialize, Serializer};
 use crate::Id;
 use crate::tree::{FieldError, Node, Writer};
 
-/// What the codec knows of a message.
+/// The codec's view of a message.
 pub(crate) trait Message: Serialize + DeserializeOwned {
-    /// Its word in `type`.
+    /// Value of the field `type`.
     const TYPE: &'static str;
 
-    /// Whether a server reads it so often that its reader is compiled for each encoding. Any other message is read from
-    /// a tree of values, which takes a little longer to run and much less time to compile.
+    /// True for messages that servers read frequently; their decoder is compiled for each encoding. All others are read from
+    /// a tree of values, which is slightly slower but compiles much faster.
     const READ_OFTEN: bool = false;
 
-    /// Whether a server writes it so often that its writer is compiled for each encoding. Any other message is written
-    /// as a tree of values.
+    /// True for messages that servers write frequently; their encoder is compiled for each encoding. All others are written
+    /// through a tree of values.
     const WRITTEN_OFTEN: bool = false;
 }
 
@@ -29,18 +29,18 @@ impl<M: Message> Message for Box<M> {
     const WRITTEN_OFTEN: bool = M::WRITTEN_OFTEN;
 }
 
-/// A message with its number. Its fields are written as they come; nothing is buffered.
+/// A message with its number. Serialized without buffering.
 pub(crate) struct Envelope<'a, M> {
-    /// What the number is called: `id` or `re`.
+    /// Field name of the number: `id` or `re`.
     pub id_name: &'static str,
-    /// The number, if the message has one.
+    /// Number of the message, if it has one.
     pub id: Option<Id>,
-    /// The message.
+    /// Message to serialize.
     pub message: &'a M,
 }
 
 impl<M: Message> Envelope<'_, M> {
-    /// The whole message as a tree; `as_text` for an encoding that people read.
+    /// Returns the complete message as a tree; `as_text` selects the human-readable forms.
     pub fn tree(&self, as_text: bool) -> Result<Node<'static>, FieldError> {
         self.serialize(Writer { as_text })
     }
@@ -52,7 +52,7 @@ impl<M: Message> Serialize for Envelope<'_, M> {
     }
 }
 
-/// A serializer for one struct or map, which gets the fields of the envelope first.
+/// A serializer for one struct or map that writes the envelope's fields first.
 struct Opened<S> {
     kind: &'static str,
     id_name: &'static str,
@@ -61,7 +61,7 @@ struct Opened<S> {
 }
 
 impl<S: Serializer> Opened<S> {
-    /// How many fields the envelope has.
+    /// Returns the number of envelope fields.
     fn fields(&self) -> usize {
         1 + usize::from(self.id.is_some())
     }
@@ -71,7 +71,7 @@ impl<S: Serializer> Opened<S> {
     }
 }
 
-/// Methods for what a message is not.
+/// Implements the methods for types that are never messages.
 macro_rules! refuse {
     ($($method:ident($($arg:ty),*) -> $out:ty;)*) => {
         $(fn $method(self, $(_: $arg),*) -> Result<$out, S::Error> {
@@ -105,7 +105,7 @@ impl<S: Serializer> Serializer for Opened<S> {
         Ok(fields)
     }
 
-    /// A message with a flattened field is written as a map.
+    /// A message with a flattened field serializes as a map.
     fn serialize_map(self, len: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
         let len = len.map(|len| len + self.fields());
         let mut entries = self.inner.serialize_map(len)?;

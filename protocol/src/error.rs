@@ -1,4 +1,4 @@
-//! What goes wrong: error codes, the `error` message, and the codes that close a connection.
+//! Error codes, the `error` message, and the close codes of connections.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use crate::serde_helpers::or_default;
 
-/// What went wrong, for programs.
+/// Machine-readable reason of an error.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
 )]
@@ -17,49 +17,49 @@ use crate::serde_helpers::or_default;
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The frame is not one whole message of the connection's encoding.
+    /// The frame is not exactly one message of the connection's encoding.
     BadFrame,
-    /// The frame is not a message: it is not a map, lacks an `id` that it needs, or its `id` is not an `int`.
+    /// The frame is not a message: not a map, without a required `id`, or with an `id` that is not an `int`.
     BadMessage,
-    /// A field is missing or has a wrong type or value; `path` names it.
+    /// A field is missing or has an invalid type or value; `path` names the field.
     BadField,
-    /// There is no such message; `nearest` may help.
+    /// Unknown message type; `nearest` may suggest one.
     UnknownType,
-    /// The message or one of its parts is over its limit.
+    /// The message or a part of it exceeds a limit.
     TooLarge,
-    /// Nested deeper than `limits.depth`.
+    /// Maps and lists are nested deeper than `limits.depth`.
     TooDeep,
-    /// No protocol version in common.
+    /// Client and server have no protocol version in common.
     ProtocolVersion,
-    /// Another message came before `hello`.
+    /// Another message preceded `hello`.
     HelloFirst,
-    /// The token is wrong, revoked or missing.
+    /// The token is invalid, revoked or missing.
     Unauthorized,
-    /// The token does not grant this.
+    /// The token does not grant the required scope.
     Forbidden,
-    /// There is no such game.
+    /// Unknown game id or alias.
     UnknownGame,
-    /// The parameters do not fit the game.
+    /// Invalid parameters for the game.
     BadParams,
-    /// The agent spec names no agent, or its options are wrong.
+    /// The agent spec names an unknown agent or has invalid options.
     UnknownAgent,
     /// A seed is not a decimal number below 2^64.
     BadSeed,
-    /// The session has no such environment.
+    /// The session has no environment with this handle or index.
     UnknownEnv,
-    /// The episode is over and the environment does not reset itself.
+    /// The episode has ended, and the environment does not reset automatically.
     EnvOver,
     /// A column has the wrong number of entries.
     BadShape,
-    /// The action is not legal here.
+    /// The action is illegal in this state.
     IllegalAction,
-    /// The text names no move.
+    /// The text contains no move.
     Unparsed,
-    /// A snapshot does not lead to a reachable state of this game.
+    /// The snapshot does not lead to a reachable state of this game.
     BadSnapshot,
     /// A limit of the server is reached.
     Limit,
-    /// Too many requests; try again after `after_ms`.
+    /// Too many requests; retry after `after_ms`.
     RateLimited,
     /// Too many requests without a reply.
     WindowFull,
@@ -67,36 +67,36 @@ pub enum ErrorCode {
     UnknownJoin,
     /// The server offers no such suite.
     UnknownSuite,
-    /// There is no such run, or it is not this agent's.
+    /// Unknown run, or a run of another agent.
     UnknownRun,
-    /// There is no such match, or it is not this session's.
+    /// Unknown match, or a match of another session.
     UnknownMatch,
-    /// The seat is not this session's.
+    /// The seat belongs to another session.
     NotYourSeat,
     /// The seat is not to move, or the turn or try is ahead of the match.
     NotYourTurn,
-    /// The turn was answered and is over.
+    /// The turn already has an accepted move.
     StaleTurn,
-    /// Another move under a key (or another request under an `id`) that was used before.
+    /// A repeated key with a different move, or a repeated `id` with a different request.
     Conflict,
-    /// The match is over.
+    /// The match has ended.
     MatchOver,
-    /// The server takes nothing new.
+    /// The server is shutting down and accepts no new work.
     Draining,
-    /// The server failed. The client is not to blame.
+    /// Internal failure of the server, not caused by the client.
     Internal,
 }
 
 impl ErrorCode {
-    /// Every code, in the order of the protocol page.
+    /// All codes, in the order of the protocol page.
     pub const ALL: &'static [ErrorCode] = <ErrorCode as VariantArray>::VARIANTS;
 
-    /// The code as it is written on the wire.
+    /// Returns the code as written on the wire.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 
-    /// Whose fault it is unless said otherwise.
+    /// Returns the default party at fault.
     pub const fn fault(self) -> Fault {
         match self {
             ErrorCode::Draining | ErrorCode::Internal => Fault::Server,
@@ -104,7 +104,7 @@ impl ErrorCode {
         }
     }
 
-    /// Whether the same request may succeed later unless said otherwise.
+    /// Returns true if by default the same request may succeed later.
     pub const fn retry(self) -> bool {
         matches!(self, ErrorCode::RateLimited | ErrorCode::WindowFull | ErrorCode::Draining)
     }
@@ -116,101 +116,101 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Whose fault an error is.
+/// Party at fault for an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// The request was wrong.
+    /// The client sent an invalid request.
     Client,
-    /// An agent that the server plays failed.
+    /// An agent run by the server failed.
     Agent,
-    /// The server failed or is going down.
+    /// The server failed or is shutting down.
     Server,
 }
 
-/// Why something was refused. The `error` message is a refusal in the envelope of its request.
+/// The reason why a request was refused. The `error` message is a refusal in the envelope of its request.
 ///
-/// It is small (below 128 bytes), so that it can be the error of any `Result`.
+/// Smaller than 128 bytes, so that it can be the error type of any `Result`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// What went wrong, for programs.
+    /// Reason of the refusal, for programs.
     pub code: ErrorCode,
-    /// One sentence for people.
+    /// Human-readable reason: one sentence.
     pub message: String,
-    /// Whose fault it is.
+    /// Party that caused the error.
     pub fault: Fault,
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub retry: bool,
-    /// When to try again, in milliseconds from now.
+    /// Time to wait before a retry, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<u32>,
-    /// The field that is wrong, e.g. `agent.name` or `views[1]`.
+    /// Path of the invalid field, e.g. `agent.name` or `views[1]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Box<str>>,
-    /// The position in the list that is wrong.
+    /// Position of the invalid entry in its list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
-    /// What was sent.
+    /// Value that was sent, possibly truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<Box<Value>>,
-    /// What could have been sent: a list of values, or a range.
+    /// Allowed values: a list, or a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Box<Value>>,
-    /// The allowed word that is most like what was sent.
+    /// Allowed word most similar to the one that was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Box<str>>,
-    /// What is wrong with a document.
+    /// Flaws of a document.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
 }
 
-/// What is wrong with one place of a document.
+/// A flaw at one place of a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Issue {
-    /// Where in the document.
+    /// Location in the document, as a JSON pointer; empty for the whole document.
     pub path: String,
-    /// The value there.
+    /// Value at this location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub got: Option<Value>,
-    /// The values that are allowed there.
+    /// Allowed values at this location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Value>,
-    /// One sentence for people.
+    /// Human-readable description: one sentence.
     pub message: String,
-    /// What went wrong in one word of the game's page, for programs that count.
+    /// Machine-readable kind of the flaw, a word defined on the game's page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<str>>,
 }
 
 impl Issue {
-    /// What is wrong with the value at `path`, a JSON pointer.
+    /// Creates an issue about the value at `path`, a JSON pointer.
     pub fn new(path: impl Into<String>, got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Self {
         let (got, allowed) = (Some(got.clone()), Some(allowed.into()));
         Issue { path: path.into(), got, allowed, message: message.into(), code: None }
     }
 
-    /// The issue with a code.
+    /// Sets the machine-readable code of the issue.
     pub fn code(mut self, code: &str) -> Self {
         self.code = Some(code.into());
         self
     }
 
-    /// That a text holds no move: `allowed` says how one is written.
+    /// Creates the issue of a text without a move; `allowed` describes the notation of moves.
     pub fn unparsed(got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Self {
         Issue::new("", got, allowed, message).code(ErrorCode::Unparsed.as_str())
     }
 
-    /// Whether it says that a text holds no move.
+    /// Returns true if the issue is that a text contains no move.
     pub fn is_unparsed(&self) -> bool {
         self.code.as_deref() == Some(ErrorCode::Unparsed.as_str())
     }
 }
 
 impl Refusal {
-    /// An error with the code's own fault and retry.
+    /// Creates a refusal with the code's default `fault` and `retry`.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Refusal {
             code,
@@ -227,8 +227,8 @@ impl Refusal {
         }
     }
 
-    /// For a word that is not allowed: says what it was, what is allowed, and which allowed word is nearest.
-    /// `what` names the kind of thing in the sentence, such as `game`.
+    /// Creates the refusal of an unknown word: with the word, the allowed words, and the nearest one. `what` is the kind of
+    /// thing for the message, such as `game`.
     pub fn unknown<'a>(code: ErrorCode, what: &str, got: &str, allowed: impl IntoIterator<Item = &'a str>) -> Self {
         let allowed: Vec<&str> = allowed.into_iter().collect();
         let near = nearest(got, allowed.iter().copied());
@@ -240,50 +240,50 @@ impl Refusal {
         error
     }
 
-    /// Names the field that is wrong.
+    /// Sets the path of the invalid field.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into().into());
         self
     }
 
-    /// Names the position that is wrong.
+    /// Sets the position of the invalid entry.
     pub fn at(mut self, at: usize) -> Self {
         self.at = Some(u32::try_from(at).unwrap_or(u32::MAX));
         self
     }
 
-    /// Shows what was sent.
+    /// Sets the value that was sent.
     pub fn got(mut self, got: impl Into<Value>) -> Self {
         self.got = Some(Box::new(got.into()));
         self
     }
 
-    /// Shows what could have been sent.
+    /// Sets the allowed values.
     pub fn allowed(mut self, allowed: impl Into<Value>) -> Self {
         self.allowed = Some(Box::new(allowed.into()));
         self
     }
 
-    /// Names the allowed word that is most like what was sent.
+    /// Sets the allowed word nearest to the value that was sent.
     pub fn nearest(mut self, word: impl Into<String>) -> Self {
         self.nearest = Some(word.into().into());
         self
     }
 
-    /// Lists what is wrong with a document.
+    /// Sets the flaws of a document.
     pub fn issues(mut self, issues: Vec<Issue>) -> Self {
         self.issues = issues;
         self
     }
 
-    /// Says when to try again; implies that it may succeed then.
+    /// Sets the time before a retry, in milliseconds; implies `retry`.
     pub fn after_ms(mut self, ms: u32) -> Self {
         self.after_ms = Some(ms);
         self.retry = true;
         self
     }
 
-    /// Puts the blame elsewhere than the code does.
+    /// Overrides the code's default party at fault.
     pub fn fault(mut self, fault: Fault) -> Self {
         self.fault = fault;
         self
@@ -298,9 +298,9 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The candidate most like `word`, if one is like it at all: by what both have in common (Jaro-Winkler), or because one slip
-/// separates them (two neighbouring letters swapped are one slip). In a short word a slip lowers that score too much. A word is
-/// not like another of half its length whose letters it happens to hold, unless one begins the other.
+/// Returns the candidate most similar to `word`, if any is similar enough: by Jaro-Winkler similarity, or at edit distance
+/// one (a swap of neighboring letters counts as one edit), because an edit in a short word lowers that similarity too much.
+/// Rejects candidates more than twice as long or short unless one word is a prefix of the other.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
@@ -313,7 +313,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         if short * 2 < long && !word.starts_with(&candidate) && !candidate.starts_with(&word) {
             return 0.0;
         }
-        // Two words of one letter have nothing in common.
+        // One-letter words at distance one have nothing in common.
         let slip = if long > 1 && strsim::osa_distance(&word, &candidate) == 1 { 0.9 } else { 0.0 };
         strsim::jaro_winkler(&word, &candidate).max(slip)
     };
@@ -321,7 +321,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     likely.filter(|&(like, _)| like > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// The end of an error about an unknown name: the nearest known name, and all known names. Empty if none is known.
+/// Returns the end of an error message about an unknown name: the nearest known name and all known names. Empty if no names
+/// are known.
 pub fn did_you_mean(got: &str, known: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     if names.is_empty() {
@@ -332,7 +333,7 @@ pub fn did_you_mean(got: &str, known: &[impl AsRef<str>]) -> String {
     format!("{hint} There are: {}", names.join(", "))
 }
 
-/// The beginning of a text that came from outside, so that an answer never echoes a megabyte.
+/// Truncates external text, so that a reply never echoes a megabyte.
 pub fn truncate_text(text: &str) -> String {
     const LONGEST: usize = 120;
     match text.char_indices().nth(LONGEST) {
@@ -341,58 +342,58 @@ pub fn truncate_text(text: &str) -> String {
     }
 }
 
-/// What a closed connection means for its session.
+/// Consequence of a closed connection for its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeRule {
-    /// Come back with the session's key.
+    /// The session can be resumed with its key.
     Yes,
-    /// Come back with the session's key after `after_ms`.
+    /// The session can be resumed with its key after `after_ms`.
     Later,
-    /// The session is over.
+    /// The session has ended.
     No,
 }
 
 /// A way to close the WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close {
-    /// The WebSocket close code.
+    /// Close code of the WebSocket frame.
     pub code: u16,
-    /// Its name, sent as the reason (a sentence may follow).
+    /// Name of the close code, sent as the reason (a sentence may follow).
     pub name: &'static str,
-    /// Whether the session can be resumed.
+    /// Rule for resuming the session.
     pub resume: ResumeRule,
 }
 
-/// Every way in which the server closes a connection.
+/// All close codes that the server sends.
 pub mod close {
     use super::{Close, ResumeRule};
 
-    /// The client is done.
+    /// The client closed the connection normally.
     pub const NORMAL: Close = Close { code: 1000, name: "normal", resume: ResumeRule::No };
-    /// The server stops.
+    /// The server is shutting down.
     pub const GOING_AWAY: Close = Close { code: 1001, name: "going_away", resume: ResumeRule::Yes };
-    /// A frame of the wrong kind: text on a MessagePack connection or binary on a JSON one.
+    /// A frame of the wrong kind: text on a MessagePack connection, or binary on a JSON connection.
     pub const UNSUPPORTED: Close = Close { code: 1003, name: "unsupported", resume: ResumeRule::Yes };
     /// A text frame that is not UTF-8.
     pub const NOT_UTF8: Close = Close { code: 1007, name: "not_utf8", resume: ResumeRule::Yes };
-    /// A frame over `limits.frame_bytes`.
+    /// A frame larger than `limits.frame_bytes`.
     pub const TOO_LARGE: Close = Close { code: 1009, name: "too_large", resume: ResumeRule::Yes };
-    /// The server restarts.
+    /// The server is restarting.
     pub const RESTART: Close = Close { code: 1012, name: "restart", resume: ResumeRule::Yes };
-    /// `hello` late or wrong, or garbage again and again.
+    /// An invalid or late `hello`, or repeated invalid frames.
     pub const PROTOCOL: Close = Close { code: 4000, name: "protocol", resume: ResumeRule::No };
-    /// The token is wrong or revoked.
+    /// The token is invalid or revoked.
     pub const UNAUTHORIZED: Close = Close { code: 4001, name: "unauthorized", resume: ResumeRule::No };
-    /// The session or seat was taken by a newer connection.
+    /// A newer connection took over the session or seat.
     pub const SUPERSEDED: Close = Close { code: 4002, name: "superseded", resume: ResumeRule::No };
-    /// The client does not read.
+    /// The client does not read its messages.
     pub const TOO_SLOW: Close = Close { code: 4003, name: "too_slow", resume: ResumeRule::Yes };
-    /// Limits were ignored after `rate_limited`.
+    /// The client kept exceeding its limits after `rate_limited`.
     pub const RATE: Close = Close { code: 4004, name: "rate", resume: ResumeRule::Later };
-    /// Silent for `limits.idle_ms` with nothing at stake.
+    /// No message for `limits.idle_ms`, with neither a seat nor an environment.
     pub const IDLE: Close = Close { code: 4005, name: "idle", resume: ResumeRule::No };
 
-    /// All of them, ascending by code.
+    /// All close codes, ascending.
     pub const ALL: [Close; 12] = [
         NORMAL,
         GOING_AWAY,
@@ -408,7 +409,7 @@ pub mod close {
         IDLE,
     ];
 
-    /// The meaning of a close code, if the protocol gives it one.
+    /// Returns the meaning of a close code, if the protocol defines it.
     pub fn of(code: u16) -> Option<Close> {
         ALL.into_iter().find(|close| close.code == code)
     }
@@ -419,19 +420,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_written_as_they_are_named() {
+    fn error_code_serializes_as_its_name() {
         for &code in ErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
     }
 
     #[test]
-    fn the_message_is_small_enough_for_any_result() {
+    fn refusal_is_smaller_than_128_bytes() {
         assert!(size_of::<Refusal>() < 128, "{}", size_of::<Refusal>());
     }
 
     #[test]
-    fn only_a_near_word_is_found() {
+    fn nearest_ignores_dissimilar_words() {
         let games = ["tic_tac_toe", "connect_four", "chess"];
         assert_eq!(nearest("conect_four", games), Some("connect_four"));
         assert_eq!(nearest("Ches", games), Some("chess"));
@@ -439,7 +440,7 @@ mod tests {
         assert_eq!(nearest("gqo", ["ataxx", "go"]), Some("go"));
         assert_eq!(nearest("zzz", games), None);
         assert_eq!(nearest("c", ["a", "b"]), None);
-        // A short word whose letters stand somewhere in a long one is not meant.
+        // A short word whose letters occur in a long one is not a match.
         assert_eq!(nearest("win_rate", ["nra", "wdl"]), None);
         assert_eq!(nearest("connect", ["connect_four_by_four"]), Some("connect_four_by_four"));
         assert_eq!(nearest("backgammon", games), None);
@@ -448,14 +449,14 @@ mod tests {
     }
 
     #[test]
-    fn instead_of_an_unknown_name_there_are_others() {
+    fn instead_lists_nearest_and_all_names() {
         assert_eq!(did_you_mean("ches", &["chess", "go"]), "; did you mean chess? There are: chess, go");
         assert_eq!(did_you_mean("zzz", &["chess".to_owned()]), ". There are: chess");
         assert_eq!(did_you_mean("ches", &[] as &[&str]), "");
     }
 
     #[test]
-    fn an_unknown_word_tells_all() {
+    fn unknown_word_refusal_has_all_fields() {
         let error = Refusal::unknown(ErrorCode::UnknownGame, "game", "ches", ["chess", "go"]).path("game");
         let value = serde_json::to_value(&error).unwrap();
         assert_eq!(
@@ -469,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_word_is_not_echoed() {
+    fn unknown_word_refusal_truncates_long_input() {
         let error = Refusal::unknown(ErrorCode::UnknownType, "message", &"ä".repeat(1_000_000), ["act"]);
         assert!(serde_json::to_string(&error).unwrap().len() < 1_500);
     }

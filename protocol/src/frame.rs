@@ -1,4 +1,4 @@
-//! Frames: the encodings, and how one message of a known type is read from a frame and written into one.
+//! Frames: the encodings, and the encoding and decoding of one message of a known type.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -16,21 +16,21 @@ use crate::serde_helpers::MAX_INT;
 use crate::tree::{Node, NodeBudget};
 use crate::{Id, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK};
 
-/// The bound of serde_json on nesting. It cannot be raised.
+/// Maximum nesting depth of serde_json, which cannot be increased.
 const JSON_DEPTH: u32 = 127;
 
 const TRAILING: &str = "something follows the message";
 
-/// How the messages of a connection are written.
+/// Encoding of all messages of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// MessagePack maps with string keys, in binary frames.
     MsgPack,
-    /// JSON in text frames.
+    /// JSON objects in text frames.
     Json,
 }
 
-/// A message that cannot be written, because it holds a number that is not finite.
+/// The error for a message that contains a number that is not finite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodeError(String);
 
@@ -42,12 +42,12 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// A frame that is not a message, with the answer that it gets.
+/// A frame that is not a valid message, with the refusal to send back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecodeError {
-    /// The `id` (or `re`) of the frame, if it could be read.
+    /// The `id` (or `re`) of the frame, if it was readable.
     pub id: Option<Id>,
-    /// What is wrong.
+    /// Refusal to send back.
     pub error: Box<Refusal>,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 impl Encoding {
-    /// The WebSocket sub-protocol that stands for it.
+    /// Returns the WebSocket sub-protocol of the encoding.
     pub const fn subprotocol(self) -> &'static str {
         match self {
             Encoding::MsgPack => SUBPROTOCOL_MSGPACK,
@@ -68,12 +68,12 @@ impl Encoding {
         }
     }
 
-    /// The encoding that a WebSocket sub-protocol stands for.
+    /// Returns the encoding of a WebSocket sub-protocol.
     pub fn from_subprotocol(name: &str) -> Option<Self> {
         [Encoding::MsgPack, Encoding::Json].into_iter().find(|encoding| encoding.subprotocol() == name)
     }
 
-    /// Writes a message into a buffer that has room for `room` bytes at first.
+    /// Encodes a message into a buffer with an initial capacity of `room` bytes.
     pub(crate) fn write<M: Message>(self, envelope: &Envelope<M>, room: usize) -> Result<Vec<u8>, EncodeError> {
         if M::WRITTEN_OFTEN {
             return self.write_value(envelope, room);
@@ -95,7 +95,7 @@ impl Encoding {
         Ok(frame)
     }
 
-    /// The first pass: which message, which `id`.
+    /// Runs the first pass, which finds `type` and `id`.
     pub(crate) fn head<'a>(
         self,
         id: &'static str,
@@ -113,7 +113,7 @@ impl Encoding {
             Some(Scalar::Int(int)) if int.unsigned_abs() <= MAX_INT as u64 => Some(int),
             _ => None,
         };
-        // A head that is complete stopped in the middle of the map, which the decoders report as an error.
+        // A complete head stops in the middle of the map, which the decoders report as an error.
         if !read && !head.is_complete() {
             let error = Refusal::new(ErrorCode::BadMessage, "a message is a map with a `type`");
             return Err(reader.tree().err().unwrap_or_else(|| reader.reject(error)));
@@ -132,28 +132,28 @@ impl Encoding {
     }
 }
 
-/// A frame whose head was read.
+/// A frame whose head has been read.
 pub(crate) struct Reader<'a> {
     encoding: Encoding,
     frame: &'a [u8],
     depth: u32,
-    /// The values that a tree of the frame may have.
+    /// Maximum number of values in a tree of the frame.
     values: usize,
-    /// What bounds the lists and texts of the tree, and whether it is of a message with lists for environments.
+    /// Limits for lists and texts of the tree, and true for messages with one list entry per environment.
     pub(crate) limits: Option<(&'a Limits, bool)>,
-    /// The `id` or `re`.
+    /// Value of `id` or `re`.
     pub(crate) id: Option<Id>,
 }
 
 impl<'a> Reader<'a> {
     fn msgpack(&self) -> rmp_serde::Deserializer<rmp_serde::decode::ReadRefReader<'a, [u8]>> {
         let mut decoder = rmp_serde::Deserializer::from_read_ref(self.frame);
-        // The decoder refuses when its counter reaches zero: one more than the levels that are allowed.
+        // The decoder fails when its counter reaches zero: one more than the allowed levels.
         decoder.set_max_depth(self.depth.max(1) as usize + 1);
         decoder
     }
 
-    /// The second pass: the message itself, and nothing after it.
+    /// Runs the second pass: reads the message, and checks that nothing follows it.
     pub(crate) fn read<M: Message>(&self) -> Result<M, DecodeError> {
         let reason = match M::READ_OFTEN {
             true => match self.value(PhantomData::<M>) {
@@ -180,9 +180,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The whole frame as a tree; nothing if it has too many values.
+    /// Returns the complete frame as a tree; `None` if it has too many values.
     ///
-    /// Says why a frame is not one value of its encoding: it is nested too deep, or broken.
+    /// Fails on a frame that is nested too deep or is not one value of its encoding.
     fn tree(&self) -> Result<Option<Node<'a>>, DecodeError> {
         let room = Cell::new(self.values);
         let reason = match self.value(NodeBudget(&room)) {
@@ -203,13 +203,13 @@ impl<'a> Reader<'a> {
         Err(self.reject(Refusal::new(ErrorCode::BadFrame, text)))
     }
 
-    /// The whole frame as one value, or why not.
+    /// Returns the complete frame as one value, or the reason why it is not one.
     fn value<T: DeserializeSeed<'a>>(&self, seed: T) -> Result<T::Value, String> {
         match self.encoding {
             Encoding::MsgPack => {
                 let mut decoder = self.msgpack();
                 let value = seed.deserialize(&mut decoder).map_err(|e| e.to_string())?;
-                // Reading a flag looks at one marker: only the end of the frame fails there.
+                // Reading a flag only looks at one marker byte; it fails only at the end of the frame.
                 match bool::deserialize(&mut decoder) {
                     Err(rmp_serde::decode::Error::InvalidMarkerRead(_)) => Ok(value),
                     _ => Err(TRAILING.to_owned()),
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How deep the lists and maps of a JSON text are nested. For a text that is not JSON, an upper bound up to its fault.
+/// Returns the nesting depth of lists and maps in a JSON text. For invalid JSON, an upper bound up to the error.
 fn nested_json(text: &[u8]) -> u32 {
     let (mut depth, mut deepest) = (0u32, 0);
     let (mut quoted, mut escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! The first pass over a frame: it finds the `type` and the `id`, and stops there.
+//! The first pass over a frame, which finds `type` and `id` and then stops.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,23 +6,23 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// What the first pass finds. It is filled in while the pass runs, so it may be complete although the pass failed.
+/// The result of the first pass. Filled while the pass runs, so it may be complete even if the pass fails.
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
     id_name: &'static str,
-    /// The `type`, if it is there and not `null`.
+    /// Value of `type`, if present and not `null`.
     pub kind: Option<Scalar<'a>>,
-    /// The value under the name given, if it is there and not `null`.
+    /// Value of the field `id_name`, if present and not `null`.
     pub id: Option<Scalar<'a>>,
 }
 
 impl<'a> Head<'a> {
-    /// Looks for `type` and the value called `id_name`.
+    /// Starts a search for `type` and the field `id_name`.
     pub fn new(id_name: &'static str) -> Self {
         Head { id_name, kind: None, id: None }
     }
 
-    /// Whether both were found.
+    /// Returns true if both fields were found.
     pub fn is_complete(&self) -> bool {
         self.kind.is_some() && self.id.is_some()
     }
@@ -60,14 +60,14 @@ impl<'de> Visitor<'de> for &mut Head<'de> {
     }
 }
 
-/// A value, as far as the head needs to know it.
+/// A scalar value in the head of a message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Scalar<'a> {
-    /// A string.
+    /// A string value.
     Text(Cow<'a, str>),
-    /// An integer.
+    /// An integer value.
     Int(i64),
-    /// Anything else.
+    /// Any other value.
     Other,
 }
 

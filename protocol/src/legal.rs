@@ -6,14 +6,14 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Legal actions, in the form that the spec's `legal` names.
+/// Legal actions, in the form declared by `legal` in the game's spec.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Legal {
-    /// Ascending ids.
+    /// Action ids in ascending order.
     Ids(Vec<u32>),
-    /// Ascending inclusive ranges `[lo, hi]`.
+    /// Inclusive ranges `[lo, hi]` of action ids in ascending order.
     Ranges(Vec<[u32; 2]>),
 }
 
@@ -24,7 +24,7 @@ impl Default for Legal {
 }
 
 impl Legal {
-    /// Whether an id is among them.
+    /// Returns true if the actions include `id`.
     pub fn contains(&self, id: u32) -> bool {
         match self {
             Legal::Ids(ids) => ids.binary_search(&id).is_ok(),
@@ -35,7 +35,7 @@ impl Legal {
         }
     }
 
-    /// All ids, ascending. A range of absurd length costs nothing until it is walked.
+    /// Iterates over all ids in ascending order. Ranges are expanded lazily, so a huge range costs nothing by itself.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match self {
             Legal::Ids(ids) => Box::new(ids.iter().copied()),
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Legal {
     }
 }
 
-/// Reads either list; the first entry tells which it is.
+/// Deserializes either form; the first entry determines which.
 struct LegalVisitor;
 
 impl<'de> Visitor<'de> for LegalVisitor {
@@ -61,7 +61,7 @@ impl<'de> Visitor<'de> for LegalVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Legal, A::Error> {
-        // A message may announce any length: room is made for what is usual.
+        // A message may announce any length; reserve only a typical capacity.
         let room = list.size_hint().unwrap_or(0).min(1 << 10);
         match list.next_element()? {
             None => Ok(Legal::default()),
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn legal_tells_ids_from_ranges() {
+    fn legal_distinguishes_ids_and_ranges() {
         let ids: Legal = serde_json::from_str("[0,4,9]").unwrap();
         let ranges: Legal = serde_json::from_str("[[0,4],[9,9]]").unwrap();
         assert_eq!(ids, Legal::Ids(vec![0, 4, 9]));

@@ -1,8 +1,8 @@
-//! What travels between Ludex and its clients: messages of both planes, game specs, episode records, error codes.
+//! The Ludex protocol: messages of both planes, game specs, episode records, error codes.
 //!
-//! A connection carries [`ClientMessage`]s and [`ServerMessage`]s; [`Encoding`] writes and reads them as MessagePack or
-//! JSON. A message is a plain struct with the field names of `docs/protocol.md`; `id` and `re` belong to
-//! the envelope and are given beside it. [`record::Record`] is an episode.
+//! A connection carries [`ClientMessage`]s and [`ServerMessage`]s, which [`Encoding`] encodes as MessagePack or JSON. A
+//! message is a plain struct with the field names of `docs/protocol.md`; `id` and `re` belong to the envelope and are passed
+//! separately. [`record::Record`] is the record of an episode.
 #![forbid(unsafe_code)]
 
 pub mod bytes;
@@ -44,7 +44,7 @@ pub use tensor::{Tensor, Tensors};
 /// The `id` of a request, and the `re` of its reply: within plus or minus [`MAX_INT`].
 pub type Id = i64;
 
-/// The protocol version.
+/// Version of the protocol.
 pub const VERSION: u32 = 1;
 
 /// WebSocket sub-protocol for MessagePack in binary frames.

@@ -1,4 +1,4 @@
-//! What a server allows, announced in `welcome`.
+//! Limits of a connection, announced in `welcome`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,70 +7,71 @@ use crate::record::Notes;
 
 /// The limits of a connection, as announced in `welcome.limits`.
 ///
-/// A client takes an absent limit for its default.
+/// Absent limits have their default values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// Bytes of one WebSocket frame; a longer one closes the connection.
+    /// Maximum size of one WebSocket frame in bytes; a larger frame closes the connection.
     pub frame_bytes: u64,
-    /// Bytes of one message; a longer one is answered with `too_large`.
+    /// Maximum size of one message in bytes; a larger message gets the error `too_large`.
     pub message_bytes: u64,
-    /// The same for messages without an entry for each environment: all but `reset`, `step`, `restore`, `clone` and
-    /// `snapshot`.
+    /// Maximum size in bytes of messages without an entry per environment: all except `reset`, `step`, `restore`, `clone`
+    /// and `snapshot`.
     pub request_bytes: u64,
-    /// Entries of one list or map in such a message. Lists with an entry for each environment have at most `batch`.
+    /// Maximum number of entries of one list or map in such a message. Lists with one entry per environment are limited by
+    /// `batch`.
     pub list: u32,
-    /// Nesting of maps and lists in a message, the message itself counted.
+    /// Maximum nesting depth of maps and lists, including the message itself.
     pub depth: u32,
-    /// Requests without a reply.
+    /// Maximum number of requests without a reply.
     pub window: u32,
-    /// Requests per second, averaged over a few seconds; 0: no limit.
+    /// Maximum requests per second, averaged over a few seconds; 0: no limit.
     pub requests_per_s: u32,
-    /// Environment handles of a session.
+    /// Maximum number of environment handles per session.
     pub envs: u32,
-    /// Environments of one handle.
+    /// Maximum number of environments per handle.
     pub batch: u32,
-    /// Bytes of one `batch` reply.
+    /// Maximum size of one `batch` reply in bytes.
     pub batch_bytes: u64,
-    /// Steps of search (simulations, positions) that one request may ask of the server's agents for a move: the sum over
-    /// its environments.
+    /// Maximum search steps (simulations, positions) that the server's agents spend on one request, summed over its
+    /// environments.
     pub search: u64,
-    /// Matches that a session plays or watches at once.
+    /// Maximum number of matches that a session plays or watches at the same time.
     pub matches: u32,
-    /// Joins of a session that have matches to come.
+    /// Maximum number of joins per session with matches to come.
     pub joins: u32,
-    /// Environments of all sessions of one owner.
+    /// Maximum number of environments over all sessions of one owner.
     pub owner_envs: u32,
-    /// Matches of all sessions of one owner.
+    /// Maximum number of matches over all sessions of one owner.
     pub owner_matches: u32,
-    /// Joins of all sessions of one owner.
+    /// Maximum number of joins over all sessions of one owner.
     pub owner_joins: u32,
-    /// Bytes of documents that the environments of all sessions of one owner keep.
+    /// Maximum memory in bytes for documents in the environments of all sessions of one owner.
     pub owner_said_bytes: u32,
-    /// Runs of one owner that are not over.
+    /// Maximum number of unfinished runs per owner.
     pub owner_runs: u32,
-    /// Bytes of one text in a message: a move's text, a proposal, a name.
+    /// Maximum size of one text in a message in bytes: the text of a move, a proposal, a name.
     pub text_bytes: u32,
-    /// Bytes of the notes of one act.
+    /// Maximum size of the notes of one act, in bytes of JSON.
     pub notes_bytes: u32,
-    /// Milliseconds of silence, with neither a seat nor an environment, after which a connection is closed.
+    /// Milliseconds without a message after which a connection without seats and environments is closed.
     pub idle_ms: u64,
-    /// Milliseconds for which a lost session can be resumed and its seats are held.
+    /// Milliseconds for which a disconnected session can be resumed and its seats are reserved.
     pub grace_ms: u64,
-    /// Milliseconds within which `hello` must come.
+    /// Milliseconds within which `hello` must arrive.
     pub hello_ms: u64,
-    /// Bytes that may come before `welcome`.
+    /// Maximum number of bytes before `welcome`.
     pub hello_bytes: u64,
-    /// Connections of one address.
+    /// Maximum number of connections per IP address.
     pub address_connections: u32,
-    /// Connections of all addresses.
+    /// Maximum number of connections over all addresses.
     pub connections: u32,
-    /// Connections of one address that are not welcome yet.
+    /// Maximum number of connections per IP address that have not completed `hello`.
     pub address_hellos: u32,
-    /// Connections of all addresses that are not welcome yet.
+    /// Maximum number of connections over all addresses that have not completed `hello`.
     pub hellos: u32,
-    /// Replies that are kept for repeated requests; at least `window`.
+    /// Number of replies cached for repeated requests; at least `window`.
     pub replies_kept: u32,
 }
 
@@ -122,12 +123,12 @@ impl Limits {
         checked.find(Result::is_err).unwrap_or(Ok(()))
     }
 
-    /// Checks a document, as JSON, against `text_bytes`.
+    /// Checks the JSON size of a document against `text_bytes`.
     pub(crate) fn document<T: Serialize>(&self, path: &str, document: &T) -> Result<(), Refusal> {
         measure(path, json_bytes(document), self.text_bytes)
     }
 
-    /// Checks notes, as JSON, against `notes_bytes`.
+    /// Checks the JSON size of notes against `notes_bytes`.
     pub(crate) fn notes(&self, path: &str, notes: &Notes) -> Result<(), Refusal> {
         measure(path, json_bytes(notes), self.notes_bytes)
     }
@@ -141,7 +142,7 @@ fn measure(path: &str, bytes: usize, most: u32) -> Result<(), Refusal> {
     if bytes <= most as usize {
         return Ok(());
     }
-    let message = format!("{path} has {bytes} bytes, {most} are allowed");
+    let message = format!("{path}: expected at most {most} bytes, got {bytes}");
     Err(Refusal::new(ErrorCode::TooLarge, message).path(path).got(bytes as u64).allowed(most))
 }
 
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_limits_are_defaults_and_replies_cover_the_window() {
+    fn absent_limits_default_and_cached_replies_cover_window() {
         let limits: Limits = serde_json::from_str(r#"{"window":8,"new_limit":1}"#).unwrap();
         assert_eq!(limits, Limits { window: 8, ..Limits::default() });
         assert!(Limits::default().replies_kept >= Limits::default().window);

@@ -1,7 +1,7 @@
-//! The messages: one file for each, and the two lists that make them the protocol.
+//! The messages of the protocol: one file per message, and the two lists that collect them.
 //!
-//! To add a message, write its file, add its line to one of the lists below, and describe it in `docs/protocol.md`. The
-//! file says everything about it: its fields, its `type`, the scope that it needs, and which limits bound its texts.
+//! To add a message, write its file, add it to one of the lists below, and describe it in `docs/protocol.md`. The file
+//! contains everything about the message: its fields, its `type`, the required scope, and the limits on its texts.
 
 mod accepted;
 mod ack;
@@ -72,9 +72,9 @@ pub use crate::error::Issue;
 pub use crate::legal::Legal;
 pub use crate::seed::Seed;
 
-/// What a server asks about a client's message before it carries it out.
+/// The properties of a client's message that a server checks before it executes the message.
 pub(crate) trait FromClient {
-    /// The message as all of them can be asked.
+    /// Returns the message as a trait object.
     fn facts(&self) -> &dyn FromClient
     where
         Self: Sized,
@@ -82,36 +82,35 @@ pub(crate) trait FromClient {
         self
     }
 
-    /// The scope that it needs, if it needs one: `gym` for the gym plane, `play` and `spectate` for the match plane.
+    /// Returns the required scope, if any: `gym` for the gym plane, `play` and `spectate` for the match plane.
     fn scope(&self) -> Option<Scope> {
         None
     }
 
-    /// Whether it has an `id` and gets a reply.
+    /// Returns true if the message has an `id` and gets a reply.
     fn is_request(&self) -> bool {
         true
     }
 
-    /// Whether it begins something new, which a draining server refuses.
+    /// Returns true if the message starts new work, which a draining server refuses.
     fn begins(&self) -> bool {
         false
     }
 
-    /// Whether the fields fit together, where their types alone do not say so.
+    /// Checks constraints between fields that their types do not express.
     fn complete(&self) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Whether what a tree of values does not show is within the limits: documents, and the texts of `act`, `step` and
-    /// `reset`.
+    /// Checks limits that the tree of values does not cover: documents, and the texts of `act`, `step` and `reset`.
     fn check(&self, _: &Limits) -> Result<(), Refusal> {
         Ok(())
     }
 }
 
-/// What the codec asks about a server's message before it writes it.
+/// The properties of a server's message that the codec needs for encoding.
 pub(crate) trait FromServer {
-    /// The message as all of them can be asked.
+    /// Returns the message as a trait object.
     fn facts(&self) -> &dyn FromServer
     where
         Self: Sized,
@@ -119,13 +118,13 @@ pub(crate) trait FromServer {
         self
     }
 
-    /// About how many bytes it takes in MessagePack, so that its buffer is made once.
+    /// Returns the approximate size in MessagePack in bytes, used as the initial buffer capacity.
     fn size_hint(&self) -> usize {
         256
     }
 }
 
-/// One list of messages: their enum, their table of types, and how they are read and written.
+/// Defines one list of messages: the enum, the table of types, and their encoding and decoding.
 macro_rules! messages {
     ($(#[$about:meta])* $side:ident by $trait:ident, $id:literal: $($(#[$what:meta])* $name:ident($body:ty),)*) => {
         $(#[$about])*
@@ -136,17 +135,17 @@ macro_rules! messages {
         }
 
         impl $side {
-            /// Every `type`, in the order of the list.
+            /// All values of `type`, in the order of the list.
             pub const TYPES: [&'static str; [$(<$body as Message>::TYPE),*].len()] = [$(<$body as Message>::TYPE),*];
 
-            /// Its `type`.
+            /// Returns the value of `type`.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $($side::$name(_) => <$body as Message>::TYPE,)*
                 }
             }
 
-            /// What its file says about it.
+            /// Returns the properties defined in the message's file.
             fn facts(&self) -> &dyn $trait {
                 match self {
                     $($side::$name(message) => message.facts(),)*
@@ -180,131 +179,132 @@ macro_rules! messages {
 }
 
 messages! {
-    /// A message of a client.
+    /// A message sent by a client.
     ClientMessage by FromClient, "id":
-    /// The first message.
+    /// Opens a session; the first message of a connection.
     Hello(Box<Hello>),
-    /// Asks for the server's time.
+    /// Requests the server's time.
     Ping(Ping),
-    /// Answers the server's `ping`; gets no reply.
+    /// Replies to the server's `ping`; gets no reply.
     Pong(Pong),
-    /// Asks for the catalogue.
+    /// Requests the list of games.
     ListGames(ListGames),
-    /// Asks for a game's spec.
+    /// Requests the spec of a game.
     Describe(Describe),
-    /// Opens environments.
+    /// Opens environments of one game.
     Open(Box<Open>),
-    /// Starts episodes.
+    /// Starts episodes in environments.
     Reset(Reset),
-    /// Acts in environments.
+    /// Plays actions in environments.
     Step(StepEnvs),
-    /// Looks at an environment.
+    /// Requests views of one environment.
     View(ViewEnv),
     /// Copies environments into a new handle.
     Clone(CloneEnvs),
-    /// Asks for states as bytes.
+    /// Requests snapshots of environment states.
     Snapshot(SnapshotEnvs),
-    /// Sets states from bytes.
+    /// Restores environment states from snapshots.
     Restore(Restore),
-    /// Closes a handle.
+    /// Closes an environment handle.
     Close(CloseHandle),
-    /// Asks for seats in matches.
+    /// Requests seats in matches.
     Join(Box<Join>),
-    /// Takes no new matches.
+    /// Stops a join from getting new matches.
     Leave(Leave),
-    /// Moves in a match.
+    /// Plays a move in a match.
     Act(Box<Act>),
-    /// Gives up a match.
+    /// Resigns the client's seat in a match.
     Resign(Resign),
-    /// Asks for the list of matches.
+    /// Requests the list of matches.
     ListMatches(ListMatches),
-    /// Watches a match.
+    /// Starts watching a match.
     Spectate(Spectate),
-    /// Watches no longer.
+    /// Stops watching a match.
     Unspectate(Unspectate),
-    /// Saw the events of a match up to here; gets no reply.
+    /// Acknowledges the messages of a match; gets no reply.
     Ack(Ack),
-    /// Asks for the suites that the server offers.
+    /// Requests the suites of the server.
     Suites(ListSuites),
-    /// Enters the agent for a run.
+    /// Enrolls the agent in a run.
     Enrol(Box<Enrol>),
-    /// Ends the agent's run before its time.
+    /// Ends the agent's run early.
     Withdraw(Withdraw),
-    /// Begins a tournament.
+    /// Creates a tournament between agents and clients.
     Organise(Box<Organise>),
 }
 
 messages! {
-    /// A message of a server.
+    /// A message sent by the server.
     ServerMessage by FromServer, "re":
-    /// Answers `hello`.
+    /// Reply to `hello`, with session and limits.
     Welcome(Box<Welcome>),
-    /// Answers `ping`.
+    /// Reply to `ping`, with the server's time.
     Pong(ServerPong),
-    /// Is the client there? Answering with `pong` is optional.
+    /// Liveness check; replying with `pong` is optional.
     Ping(ServerPing),
-    /// Answers `list_games`.
+    /// Reply to `list_games`, with the matching games.
     Games(GameList),
-    /// Answers `describe`.
+    /// Reply to `describe`, with the game's spec.
     Spec(Box<SpecReply>),
-    /// Answers `open` and `clone`.
+    /// Reply to `open` and `clone`.
     Opened(Box<HandleOpened>),
-    /// Answers `reset`, `step` and `restore`.
+    /// Reply to `reset`, `step` and `restore`.
     Batch(Box<Batch>),
-    /// Answers `view`.
+    /// Reply to `view`, with the requested views.
     Viewed(Box<Viewed>),
-    /// Answers `snapshot`.
+    /// Reply to `snapshot`, with one snapshot per environment.
     Snapshots(Snapshots),
-    /// Answers `close`, `leave`, `resign`, `spectate`, `unspectate` and `withdraw`.
+    /// Reply to `close`, `leave`, `resign`, `spectate`, `unspectate` and `withdraw`.
     Ok(OkReply),
-    /// Answers `join`.
+    /// Reply to `join`, with the id of the join.
     Joined(Joined),
-    /// A join waits for others.
+    /// Event: a join is waiting in its queue.
     Queued(Queued),
-    /// A match begins.
+    /// Event: a match starts.
     MatchStart(Box<MatchStart>),
-    /// This seat is to move.
+    /// Event: the client's seat is to move.
     Turn(Box<TurnFrame>),
-    /// Answers an `act` that was played.
+    /// Reply to an `act` whose move was played.
     Accepted(Accepted),
-    /// Answers an `act` that was not legal.
+    /// Reply to an `act` that was refused.
     Refused(Box<ActRefused>),
-    /// Something happened in a match.
+    /// Event of a match that is visible to the viewer.
     Event(Box<MatchEvent>),
-    /// A match is over.
+    /// Event: a match has ended.
     MatchEnd(Box<MatchEnd>),
-    /// Everything about a match again, instead of what was missed.
+    /// The complete state of a match, sent instead of missed messages.
     Resync(Box<Resync>),
-    /// Answers `list_matches`.
+    /// Reply to `list_matches`, with the matching matches.
     Matches(Matches),
-    /// Answers `suites`.
+    /// Reply to `suites`, with the available suites.
     Suites(SuiteList),
-    /// Answers `enrol`.
+    /// Reply to `enrol`, with the progress of the run.
     Enrolled(Enrolled),
-    /// Answers `organise`.
+    /// Reply to `organise`, with the tickets of the clients.
     Organised(Organised),
-    /// A match of a run is done.
+    /// Event: a match of a run has finished.
     Progress(Box<Progress>),
-    /// A run is over.
+    /// Event: a run has ended.
     RunEnd(Box<RunEnd>),
-    /// The server goes down.
+    /// Event: the server is shutting down.
     Draining(Draining),
-    /// Answers a request that was not carried out, or a frame that was not understood.
+    /// Reply to a request that failed, or to an invalid frame.
     Error(Box<Refusal>),
 }
 
 impl ClientMessage {
-    /// The scope that it needs, if it needs one.
+    /// Returns the required scope, if any.
     pub fn scope(&self) -> Option<Scope> {
         self.facts().scope()
     }
 
-    /// Whether it has an `id` and gets a reply: all but `pong` and `ack`.
+    /// Returns true if the message has an `id` and gets a reply: all but `pong` and `ack`.
     pub fn is_request(&self) -> bool {
         self.facts().is_request()
     }
 
-    /// Whether it begins something new (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server refuses.
+    /// Returns true if the message starts new work (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server
+    /// refuses.
     pub fn begins(&self) -> bool {
         self.facts().begins()
     }
@@ -312,19 +312,19 @@ impl ClientMessage {
     /// Checks texts, documents and notes against the limits.
     ///
     /// # Errors
-    /// `too_large` with the path of the field.
+    /// Returns `too_large` with the path of the field.
     pub fn check(&self, limits: &Limits) -> Result<(), Refusal> {
         self.facts().check(limits)
     }
 
-    /// Checks what the types of the fields do not say: an `act` has exactly one move, for example.
+    /// Checks constraints that field types do not express, for example that an `act` has exactly one move.
     pub(crate) fn complete(&self) -> Result<(), Refusal> {
         self.facts().complete()
     }
 }
 
 impl ServerMessage {
-    /// About how many bytes the message takes in MessagePack, so that its buffer is made once.
+    /// Returns the approximate size in MessagePack in bytes, used as the initial buffer capacity.
     pub fn size_hint(&self) -> usize {
         self.facts().size_hint()
     }

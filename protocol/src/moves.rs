@@ -1,4 +1,4 @@
-//! What an agent does.
+//! Moves of agents.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A move as an agent gives it. The game decides what it means.
+/// A move as submitted by an agent. The game interprets it.
 ///
-/// Where a seat may also make no move, that is `Option<Move>`: `null` on the wire.
+/// Use `Option<Move>` where a seat may make no move: `null` on the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
-    /// An action id: an integer on the wire.
+    /// Action id: an integer on the wire.
     Id(i64),
-    /// The move as text: a string on the wire.
+    /// Move as text: a string on the wire.
     Text(String),
-    /// The move as a document (speech, a proposal): a map or a list on the wire.
+    /// Move as a document, such as a proposal: a map or a list on the wire.
     Document(Value),
 }
 

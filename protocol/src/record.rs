@@ -1,7 +1,7 @@
-//! Episode records: everything needed to re-create one play of a game, as one JSON object per line.
+//! Episode records: everything needed to reproduce one play of a game, as one JSON object per line.
 //!
-//! The terms of a match that its messages share with the record ([`Clock`], [`Illegal`], [`Outcome`], [`Reason`],
-//! [`Notes`]) live here too.
+//! The types that match messages share with the record ([`Clock`], [`Illegal`], [`Outcome`], [`Reason`], [`Notes`]) are
+//! defined here too.
 
 use std::fmt;
 
@@ -17,96 +17,96 @@ mod line;
 /// Version of the record format.
 pub const VERSION: u32 = 1;
 
-/// The fields after `events`: what is known at the end.
+/// The fields after `events`, known at the end of the episode.
 pub const FOOTER: [&str; 12] = [
     "returns", "outcome", "reason", "at_fault", "ended", "stall_ms", "mirror", "run", "pair", "seed", "salt", "digest",
 ];
 
-/// What kind of agent sits on a seat.
+/// Kind of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
-    /// A program.
+    /// A program other than a language model.
     #[default]
     Bot,
-    /// A language model.
+    /// An agent based on a language model.
     Llm,
-    /// A person.
+    /// A person playing through a client.
     Human,
     /// A program in training.
     Learner,
 }
 
-/// The clock of a match, the same for every seat. If all fields are absent, there is no clock.
+/// The clock of a match, the same for every seat. If all fields are absent, turns have no time limit.
 ///
-/// A turn may use `move_ms` freely. Time beyond that comes off the seat's bank. When both are used up, the seat has lost by
+/// A turn may use `move_ms` freely. Additional time is taken from the seat's bank. A seat that exhausts both loses by
 /// `timeout`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
-    /// Milliseconds free in each turn; 0 is a chess clock.
+    /// Free milliseconds in each turn; 0: a chess clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_ms: Option<u64>,
     /// Milliseconds in the bank at the start.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub bank_ms: u64,
-    /// Milliseconds added to the bank by every accepted act.
+    /// Milliseconds added to the bank by every accepted move.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub inc_ms: u64,
-    /// Replaces `move_ms` in the seat's first turn.
+    /// Replacement for `move_ms` in the seat's first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_ms: Option<u64>,
-    /// Milliseconds of the whole episode.
+    /// Limit on the whole episode, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub episode_ms: Option<u64>,
 }
 
 impl Clock {
-    /// This number of milliseconds for each move, and no bank.
+    /// Returns a clock with this number of milliseconds per move and no bank.
     pub const fn per_move(ms: u64) -> Self {
         Clock { move_ms: Some(ms), bank_ms: 0, inc_ms: 0, first_ms: None, episode_ms: None }
     }
 
-    /// What a `join` without a clock means: ten seconds for each move.
+    /// Returns the default clock of a `join`: ten seconds per move.
     pub const fn of_join() -> Self {
         Clock::per_move(10_000)
     }
 }
 
-/// What follows the last refusal of a turn.
+/// Consequence of the last allowed refusal in a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IllegalPolicy {
-    /// The match ends against the offender.
+    /// The match ends with a forfeit of the offender.
     #[default]
     Forfeit,
     /// A random legal action is played.
     Random,
-    /// The move that the game's page names for errors is played.
+    /// The default move is played, as defined on the game's page.
     Default,
 }
 
-/// How many refusals a turn may have, and what follows the last one.
+/// Number of refusals allowed in a turn, and the consequence of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusals {
-    /// What follows the last refusal.
+    /// Consequence of the last refusal.
     pub policy: IllegalPolicy,
-    /// Refusals in one turn until then.
+    /// Number of refusals in one turn until the policy applies.
     pub tries: u32,
 }
 
-/// How a match treats illegal moves.
+/// Handling of illegal moves in a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IllegalMoveRules {
-    /// What follows the last refusal.
+    /// Consequence of the last refusal.
     pub policy: IllegalPolicy,
-    /// Refusals in one turn until then.
+    /// Number of refusals in one turn until the policy applies.
     pub tries: u32,
-    /// What holds for texts that name no move, which are then counted apart; absent: they count as illegal moves.
+    /// Separate rule for texts that contain no move; absent: they count as illegal moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unparsed: Option<Refusals>,
 }
@@ -118,13 +118,13 @@ impl Default for IllegalMoveRules {
 }
 
 impl IllegalMoveRules {
-    /// What holds for a refusal with this code.
+    /// Returns the rule for refusals with this code.
     pub fn rule(&self, code: ErrorCode) -> Refusals {
         let apart = self.unparsed.filter(|_| code == ErrorCode::Unparsed);
         apart.unwrap_or(Refusals { policy: self.policy, tries: self.tries })
     }
 
-    /// How many of these attempts of one turn count together with a refusal with this code.
+    /// Returns the number of attempts of one turn that count toward the limit for this code.
     pub fn used(&self, tries: &[RefusedMove], code: ErrorCode) -> u32 {
         let unparsed = |code| code == ErrorCode::Unparsed;
         let together = |tried: &&RefusedMove| self.unparsed.is_none() || unparsed(tried.code) == unparsed(code);
@@ -132,132 +132,132 @@ impl IllegalMoveRules {
     }
 }
 
-/// How a seat came out of a match.
+/// Outcome of a match for a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Won.
+    /// The seat won the match.
     Win,
-    /// Lost.
+    /// The seat lost the match.
     Loss,
-    /// Neither won nor lost.
+    /// The match is a draw for the seat.
     Draw,
-    /// None of these words applies: see the returns.
+    /// No winner or loser; compare the returns.
     None,
 }
 
-/// Why a match ended.
+/// Reason of the end of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
-    /// By the rules.
+    /// The game ended by its rules.
     Finished,
-    /// Too many illegal moves.
+    /// A seat exceeded the limit of illegal moves.
     Illegal,
-    /// A clock ran out.
+    /// A seat's clock ran out.
     Timeout,
-    /// A seat stayed away longer than it is held.
+    /// A seat stayed disconnected beyond the grace period.
     Disconnect,
-    /// A seat gave up.
+    /// A seat resigned the match.
     Resign,
-    /// The step limit.
+    /// The step limit was reached.
     Truncated,
     /// A seat's agent failed.
     AgentError,
-    /// A seat never answered anything. Not rated.
+    /// A seat never made a move. Not rated.
     NoShow,
     /// The server failed. Not rated.
     InfraError,
-    /// The match was called off. Not rated.
+    /// The match was aborted. Not rated.
     Aborted,
 }
 
 impl EndReason {
-    /// Whether a rated match that ended so counts.
+    /// Returns true if a rated match with this reason counts.
     pub const fn counts(self) -> bool {
         !matches!(self, EndReason::NoShow | EndReason::InfraError | EndReason::Aborted)
     }
 }
 
-/// Tokens that an answer cost.
+/// Number of tokens used for a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tokens {
-    /// Tokens read.
+    /// Number of input tokens.
     #[serde(rename = "in")]
     pub input: u64,
-    /// Tokens written.
+    /// Number of output tokens.
     pub out: u64,
 }
 
-/// What an agent says beside its move. Kept in the record, shown to nobody before the end but `say`.
+/// Notes of an agent that accompany its move. Stored in the record; only `say` is disclosed before the match ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notes {
-    /// Why the move.
+    /// Reasoning behind the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<String>,
-    /// How it feels.
+    /// Current emotion of the agent, free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emotion: Option<String>,
-    /// Said aloud: the others receive a `say` event.
+    /// Message to the other seats, which receive a `say` event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub say: Option<String>,
-    /// What the answer cost.
+    /// Tokens used for the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// Anything else.
+    /// Further members, with any values.
     #[serde(flatten)]
     pub more: Map<String, Value>,
 }
 
 impl Notes {
-    /// Whether nothing was noted.
+    /// Returns true if there are no notes.
     pub fn is_empty(&self) -> bool {
         *self == Notes::default()
     }
 }
 
-/// Who sat on a seat.
+/// The agent that played a seat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordSeat {
-    /// The agent's name.
+    /// Name of the agent.
     pub name: String,
-    /// Its version.
+    /// Version of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it is.
+    /// Kind of the agent.
     #[serde(default, deserialize_with = "or_default")]
     pub kind: AgentKind,
-    /// Its spec, if the server played it.
+    /// Agent spec, if the server ran the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
 }
 
-/// A refused attempt, as it was sent.
+/// A refused attempt, as submitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefusedMove {
-    /// The action id.
+    /// Submitted move as an action id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<i64>,
-    /// The move as text.
+    /// Submitted move as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The move as a document.
+    /// Submitted move as a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Value>,
-    /// Why it was refused.
+    /// Reason of the refusal.
     pub code: ErrorCode,
-    /// What was wrong with a document.
+    /// Flaws of the document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<Issue>,
-    /// Milliseconds that it took.
+    /// Thinking time in milliseconds.
     pub ms: u64,
-    /// What was said beside it.
+    /// Notes that accompanied the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
 }
@@ -266,103 +266,103 @@ pub struct RefusedMove {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChanceRecord {
-    /// The outcome's id; absent where the reader of a running match may not see it.
+    /// Id of the outcome; absent if hidden from the reader of a running match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,
 }
 
-/// A seat's move in a record. `action` and `said` exclude each other; both are absent where the reader of a running
-/// match may not see them.
+/// A seat's move in a record. At most one of `action` and `said` is present; neither if hidden from the reader of a running
+/// match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MoveRecord {
-    /// The seat.
+    /// Seat that played the move.
     pub seat: u32,
-    /// The seat's own turn, from 0.
+    /// Turn number of the seat, from 0.
     pub turn: u32,
-    /// The action's id.
+    /// Id of the action, if the move is an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,
-    /// The canonical form of a proposal or speech.
+    /// Canonical form of the document or utterance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Value>,
-    /// Milliseconds that it took.
+    /// Thinking time in milliseconds.
     #[serde(default, deserialize_with = "or_default")]
     pub ms: u64,
-    /// The refused attempts before it.
+    /// Refused attempts before the move.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub tries: Vec<RefusedMove>,
-    /// What was said beside it.
+    /// Notes that accompanied the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
-    /// Played by the illegal-move policy, not by the agent.
+    /// True if the illegal-move policy played the move instead of the agent.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub forced: bool,
-    /// More moves of the same joint turn follow.
+    /// True if more moves of the same joint turn follow.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub more: bool,
 }
 
-/// One event of a record. Events are in the order of play.
+/// One event of a record. Events are in order of play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "nearly every event is a move")]
 pub enum RecordEvent {
-    /// A chance outcome.
+    /// A chance outcome that was drawn.
     Chance(ChanceRecord),
-    /// A seat's move.
+    /// A move of a seat.
     Move(MoveRecord),
 }
 
-/// Everything before `events`: what is known at the start.
+/// The fields before `events`, known at the start of the episode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
-    /// Version of the record format: 1.
+    /// Version of the record format, currently 1.
     pub ludex: u32,
-    /// Name of the episode; a match's is the match's.
+    /// Id of the episode; equal to the match id for a match.
     pub episode: String,
-    /// Episode number, the one in the chance key; 0 for a match.
+    /// Episode number as used in the chance key; 0 for a match.
     #[serde(default, deserialize_with = "or_default")]
     pub number: u32,
-    /// What makes the episode special, e.g. `peek`.
+    /// Special conditions of the episode, e.g. `peek`.
     #[serde(default, deserialize_with = "or_default")]
     pub flags: Vec<String>,
-    /// Game id.
+    /// Id of the game.
     pub game: String,
-    /// Complete parameters.
+    /// Complete parameters, including defaults.
     pub params: Params,
-    /// Rules version.
+    /// Version of the rules.
     pub rules: u32,
-    /// The spec's hash.
+    /// Rules hash from the game's spec.
     pub hash: String,
-    /// The program that wrote it, e.g. `ludex/0.1.0`.
+    /// Program that wrote the record, e.g. `ludex/0.1.0`.
     #[serde(default, deserialize_with = "or_default")]
     pub server: String,
-    /// Who sat where.
+    /// Agents in seat order.
     pub seats: Vec<RecordSeat>,
-    /// Whether the match was rated.
+    /// True if the match was rated.
     #[serde(default, deserialize_with = "or_default")]
     pub rated: bool,
-    /// The clock.
+    /// Clock of every seat.
     #[serde(default, deserialize_with = "or_default")]
     pub clock: Clock,
-    /// How illegal moves were treated.
+    /// Handling of illegal moves.
     #[serde(default, deserialize_with = "or_default")]
     pub illegal: IllegalMoveRules,
-    /// Hex SHA-256 over the salt's bytes and the seed's decimal text.
+    /// Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
-    /// How many of the first events are a start that was given: no agent chose them, and the seed did not draw them.
+    /// Number of initial events that form a prescribed opening, chosen neither by an agent nor by the seed.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub start: u32,
-    /// When it started, UTC in RFC 3339.
+    /// Start time, UTC in RFC 3339.
     #[serde(default, deserialize_with = "or_default")]
     pub started: String,
 }
 
-/// Everything after `events`: what is known at the end. It is absent while the match runs.
+/// The fields after `events`, known at the end. Absent while the match runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Footer {
@@ -374,23 +374,23 @@ pub struct Footer {
         serialize_with = "numbers"
     )]
     pub returns: Vec<f64>,
-    /// How each seat came out.
+    /// Outcome of each seat.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub outcome: Vec<Outcome>,
-    /// Why it ended.
+    /// Reason of the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<EndReason>,
-    /// The seat whose forfeit ended the episode.
+    /// Seat whose forfeit ended the episode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<u32>,
-    /// When it ended, UTC in RFC 3339.
+    /// End time, UTC in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// For how many milliseconds the server itself was held up and could not hear a seat. The clocks did not count them.
+    /// Milliseconds for which the server was stalled and could not receive messages; excluded from the clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms: Option<u64>,
-    /// Return of each seat when the server's opponent plays every seat on the same seed; kept where the agent's matches
-    /// have a seed of their own each.
+    /// Return of each seat when the server's opponent plays every seat on the same seed; recorded if each of the agent's
+    /// matches has its own seed.
     #[serde(
         default,
         deserialize_with = "or_default",
@@ -398,41 +398,41 @@ pub struct Footer {
         serialize_with = "numbers"
     )]
     pub mirror: Vec<f64>,
-    /// The run that it belongs to.
+    /// Run that the match belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The pair that it belongs to: same seed, seats swapped.
+    /// Pair that the match belongs to: same seed, swapped seats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
-    /// The seed, decimal.
+    /// Seed of the episode, in decimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// 16 bytes as 32 hex digits.
+    /// Salt of `seed_commit`: 16 bytes as 32 hex digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
-    /// The digest chain's end, hex.
+    /// Final value of the digest chain, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
 
-/// One episode.
+/// The record of one episode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
-    /// What is known at the start.
+    /// Fields known at the start.
     #[serde(flatten)]
     pub header: Header,
-    /// What happened, in the order of play.
+    /// Events in order of play.
     pub events: Vec<RecordEvent>,
-    /// What is known at the end.
+    /// Fields known at the end.
     #[serde(flatten)]
     pub footer: Footer,
 }
 
-/// A line that is not a record.
+/// The error for a line that is not a valid record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRecord {
-    /// What is wrong with it.
+    /// Description of the damage.
     pub message: String,
 }
 
@@ -445,7 +445,7 @@ impl fmt::Display for DamagedRecord {
 impl std::error::Error for DamagedRecord {}
 
 fn damaged(error: serde_json::Error) -> DamagedRecord {
-    // serde_json counts lines too; a record is one line, so only the column says something.
+    // serde_json also counts lines; a record is a single line, so only the column is useful.
     let text = error.to_string();
     let message = match text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())) {
         Some(text) if error.line() > 0 => format!("{text} (column {})", error.column()),
@@ -455,47 +455,47 @@ fn damaged(error: serde_json::Error) -> DamagedRecord {
 }
 
 impl Record {
-    /// Reads one line. Unknown fields are dropped; to check a digest, which covers them too, read [`Parts`].
+    /// Parses one line and drops unknown fields. To check a digest, which covers them too, parse [`Parts`].
     ///
     /// # Errors
-    /// When the line is cut, is not JSON, or lacks a field that a record needs. The caller knows the file and the line.
+    /// Fails if the line is truncated, is not JSON, or lacks a required field. The caller adds the file and line number.
     pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
         RecordParts::parse(line)?.record()
     }
 
-    /// The record as one line of JSON, without the line break.
+    /// Returns the record as one line of JSON, without the line break.
     ///
     /// # Errors
-    /// When a return is not finite.
+    /// Fails if a return is not finite.
     pub fn to_line(&self) -> Result<String, DamagedRecord> {
         line::write(self).map_err(damaged)
     }
 }
 
-/// A record as its three parts of plain JSON, unknown fields kept: what the digest is taken over.
+/// A record as three parts of plain JSON with unknown fields: the input of the digest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordParts {
-    /// Everything that is not in `events` or the footer.
+    /// All fields except `events` and those of the footer.
     pub header: Map<String, Value>,
-    /// The events, in order.
+    /// Events in order of play.
     pub events: Vec<Value>,
-    /// The fields of [`FOOTER`], as far as they are there.
+    /// Fields listed in [`FOOTER`], if present.
     pub footer: Map<String, Value>,
 }
 
 impl RecordParts {
-    /// Reads one line.
+    /// Parses one line.
     ///
     /// # Errors
-    /// When the line is not a JSON object or has no list of `events`.
+    /// Fails if the line is not a JSON object or has no list `events`.
     pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
         RecordParts::from_map(serde_json::from_str(line).map_err(damaged)?)
     }
 
-    /// Takes a record's object apart.
+    /// Splits a record's object into its parts.
     ///
     /// # Errors
-    /// When it has no list of `events`.
+    /// Fails if there is no list `events`.
     pub fn from_map(map: Map<String, Value>) -> Result<Self, DamagedRecord> {
         let mut parts = RecordParts::default();
         let mut events = None;
@@ -509,23 +509,23 @@ impl RecordParts {
             }
         }
         let Some(Value::Array(events)) = events else {
-            return Err(DamagedRecord { message: "no list of `events`".to_owned() });
+            return Err(DamagedRecord { message: "expected a list `events`".to_owned() });
         };
         parts.events = events;
         Ok(parts)
     }
 
-    /// The typed form.
+    /// Converts to the typed form.
     ///
     /// # Errors
-    /// When a field is missing or wrong; the message names the event.
+    /// Fails if a field is missing or invalid; the message names the event.
     pub fn record(self) -> Result<Record, DamagedRecord> {
         let part =
             |name: &str, e: serde_json::Error| DamagedRecord { message: format!("{name}: {}", damaged(e).message) };
         let header: Header = serde_json::from_value(Value::Object(self.header)).map_err(|e| part("header", e))?;
         if header.ludex != VERSION {
             return Err(DamagedRecord {
-                message: format!("record format {} is unknown (this program reads {VERSION})", header.ludex),
+                message: format!("expected record format {VERSION}, got format {}", header.ludex),
             });
         }
         let mut events = Vec::with_capacity(self.events.len());
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_goes_round_without_change() {
+    fn record_round_trips_unchanged() {
         let line = sample().to_string();
         let record = Record::parse(&line).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&record.to_line().unwrap()).unwrap(), sample());
@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_keep_what_is_unknown() {
+    fn parts_preserve_unknown_fields() {
         let mut value = sample();
         value["later"] = json!(1);
         let parts = RecordParts::parse(&value.to_string()).unwrap();
@@ -584,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_match_has_no_footer() {
+    fn record_of_running_match_has_no_footer() {
         let mut value = sample();
         for name in FOOTER {
             value.as_object_mut().unwrap().remove(name);
@@ -595,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_is_an_error_that_says_where() {
+    fn damaged_line_error_names_location() {
         let line = sample().to_string();
         for cut in 0..line.len() {
             assert!(Record::parse(&line[..cut]).is_err(), "cut at {cut}");
@@ -612,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn returns_are_finite() {
+    fn infinite_return_is_refused() {
         let mut record = Record::parse(&sample().to_string()).unwrap();
         record.footer.returns[0] = f64::NAN;
         assert!(record.to_line().is_err());

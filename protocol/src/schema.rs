@@ -1,4 +1,4 @@
-//! JSON Schema of everything that travels.
+//! JSON Schema of the protocol.
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -7,13 +7,13 @@ use crate::message::{ClientMessage, ServerMessage};
 use crate::record::Record;
 use crate::serde_helpers::MAX_INT;
 
-/// The schema document (draft 2020-12): under `$defs` `ClientMessage`, `ServerMessage`, `Record` and all that they are
-/// made of. It describes the JSON form and what a reader takes; the envelope's `id` and `re` are in it.
+/// Returns the schema document (draft 2020-12), with `ClientMessage`, `ServerMessage`, `Record` and all their components
+/// under `$defs`. Describes the JSON form as accepted by a reader, including `id` and `re` of the envelope.
 pub fn document() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let int = json!({"type": "integer", "minimum": -MAX_INT, "maximum": MAX_INT});
-    let id = with("description", "Chosen by the client; the reply carries it as `re`.", &int);
-    let re = with("description", "The `id` of the request that this answers.", &int);
+    let id = with("description", "Number of the request, chosen by the client; the reply repeats it as `re`.", &int);
+    let re = with("description", "Value of `id` in the request that this message replies to.", &int);
     generator.subschema_for::<ClientMessage>();
     generator.subschema_for::<ServerMessage>();
     generator.subschema_for::<Record>();
@@ -33,7 +33,7 @@ pub fn document() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Ludex protocol 1",
-        "description": "What travels between Ludex and its clients, in its JSON form, and the episode record.",
+        "description": "Messages between Ludex and its clients in their JSON form, and episode records.",
         "oneOf": [
             {"$ref": "#/$defs/ClientMessage"},
             {"$ref": "#/$defs/ServerMessage"},
@@ -53,7 +53,7 @@ fn definitions(generator: &mut SchemaGenerator) -> Map<String, Value> {
     generator.take_definitions(true)
 }
 
-/// The alternatives of a message enum.
+/// Iterates over the alternatives of a message enum.
 fn variants<'a>(definitions: &'a mut Map<String, Value>, name: &str) -> impl Iterator<Item = &'a mut Value> {
     let list = definitions.get_mut(name).and_then(|schema| schema.get_mut("oneOf")).and_then(Value::as_array_mut);
     list.into_iter().flatten()

@@ -1,4 +1,4 @@
-//! Seeds.
+//! Seeds of random streams.
 
 use std::fmt;
 

@@ -1,12 +1,12 @@
-//! How single fields are written and read: defaults for absent and `null`, and numbers that are always finite.
+//! Serialization of single fields: defaults for absent and `null` values, and finite numbers.
 
 use serde::ser::{Error, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Largest magnitude of an `int`: 2^53 - 1, what a JavaScript number holds exactly.
+/// Largest magnitude of an `int`: 2^53 - 1, the range in which a JavaScript number is exact.
 pub const MAX_INT: i64 = (1 << 53) - 1;
 
-/// Reads a field that means `T::default()` when it is absent or `null`.
+/// Deserializes a field that is `T::default()` if absent or `null`.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -15,7 +15,7 @@ where
     or_else(deserializer, T::default)
 }
 
-/// Reads a field that means `default()` when it is absent or `null`.
+/// Deserializes a field that is `default()` if absent or `null`.
 pub(crate) fn or_else<'de, D, T>(deserializer: D, default: fn() -> T) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -24,30 +24,30 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(default))
 }
 
-/// Whether a field has its default and is left out.
+/// Returns true if a field has its default value and is omitted.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// One, for counts.
+/// Returns one, the default of some counts.
 pub(crate) fn one() -> u32 {
     1
 }
 
-/// Whether a count is one and is left out.
+/// Returns true if a count is one and is omitted.
 pub(crate) fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// Reads a count that defaults to one.
+/// Deserializes a count with default one.
 pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     or_else(deserializer, one)
 }
 
-/// Writes a number as an integer where it is one: `[1,-1]`, not `[1.0,-1.0]`.
+/// Serializes a number as an integer if possible: `[1,-1]`, not `[1.0,-1.0]`.
 ///
 /// # Errors
-/// When the number is not finite.
+/// Fails if the number is not finite.
 pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let value = *value;
     if !value.is_finite() {
@@ -59,7 +59,7 @@ pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok,
     serializer.serialize_f64(value)
 }
 
-/// Writes a list of numbers, each like [`number`].
+/// Serializes a list of numbers, each like [`number`].
 pub(crate) fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(Some(values.len()))?;
     for value in values {
@@ -68,7 +68,7 @@ pub(crate) fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S:
     list.end()
 }
 
-/// A number that is written like [`number`].
+/// A number that serializes like [`number`].
 pub(crate) struct Number(pub f64);
 
 impl serde::Serialize for Number {

@@ -1,4 +1,4 @@
-//! What a game tells about itself: the answer of `describe`, and the source of its hash.
+//! Specifications of games: the reply to `describe`, and the source of the rules hash.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Parameters of a game by name; values are plain JSON.
 pub type Params = serde_json::Map<String, Value>;
 
-/// Who moves when.
+/// Order of moves in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -16,55 +16,55 @@ pub enum Dynamics {
     /// One seat moves at a time.
     #[default]
     Sequential,
-    /// Several seats move at once in every decision.
+    /// All decisions are joint moves of several seats.
     Simultaneous,
-    /// Both kinds of decision occur.
+    /// Single and joint moves both occur.
     Mixed,
 }
 
-/// What kind of luck there is.
+/// Kind of chance in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChanceMode {
-    /// None.
+    /// No randomness in the game.
     #[default]
     Deterministic,
-    /// Chance is a player whose outcomes and probabilities can be listed.
+    /// Chance nodes with listed outcomes and probabilities.
     Explicit,
-    /// Chance is drawn, its distribution cannot be listed.
+    /// Chance outcomes that can be sampled but not listed.
     Sampled,
 }
 
-/// Whether every seat sees everything.
+/// Perfect or imperfect information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Information {
-    /// Nothing is hidden.
+    /// Every seat observes the complete state.
     #[default]
     Perfect,
-    /// Something is hidden from some seat.
+    /// Some information is hidden from some seat.
     Imperfect,
 }
 
-/// How the returns of the seats relate.
+/// Relation between the returns of the seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Utility {
-    /// They sum to zero.
+    /// Returns sum to zero.
     #[default]
     ZeroSum,
-    /// They sum to a constant.
+    /// Returns sum to a constant.
     ConstantSum,
-    /// No relation is promised.
+    /// Returns satisfy no fixed relation.
     GeneralSum,
-    /// All seats get the same.
+    /// All seats get the same return.
     Identical,
 }
 
-/// When rewards are paid.
+/// Time at which rewards are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -76,15 +76,15 @@ pub enum RewardModel {
     Step,
 }
 
-/// How legal actions travel.
+/// Wire form of legal actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LegalForm {
-    /// An ascending list of ids.
+    /// An ascending list of action ids.
     #[default]
     Ids,
-    /// A list of inclusive `[lo, hi]` ranges, for games with thousands of legal ids.
+    /// A list of inclusive ranges `[lo, hi]`, for games with thousands of legal actions.
     Ranges,
 }
 
@@ -93,20 +93,20 @@ pub enum LegalForm {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Dtype {
-    /// `u8`.
+    /// Unsigned 8-bit integer (`u8`).
     U1,
-    /// `i8`.
+    /// Signed 8-bit integer (`i8`).
     I1,
-    /// `i16`.
+    /// Signed 16-bit integer (`i16`).
     I2,
-    /// `i32`.
+    /// Signed 32-bit integer (`i32`).
     I4,
-    /// `f32`.
+    /// IEEE 754 single-precision float (`f32`).
     F4,
 }
 
 impl Dtype {
-    /// Bytes of one element.
+    /// Returns the size of one element in bytes.
     pub const fn size(self) -> usize {
         match self {
             Dtype::U1 | Dtype::I1 => 1,
@@ -116,67 +116,67 @@ impl Dtype {
     }
 }
 
-/// A named stretch of a tensor along its first axis.
+/// A named range of a tensor along its first axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
-    /// What it shows, e.g. `mine`.
+    /// Name of the content, e.g. `mine`.
     pub name: String,
     /// First index on axis 0.
     pub at: u32,
-    /// How many indices on axis 0.
+    /// Number of indices on axis 0.
     pub len: u32,
 }
 
-/// Shape and meaning of one array of a view.
+/// Shape and content of one array of a view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TensorSpec {
-    /// Element type.
+    /// Type of the elements.
     pub d: Dtype,
-    /// Shape, C order.
+    /// Shape, in C order.
     pub s: Vec<u32>,
-    /// Least value.
+    /// Least value of any element.
     pub low: f64,
-    /// Greatest value.
+    /// Greatest value of any element.
     pub high: f64,
-    /// Named parts along axis 0, in order, without gaps.
+    /// Named parts along axis 0, in order and without gaps.
     pub parts: Vec<Part>,
 }
 
 impl TensorSpec {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.s.iter().map(|&n| n as usize).product()
     }
 
-    /// Whether the array has no element.
+    /// Returns true if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of bytes.
+    /// Returns the size of the array in bytes.
     pub fn bytes(&self) -> usize {
         self.len() * self.d.size()
     }
 }
 
-/// In which forms a game can be seen.
+/// The views that a game supports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Views {
-    /// The egocentric observation, by array name.
+    /// Observation arrays from the seat's perspective, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensor: Option<BTreeMap<String, TensorSpec>>,
     /// JSON Schema of the structured view.
     #[serde(rename = "struct")]
     pub structure: Value,
-    /// Whether there is a text view (there always is; kept for clients that ask).
+    /// True if there is a text view; always true, present for compatibility.
     pub text: bool,
-    /// The perfect-recall information state, by array name.
+    /// Arrays of the perfect-recall information state, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<BTreeMap<String, TensorSpec>>,
-    /// Layouts of the tensor that can be asked for.
+    /// Layouts available for the tensor.
     pub layouts: Vec<String>,
 }
 
@@ -184,92 +184,93 @@ pub struct Views {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Preset {
-    /// The parameters that it sets.
+    /// Parameters that the preset sets.
     pub params: Params,
-    /// What it changes and whose it is, in one line.
+    /// One-line description: changes to the defaults, and origin.
     pub note: String,
 }
 
-/// One rung of a game's ladder.
+/// One anchor of a game's ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anchor {
-    /// Level, 0 = random.
+    /// Level on the ladder; 0: random.
     pub level: u32,
-    /// Which bot of the level, from 1.
+    /// Number of the bot within its level, from 1.
     pub bot: u32,
-    /// The agent spec that plays it.
+    /// Agent spec of the anchor.
     pub agent: String,
-    /// Calibrated rating, if measured.
+    /// Measured rating, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<f64>,
-    /// Lower end of the rating's interval.
+    /// Lower end of the rating's confidence interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the rating's interval.
+    /// Upper end of the rating's confidence interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
-/// Everything a client may want to know about a game with given parameters.
+/// The specification of a game with given parameters.
 ///
-/// A reader takes an absent field for its default, so that client and server may be of different versions.
+/// Absent fields have default values, so that client and server may have different versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Spec {
-    /// Game id.
+    /// Id of the game.
     pub game: String,
-    /// Title for people.
+    /// Title of the game for display.
     pub title: String,
-    /// Complete parameters, defaults filled in.
+    /// Complete parameters, including defaults.
     pub params: Params,
     /// Canonical game string, e.g. `connect_four(rows=6,columns=7,...)`.
     pub string: String,
-    /// Rules version.
+    /// Version of the rules.
     pub rules: u32,
-    /// Hex over rules, parameters, action ids and views; equal hash = policies and records carry over.
+    /// Rules hash: hex digest over rules, parameters, action ids and views. Policies and records are compatible between
+    /// equal hashes.
     pub hash: String,
-    /// Number of seats.
+    /// Number of seats under these parameters.
     pub players: u32,
     /// Least and greatest number of seats over all parameters.
     pub player_range: [u32; 2],
     /// Names of the seats, in seat order.
     pub seats: Vec<String>,
-    /// Who moves when.
+    /// Order of moves: sequential, simultaneous or mixed.
     pub dynamics: Dynamics,
-    /// What kind of luck there is.
+    /// Kind of chance in the game.
     pub chance: ChanceMode,
-    /// Whether anything is hidden.
+    /// Perfect or imperfect information.
     pub information: Information,
-    /// How returns relate.
+    /// Relation between the seats' returns.
     pub utility: Utility,
-    /// When rewards are paid.
+    /// Time at which rewards are given.
     pub rewards: RewardModel,
     /// Least possible return of a seat.
     pub min_return: f64,
     /// Greatest possible return of a seat.
     pub max_return: f64,
-    /// Bound on the moves of an episode (a joint move is one, chance none).
+    /// Upper bound on the moves of an episode. A joint move counts once; chance outcomes do not count.
     pub max_length: u32,
     /// Number of action ids, A: ids are `0..A`.
     pub actions: u32,
-    /// Bound on chance outcome ids, 0 without chance.
+    /// Exclusive upper bound on chance outcome ids; 0 without chance.
     pub max_chance: u32,
-    /// How legal actions travel.
+    /// Wire form of legal actions.
     pub legal: LegalForm,
-    /// Forms of the view.
+    /// Views that the game supports.
     pub views: Views,
-    /// JSON Schema per phase for games whose moves are documents or speech.
+    /// JSON Schemas of documents by phase, for games whose moves are documents or utterances.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposals: Option<BTreeMap<String, Value>>,
     /// JSON Schema of the parameters.
     pub params_schema: Value,
-    /// Named parameter sets.
+    /// Named sets of parameters, by name.
     pub presets: BTreeMap<String, Preset>,
-    /// The ladder.
+    /// Anchors of the ladder, in ascending order of level.
     pub anchors: Vec<Anchor>,
-    /// The rules page (Markdown), when asked for.
+    /// Rules page in Markdown, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

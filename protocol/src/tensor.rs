@@ -14,9 +14,9 @@ use crate::spec::Dtype;
 /// Arrays by name, as the `obs` of a batch and the `tensor` of a view.
 pub type Tensors = BTreeMap<String, Tensor>;
 
-/// A number that tensors are made of.
+/// A number type for tensors.
 pub trait TensorElement: Element {
-    /// Its type on the wire.
+    /// Element type on the wire.
     const DTYPE: Dtype;
 }
 
@@ -36,41 +36,40 @@ impl TensorElement for f32 {
     const DTYPE: Dtype = Dtype::F4;
 }
 
-/// An array of numbers with a shape, in C order, held packed and little-endian.
+/// An array of numbers with a shape, in C order, packed and little-endian.
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    /// Element type.
+    /// Element type of the array.
     pub d: Dtype,
-    /// Shape.
+    /// Shape of the array, in C order.
     pub s: Vec<u32>,
-    /// The elements, packed: `product(s) * d.size()` bytes.
+    /// Packed elements: `product(s) * d.size()` bytes.
     pub b: Vec<u8>,
 }
 
 impl Tensor {
-    /// An array of `values` in C order.
+    /// Creates an array of `values` in C order.
     pub fn from_slice<T: TensorElement>(shape: &[u32], values: &[T]) -> Self {
         Tensor { d: T::DTYPE, s: shape.to_vec(), b: pack(values) }
     }
 
-    /// How many elements the shape asks for; `None` if a `usize` cannot hold that.
+    /// Returns the number of elements that the shape implies; `None` if it overflows `usize`.
     pub fn elements(&self) -> Option<usize> {
         self.s.iter().try_fold(1usize, |n, &side| n.checked_mul(side as usize))
     }
 
-    /// Whether there are as many bytes as the shape asks for. A message may come with other bytes, so ask before you trust
-    /// the shape.
+    /// Returns true if the number of bytes matches the shape. Check this before relying on the shape of a received message.
     pub fn is_whole(&self) -> bool {
         self.elements().and_then(|n| n.checked_mul(self.d.size())) == Some(self.b.len())
     }
 
-    /// The elements, if they are of type `T`.
+    /// Returns the elements, if they are of type `T`.
     pub fn to_vec<T: TensorElement>(&self) -> Option<Vec<T>> {
         (T::DTYPE == self.d).then(|| unpack(&self.b).collect())
     }
 }
 
-/// Tensors are equal when type, shape and numbers are: 0 and -0 are.
+/// Compares type, shape and numbers, so that 0 equals -0.
 impl PartialEq for Tensor {
     fn eq(&self, other: &Self) -> bool {
         let numbers = match self.d {
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn both_encodings_carry_every_type() {
+    fn every_element_type_round_trips_in_both_encodings() {
         for tensor in samples() {
             assert!(tensor.is_whole());
             let sample = Tagged::Batch { obs: BTreeMap::from([("board".to_owned(), tensor)]) };
@@ -210,13 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_bin() {
+    fn messagepack_form_is_bin() {
         let frame = rmp_serde::to_vec_named(&samples()[2]).unwrap();
         assert!(frame.ends_with(&[0xa1, b'b', 0xc4, 4, 0xd0, 0x8a, 0x30, 0x75]), "{frame:x?}");
     }
 
     #[test]
-    fn maps_that_are_not_tensors_are_refused() {
+    fn invalid_tensor_map_is_refused() {
         for bad in [
             r#"{"d":"u1","s":[1],"v":[256]}"#,
             r#"{"d":"u1","s":[1],"v":[0.5]}"#,
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_shape_is_noticed() {
+    fn is_whole_detects_wrong_shape() {
         let tensor = Tensor { d: Dtype::U1, s: vec![u32::MAX; 4], b: vec![] };
         assert_eq!(tensor.elements(), None);
         assert!(!tensor.is_whole());

@@ -1,7 +1,7 @@
 //! Values of either encoding, as a tree.
 //!
-//! Most messages are read from such a tree and written through one. So their code is compiled once and not for each
-//! encoding, and a message that cannot be read is explained while it is read: the path, the value there, what is allowed.
+//! Most messages are decoded from such a tree and encoded through one. Their code is therefore compiled once instead of once
+//! per encoding, and a decoding error is described on the spot: path, value, allowed values.
 
 mod bounds;
 mod problem;
@@ -22,7 +22,7 @@ pub(crate) use write::Writer;
 
 use crate::error::truncate_text;
 
-/// Any value of either encoding.
+/// A value of either encoding.
 #[derive(Debug)]
 pub(crate) enum Node<'a> {
     Null,
@@ -30,23 +30,23 @@ pub(crate) enum Node<'a> {
     Int(i64),
     Unsigned(u64),
     Float(f64),
-    /// Only written: what is read comes as a [`Float`](Node::Float).
+    /// Only for encoding; decoding produces [`Float`](Node::Float).
     Single(f32),
     Text(Cow<'a, str>),
     Bytes(Cow<'a, [u8]>),
     List(Vec<Node<'a>>),
     Map(Vec<(Node<'a>, Node<'a>)>),
-    /// A MessagePack extension. No message has one.
+    /// A MessagePack extension, which no message contains.
     Extension,
 }
 
 impl Node<'_> {
-    /// Reads a `T`, or says what is wrong.
+    /// Reads a `T`, or returns the error with its path.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, FieldError> {
         T::deserialize(read::NodeReader(self))
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match self {
             Node::Map(entries) => entries.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value),
@@ -54,7 +54,7 @@ impl Node<'_> {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Node::Text(text) => Some(text),
@@ -62,7 +62,7 @@ impl Node<'_> {
         }
     }
 
-    /// The value to show in an answer: numbers, words and flags; texts cut short.
+    /// Returns a value for an error reply: a number, word or flag, with texts truncated.
     fn shown(&self) -> Option<Value> {
         match self {
             Node::Bool(value) => Some(Value::from(*value)),
@@ -107,12 +107,12 @@ impl<'de> Deserialize<'de> for Node<'de> {
     }
 }
 
-/// Reads a tree of a bounded number of values: a tree takes up to forty times the bytes of its frame.
+/// A reader for trees with a limited number of values; a tree takes up to forty times the bytes of its frame.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeBudget<'r>(pub &'r Cell<usize>);
 
 impl NodeBudget<'_> {
-    /// Takes one value off.
+    /// Consumes one value of the limit.
     fn take<E: Error>(self) -> Result<(), E> {
         let left = self.0.get().checked_sub(1).ok_or_else(|| E::custom("too many values"))?;
         self.0.set(left);

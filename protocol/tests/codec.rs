@@ -1,4 +1,4 @@
-//! What the codec takes, what it refuses and with which answer, in both encodings.
+//! Tests of messages that the codec accepts or refuses, in both encodings.
 
 use ludex_protocol::Move;
 use ludex_protocol::message::{
@@ -15,7 +15,7 @@ fn read(text: &str) -> Result<(Option<Id>, ClientMessage), DecodeError> {
     Encoding::Json.decode_client(text.as_bytes(), DEPTH)
 }
 
-/// The same message in both encodings; both must be answered alike.
+/// Decodes a message in both encodings; the results must be equal.
 fn both(message: Value) -> Result<(Option<Id>, ClientMessage), DecodeError> {
     let json = Encoding::Json.decode_client(message.to_string().as_bytes(), DEPTH);
     let packed = Encoding::MsgPack.decode_client(&rmp_serde::to_vec_named(&message).unwrap(), DEPTH);
@@ -29,7 +29,7 @@ fn refused(message: Value) -> (Option<Id>, Value) {
 }
 
 #[test]
-fn absent_and_null_are_the_same_and_unknown_fields_are_ignored() {
+fn null_equals_absent_and_unknown_fields_are_ignored() {
     let short = both(json!({"type": "join", "id": 7, "game": "chess"})).unwrap();
     let long = both(json!({
         "id": 7, "game": "chess", "params": null, "queue": null, "against": null, "seat": null, "slots": null,
@@ -44,7 +44,7 @@ fn absent_and_null_are_the_same_and_unknown_fields_are_ignored() {
 }
 
 #[test]
-fn defaults_are_those_of_the_page() {
+fn defaults_match_protocol_page() {
     let join = Join::new("chess");
     assert_eq!((join.queue.as_str(), join.slots, join.count, join.rated), ("open", 1, 1, false));
     assert_eq!(serde_json::to_value(&join.views).unwrap(), json!(["struct", "texts"]));
@@ -54,11 +54,11 @@ fn defaults_are_those_of_the_page() {
     let (_, none) = both(json!({"type": "join", "id": 1, "game": "go", "clock": {"bank_ms": 0}})).unwrap();
     assert!(matches!(&none, ClientMessage::Join(join) if join.clock == Clock::default()));
     let written = Encoding::Json.encode_client(Some(1), &none).unwrap();
-    assert_eq!(Encoding::Json.decode_client(&written, 64).unwrap().1, none, "no clock is read back");
+    assert_eq!(Encoding::Json.decode_client(&written, 64).unwrap().1, none, "the absence of a clock round-trips");
 }
 
 #[test]
-fn a_clock_that_nobody_can_read_is_refused() {
+fn invalid_clock_is_refused() {
     for (clock, path, word) in [
         (json!({}), "clock", "at least one of move_ms"),
         (json!({"move_ms": null}), "clock", "at least one of move_ms"),
@@ -73,7 +73,7 @@ fn a_clock_that_nobody_can_read_is_refused() {
 }
 
 #[test]
-fn an_act_is_read_in_each_of_its_forms() {
+fn act_accepts_each_form_of_move() {
     let act = |extra: Value| {
         let mut message = json!({"type": "act", "id": 3, "match": "m", "turn": 1});
         message.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -94,7 +94,7 @@ fn an_act_is_read_in_each_of_its_forms() {
 }
 
 #[test]
-fn columns_come_packed_or_plain() {
+fn columns_accept_packed_and_plain_forms() {
     let wanted = ClientMessage::Step(StepEnvs { env: 1, actions: Some([3, -1].into()), ..StepEnvs::default() });
     let plain = both(json!({"type": "step", "id": 1, "env": 1, "actions": [3, -1]})).unwrap();
     assert_eq!(plain, (Some(1), wanted.clone()));
@@ -109,7 +109,7 @@ fn columns_come_packed_or_plain() {
 }
 
 #[test]
-fn a_wrong_field_is_named_with_what_may_stand_there() {
+fn invalid_field_error_has_path_and_allowed_values() {
     let (id, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "autoreset": "samestep"}));
     assert_eq!(id, Some(5));
     assert_eq!(
@@ -139,7 +139,7 @@ fn a_wrong_field_is_named_with_what_may_stand_there() {
 }
 
 #[test]
-fn a_seed_is_a_decimal_string() {
+fn seed_must_be_decimal_string() {
     let reset = |seed: Value| json!({"type": "reset", "id": 1, "env": 0, "seed": seed});
     let (_, message) = both(reset(json!("18446744073709551615"))).unwrap();
     assert_eq!(message, ClientMessage::Reset(Reset { seed: Some(Seed(u64::MAX)), ..Reset::default() }));
@@ -153,7 +153,7 @@ fn a_seed_is_a_decimal_string() {
 }
 
 #[test]
-fn an_unknown_type_is_answered_with_the_nearest() {
+fn unknown_type_error_suggests_nearest() {
     let (id, error) = refused(json!({"type": "stepp", "id": 9}));
     assert_eq!(id, Some(9));
     assert_eq!((&error["code"], &error["nearest"]), (&json!("unknown_type"), &json!("step")));
@@ -165,7 +165,7 @@ fn an_unknown_type_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn every_type_is_known_to_its_reader() {
+fn decoder_knows_every_type() {
     for kind in ClientMessage::TYPES {
         let code = both(json!({"type": kind, "id": 1})).err().map(|rejected| rejected.error.code);
         assert_ne!(code, Some(ErrorCode::UnknownType), "{kind}");
@@ -178,7 +178,7 @@ fn every_type_is_known_to_its_reader() {
 }
 
 #[test]
-fn an_id_is_an_int_and_a_request_has_one() {
+fn request_requires_integer_id() {
     for id in [0, -1, MAX_INT, -MAX_INT] {
         assert_eq!(both(json!({"type": "ping", "id": id})).unwrap(), (Some(id), ClientMessage::Ping(Ping {})));
     }
@@ -197,7 +197,7 @@ fn an_id_is_an_int_and_a_request_has_one() {
 }
 
 #[test]
-fn what_is_no_map_is_no_message() {
+fn non_map_is_bad_message() {
     for value in [json!([1, 2]), json!(7), json!("step"), json!(null), json!(1.5), json!(true)] {
         assert_eq!(refused(value).1["code"], "bad_message");
     }
@@ -207,7 +207,7 @@ fn what_is_no_map_is_no_message() {
 }
 
 #[test]
-fn what_is_cut_or_followed_by_something_is_no_frame() {
+fn truncated_or_trailing_bytes_are_bad_frame() {
     let ping = ClientMessage::Act(Box::new(Act { match_id: "m".into(), action: Some(4), ..Act::default() }));
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         let whole = encoding.encode_client(Some(1), &ping).unwrap();
@@ -231,7 +231,7 @@ fn what_is_cut_or_followed_by_something_is_no_frame() {
 }
 
 #[test]
-fn nesting_is_bounded_exactly() {
+fn nesting_limit_is_exact() {
     let nested = |levels: usize| {
         let inner = (1..levels).fold(json!(0), |value, _| json!([value]));
         json!({"type": "ping", "id": 4, "x": inner})
@@ -246,13 +246,13 @@ fn nesting_is_bounded_exactly() {
     packed.extend([0x91].repeat(1_000_000));
     let rejected = Encoding::MsgPack.decode_client(&packed, DEPTH).unwrap_err();
     assert_eq!((rejected.id, rejected.error.code), (Some(4), ErrorCode::TooDeep));
-    // Brackets inside strings nest nothing.
+    // Brackets inside strings do not count as nesting.
     let text = json!({"type": "leave", "id": 1, "join": "[\"[".repeat(100)}).to_string();
     assert!(read(&text).is_ok());
 }
 
 #[test]
-fn a_long_frame_that_fails_is_answered_all_the_same() {
+fn long_invalid_frame_gets_field_error() {
     let actions: Vec<i32> = (0..600_000).collect();
     let message = json!({"type": "step", "id": 8, "env": "one", "actions": actions});
     let rejected = both_codes(message);
@@ -266,7 +266,7 @@ fn both_codes(message: Value) -> [(Option<Id>, ErrorCode); 2] {
 }
 
 #[test]
-fn a_number_that_is_not_finite_is_never_sent() {
+fn non_finite_number_is_not_encoded() {
     let reward = EventKind::Reward { rewards: vec![0.0, f64::NAN] };
     let event = MatchEvent { seq: 1, match_id: "m".into(), kind: reward, view: None };
     for encoding in [Encoding::Json, Encoding::MsgPack] {
@@ -277,7 +277,7 @@ fn a_number_that_is_not_finite_is_never_sent() {
 }
 
 #[test]
-fn a_kept_frame_is_written_like_the_message() {
+fn match_frame_encodes_like_its_message() {
     let frame = MatchFrame::Turn(Box::new(TurnFrame { seq: 4, match_id: "m".into(), ..TurnFrame::default() }));
     let message = frame.clone().into();
     assert_eq!(serde_json::to_vec(&frame).unwrap(), Encoding::Json.encode_server(None, &message).unwrap());
@@ -285,7 +285,7 @@ fn a_kept_frame_is_written_like_the_message() {
 }
 
 #[test]
-fn messages_inside_a_resync_are_whole() {
+fn messages_inside_resync_have_their_type() {
     let resync = Resync {
         match_id: "m".into(),
         start: Box::new(MatchStart { match_id: "m".into(), ..MatchStart::default() }),
@@ -302,17 +302,17 @@ fn messages_inside_a_resync_are_whole() {
 }
 
 #[test]
-fn subprotocols_name_encodings() {
+fn subprotocols_map_to_encodings() {
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         assert_eq!(Encoding::from_subprotocol(encoding.subprotocol()), Some(encoding));
     }
     assert_eq!(Encoding::from_subprotocol("ludex.v2.json"), None);
 }
 
-/// Every list, map and text of every message has a bound: the schema says which there are.
+/// Checks that every list, map and text of every message in the schema has a limit.
 #[test]
 #[cfg(feature = "schema")]
-fn every_list_and_text_is_bounded() {
+fn every_list_and_text_has_limit() {
     let limits = Limits { list: 8, batch: 16, text_bytes: 32, notes_bytes: 32, ..Limits::default() };
     let document = ludex_protocol::schema::document();
     for variant in document["$defs"]["ClientMessage"]["oneOf"].as_array().unwrap() {
@@ -328,7 +328,7 @@ fn every_list_and_text_is_bounded() {
                     let read = encoding.read_client(&frame, &limits);
                     let checked =
                         read.map_err(|r| r.error.code).and_then(|(_, m)| m.check(&limits).map_err(|e| e.code));
-                    // These are read without a tree, and bounded by what they are for.
+                    // Decoded without a tree, and limited by the checks of these messages.
                     let straight = ["act", "step"].contains(&kind);
                     let bulk = ["reset", "restore", "clone", "snapshot"].contains(&kind) && !value.is_array();
                     match straight || bulk {
@@ -342,7 +342,7 @@ fn every_list_and_text_is_bounded() {
 }
 
 #[test]
-fn a_long_message_is_refused_by_its_head() {
+fn oversized_message_is_refused_after_head() {
     let limits = Limits { request_bytes: 4_096, message_bytes: 8_192, ..Limits::default() };
     let of = |kind: &str, names: usize| {
         let message = json!({"type": kind, "id": 7, "env": 1, "names": vec![5; names], "actions": [0]});
@@ -355,10 +355,14 @@ fn a_long_message_is_refused_by_its_head() {
     assert_eq!(refused(&of("view", 2_000)), (Some(7), ErrorCode::TooLarge, Some(json!(limits.list))));
     assert_eq!(refused(&of("view", 5_000)), (Some(7), ErrorCode::TooLarge, Some(json!(4_096))));
     let late = rmp_serde::to_vec_named(&json!({"names": vec![5; 9_000], "type": "step", "id": 7})).unwrap();
-    assert_eq!(refused(&late), (None, ErrorCode::TooLarge, Some(json!(4_096))), "`type` comes late");
+    assert_eq!(
+        refused(&late),
+        (None, ErrorCode::TooLarge, Some(json!(4_096))),
+        "`type` is not within the first kilobyte"
+    );
     let typed = |rest: usize| {
         [&rmp_serde::to_vec_named(&json!({"id": 7, "type": "step"})).unwrap()[..], &vec![0; rest]].concat()
     };
     assert_eq!(refused(&typed(9_000)), (Some(7), ErrorCode::TooLarge, Some(json!(8_192))));
-    assert_eq!(refused(&typed(5_000)).1, ErrorCode::BadFrame, "it is read");
+    assert_eq!(refused(&typed(5_000)).1, ErrorCode::BadFrame, "the message is decoded");
 }

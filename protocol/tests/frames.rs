@@ -1,4 +1,4 @@
-//! The golden frames (`tests/data/frames/frames.jsonl`) and the examples of the protocol page, in both encodings.
+//! Golden frames (`tests/data/frames/frames.jsonl`) and the examples of the protocol page, in both encodings.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -27,7 +27,7 @@ fn value(json: &[u8]) -> Value {
     serde_json::from_slice(json).unwrap()
 }
 
-/// Reads a golden frame in both encodings, compares, writes it in both, and compares with the golden forms.
+/// Decodes a golden frame in both encodings, compares, encodes it in both, and compares with the golden forms.
 fn check<M: PartialEq + Debug>(
     frame: &Value,
     decode: impl Fn(Encoding, &[u8]) -> (Option<Id>, M),
@@ -51,7 +51,7 @@ fn server(encoding: Encoding, frame: &[u8]) -> (Option<Id>, ServerMessage) {
 }
 
 #[test]
-fn golden_frames_are_read_and_written_in_both_encodings() {
+fn golden_frames_round_trip_in_both_encodings() {
     let (mut from_clients, mut from_servers) = (BTreeSet::new(), BTreeSet::new());
     for line in data("frames.jsonl").lines() {
         let frame: Value = serde_json::from_str(line).unwrap();
@@ -72,10 +72,10 @@ fn golden_frames_are_read_and_written_in_both_encodings() {
     assert_eq!(from_servers, ServerMessage::TYPES.map(str::to_owned).into(), "every type has a golden frame");
 }
 
-/// The page shortens these maps: a reader fills them up with defaults, which the writer then shows.
+/// Maps that the page abbreviates: decoding adds defaults, which encoding then includes.
 const SHORTENED: [&str; 2] = ["limits", "spec"];
 
-/// Takes what a shortened map of the page did not show out of the same map as it was written.
+/// Removes the members that an abbreviated map of the page omits from the encoded map.
 fn shorten(written: &mut Value, shown: &Value) {
     for name in SHORTENED {
         if let (Some(Value::Object(written)), Some(Value::Object(shown))) = (written.get_mut(name), shown.get(name)) {
@@ -86,7 +86,7 @@ fn shorten(written: &mut Value, shown: &Value) {
 }
 
 #[test]
-fn the_examples_of_the_page_are_messages() {
+fn protocol_page_examples_decode() {
     let (mut sent, mut received) = (0, 0);
     for line in data("examples.txt").lines() {
         let (direction, text) = line.split_once(' ').unwrap();
@@ -115,7 +115,7 @@ fn the_examples_of_the_page_are_messages() {
 }
 
 #[test]
-fn the_examples_stand_on_the_page() {
+fn stored_examples_match_protocol_page() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/protocol.md");
     let page = std::fs::read_to_string(path).unwrap();
     let on_page: Vec<&str> = page.lines().filter(|line| line.starts_with("> {") || line.starts_with("< {")).collect();

@@ -1,6 +1,6 @@
-//! No bytes make the codec panic, and what it takes it can write and take again.
+//! Fuzz tests: the codec never panics, and accepted frames round-trip.
 //!
-//! The generator is seeded: the same frames every time. `LUDEX_TEST_SCALE` multiplies their number.
+//! The generator is seeded, so every run uses the same frames. `LUDEX_TEST_SCALE` multiplies their number.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 const DEPTH: u32 = 64;
 const FRAMES: f64 = 20_000.0;
 
-/// xorshift64*: plain, seeded, good enough to be nasty.
+/// A seeded xorshift64* generator.
 struct Random(u64);
 
 impl Random {
@@ -31,7 +31,7 @@ fn frames() -> usize {
     (FRAMES * scale.max(1.0)) as usize
 }
 
-/// The golden frames as bytes, in both encodings.
+/// Returns the golden frames as bytes, in both encodings.
 fn golden() -> Vec<(Encoding, Vec<u8>)> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data/frames/frames.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
@@ -46,7 +46,7 @@ fn golden() -> Vec<(Encoding, Vec<u8>)> {
     frames
 }
 
-/// Markers of MessagePack and characters of JSON that lead astray.
+/// MessagePack markers and JSON characters that are likely to confuse a parser.
 const NASTY: &[u8] =
     b"\x00\x7f\x80\x8f\x90\x9f\xa0\xc0\xc1\xc4\xc6\xc7\xc9\xca\xcb\xcf\xd3\xd4\xd8\xdb\xdd\xdf\xe0\xff{}[]\",:\\-.eE9n";
 
@@ -72,7 +72,7 @@ fn mutate(random: &mut Random, frame: &mut Vec<u8>) {
     }
 }
 
-/// An answer to garbage is short, and one of the codes for garbage.
+/// Checks that the refusal of an invalid frame is short and has one of the expected codes.
 fn check_answer(rejected: &DecodeError) {
     let error = &rejected.error;
     let expected = [
@@ -88,8 +88,8 @@ fn check_answer(rejected: &DecodeError) {
     assert!(serde_json::to_string(error).unwrap().len() < 2_000, "{error}");
 }
 
-/// Reads a frame as both sides do. What is taken is written and taken again, in both encodings; only a number that is
-/// not finite, which MessagePack can carry, may be taken and not written.
+/// Decodes a frame as client and server. An accepted frame must encode and decode again in both encodings, unless it
+/// contains a non-finite number, which MessagePack can represent but the encoder refuses.
 fn check(encoding: Encoding, frame: &[u8]) {
     match encoding.decode_client(frame, DEPTH) {
         Ok((id, message)) => {
@@ -114,7 +114,7 @@ fn check(encoding: Encoding, frame: &[u8]) {
 }
 
 #[test]
-fn random_bytes_do_no_harm() {
+fn random_bytes_never_panic() {
     let mut random = Random(0x1d0c_41aa);
     for _ in 0..frames() {
         let mut frame: Vec<u8> = (0..random.below(64)).map(|_| random.next() as u8).collect();
@@ -129,7 +129,7 @@ fn random_bytes_do_no_harm() {
 }
 
 #[test]
-fn damaged_messages_do_no_harm() {
+fn damaged_messages_never_panic() {
     let mut random = Random(0x5f2a_91c0);
     let golden = golden();
     for _ in 0..frames() {

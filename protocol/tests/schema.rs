@@ -1,4 +1,4 @@
-//! The schema in the docs is the one of the types.
+//! The schema in the docs matches the types.
 #![cfg(feature = "schema")]
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use ludex_protocol::{ClientMessage, ServerMessage, schema};
 use serde_json::Value;
 
 #[test]
-fn the_schema_in_the_docs_is_current() {
+fn schema_in_docs_is_current() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/protocol.schema.json");
     let written: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert!(
@@ -17,7 +17,7 @@ fn the_schema_in_the_docs_is_current() {
 }
 
 #[test]
-fn every_message_is_in_the_schema() {
+fn schema_contains_every_message() {
     let document = schema::document();
     let types = |name: &str| -> Vec<String> {
         let variants = document["$defs"][name]["oneOf"].as_array().unwrap();

@@ -73,7 +73,7 @@ def test_pictures_of_environments_and_turns() -> None:
 def test_batches_have_no_pictures(url: str) -> None:
     with (
         ludex.Client(url) as client,
-        pytest.raises(ludex.LudexError, match="pictures come with a view") as refused,
+        pytest.raises(ludex.LudexError, match="batches do not support pictures") as refused,
     ):
         client.open_vec("tic_tac_toe", 1, views=["picture"])
     assert refused.value.code == "bad_field"

@@ -1,4 +1,4 @@
-//! What is checked before anything moves.
+//! Validation of a step's actions before any environment changes.
 
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::Value;
@@ -21,7 +21,7 @@ impl<G: Game> Envs<G> {
         (0..self.actions as i64).contains(&a.into()) && self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
     }
 
-    /// Whether the mask that was last shown of row `i`, where it is kept, allows what `row` holds.
+    /// Returns true if the cached mask of row `i` allows the actions in `row`; false if no mask is cached.
     #[inline]
     fn shown_legal(&self, i: usize, row: &[i32]) -> bool {
         let &[a] = row else { return false };
@@ -29,7 +29,8 @@ impl<G: Game> Envs<G> {
         a < self.actions && self.masks.get(i * self.actions + a) == Some(&1)
     }
 
-    /// Checks all rows of ids before anything moves; positions and seats of offenders where illegal actions lose.
+    /// Checks the ids of all rows before any of them moves. Returns the positions and seats of offenders if illegal actions
+    /// lose.
     pub(super) fn check_all(&self, rows: Rows<'_>, actions: &[i32]) -> Result<Vec<(usize, Seat)>, Refusal> {
         let mut offenders = Vec::new();
         for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(self.width())).enumerate() {
@@ -66,12 +67,12 @@ impl<G: Game> Envs<G> {
         if let Some(seat) = seat {
             self.of.game.legal(&self.hot[i].state, seat, &mut legal);
         }
-        // A list of thousands of ids would help nobody.
+        // A list of thousands of ids would not be useful in an error.
         legal.truncate(KEPT_MASK as usize);
         legal.into()
     }
 
-    /// Checks one row of ids. `Ok(Some(seat))` names an offender where illegal actions lose.
+    /// Checks the ids of one row. Returns the offending seat as `Ok(Some(seat))` if illegal actions lose.
     pub(super) fn check(&self, i: usize, at: usize, row: &[i32]) -> Result<Option<Seat>, Refusal> {
         let h = &self.hot[i];
         if row.iter().all(|&a| a == -1) {
@@ -116,7 +117,7 @@ impl<G: Game> Envs<G> {
         }
         for (c, &a) in row.iter().enumerate() {
             if a != -1 && !used.has(c) {
-                let message = format!("environment {i}: seat {c} does not act, its column holds -1");
+                let message = format!("environment {i}: expected -1 for seat {c}, which does not act");
                 let e = Refusal::new(ErrorCode::IllegalAction, message).path("actions");
                 return Err(e.at(at).got(a).allowed(-1));
             }

@@ -1,4 +1,4 @@
-//! The shape of a batch's answers, and the columns that do not come from views.
+//! The layout of a batch's replies, and the columns that do not depend on views.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use ludex_protocol::{Column, Tensor, Tensors};
 use super::{BatchConfig, ChanceBy, GymView, Layout, MaskForm, Observer};
 use crate::game::{Action, Facts, Outcomes};
 
-/// Up to this many actions a mask has one byte for each, unless another form is asked for.
+/// Largest number of actions for which the default mask has one byte per action.
 const DENSE_ACTIONS: u32 = 512;
 
-/// The arrays and columns of a batch's answers; fixed when the batch is opened.
+/// The arrays and columns of a batch's replies, fixed when the batch is opened.
 #[derive(Clone)]
 pub(super) struct Shape {
     pub(super) obs: Option<Array>,
@@ -22,11 +22,11 @@ pub(super) struct Shape {
     pub(super) returns: bool,
     pub(super) mask: MaskForm,
     chance: bool,
-    /// Whether the client has exactly one seat.
+    /// True if the client plays exactly one seat.
     one_seat: bool,
     players: usize,
     actions: usize,
-    /// Views per row: one, or one for each seat.
+    /// True if each row has one view per seat instead of a single view.
     all_seats: bool,
 }
 
@@ -48,7 +48,10 @@ impl Array {
 }
 
 impl Shape {
-    /// The shape of the answers under `config`, or the view that the game does not have.
+    /// Computes the reply layout for `config`.
+    ///
+    /// # Errors
+    /// Returns the name of a view that the game does not have.
     pub(super) fn new(spec: &Spec, facts: &Facts, config: &BatchConfig, one_seat: bool) -> Result<Self, &'static str> {
         let first = spec.views.tensor.iter().flatten().next();
         let has = |view| match &config.views {
@@ -82,7 +85,7 @@ impl Shape {
         })
     }
 
-    /// Bytes of the mask of one view, in the forms that are dense.
+    /// Returns the bytes of one view's mask in dense encodings; 0 for id lists.
     pub(super) fn mask_bytes(&self) -> usize {
         match self.mask {
             MaskForm::U1 => self.actions,
@@ -91,17 +94,17 @@ impl Shape {
         }
     }
 
-    /// About how many bytes one environment takes in an answer.
+    /// Returns the approximate size of one environment in a reply, in bytes.
     pub(super) fn row_bytes(&self) -> usize {
         let views = if self.all_seats { self.players } else { 1 };
         let mask = if self.mask == MaskForm::Ids { 4 * self.actions.min(64) } else { self.mask_bytes() };
         let array = |a: &Option<Array>| a.as_ref().map_or(0, |a| a.bytes);
-        // Documents and texts are guessed: a position rarely needs more than this.
+        // Estimate for structures and texts: a position rarely needs more.
         let words = 512 * (usize::from(self.structure) + usize::from(self.text));
         views * (array(&self.obs) + array(&self.info) + mask + words) + 12 * self.players + 16
     }
 
-    /// Sizes every column for `rows` rows. Rewards and flags are zero; other fixed columns are left to be overwritten.
+    /// Resizes every column to `rows` rows. Sets rewards and flags to zero; leaves old values in the other fixed columns.
     pub(super) fn prepare(&self, rows: usize, out: &mut Batch) {
         let views = if self.all_seats { rows * self.players } else { rows };
         out.to_move.resize(rows);
@@ -140,7 +143,7 @@ impl Shape {
         (out.ended, out.illegal, out.skipped) = (None, None, None);
     }
 
-    /// Removes the rows of `ended` and keeps its memory.
+    /// Clears the rows of `ended` but keeps its buffers.
     pub(super) fn clear_ended(&self, ended: &mut FinalRows) {
         ended.at.clear();
         resize(&mut ended.seat, self.one_seat, 0);
@@ -148,7 +151,7 @@ impl Shape {
         ended.length.clear();
     }
 
-    /// Sizes the views of `ended` for `views` views.
+    /// Resizes the views of `ended` to `views` views.
     pub(super) fn prepare_ended(&self, views: usize, ended: &mut FinalRows) {
         self.arrays(&self.obs, views, &mut ended.obs);
         self.arrays(&self.info, views, &mut ended.info);
@@ -204,7 +207,7 @@ fn resize<T: ludex_protocol::column::Element>(column: &mut Option<Column<T>>, wa
     }
 }
 
-/// The bytes of the only array of a view; none where it is not asked for.
+/// Returns the bytes of a view's only array; empty if the view is not requested.
 pub(super) fn bytes_of(tensors: &mut Option<Tensors>) -> &mut [u8] {
     tensors.iter_mut().flat_map(|t| t.values_mut()).next().map_or(&mut [], |t| &mut t.b)
 }
@@ -228,7 +231,7 @@ pub(super) fn put_mask(shape: &Shape, mask: &mut Option<Mask>, at: usize, bytes:
     }
 }
 
-/// Writes the mask of view `at` from a list of ids.
+/// Writes the mask of view `at` from a list of action ids.
 pub(super) fn put_legal(shape: &Shape, mask: &mut Option<Mask>, at: usize, legal: &[Action]) {
     let row = at * shape.mask_bytes()..(at + 1) * shape.mask_bytes();
     match mask {
@@ -251,7 +254,7 @@ pub(super) fn put_legal(shape: &Shape, mask: &mut Option<Mask>, at: usize, legal
     }
 }
 
-/// Writes the outcomes of the next row.
+/// Appends the chance outcomes of the next row.
 pub(super) fn put_chance(rows: &mut ChanceRows, outcomes: &Outcomes) {
     for (a, p) in outcomes.probabilities() {
         rows.a.push(a);

@@ -1,4 +1,4 @@
-//! One row of a batch: its state, its episode, and the players besides the client.
+//! One row of a batch: its state, its episode, and the seats that the server plays.
 
 use std::sync::Arc;
 
@@ -18,32 +18,33 @@ use crate::typed::{Loaded, box_state};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// Never reset.
+    /// Not reset since the batch was opened.
     New,
-    /// The client is to act.
+    /// An action of the client is pending.
     Live,
-    /// Over by the rules.
+    /// Ended by the rules.
     Terminated,
-    /// Over by the step limit.
+    /// Ended by the step limit.
     Truncated,
 }
 
-/// What every step touches, most of it as answers tell it.
+/// The fields that every step accesses, mostly in their wire form.
 #[derive(Clone)]
 pub(super) struct RowState<S> {
     pub(super) state: S,
     pub(super) status: Status,
-    /// [`Turn::code`] while the episode is live, else that of its end.
+    /// [`Turn::code`] of the live episode, or the code of its end.
     pub(super) to_move: i8,
-    /// Who made the last move, for the view of a finished episode; [`NOBODY`] after chance and joint moves.
+    /// Seat of the last move, for the view of a finished episode; [`NOBODY`] after chance and joint moves.
     pub(super) last: i8,
     pub(super) length: u32,
     pub(super) episode: u32,
-    /// Actions in order; a joint move has one entry per seat, `NONE` for who did not act. `SAID` marks an index into `said`.
+    /// Actions in order. A joint move has one entry per seat, `NONE` for seats that did not act. The flag `SAID` marks an
+    /// index into `said`.
     pub(super) history: Vec<u32>,
 }
 
-/// The documents of an episode, and how many bytes they take in memory.
+/// The documents of an episode, and their total size in memory.
 #[derive(Clone, Default)]
 pub(super) struct EpisodeDocuments {
     pub(super) values: Vec<Value>,
@@ -51,7 +52,7 @@ pub(super) struct EpisodeDocuments {
 }
 
 impl EpisodeDocuments {
-    /// Keeps a document. Returns its entry of the history.
+    /// Stores a document and returns its history entry.
     fn push(&mut self, said: Value) -> u32 {
         self.bytes += documents::bytes(&said);
         self.values.push(said);
@@ -59,22 +60,22 @@ impl EpisodeDocuments {
     }
 }
 
-/// What only some steps touch.
+/// The fields that only some steps access.
 #[derive(Clone)]
 pub(super) struct RowContext {
     pub(super) draw: Draw,
-    /// Who plays this episode; empty = every seat is the client's.
+    /// Policies of this episode's seats; empty: the client plays every seat.
     pub(super) seats: Arc<[SeatPolicy]>,
-    /// Rotation: seat k is played by entry (k + shift) mod P.
+    /// Rotation: entry (k + shift) mod P plays seat k.
     pub(super) shift: usize,
     pub(super) said: EpisodeDocuments,
-    /// Returns at the client's last action, in games that reward steps.
+    /// Returns at the client's last action, in games with step rewards.
     pub(super) base: Vec<f64>,
-    /// Returns that a forfeit fixed.
+    /// Returns fixed by a forfeit.
     pub(super) forfeit: Option<Vec<f64>>,
-    /// Moves by seat, as agents count their turns.
+    /// Number of moves per seat, the turn numbers that agents see.
     pub(super) turns: Vec<u32>,
-    /// Whether all chance so far came from the seed.
+    /// True if all chance outcomes so far derive from the seed.
     pub(super) seeded: bool,
 }
 
@@ -82,12 +83,12 @@ pub(super) const SAID: u32 = 1 << 31;
 pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NOBODY: i8 = -1;
 const SKIP_LIMIT: u32 = 1_000;
-/// Rows that go through a loop before the next loop begins.
+/// Number of rows per pass when several loops run over all rows.
 const AT_ONCE: usize = 8 * TOGETHER;
-/// Up to this many actions the masks of a batch are kept for the legality check of the next step.
+/// Largest number of actions for which masks are cached for the legality check of the next step.
 pub(super) const KEPT_MASK: u32 = 512;
 
-/// A seat, and the row that it looks at.
+/// A seat, and the row that it views.
 #[derive(Clone, Copy)]
 pub(super) struct ViewRow {
     row: u32,
@@ -108,38 +109,38 @@ impl ViewRow {
     }
 }
 
-/// The environments of a batch, typed.
+/// The environments of a batch, with the game's type.
 pub(crate) struct Envs<G: Game> {
     pub(super) of: Arc<Loaded<G>>,
     pub(super) config: BatchConfig,
-    /// Who plays the episodes that begin from now on; empty = every seat is the client's.
+    /// Policies for episodes that start from now on; empty: the client plays every seat.
     pub(super) seats: Arc<[SeatPolicy]>,
-    /// How many seats are the client's, for as long as the batch lives.
+    /// Number of seats that the client plays; constant for the lifetime of the batch.
     pub(super) client_seats: usize,
     pub(super) players: usize,
     pub(super) actions: usize,
-    /// Of the answers.
+    /// Layout of the replies.
     pub(super) shape: Shape,
     pub(super) hot: Vec<RowState<G::State>>,
     pub(super) cold: Vec<RowContext>,
-    /// Masks of the acting seats as last shown, `count * actions` bytes, where they are kept.
+    /// Cached masks of the acting seats from the last reply, `count * actions` bytes; empty if masks are not cached.
     pub(super) masks: Vec<u8>,
     pub(super) keep_masks: bool,
-    /// Whether nothing can happen between two actions of the client but the end.
+    /// True if between two actions of the client nothing can happen except the end of the episode.
     pub(super) plain: bool,
-    /// Whether chance is drawn here.
+    /// True if the server draws chance outcomes.
     pub(super) draws: bool,
-    /// Whether returns can be other than zero before the end.
+    /// True if returns can be nonzero before the end.
     pub(super) step_rewards: bool,
-    /// Rows in which an episode is to begin, and their positions in the answer.
+    /// Rows in which an episode is due to start, and their positions in the reply.
     pub(super) due: Vec<(u32, u32)>,
     pub(super) outcomes: Outcomes,
     pub(super) scratch: Vec<Action>,
-    /// Views of the answer that is being written.
+    /// Views of the reply that is being written.
     pub(super) eyes: Vec<ViewRow>,
-    /// What the answer says of episodes that are reset in the step that ends them.
+    /// Final rows of the reply, for episodes that are reset in the step that ends them.
     pub(super) last: FinalRows,
-    /// Episodes that ended in this call, where they are recorded.
+    /// Episodes that ended in this call, if episodes are recorded.
     pub(super) episodes: Vec<Episode>,
 }
 
@@ -148,10 +149,10 @@ impl<G: Game> Envs<G> {
         let spec = &of.spec;
         let players = spec.players as usize;
         if config.count == 0 {
-            return Err(Refusal::new(ErrorCode::BadField, "count must be at least 1").path("count"));
+            return Err(Refusal::new(ErrorCode::BadField, "expected a count of at least 1, got 0").path("count"));
         }
         if config.max_steps == Some(0) {
-            return Err(Refusal::new(ErrorCode::BadField, "max_steps must be at least 1").path("max_steps"));
+            return Err(Refusal::new(ErrorCode::BadField, "expected max_steps of at least 1, got 0").path("max_steps"));
         }
         check_seats(&config.seats, players)?;
         let facts = of.game.facts();
@@ -160,7 +161,7 @@ impl<G: Game> Envs<G> {
             return Err(Refusal::new(ErrorCode::BadField, message).path("layout"));
         }
         if config.views.iter().flatten().any(|view| *view == GymView::Picture) {
-            let message = "pictures come with a view, not with a batch";
+            let message = "batches do not support pictures: request a view instead";
             return Err(Refusal::new(ErrorCode::BadField, message).path("views"));
         }
         let client_seats = client_seats(&config, players);
@@ -212,7 +213,7 @@ impl<G: Game> Envs<G> {
         })
     }
 
-    /// Who moves in row `i`; where the step limit ended the episode, who would.
+    /// Returns the party to move in row `i`; after truncation, the party that would move next.
     #[inline]
     pub(super) fn turn(&self, i: usize) -> ToMove {
         let h = &self.hot[i];
@@ -223,7 +224,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Who plays `seat` in row `i`.
+    /// Returns the policy of `seat` in row `i`; `None` if the client plays it.
     #[inline]
     pub(super) fn player(&self, i: usize, seat: Seat) -> Option<&Arc<dyn Policy>> {
         let c = &self.cold[i];
@@ -233,7 +234,7 @@ impl<G: Game> Envs<G> {
         c.seats[(seat + c.shift) % self.players].as_ref()
     }
 
-    /// The client's seat in row `i`, if it has exactly one.
+    /// Returns the client's seat in row `i`, if the client plays exactly one.
     #[inline]
     pub(super) fn only_seat(&self, i: usize) -> Option<Seat> {
         if self.client_seats != 1 {
@@ -251,7 +252,7 @@ impl<G: Game> Envs<G> {
                 for (at, &i) in list.iter().enumerate() {
                     let twice = seen.get_mut(i as usize).map(|s| std::mem::replace(s, true));
                     if twice != Some(false) {
-                        let what = if twice.is_none() { "does not exist" } else { "is named twice" };
+                        let what = if twice.is_none() { "does not exist" } else { "is listed twice" };
                         let e =
                             Refusal::new(ErrorCode::BadField, format!("environment {i} {what}")).path("envs").at(at);
                         return Err(e.got(i).allowed(format!("0..{count}, each once")));
@@ -262,11 +263,11 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Starts an episode in every row that is due. Some rows at a time go through loops of one kind each: rows have nothing
-    /// to do with each other, so the processor works on several at once, and what it needs stays near.
+    /// Starts an episode in every row that is due. Processes the rows in groups, with one loop per kind of work: the rows
+    /// are independent, so the processor can overlap them, and their data stays in the cache.
     ///
     /// # Errors
-    /// The first row whose episodes end before the client can act, again and again. The other rows have begun.
+    /// Returns the first row whose episodes repeatedly end before the client can act. The other rows have started.
     pub(super) fn begin_due(&mut self, out: &mut Batch) -> Result<(), Refusal> {
         let mut due = std::mem::take(&mut self.due);
         let mut failed = None;
@@ -296,7 +297,7 @@ impl<G: Game> Envs<G> {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Tells that the episode of row `i` ended before the client could act, and begins others until one does not.
+    /// Reports that the episode of row `i` ended before the client could act, and starts further episodes until one lasts.
     #[cold]
     fn skip(&mut self, i: usize, pos: usize, out: &mut Batch) -> Result<(), Refusal> {
         for _ in 0..SKIP_LIMIT {
@@ -323,7 +324,7 @@ impl<G: Game> Envs<G> {
         self.hot[i].episode = draw.episode() as u32;
     }
 
-    /// The first position under the row's draw. Who moves is settled by [`Envs::advance`].
+    /// Resets row `i` to the initial state under the row's draw. [`Envs::advance`] then sets the party to move.
     #[inline]
     pub(super) fn fresh(&mut self, i: usize) {
         let players = self.players;
@@ -352,14 +353,14 @@ impl<G: Game> Envs<G> {
         };
     }
 
-    /// Plays on until the client is to act or the episode is over; whether the episode continues.
+    /// Plays until the client is to act or the episode ends. Returns true if the episode continues.
     #[inline(always)]
     pub(super) fn advance(&mut self, i: usize) -> bool {
         let turn = self.of.game.to_move(&self.hot[i].state);
         self.settle(i, turn) && (self.plain || self.play_on(i, turn))
     }
 
-    /// Writes who moves in row `i`, where the rules say `turn`; whether the episode continues.
+    /// Stores the party to move in row `i`, where the rules say `turn`. Returns true if the episode continues.
     #[inline(always)]
     fn settle(&mut self, i: usize, turn: ToMove) -> bool {
         let h = &mut self.hot[i];
@@ -375,7 +376,7 @@ impl<G: Game> Envs<G> {
         true
     }
 
-    /// Makes the moves of chance and of the server's agents until the client is to act; whether the episode continues.
+    /// Plays the moves of chance and of server agents until the client is to act. Returns true if the episode continues.
     #[inline]
     fn play_on(&mut self, i: usize, mut turn: ToMove) -> bool {
         while self.server_moves(i, turn) {
@@ -387,7 +388,7 @@ impl<G: Game> Envs<G> {
         self.hot[i].status == Status::Live
     }
 
-    /// Moves in row `i` if chance or the server's agents are to move; whether there may be more to do.
+    /// Plays the pending move in row `i` if chance or a server agent is to move. Returns true if more such moves may follow.
     #[inline]
     fn server_moves(&mut self, i: usize, turn: ToMove) -> bool {
         match turn {
@@ -420,7 +421,7 @@ impl<G: Game> Envs<G> {
         true
     }
 
-    /// The answer of the server's agent on `seat`; `None` if it is not legal.
+    /// Requests a move from the server agent on `seat`; `None` if its reply is not legal.
     pub(super) fn ask(&mut self, i: usize, seat: Seat) -> Option<Action> {
         let policy = self.player(i, seat)?.clone();
         let mut legal = std::mem::take(&mut self.scratch);
@@ -469,7 +470,7 @@ impl<G: Game> Envs<G> {
         h.history.push(a);
     }
 
-    /// A joint move in which somebody says something.
+    /// Plays a joint move that contains a document.
     pub(super) fn move_joint(&mut self, i: usize, joint: Vec<Option<ParsedMove>>) {
         self.of.game.play_joint_unchecked(&mut self.hot[i].state, &joint);
         let (h, c) = (&mut self.hot[i], &mut self.cold[i]);
@@ -501,7 +502,7 @@ impl<G: Game> Envs<G> {
         h.last = NOBODY;
     }
 
-    /// Ends row `i` against `seat`.
+    /// Ends row `i` with a forfeit of `seat`.
     pub(super) fn lose(&mut self, i: usize, seat: Seat) {
         let mut returns = vec![0.0; self.players];
         self.returns(i, &mut returns);
@@ -520,7 +521,7 @@ impl<G: Game> Envs<G> {
     }
 }
 
-/// Rows of a call: all, or a checked list.
+/// The rows of a call: all rows, or a validated list.
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
     All(usize),
@@ -544,19 +545,19 @@ impl Rows<'_> {
         }
     }
 
-    /// The rows in order.
+    /// Iterates over the rows in order.
     #[inline]
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
         (0..self.len()).map(move |pos| self.at(pos))
     }
 }
 
-/// The players of `config`, or none if every seat is the client's.
+/// Returns the policies of `config`; empty if the client plays every seat.
 pub(super) fn players_of(config: &BatchConfig) -> Arc<[SeatPolicy]> {
     if config.seats.iter().all(Option::is_none) { Arc::new([]) } else { config.seats.as_slice().into() }
 }
 
-/// How many seats of `config` are the client's.
+/// Returns the number of seats of `config` that the client plays.
 pub(super) fn client_seats(config: &BatchConfig, players: usize) -> usize {
     if config.seats.is_empty() { players } else { config.seats.iter().filter(|p| p.is_none()).count() }
 }

@@ -1,4 +1,4 @@
-//! Snapshots: a seed and moves, replayed with checks when they come back.
+//! Snapshots: a seed and moves, replayed with checks on restore.
 
 use ludex_protocol::message::FinalRows;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
@@ -13,16 +13,16 @@ use ludex_protocol::Move;
 
 /// One entry of a row's history.
 enum Done<'a> {
-    /// A joint move: who acted, and what each seat did.
+    /// A joint move: the acting seats, and the move of each seat.
     Together(SeatSet, &'a [Option<ParsedMove>]),
-    /// A seat said something.
+    /// A document or utterance of a seat.
     Said(Seat, &'a Value),
-    /// A seat's action, or an outcome of chance.
+    /// An action of a seat, or a chance outcome.
     Played(Option<Seat>, Action),
 }
 
 impl<G: Game> Envs<G> {
-    /// Calls `each` with who did what in row `i`, in order, found by replaying it.
+    /// Replays row `i` and calls `each` with every history entry, in order.
     fn told(&self, i: usize, mut each: impl FnMut(Done<'_>)) {
         let (c, history) = (&self.cold[i], &self.hot[i].history);
         let (mut s, mut k) = (self.of.game.start(), 0);
@@ -54,7 +54,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// The history of row `i` as snapshots have it.
+    /// Returns the history of row `i` in snapshot format.
     fn lines(&self, i: usize) -> Vec<(i32, Value)> {
         let mut lines = Vec::new();
         self.told(i, |done| {
@@ -78,7 +78,7 @@ impl<G: Game> Envs<G> {
         lines
     }
 
-    /// The history of row `i` as records have it. The end of the record tells a forfeit.
+    /// Returns the history of row `i` in record format. A forfeit appears only in the record's footer.
     fn events(&self, i: usize) -> Vec<RecordEvent> {
         let (mut events, mut turns) = (Vec::new(), vec![0; self.players]);
         let mut moved = |seat: Seat, action: Option<Action>, said: Option<Value>, more: bool| {
@@ -105,7 +105,7 @@ impl<G: Game> Envs<G> {
         events
     }
 
-    /// The snapshot of row `i`.
+    /// Returns the snapshot of row `i`.
     pub(super) fn snapped(&self, i: usize, seats: &[String]) -> Snapshot {
         let (spec, c) = (&self.of.spec, &self.cold[i]);
         Snapshot {
@@ -120,7 +120,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Keeps the episode of row `i`, which is over, where that is wanted.
+    /// Archives the episode of row `i`, which is over, if episodes are recorded.
     #[inline]
     pub(super) fn keep(&mut self, i: usize) {
         if self.config.record {
@@ -146,42 +146,42 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// A row replayed from a snapshot with checked moves.
+    /// Returns a row replayed from a snapshot with checked moves.
     pub(super) fn replayed(&self, i: usize, item: &Snapshot) -> Result<(RowState<G::State>, RowContext), String> {
         let spec = &self.of.spec;
         if item.v != 1 || item.hash != spec.hash {
-            return Err(format!("it is of rules {}, not {}", item.hash, spec.hash));
+            return Err(format!("expected rules {}, got {}", spec.hash, item.hash));
         }
         let mut fork = self.single(i, Draw::new(G::ID, item.seed, item.episode));
         fork.fresh(0);
         if let Some(shift) = item.shift {
             if shift as usize >= self.players {
-                return Err(format!("shift {shift} is not a seat"));
+                return Err(format!("expected a shift below the number of seats, got {shift}"));
             }
             fork.cold[0].shift = shift as usize;
         }
         for (k, (who, what)) in item.h.iter().enumerate() {
             fork.replay_one(*who, what).map_err(|why| format!("move {k}: {why}"))?;
         }
-        // The author of the snapshot may have chosen the outcomes of chance.
+        // The author of the snapshot may have chosen the chance outcomes.
         fork.cold[0].seeded = false;
-        // Rewards so far were told before the snapshot was taken.
+        // Rewards before the snapshot were already reported.
         let mut base = std::mem::take(&mut fork.cold[0].base);
         fork.returns(0, &mut base);
         fork.cold[0].base = base;
         if fork.hot[0].status == Status::Live {
-            // In a batch with other settings, chance or the server's agents may be to move.
+            // With other settings, chance or a server agent may be to move.
             fork.advance(0);
         }
         let (Some(hot), Some(cold)) = (fork.hot.pop(), fork.cold.pop()) else {
-            return Err("it is empty".into());
+            return Err("the history is empty".into());
         };
         Ok((hot, cold))
     }
 
     pub(super) fn replay_one(&mut self, who: i32, what: &Value) -> Result<(), String> {
         if self.hot[0].status != Status::Live {
-            return Err("it comes after the end".into());
+            return Err("the episode has already ended".into());
         }
         let state = box_state(&self.of, self.hot[0].state.clone());
         let id =
@@ -195,11 +195,14 @@ impl<G: Game> Envs<G> {
                 let a = id(what)?;
                 state.boxed().play_chance(a).map_err(|e| e.message)?;
                 self.move_chance(0, a);
-                // The stream continues after the draws that were made.
+                // The stream continues after the draws already made.
                 self.cold[0].draw.skip();
             }
             ToMove::Simultaneous(set) if who == -2 => {
-                let list = what.as_array().filter(|l| l.len() == self.players).ok_or("no joint move")?;
+                let list = what
+                    .as_array()
+                    .filter(|l| l.len() == self.players)
+                    .ok_or("expected a joint move with one id per seat")?;
                 let heard = |(seat, what): (Seat, &Value)| {
                     let one = || match what.get("said") {
                         Some(said) => state.parse_move(seat, &Move::Document(said.clone())).map_err(|e| e.message),
@@ -222,12 +225,12 @@ impl<G: Game> Envs<G> {
                     self.move_seat(0, seat, a);
                 }
             },
-            turn => return Err(format!("{who} moves, but it is the turn of {}", turn.code())),
+            turn => return Err(format!("expected a move of {}, got one of {who}", turn.code())),
         }
         Ok(())
     }
 
-    /// A batch of one with this draw, for replays.
+    /// Returns a batch with one row and this draw, for replays.
     pub(super) fn single(&self, i: usize, draw: Draw) -> Envs<G> {
         let mut one = self.copy(&[i]);
         one.cold[0].draw = draw;

@@ -1,4 +1,4 @@
-//! Resets and steps.
+//! Resets and steps of a batch.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use crate::game::{Game, Nth, ParsedMove, Seat, SeatSet, ToMove};
 use crate::typed::box_state;
 use ludex_protocol::Move;
 
-/// An id that no game has. It stands for an entry without a meaning where illegal moves lose.
+/// An id that no game uses; replaces unparsable entries if illegal moves lose.
 const ILLEGAL: i32 = i32::MAX;
-/// Stands for any entry of a finished environment, where all ids do the same: they are refused, or a reset ignores them.
+/// Replacement for entries of a finished environment, whose ids are all treated alike: refused, or ignored by a reset.
 const ANY: i32 = 0;
 
 impl<G: Game> Envs<G> {
-    /// What follows an action of the client: the rest of the turn, its reward, and the end of the episode.
+    /// Completes a step after the client's action: plays until the client's next turn and writes rewards and the end.
     #[inline(always)]
     fn after(&mut self, i: usize, pos: usize, out: &mut Batch) {
         if !self.advance(i) {
@@ -36,7 +36,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Tells the end of row `i`. Where the next episode begins in the same step, it is due.
+    /// Handles the end of row `i`. In same-step autoreset, marks the next episode as due.
     fn end(&mut self, i: usize, pos: usize, out: &mut Batch) {
         let (p, mut now) = (self.players, [0.0; 16]);
         self.returns(i, &mut now[..p]);
@@ -44,14 +44,14 @@ impl<G: Game> Envs<G> {
         self.write_flags(i, pos, out);
         self.keep(i);
         if self.config.autoreset == Autoreset::SameStep {
-            // Reward and flags tell the ended episode, everything else the new one.
+            // Rewards and flags describe the ended episode, all other columns the new one.
             self.last.returns.extend_from_slice(&now[..p]);
             self.next_episode(i);
             self.due.push((i as u32, pos as u32));
         }
     }
 
-    /// Begins what is due after all rows have moved, and writes the answer.
+    /// Starts due episodes after all rows have moved, and writes the reply.
     fn finish(&mut self, rows: Rows<'_>, out: &mut Batch) -> Result<(), Refusal> {
         if self.config.autoreset == Autoreset::SameStep && !self.due.is_empty() {
             self.show_last(out);
@@ -61,14 +61,14 @@ impl<G: Game> Envs<G> {
         begun
     }
 
-    /// Plays one checked row of ids; `offenders` are what [`Envs::check_all`] found, in order of position.
+    /// Plays one checked row of ids; `offenders` is the result of [`Envs::check_all`], ordered by position.
     #[inline(always)]
     fn play_row(&mut self, i: usize, pos: usize, row: &[i32], offenders: &[(usize, Seat)], out: &mut Batch) {
         if row.iter().all(|&a| a == -1) {
             return self.write_flags(i, pos, out);
         }
         if self.hot[i].status != Status::Live {
-            // Next-step reset: the action is ignored.
+            // Next-step autoreset ignores the action.
             self.next_episode(i);
             return self.due.push((i as u32, pos as u32));
         }
@@ -95,8 +95,10 @@ impl<G: Game> Envs<G> {
         self.after(i, pos, out)
     }
 
-    /// The ids of a joint move: the client's from its row, the others by asking. The seat whose agent has no legal answer
-    /// is the error.
+    /// Returns the ids of a joint move: the client's from its row, the others from their agents.
+    ///
+    /// # Errors
+    /// Returns the seat whose agent gave no legal reply.
     #[inline(always)]
     fn gather(&mut self, i: usize, set: SeatSet, row: &[i32]) -> Result<[u32; 16], Seat> {
         let mut joint = [NONE; 16];
@@ -109,7 +111,7 @@ impl<G: Game> Envs<G> {
         Ok(joint)
     }
 
-    /// Plays one checked row in which somebody says something. Its ids stand in for what is said.
+    /// Plays one checked row that contains documents. Its ids are placeholders for the documents.
     #[cold]
     fn play_words(&mut self, i: usize, pos: usize, row: &[i32], mut words: Vec<(Seat, Value)>, out: &mut Batch) {
         if let ToMove::Simultaneous(set) = self.turn(i) {
@@ -134,7 +136,8 @@ impl<G: Game> Envs<G> {
         let width = self.width();
         let n = rows.len();
         if actions.len() != n * width {
-            let message = format!("{} actions were given for {n} environments of {width}", actions.len());
+            let message =
+                format!("expected {} actions ({n} environments of {width}), got {}", n * width, actions.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("actions");
             return Err(e.got(actions.len()).allowed(n * width));
         }
@@ -146,7 +149,7 @@ impl<G: Game> Envs<G> {
         self.finish(rows, out)
     }
 
-    /// Whose entry stands in column `column` of row `i`; `None` at a chance node.
+    /// Returns the seat of column `column` in row `i`; `None` at a chance node.
     fn speaker(&self, i: usize, column: usize) -> Option<Seat> {
         match self.turn(i) {
             ToMove::Chance => None,
@@ -156,7 +159,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// The meaning of an entry that is not an id in row `i`, which is live.
+    /// Parses an entry that is not an id in row `i`, which is live.
     fn read_entry(&self, i: usize, column: usize, entry: &Move) -> Result<ParsedMove, Refusal> {
         let state = box_state(&self.of, self.hot[i].state.clone());
         match self.speaker(i, column) {
@@ -165,7 +168,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Text and proposals: every entry is read before anything moves; ids go the common way.
+    /// Steps with texts and documents: parses every entry before any environment moves, then continues as with ids.
     pub(super) fn step_moves(
         &mut self,
         rows: Rows<'_>,
@@ -174,7 +177,7 @@ impl<G: Game> Envs<G> {
     ) -> Result<(), Refusal> {
         let (width, n) = (self.width(), rows.len());
         if moves.len() != n * width {
-            let message = format!("{} moves were given for {n} environments of {width}", moves.len());
+            let message = format!("expected {} moves ({n} environments of {width}), got {}", n * width, moves.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("moves");
             return Err(e.got(moves.len()).allowed(n * width));
         }
@@ -195,7 +198,7 @@ impl<G: Game> Envs<G> {
                 Ok(ParsedMove::Action(a)) => ids[k] = a as i32,
                 Ok(ParsedMove::Document(value)) => {
                     let seat = self.speaker(i, k % width).unwrap_or(0);
-                    // Some legal id, so that the row is checked as every other.
+                    // Any legal id, so that the row passes the common check.
                     let mut legal = Nth { left: 0, kept: None };
                     self.of.game.legal(&self.hot[i].state, seat, &mut legal);
                     ids[k] = legal.kept.unwrap_or(0) as i32;
@@ -256,7 +259,7 @@ impl<G: Game> DynBatch for Envs<G> {
         let left = client_seats(&config, self.players);
         if left != self.client_seats {
             let message =
-                format!("the client has {} seats here, not {left}: open another environment", self.client_seats);
+                format!("expected {} seats for the client, got {left}: open another environment", self.client_seats);
             let e = Refusal::new(ErrorCode::BadField, message).path("seats");
             return Err(e.got(left).allowed(self.client_seats));
         }
@@ -270,7 +273,7 @@ impl<G: Game> DynBatch for Envs<G> {
         if let ResetSeeds::Each(list) = seeds
             && list.len() != rows.len()
         {
-            let message = format!("{} seeds were given for {} environments", list.len(), rows.len());
+            let message = format!("expected {} seeds, got {}", rows.len(), list.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("seeds");
             return Err(e.got(list.len()).allowed(rows.len()));
         }
@@ -343,7 +346,7 @@ impl<G: Game> DynBatch for Envs<G> {
     fn restore(&mut self, rows: Option<&[u32]>, items: &mut SnapshotIter<'_>, out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
         if items.len() != rows.len() {
-            let message = format!("{} snapshots were given for {} environments", items.len(), rows.len());
+            let message = format!("expected {} snapshots, got {}", rows.len(), items.len());
             let e = Refusal::new(ErrorCode::BadShape, message).path("items");
             return Err(e.got(items.len()).allowed(rows.len()));
         }

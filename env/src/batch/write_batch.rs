@@ -1,4 +1,4 @@
-//! The answer, written column by column.
+//! Writes replies, column by column.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::{Layout, MaskForm, Observer};
 use crate::game::{Game, Seat, ToMove, Viewer};
 use crate::typed::box_state;
 
-/// Where the views of a list of eyes go: as many entries as eyes, or none where a view is not asked for.
+/// Destinations of a list of views: one entry per view, or none if that form is not requested.
 struct ViewColumns<'a> {
     obs: &'a mut [u8],
     info: &'a mut [u8],
@@ -36,14 +36,14 @@ impl<'a> ViewColumns<'a> {
 }
 
 impl<G: Game> Envs<G> {
-    /// Whose view row `i` shows.
+    /// Returns the seat whose view row `i` contains.
     #[inline]
     pub(super) fn viewer(&self, i: usize) -> Seat {
-        // Where a seat is to move, it is the client's.
+        // If a single seat is to move, the client plays it.
         Seat::try_from(self.hot[i].to_move).unwrap_or_else(|_| self.onlooker(i))
     }
 
-    /// Whose view row `i` shows where no single seat is to move.
+    /// Returns the seat whose view row `i` contains while no single seat is to move.
     fn onlooker(&self, i: usize) -> Seat {
         if let Some(seat) = self.only_seat(i) {
             return seat;
@@ -56,7 +56,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Adds the eyes on row `i`.
+    /// Adds the views of row `i` to the list.
     #[inline]
     fn look(&self, i: usize, eyes: &mut Vec<ViewRow>) {
         match self.config.observer {
@@ -65,7 +65,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Sizes the columns for `rows` rows. Rewards and flags are zero until something happens in a row.
+    /// Resizes the columns to `rows` rows. Rewards and flags stay zero until something happens in a row.
     pub(super) fn prepare(&mut self, rows: usize, out: &mut Batch) {
         if let Some(ended) = out.ended.take() {
             self.last = ended;
@@ -75,7 +75,7 @@ impl<G: Game> Envs<G> {
         self.episodes.clear();
     }
 
-    /// Writes the rewards of row `i` since the client's last action, where its returns are `now`.
+    /// Writes the rewards of row `i` since the client's last action; `now` are its current returns.
     pub(super) fn write_reward(&mut self, i: usize, pos: usize, now: &[f64], out: &mut Batch) {
         let from = pos * now.len();
         if !self.step_rewards {
@@ -87,13 +87,13 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Writes whether the episode of row `i` is over.
+    /// Writes the termination flags of row `i`.
     pub(super) fn write_flags(&self, i: usize, pos: usize, out: &mut Batch) {
         out.terminated.set(pos, u8::from(self.hot[i].status == Status::Terminated));
         out.truncated.set(pos, u8::from(self.hot[i].status == Status::Truncated));
     }
 
-    /// Tells the ends of the rows that are due, before they are reset in the same step. Their returns are told already.
+    /// Writes the final rows of due environments before they are reset in the same step. Their returns are already written.
     pub(super) fn show_last(&mut self, out: &mut Batch) {
         let (mut last, mut eyes) = (std::mem::take(&mut self.last), std::mem::take(&mut self.eyes));
         eyes.clear();
@@ -113,7 +113,7 @@ impl<G: Game> Envs<G> {
         out.ended = Some(last);
     }
 
-    /// Writes what is about the episodes that `rows` are in now, and keeps the masks for the next check.
+    /// Writes the current positions of `rows` and caches the masks for the next legality check.
     pub(super) fn show(&mut self, rows: Rows<'_>, out: &mut Batch) {
         let p = self.players;
         let mut eyes = std::mem::take(&mut self.eyes);
@@ -157,7 +157,7 @@ impl<G: Game> Envs<G> {
         self.eyes = eyes;
     }
 
-    /// Masks that are kept; every row has one eye.
+    /// Copies cached masks to the reply; every row has one view.
     fn show_kept_masks(&mut self, eyes: &[ViewRow], rows: Rows<'_>, out: &mut Batch) {
         let n = self.actions;
         for eye in eyes {
@@ -191,7 +191,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Writes what `eyes` see of the positions of their rows.
+    /// Writes the views of the positions of their rows.
     fn write_views(&self, eyes: &[ViewRow], to: ViewColumns<'_>) {
         let shape = &self.shape;
         let seen = |eye: &ViewRow| (&self.hot[eye.row()].state, Viewer::Seat(eye.seat()));

@@ -1,23 +1,23 @@
-//! Equity: the share of the pot that hands win on average over the boards to come.
+//! Equity: the average share of the pot that a hand wins over all possible boards.
 
 use super::{Card, DECK, Hand};
 use crate::draw::Stream;
 
-/// How often each hand won, alone or with others.
+/// Win counts of each hand, alone or shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equity {
-    /// By hand, and by how many hands shared the win (from one on).
+    /// Number of wins, by hand and by number of hands that shared the win (from one).
     wins: Vec<Vec<u64>>,
     boards: u64,
 }
 
-/// Cards on a full board.
+/// Number of cards on a full board.
 pub const BOARD: usize = 5;
 
 impl Equity {
-    /// Over every way in which the board can be filled up.
+    /// Counts every completion of the board.
     ///
-    /// Numbers that are not cards, and cards that are known twice, are ignored.
+    /// Numbers that are not cards and duplicate cards are ignored.
     pub fn exact(hands: &[Vec<Card>], board: &[Card]) -> Equity {
         let (deck, held, mut equity) = prepare(hands, board);
         let deck: Vec<Hand> = deck.into_iter().map(Hand::from).collect();
@@ -27,7 +27,7 @@ impl Equity {
         equity
     }
 
-    /// Over `samples` boards drawn at random.
+    /// Counts `samples` random completions of the board.
     pub fn sampled(hands: &[Vec<Card>], board: &[Card], samples: u64, rng: &mut Stream) -> Equity {
         let (mut deck, held, mut equity) = prepare(hands, board);
         let known: Hand = board.iter().copied().collect();
@@ -44,11 +44,11 @@ impl Equity {
         equity
     }
 
-    /// The share of the pot that `hole` wins on average against `others` hands of as many cards, with a board of `full`
-    /// cards that begins with `board`; what is not known is drawn from the rest of `deck`, `samples` times.
+    /// Returns the average share of the pot that `hole` wins against `others` hands of the same size, on boards of `full`
+    /// cards that start with `board`. Unknown cards are drawn `samples` times from the rest of `deck`.
     ///
     /// # Panics
-    /// If `hole` is empty.
+    /// Panics if `hole` is empty.
     pub fn against_random(
         deck: &[Card],
         hole: &[Card],
@@ -82,12 +82,12 @@ impl Equity {
         sum / f64::from(samples.max(1))
     }
 
-    /// The boards that were counted.
+    /// Returns the number of boards counted.
     pub fn boards(&self) -> u64 {
         self.boards
     }
 
-    /// By hand, the average share of the pot; the shares sum to 1.
+    /// Returns the average share of the pot per hand; the shares sum to 1.
     pub fn shares(&self) -> Vec<f64> {
         let share = |wins: &Vec<u64>| (1..).zip(wins).map(|(n, &w)| w as f64 / f64::from(n)).sum::<f64>();
         self.wins.iter().map(|wins| share(wins) / self.boards.max(1) as f64).collect()
@@ -113,7 +113,7 @@ impl Equity {
     }
 }
 
-/// The cards left, the hands, and counts of nothing. At most 32 hands.
+/// Returns the remaining cards, the hands, and zero counts. At most 32 hands.
 fn prepare(hands: &[Vec<Card>], board: &[Card]) -> (Vec<Card>, Vec<Hand>, Equity) {
     let hands = &hands[..hands.len().min(32)];
     let known = |c: &Card| board.contains(c) || hands.iter().any(|h| h.contains(c));
@@ -123,7 +123,7 @@ fn prepare(hands: &[Vec<Card>], board: &[Card]) -> (Vec<Card>, Vec<Hand>, Equity
     (deck, held, equity)
 }
 
-/// Calls `each` with `board` and every choice of `missing` cards of `deck`.
+/// Calls `each` with every extension of `board` by `missing` cards of `deck`.
 fn fill(deck: &[Hand], missing: usize, board: Hand, each: &mut impl FnMut(Hand)) {
     if missing == 0 {
         return each(board);
@@ -143,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_on_the_turn_is_counted() {
-        // The nut flush draw against a set: the hearts that do not pair the board win, seven of 44 cards.
+    fn exact_equity_counts_every_river() {
+        // Nut flush draw against a set: the hearts that do not pair the board win, 7 of 44 cards.
         let e = Equity::exact(&hands(&["Ah Kh", "7c 7d"]), &cards("7h 2h Qs 3c").unwrap());
         assert_eq!(e.boards(), 44);
         assert_eq!(e.shares(), [7.0 / 44.0, 37.0 / 44.0]);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_sum_to_one_and_samples_come_near() {
+    fn shares_sum_to_one_and_samples_approximate_exact() {
         let (held, board) = (hands(&["As Ad", "Ks Kd", "7h 6h"]), cards("Kc 5h 4d").unwrap());
         let exact = Equity::exact(&held, &board);
         assert_eq!(exact.boards(), 43 * 42 / 2);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_questions_do_no_harm() {
+    fn equity_tolerates_invalid_cards_and_hands() {
         assert_eq!(Equity::exact(&[], &[]).shares(), Vec::<f64>::new());
         let e = Equity::sampled(&hands(&["As Ad", "As Ad"]), &[3; 9], 3, &mut Stream::from_text("odd"));
         assert_eq!(e.shares(), [0.5, 0.5]);

@@ -1,16 +1,16 @@
-//! How strong a poker hand is: the best five of up to seven cards.
+//! Strength of poker hands: the best five of up to seven cards.
 //!
-//! A [`Hand`] is two words that add up card by card, so that hands that share cards share the work: a key that counts ranks
-//! and suits, and the cards as bits. The counts of seven low and of six high ranks, as numbers to base 5, name a place in a
-//! table of classes; a flush, seen from the counts of suits, has a table of its own. The tables take less than a megabyte and
-//! are made at the first use.
+//! A [`Hand`] consists of two integers that add up card by card, so that hands with common cards share work: a key that
+//! counts ranks and suits, and the cards as bits. The counts of the seven low and six high ranks, read as base-5 numbers,
+//! index a table of classes. Flushes, recognized by their suit counts, have a table of their own. The tables take less than
+//! a megabyte and are built on first use.
 
 use std::ops::{Add, AddAssign};
 use std::sync::LazyLock;
 
 use super::Card;
 
-/// Names of the categories, weakest first; a royal flush is a straight flush.
+/// Names of the categories, weakest first. A royal flush counts as a straight flush.
 pub const CATEGORIES: [&str; 9] = [
     "high_card",
     "pair",
@@ -23,27 +23,27 @@ pub const CATEGORIES: [&str; 9] = [
     "straight_flush",
 ];
 
-/// Most cards of a hand.
+/// Maximum number of cards in a hand.
 const MOST: usize = 7;
-/// Ranks counted by the low part of the key.
+/// Number of ranks counted by the low part of the key.
 const LOW: usize = 7;
 const LOW_PATTERNS: usize = 5usize.pow(LOW as u32);
 const HIGH_PATTERNS: usize = 5usize.pow(13 - LOW as u32);
 
-// The key from its lowest bit: the low ranks' counts, the high ranks', one count for each suit, the number of cards.
+// The key, from its lowest bit: counts of the low ranks, counts of the high ranks, one count per suit, number of cards.
 const HIGH_AT: u32 = 20;
 const SUITS_AT: u32 = 40;
 const SIZE_AT: u32 = 56;
 
-/// Up to seven cards of one deck, for [`Hand::strength`]. Hands without a card in common add up.
+/// Up to seven cards of one deck, for [`Hand::strength`]. Disjoint hands can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hand {
     key: u64,
-    /// Ranks of clubs as bits 0 to 12, of diamonds as bits 16 to 28, and so on.
+    /// Ranks of clubs in bits 0 to 12, of diamonds in bits 16 to 28, and so on.
     cards: u64,
 }
 
-/// The hands of one card.
+/// Single-card hands, indexed by card.
 static ONE: [Hand; 52] = {
     let mut all = [Hand { key: 0, cards: 0 }; 52];
     let mut c = 0;
@@ -57,7 +57,7 @@ static ONE: [Hand; 52] = {
 };
 
 impl From<Card> for Hand {
-    /// The hand of one card; an empty hand if it is not a card.
+    /// Returns the hand with this one card; an empty hand if the number is not a card.
     #[inline]
     fn from(card: Card) -> Hand {
         ONE.get(usize::from(card)).copied().unwrap_or_default()
@@ -88,38 +88,38 @@ impl FromIterator<Card> for Hand {
 }
 
 impl Hand {
-    /// A number that is greater for the stronger of two hands of equally many cards, and equal where they tie.
+    /// Returns the strength: greater for the stronger of two hands with equally many cards, equal for ties.
     ///
-    /// With fewer than five cards, ranks decide as far as there are any. What is not a hand of one deck (the same card twice,
-    /// more than seven cards) has some number.
+    /// With fewer than five cards, the existing ranks decide. For invalid hands (duplicate cards, more than seven cards) the
+    /// result is arbitrary.
     #[inline]
     pub fn strength(self) -> u16 {
         TABLES.strength(self)
     }
 
-    /// The strengths of many hands, faster than one by one.
+    /// Computes the strengths of many hands, faster than one by one.
     pub fn strengths(hands: &[Hand], out: &mut [u16]) {
         let tables = &*TABLES;
         hands.iter().zip(out).for_each(|(hand, out)| *out = tables.strength(*hand));
     }
 }
 
-/// The name of the category of a [`Hand::strength`].
+/// Returns the category name of a [`Hand::strength`].
 pub fn category(strength: u16) -> &'static str {
     let code = TABLES.codes.get(usize::from(strength)).copied().unwrap_or(0);
     CATEGORIES[(code >> 20) as usize % CATEGORIES.len()]
 }
 
 struct Tables {
-    /// By number of cards and counts of the high ranks: where the block of classes begins.
+    /// Start of the block of classes, by number of cards and counts of the high ranks.
     blocks: Vec<u32>,
-    /// By counts of the low ranks: the place in the block.
+    /// Index within the block, by counts of the low ranks.
     places: Vec<u16>,
     /// Classes of hands without a flush.
     classes: Vec<u16>,
     /// Classes of flushes, by the ranks of the suit as bits.
     flushes: Vec<u16>,
-    /// By class: the category from bit 20 on, below it the ranks that decide, four bits each.
+    /// Codes by class: the category from bit 20 on; below it the deciding ranks, four bits each.
     codes: Vec<u32>,
 }
 
@@ -128,7 +128,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(Tables::new);
 impl Tables {
     #[inline]
     fn strength(&self, hand: Hand) -> u16 {
-        // A suit's count of five or more carries into the highest bit of its four.
+        // A suit count of five or more carries into the highest bit of its four.
         let flush = ((hand.key >> SUITS_AT) + 0x3333) & 0x8888;
         if flush != 0 {
             let suit = flush.trailing_zeros() / 4;
@@ -143,7 +143,7 @@ impl Tables {
     }
 
     fn new() -> Tables {
-        // Patterns of counts by the number of cards that they make up.
+        // Count patterns, grouped by their number of cards.
         let by_size = |patterns: usize| {
             let mut sets: [Vec<usize>; MOST + 1] = Default::default();
             for p in 0..patterns {
@@ -182,7 +182,7 @@ impl Tables {
     }
 }
 
-/// The digits of a number to base 5, lowest first.
+/// Returns the base-5 digits of a number, lowest first.
 fn digits(mut n: usize) -> [u8; 7] {
     [(); 7].map(|()| {
         let digit = (n % 5) as u8;
@@ -191,7 +191,7 @@ fn digits(mut n: usize) -> [u8; 7] {
     })
 }
 
-/// A code: the category, then ranks in order of weight, 0 where there is none.
+/// Returns a code: the category, then ranks by importance, 0 for none.
 fn code(category: usize, ranks: impl IntoIterator<Item = usize>) -> u32 {
     let mut code = category as u32;
     let mut ranks = ranks.into_iter();
@@ -201,7 +201,7 @@ fn code(category: usize, ranks: impl IntoIterator<Item = usize>) -> u32 {
     code
 }
 
-/// The highest rank of a straight among `ranks` as bits; an ace is also below the two.
+/// Returns the highest rank of a straight in `ranks`, given as bits; an ace also counts below the two.
 fn straight(ranks: u32) -> Option<usize> {
     let with_low_ace = ranks << 1 | ranks >> 12 & 1;
     (3..13).rev().find(|&top| with_low_ace >> (top - 3) & 31 == 31)
@@ -214,7 +214,7 @@ fn by_flush(ranks: u32) -> u32 {
     }
 }
 
-/// The code of a hand without a flush, from the counts of its ranks.
+/// Returns the code of a hand without a flush, from its rank counts.
 fn by_counts(counts: &[u8; 13]) -> u32 {
     let down = || (0..13).rev();
     let best = |least: u8, but: Option<usize>| down().find(|&r| counts[r] >= least && Some(r) != but);
@@ -254,9 +254,9 @@ mod tests {
         category(hand(text).strength())
     }
 
-    /// Every set of five cards, with the strengths that occur: 7,462 classes, in the numbers that combinatorics gives.
+    /// Compares the class sizes of all five-card hands (7,462 strengths) with the known combinatorial counts.
     #[test]
-    fn all_hands_of_five_cards() {
+    fn five_card_hands_have_known_class_sizes() {
         let mut counts = [0u32; 9];
         let mut seen = vec![false; TABLES.codes.len()];
         let one: Vec<Hand> = (0..52).map(Hand::from).collect();
@@ -279,9 +279,9 @@ mod tests {
         assert_eq!(seen.iter().filter(|&&s| s).count(), 7_462);
     }
 
-    /// Of six and seven cards, the best five decide.
+    /// With six and seven cards, the best five decide.
     #[test]
-    fn the_best_five_of_seven() {
+    fn strength_uses_best_five_cards() {
         let mut rng = crate::Stream::from_text("seven cards");
         let mut deck: Vec<Card> = (0..52).collect();
         for _ in 0..crate::check::scaled(3_000) {
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_and_kickers() {
+    fn categories_and_kickers_order_hands() {
         assert_eq!(named("As 2d 3h 4c 5s Kd Qd"), "straight");
         assert!(hand("As 2d 3h 4c 5s").strength() < hand("2d 3h 4c 5s 6s").strength());
         assert_eq!(named("Qs Kd Ah 2c 3s"), "high_card");
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hand_does_no_harm() {
+    fn strength_tolerates_invalid_hands() {
         let all: Hand = (0..52).collect();
         let twice: Hand = [5; 9].into_iter().collect();
         let odd: Hand = [60, 255, 3].into_iter().collect();

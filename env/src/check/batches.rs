@@ -1,4 +1,4 @@
-//! Laws of batches: they agree with single environments, whatever the form in which they are stepped.
+//! Laws of batches: they agree with single environments, in every form of stepping.
 
 use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{ErrorCode, Tensors};
@@ -13,9 +13,9 @@ use crate::draw::Stream;
 use crate::dyn_game::DynGame;
 use crate::game::{Action, Seat, ToMove, Viewer};
 
-/// Rows of the batches that are compared.
+/// Number of rows of the compared batches.
 const ROWS: usize = 3;
-/// Steps of the comparisons.
+/// Number of steps of each comparison.
 const STEPS: usize = 24;
 
 pub(super) fn laws(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
@@ -39,8 +39,8 @@ fn open(game: &dyn DynGame, config: BatchConfig) -> Result<Box<dyn DynBatch>, Fa
     game.batch(config).map_err(|e| format!("a batch was refused: {e}"))
 }
 
-/// A random row of actions for environment `i`, the same for the same seed, episode and ply; `None` where a seat has
-/// nothing but proposals.
+/// Returns a random row of actions for environment `i`, determined by seed, episode and ply; `None` if a seat can only play
+/// documents.
 fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> Option<Vec<i32>> {
     let mut row = vec![-1; batch.width()];
     let s = batch.state(i)?;
@@ -53,7 +53,7 @@ fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> 
     Some(row)
 }
 
-/// Actions for all rows; finished rows get zeros, which mean nothing or "reset".
+/// Returns actions for all rows. Finished rows get zeros, which are ignored or request a reset.
 fn actions(batch: &dyn DynBatch, seed: u64, shown: &Batch) -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for i in 0..batch.count() {
@@ -64,12 +64,12 @@ fn actions(batch: &dyn DynBatch, seed: u64, shown: &Batch) -> Option<Vec<i32>> {
     Some(all)
 }
 
-/// The bytes of the only array of a view.
+/// Returns the bytes of the only array of a view.
 fn bytes(tensors: &Option<Tensors>) -> &[u8] {
     tensors.iter().flat_map(|t| t.values()).next().map_or(&[], |t| &t.b)
 }
 
-/// The bytes of the masks, in the forms that are dense.
+/// Returns the bytes of the masks, in dense encodings.
 fn dense(c: &Batch) -> &[u8] {
     match &c.mask {
         Some(Mask::Dense(mask)) => mask.as_bytes(),
@@ -77,7 +77,7 @@ fn dense(c: &Batch) -> &[u8] {
     }
 }
 
-/// One row of an answer.
+/// One row of a reply.
 #[derive(Debug, PartialEq)]
 struct Row {
     to_move: Option<i8>,
@@ -93,7 +93,7 @@ struct Row {
     episode: Option<u32>,
 }
 
-/// The entries of row `at` of `rows`.
+/// Returns the entries of row `at`, of `rows` rows.
 fn part<T: Clone>(all: &[T], rows: usize, at: usize) -> Vec<T> {
     let n = all.len() / rows;
     all[at * n..(at + 1) * n].to_vec()
@@ -128,7 +128,7 @@ fn reset(batch: &mut dyn DynBatch, seed: u64, out: &mut Batch) -> Result<(), Fau
     batch.reset(None, &ResetSeeds::Base(seed), out).map_err(|e| format!("a reset was refused: {e}"))
 }
 
-/// Environment i of a batch with seed s is the single environment with seed s + i.
+/// Checks that environment i of a batch with seed s equals the single environment with seed s + i.
 fn rows_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     for mode in [Autoreset::SameStep, Autoreset::NextStep] {
         let mut batch = open(game, config(game, ROWS, mode))?;
@@ -155,7 +155,7 @@ fn rows_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a row says is what its state says.
+/// Checks that the columns of a row agree with its state.
 fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let players = game.spec().players as usize;
     for observer in [Observer::Acting, Observer::All] {
@@ -190,7 +190,7 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What one action led to: its reward, flags, and the views after it, also at the end of an episode.
+/// The effect of one action: reward, flags, and the views that follow, also at the end of an episode.
 #[derive(Debug, PartialEq)]
 struct Transition {
     reward: Vec<f32>,
@@ -216,12 +216,12 @@ fn transition(c: &Batch) -> Transition {
     }
 }
 
-/// Whether the only row is over.
+/// Returns true if the only row has ended.
 fn is_over(c: &Batch) -> bool {
     c.terminated.get(0) == Some(1) || c.truncated.get(0) == Some(1)
 }
 
-/// The three auto-reset modes show the same transitions of the same episodes; rewards sum to returns.
+/// Checks that the three autoreset modes give the same transitions of the same episodes, and that rewards sum to returns.
 fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let run = |mode: Autoreset| -> Result<Vec<Transition>, Fault> {
         let mut batch = open(game, BatchConfig { max_steps: Some(40), ..config(game, 1, mode) })?;
@@ -239,7 +239,7 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
             step(&mut *batch, &row, &mut out)?;
             if over {
                 let still = out.reward.iter().all(|r| r == 0.0) && out.length.get(0) == Some(0);
-                law(still, || format!("a next-step reset answers {:?}", transition(&out)))?;
+                law(still, || format!("a next-step reset replies {:?}", transition(&out)))?;
                 continue;
             }
             let t = transition(&out);
@@ -247,7 +247,7 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
             if is_over(&out) {
                 ended += 1;
                 let near = sum.iter().zip(&t.returns).all(|(a, b)| (a - b).abs() < 1e-3 * (1.0 + b.abs()));
-                law(near, || format!("rewards sum to {sum:?}, returns are {:?}", t.returns))?;
+                law(near, || format!("expected rewards that sum to {:?}, got {sum:?}", t.returns))?;
                 sum.fill(0.0);
             }
             all.push(t);
@@ -259,7 +259,7 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     same(&run(Autoreset::Disabled)?, &wanted, || "disabled and same_step".into())
 }
 
-/// The forms of the mask say the same, and so do the layouts of a game that has several.
+/// Checks that all mask encodings agree, and all array layouts of a game that has several.
 fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let of = |mask| BatchConfig { mask: Some(mask), ..config(game, ROWS, Autoreset::SameStep) };
     let mut batches = Vec::new();
@@ -300,7 +300,7 @@ fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A restored snapshot, a fork and the original continue alike. A snapshot survives the wire.
+/// Checks that a restored snapshot, a fork and the original continue alike, and that a snapshot survives serialization.
 fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let of = || config(game, ROWS, Autoreset::SameStep);
     let mut batch = open(game, of())?;
@@ -338,7 +338,7 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     forged(&mut *restored, items)
 }
 
-/// Bent snapshots are refused whole.
+/// Checks that forged snapshots are refused as a whole.
 fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
     let before: Vec<Print> = (0..ROWS).filter_map(|i| batch.state(i)).map(|s| Print::of(&*s)).collect();
     let mut out = Batch::default();
@@ -359,7 +359,7 @@ fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
     before.iter().zip(&after).try_for_each(|(a, b)| b.same(a, "after forged snapshots"))
 }
 
-/// One bad entry refuses the whole call, says where, and nothing has moved.
+/// Checks that one bad entry refuses the whole call with its index, and that no environment changes.
 fn refusals_move_nothing(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let mut batch = open(game, config(game, ROWS, Autoreset::SameStep))?;
     let mut out = Batch::default();

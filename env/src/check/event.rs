@@ -1,4 +1,4 @@
-//! What happens in an episode.
+//! Events of an episode.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::Fault;
 use crate::dyn_state::DynState;
 use crate::game::{Action, ParsedMove, Seat};
 
-/// One thing that happened.
+/// One event: a move or a chance outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Event {
     Chance(Action),
@@ -16,7 +16,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// Plays it, checked.
+    /// Plays the event with checks.
     pub(super) fn play(&self, s: &mut dyn DynState) -> Result<(), Fault> {
         let done = match self {
             Event::Chance(a) => s.play_chance(*a),
@@ -27,7 +27,7 @@ impl Event {
         done.map_err(|refusal| format!("{self:?} was refused: {}", refusal.message))
     }
 
-    /// Plays it, unchecked where there is such a form.
+    /// Plays the event without checks if there is an unchecked form.
     pub(super) fn play_unchecked(&self, s: &mut dyn DynState) -> Result<(), Fault> {
         match self {
             Event::Chance(a) | Event::Move(_, a) => s.play_unchecked(*a),

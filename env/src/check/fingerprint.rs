@@ -1,4 +1,4 @@
-//! Everything that can be asked of a position, for comparisons.
+//! Fingerprints: the complete observable data of a position, for comparisons.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use super::{Fault, same};
 use crate::dyn_state::DynState;
 use crate::game::{Action, Seat, ToMove, Viewer};
 
-/// The seats, then the public.
+/// Iterates over the seats, then the public.
 pub(super) fn viewers(s: &dyn DynState) -> impl Iterator<Item = Viewer> + use<> {
     (0..s.spec().players as Seat).map(Viewer::Seat).chain([Viewer::Public])
 }
 
-/// What one viewer is shown.
+/// All observations of one viewer.
 #[derive(Debug, PartialEq)]
 pub(super) struct Sight {
     pub value: Value,
@@ -45,7 +45,7 @@ impl Sight {
         }
     }
 
-    /// Names the first thing that differs.
+    /// Compares two fingerprints and names the first difference.
     pub(super) fn same(&self, other: &Sight, what: &str) -> Result<(), Fault> {
         same(&self.value, &other.value, || format!("{what}: view"))?;
         same(&self.text, &other.text, || format!("{what}: text"))?;
@@ -59,7 +59,7 @@ impl Sight {
     }
 }
 
-/// What everybody is shown, and the sums.
+/// All observations of every viewer, and the returns.
 #[derive(Debug, PartialEq)]
 pub(super) struct Print {
     sights: Vec<Sight>,
@@ -85,7 +85,7 @@ pub(super) fn mask(s: &dyn DynState, seat: Seat) -> Vec<u8> {
     out
 }
 
-/// The observation array, written over bytes of value `before`.
+/// Returns the observation array, written over bytes of value `before`.
 pub(super) fn tensor(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     let views = &s.spec().views;
     let Some(t) = views.tensor.as_ref().and_then(|t| t.values().next()) else { return Vec::new() };
@@ -94,7 +94,7 @@ pub(super) fn tensor(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     out
 }
 
-/// The perfect-recall array, written over bytes of value `before`.
+/// Returns the perfect-recall array, written over bytes of value `before`.
 pub(super) fn info(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     let views = &s.spec().views;
     let Some(t) = views.info.as_ref().and_then(|t| t.values().next()) else { return Vec::new() };
@@ -103,7 +103,7 @@ pub(super) fn info(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
     out
 }
 
-/// OpenSpiel's array, written over 0.5.
+/// Returns the array in OpenSpiel's layout, written over 0.5.
 pub(super) fn openspiel(s: &dyn DynState, seat: Seat) -> Vec<f32> {
     let mut out = vec![0.5; s.openspiel_spec().map_or(0, |t| t.len())];
     if !out.is_empty() {

@@ -1,4 +1,4 @@
-//! Laws of one position.
+//! Laws of a single position.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,12 +13,12 @@ use crate::game::{Action, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use crate::picture::{Gesture, MOST_BYTES};
 use ludex_protocol::Move;
 
-/// The cheap laws, checked at every position.
+/// Checks the fast laws, at every position.
 pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     let turn = s.turn();
     law(turn != ToMove::Chance || spec.chance != ChanceMode::Deterministic, || {
-        "chance moves in a game without".into()
+        "chance is to move in a deterministic game".into()
     })?;
     let together = matches!(turn, ToMove::Simultaneous(_));
     law(!together || spec.dynamics != Dynamics::Sequential, || "a joint move in a sequential game".into())?;
@@ -29,10 +29,12 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
     for seat in 0..spec.players as Seat {
         let legal = s.legal_list(seat);
         let acts = turn.seats().has(seat);
-        law(acts || legal.is_empty(), || format!("seat {seat} does not act but may {legal:?}"))?;
-        law(!acts || !legal.is_empty(), || format!("seat {seat} acts but may nothing"))?;
+        law(acts || legal.is_empty(), || format!("seat {seat} does not act but has legal actions {legal:?}"))?;
+        law(!acts || !legal.is_empty(), || format!("seat {seat} acts but has no legal action"))?;
         law(legal.windows(2).all(|w| w[0] < w[1]), || format!("legal {legal:?} is not ascending"))?;
-        law(legal.last().is_none_or(|&a| a < spec.actions), || format!("legal {legal:?} beyond {}", spec.actions))?;
+        law(legal.last().is_none_or(|&a| a < spec.actions), || {
+            format!("expected legal ids below {}, got {legal:?}", spec.actions)
+        })?;
         let mut wanted = vec![0; spec.actions as usize];
         legal.iter().for_each(|&a| wanted[a as usize] = 1);
         same(&mask(s, seat), &wanted, || format!("mask of seat {seat}"))?;
@@ -59,12 +61,14 @@ fn chance(s: &dyn DynState) -> Result<(), Fault> {
     let ids: HashSet<Action> = outcomes.items().iter().map(|o| o.0).collect();
     law(!ids.is_empty(), || "a chance node without outcomes".into())?;
     law(ids.len() == outcomes.items().len(), || format!("repeated outcomes {:?}", outcomes.items()))?;
-    law(ids.iter().all(|&a| a < s.spec().max_chance), || format!("outcomes {ids:?} beyond {}", s.spec().max_chance))?;
+    law(ids.iter().all(|&a| a < s.spec().max_chance), || {
+        format!("expected outcomes below {}, got {ids:?}", s.spec().max_chance)
+    })?;
     let sum: f64 = outcomes.probabilities().map(|o| o.1).sum();
-    law((sum - 1.0).abs() < 1e-9, || format!("probabilities sum to {sum}"))
+    law((sum - 1.0).abs() < 1e-9, || format!("expected probabilities that sum to 1, got {sum}"))
 }
 
-/// The costly laws.
+/// Checks the slow laws, at selected positions.
 pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     names(s, rng)?;
     pictures(s)?;
@@ -76,7 +80,7 @@ pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Re
     guesses(s)
 }
 
-/// Names of actions are unique and read back, in every way in which a host reads them.
+/// Checks that action names are unique and parse back, in every way in which hosts parse moves.
 fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     for seat in s.turn().seats().iter() {
         let (view, legal) = (s.view(Viewer::Seat(seat)), s.legal_list(seat));
@@ -102,8 +106,8 @@ fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Pictures are small and say what they show. A gesture touches cells that are there, and leads back to its action: alone, or
-/// with the action's text.
+/// Checks that pictures are small and have a title and a description, and that each gesture refers to existing cells and
+/// identifies its action, alone or with the action's text.
 fn pictures(s: &dyn DynState) -> Result<(), Fault> {
     for who in viewers(s) {
         let view = s.view(who);
@@ -125,13 +129,15 @@ fn pictures(s: &dyn DynState) -> Result<(), Fault> {
         }
         for (gesture, all) in meant.iter().filter(|(_, all)| all.len() > 1) {
             let texts: HashSet<String> = all.iter().map(|&a| view.action_text(seat, a)).collect();
-            law(texts.len() == all.len(), || format!("the gesture {gesture:?} means {all:?}, with texts {texts:?}"))?;
+            law(texts.len() == all.len(), || {
+                format!("the gesture {gesture:?} is ambiguous: actions {all:?}, texts {texts:?}")
+            })?;
         }
     }
     Ok(())
 }
 
-/// Arrays fill all of their space, whatever was in it, within their bounds.
+/// Checks that arrays overwrite all of their buffer and stay within their bounds.
 fn arrays(s: &dyn DynState) -> Result<(), Fault> {
     let views = &s.spec().views;
     let first = |t: &Option<std::collections::BTreeMap<String, TensorSpec>>| {
@@ -165,14 +171,14 @@ fn copies(game: &GameRef, s: &dyn DynState) -> Result<(), Fault> {
     Print::of(&*other).same(&print, "copy_from")
 }
 
-/// A view survives the wire; a view that somebody bent does no harm.
+/// Checks that a view survives serialization, and that a corrupted view causes no panic.
 fn round_trips(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     for who in viewers(s) {
         let view = s.view(who);
         let value = view.value();
         let text = serde_json::to_string(&value).map_err(|e| e.to_string())?;
         let back = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        let read = game.read_view(&back).map_err(|e| format!("the view {} was not read: {e}", value))?;
+        let read = game.read_view(&back).map_err(|e| format!("the view {} did not deserialize: {e}", value))?;
         same(&read.value(), &value, || "a view read back".into())?;
         same(&read.text(), &view.text(), || "the text of a view read back".into())?;
         let world = read.world(rng);
@@ -183,10 +189,10 @@ fn round_trips(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(),
     }
     let [a, ..] = garbage();
     garbage().iter().for_each(|value| harmless(game.read_view(value).ok(), rng));
-    law(game.read_view(&a).is_err(), || "null was read as a view".into())
+    law(game.read_view(&a).is_err(), || "null was accepted as a view".into())
 }
 
-/// Replaces one random leaf of a value by something else of its kind.
+/// Replaces one random leaf of a value with another value of its kind.
 fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
     use serde_json::Value;
     match value {
@@ -206,7 +212,7 @@ fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
     }
 }
 
-/// Uses what a bent view allows; nothing may panic.
+/// Uses everything that a corrupted view allows; must not panic.
 fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
     if let Some(view) = view {
         let _ = view.text();
@@ -216,7 +222,7 @@ fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
     }
 }
 
-/// Whatever is illegal is refused with a reason, and nothing moves.
+/// Checks that everything illegal is refused with a reason and changes nothing.
 fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     let print = Print::of(s);
@@ -233,18 +239,18 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
             if !legal.contains(&a) || !matches!(s.turn(), ToMove::Seat(_)) {
                 refused(t.play(seat, a), &|| format!("action {a} of seat {seat}"))?;
                 law(legal.contains(&a) || s.parse_move(seat, &Move::Id(a.into())).is_err(), || {
-                    format!("{a} was read")
+                    format!("the illegal action {a} was accepted")
                 })?;
             }
         }
-        law(s.parse_move(seat, &Move::Id(-1)).is_err(), || "action -1 was read".into())?;
-        law(s.parse_move(seat, &Move::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was read".into())?;
+        law(s.parse_move(seat, &Move::Id(-1)).is_err(), || "action -1 was accepted".into())?;
+        law(s.parse_move(seat, &Move::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was accepted".into())?;
         for value in garbage() {
             let read = s.parse_move(seat, &Move::Document(value.clone()));
-            law(read.is_err() || spec.proposals.is_some(), || format!("{value} was read as a move"))?;
+            law(read.is_err() || spec.proposals.is_some(), || format!("{value} was accepted as a move"))?;
         }
         let odd = s.parse_move(seat, &Move::Text("no such move \u{0}".into()));
-        law(odd.is_err() || spec.proposals.is_some(), || "nonsense was read as a move".into())?;
+        law(odd.is_err() || spec.proposals.is_some(), || "meaningless text was accepted as a move".into())?;
     }
     let mut outcomes = Outcomes::new();
     s.chance(&mut outcomes);
@@ -271,7 +277,7 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     Print::of(&*t).same(&print, "after refused moves")
 }
 
-/// Unchecked moves with any id in range do not panic.
+/// Plays unchecked moves with random ids in range; must not panic.
 fn unchecked(s: &dyn DynState, rng: &mut Stream) {
     let spec = s.spec();
     let mut t = s.boxed();
@@ -287,7 +293,7 @@ fn unchecked(s: &dyn DynState, rng: &mut Stream) {
     }
 }
 
-/// Evaluations stay within the bounds of returns, and what search is told to look at is legal.
+/// Checks that evaluations stay within the bounds of returns, and that the moves suggested to search are legal.
 fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     let spec = s.spec();
     if let ToMove::Seat(seat) = s.turn() {
@@ -298,12 +304,14 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
         law(promising.is_empty() == legal.is_empty() && first <= promising.len(), || {
             format!("of {} legal actions {} are promising, {first} in order", legal.len(), promising.len())
         })?;
-        law(may_leave || !noisy.is_empty(), || "nothing noisy to play, and no leave to play nothing".into())?;
+        law(may_leave || !noisy.is_empty(), || {
+            "expected a quiescence move or permission to decline, got neither".into()
+        })?;
         for (what, mut list) in [("promising", promising), ("noisy", noisy)] {
             let stray = list.iter().copied().find(|a| legal.binary_search(a).is_err());
-            law(stray.is_none(), || format!("{what}: {stray:?} is not legal"))?;
+            law(stray.is_none(), || format!("{what}: expected a legal action, got {stray:?}"))?;
             list.sort_unstable();
-            law(list.windows(2).all(|two| two[0] < two[1]), || format!("{what}: an action twice in {list:?}"))?;
+            law(list.windows(2).all(|two| two[0] < two[1]), || format!("{what}: duplicate action in {list:?}"))?;
         }
     }
     for seat in 0..spec.players as Seat {
@@ -315,7 +323,7 @@ fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A rollout ends, or stops where it is told to.
+/// Checks that a rollout ends, or stops at its limit.
 pub(super) fn rollout(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let mut t = s.boxed();
     let played = t.rollout(rng, 3);

@@ -1,4 +1,4 @@
-//! Hidden information: worlds that a viewer cannot tell apart, and what events tell.
+//! Laws of hidden information: sampled states that a viewer cannot distinguish, and the contents of events.
 
 use ludex_protocol::spec::{Information, RewardModel};
 use serde_json::Value;
@@ -11,12 +11,12 @@ use crate::dyn_state::DynState;
 use crate::game::{Action, EventView, Mover, Outcomes, ParsedMove, Seat, ToMove, Viewer};
 use ludex_protocol::Move;
 
-/// What a viewer knows fits every world made from it, in every form in which it is shown.
+/// Checks that every state sampled from a viewer's knowledge gives that viewer the same observations, in every form.
 pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     let spec = s.spec();
     for who in viewers(s) {
         let world = s.view(who).world(rng);
-        let what = format!("a world of {who:?}");
+        let what = format!("a sampled state of {who:?}");
         Sight::of(&*world, who).same(&Sight::of(s, who), &what)?;
         let pictures = [&*world, s].map(|s| s.view(who).picture(who));
         law(pictures[0] == pictures[1], || format!("{what}: picture"))?;
@@ -30,7 +30,7 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
             };
             same(&outcomes(&*world), &outcomes(s), || format!("{what}: chance"))?;
         }
-        // Sums are told to everybody: at the end, or with every reward.
+        // Returns are public: at the end, or with every reward.
         if s.turn() == ToMove::Over || spec.rewards == RewardModel::Step {
             same(&world.returns(), &s.returns(), || format!("{what}: returns"))?;
         }
@@ -38,7 +38,7 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     Ok(())
 }
 
-/// All that a viewer is told of one step: the event of each mover, and what is laid open after it.
+/// The events that a viewer gets from one step, one per mover, and the information revealed afterwards.
 type Told = (Vec<EventView>, Vec<(String, Value)>);
 
 fn told(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer) -> Told {
@@ -58,8 +58,9 @@ fn told(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer)
     (seen, after.reveals(who))
 }
 
-/// Events tell a viewer exactly what its view gains: in two worlds that it cannot tell apart before, it is told the same
-/// if and only if it cannot tell them apart after. (Where nothing is hidden, different moves may lead to equal positions.)
+/// Checks that events carry exactly the information that the view gains: in two states that a viewer cannot distinguish
+/// before a step, it gets the same events if and only if it cannot distinguish them afterwards. (With perfect information,
+/// different moves may lead to equal positions.)
 pub(super) fn events(
     before: &dyn DynState,
     event: &Event,
@@ -73,20 +74,21 @@ pub(super) fn events(
         let world = before.view(who).world(rng);
         let other = elsewhere(&*world, event, rng);
         let mut next = world.boxed();
-        other.play(&mut *next).map_err(|f| format!("in a world of {who:?}: {f}"))?;
+        other.play(&mut *next).map_err(|f| format!("in a sampled state of {who:?}: {f}"))?;
         let there = told(&*world, &other, &*next, who);
         let equal = after.view(who).value() == next.view(who).value();
         law(perfect || !equal || here == there, || {
-            format!("{who:?} is told {here:?} or {there:?}, by which it could tell worlds apart that its view does not")
+            format!("{who:?} gets {here:?} or {there:?}, which distinguishes states that have equal views")
         })?;
         law(equal || here != there, || {
-            format!("{who:?} is told {here:?} in two worlds, but its view afterwards tells them apart")
+            format!("{who:?} gets {here:?} in two sampled states, but its view afterwards distinguishes them")
         })?;
     }
     Ok(())
 }
 
-/// The ids in events are the true ones; movers see their own, and everybody sees all of them where nothing is hidden.
+/// Checks that action ids in events are correct, that movers see their own ids, and that everyone sees all ids in games of
+/// perfect information.
 fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<(), Fault> {
     let moves: Vec<(Option<Seat>, Option<Action>)> = match event {
         Event::Chance(a) => vec![(None, Some(*a))],
@@ -102,12 +104,12 @@ fn ids(event: &Event, seen: &[EventView], who: Viewer, perfect: bool) -> Result<
         let own = by.is_some_and(|p| who == Viewer::Seat(p));
         law(seen.action.is_none_or(|id| id == a), || format!("{who:?} sees {:?} where {a} was played", seen.action))?;
         law(!(own || perfect) || seen.action == Some(a), || format!("{who:?} does not see {a}, played by {by:?}"))?;
-        law(seen.action.is_none() || seen.text.is_some(), || format!("{who:?} sees {a} without words"))?;
+        law(seen.action.is_none() || seen.text.is_some(), || format!("{who:?} sees {a} without a text"))?;
     }
     Ok(())
 }
 
-/// The same event in another world, or one like it where it is impossible there.
+/// Returns the same event in another sampled state, or a similar one if it is impossible there.
 fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     let other = |seat: Seat, a: Action, rng: &mut Stream| {
         let legal = world.legal_list(seat);
@@ -129,15 +131,15 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
         Event::Chance(a) => {
             let mut outcomes = Outcomes::new();
             world.chance(&mut outcomes);
-            // Another outcome as often as the same: a viewer that does not see it must not notice.
+            // Returns another outcome as often as the same one: a viewer that does not see it must not notice.
             let same = outcomes.items().iter().any(|o| o.0 == *a) && rng.below(2) == 0;
             Event::Chance(if same { *a } else { rng.pick(&outcomes).unwrap_or(*a) })
         }
     }
 }
 
-/// The same saying in another world, if it is heard there; in half of the cases another one, sampled by the game, and a
-/// legal id where neither can be had. Who does not hear what is said must not notice.
+/// Returns the same document in another sampled state if it is accepted there; in half of the cases another one, sampled by
+/// the game, or a legal id if there is none. Viewers without access to the document must get the same events.
 fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> ParsedMove {
     let read = |said: Value| world.parse_move(seat, &Move::Document(said)).ok();
     let same = if rng.below(2) == 0 { read(said.clone()) } else { None };

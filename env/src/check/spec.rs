@@ -1,4 +1,4 @@
-//! Laws of what a game tells about itself.
+//! Laws of a game's specification.
 
 use serde_json::Value;
 
@@ -22,7 +22,9 @@ pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {
     for (name, t) in arrays.into_iter().flatten().flat_map(|t| t.iter()) {
         parts(name, t)?;
     }
-    law(spec.params_schema["properties"].is_object() || spec.params.is_empty(), || "no schema of parameters".into())?;
+    law(spec.params_schema["properties"].is_object() || spec.params.is_empty(), || {
+        "the parameters have no schema".into()
+    })?;
     law(game.page().starts_with("# "), || "the page has no title".into())?;
     let zero = spec.anchors.iter().find(|a| a.level == 0).map(|a| a.agent.as_str());
     same(&zero, &Some("random"), || "level 0 of the ladder".into())?;
@@ -37,7 +39,7 @@ pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The named parts cover the first axis in order.
+/// Checks that the named parts cover the first axis in order.
 fn parts(name: &str, t: &TensorSpec) -> Result<(), Fault> {
     let mut at = 0;
     for part in &t.parts {

@@ -1,4 +1,4 @@
-//! One random episode, with the laws at its positions.
+//! One random episode, with the laws checked at its positions.
 
 use ludex_protocol::spec::{RewardModel, Utility};
 
@@ -11,7 +11,7 @@ use crate::dyn_state::DynState;
 use crate::game::{Outcomes, ParsedMove, Seat, ToMove};
 use ludex_protocol::Move;
 
-/// What happens next in `s`, at random; `None` at the end.
+/// Returns a random next event in `s`; `None` at the end.
 fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'_>) -> Result<Option<Event>, Fault> {
     Ok(match s.turn() {
         ToMove::Over => None,
@@ -32,7 +32,7 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
     })
 }
 
-/// A move of `seat`: what the check's caller proposes, else now and then a sampled document, else a random id.
+/// Returns a move of `seat`: one from the caller's proposer, else sometimes a sampled document, else a random id.
 fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<ParsedMove, Fault> {
     let sample = |rng: &mut Stream| if rng.below(2) == 0 { s.sample(seat, rng).map(Move::Document) } else { None };
     let Some(given) = propose(s, seat, rng).or_else(|| sample(rng)) else {
@@ -41,12 +41,12 @@ fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>)
     let heard = s.parse_move(seat, &given).map_err(|r| format!("the proposal {given:?} was refused: {r}"))?;
     if let ParsedMove::Document(value) = &heard {
         let again = s.parse_move(seat, &Move::Document(value.clone())).map_err(|r| r.message);
-        same(&again, &Ok(heard.clone()), || "a canonical saying, read again".into())?;
+        same(&again, &Ok(heard.clone()), || "a canonical document, parsed again".into())?;
     }
     Ok(heard)
 }
 
-/// Whether the costly laws are checked at ply `k`: at the beginning, at powers of two, and now and then.
+/// Returns true if the slow laws are checked at ply `k`: at the start, at powers of two, and at random.
 fn thorough(k: usize, rng: &mut Stream) -> bool {
     k < 6 || k.is_power_of_two() || rng.below(12) == 0
 }
@@ -93,12 +93,14 @@ pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Resul
         return Ok(());
     }
     let moves = history.iter().filter(|e| !matches!(e, Event::Chance(_))).count();
-    law(moves <= spec.max_length as usize, || format!("{moves} moves, more than max_length {}", spec.max_length))?;
+    law(moves <= spec.max_length as usize, || {
+        format!("expected at most max_length {} moves, got {moves}", spec.max_length)
+    })?;
     ended(&*s)?;
     replayed(game, &history, &marks)
 }
 
-/// The returns of a finished episode.
+/// Checks the returns of a finished episode.
 fn ended(s: &dyn DynState) -> Result<(), Fault> {
     let (spec, returns) = (s.spec(), s.returns());
     let inside = returns.iter().all(|r| (spec.min_return..=spec.max_return).contains(r));
@@ -117,7 +119,7 @@ fn ended(s: &dyn DynState) -> Result<(), Fault> {
     }
 }
 
-/// The record leads through the same positions again.
+/// Checks that replaying the record visits the same positions.
 fn replayed(game: &GameRef, history: &[Event], marks: &[(usize, Print)]) -> Result<(), Fault> {
     let mut s = game.start();
     let mut marks = marks.iter();

@@ -1,14 +1,14 @@
-//! A JSON value without keys that stand twice.
+//! JSON values without duplicate keys.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// How the error of a key that stands twice begins.
+/// Prefix of the error for duplicate keys.
 pub(super) const TWICE: &str = "the key ";
 
-/// A value whose objects name each key once. [`Value`] alone would keep the last.
+/// A value whose objects have unique keys. [`Value`] alone would keep the last duplicate.
 pub(super) struct Strict(pub Value);
 
 impl<'de> Deserialize<'de> for Strict {

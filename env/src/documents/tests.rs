@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn the_last_whole_object_of_a_text_is_found() {
+fn object_in_returns_last_complete_object() {
     for (text, object) in [
         ("", None),
         ("no object", None),
@@ -23,7 +23,7 @@ fn the_last_whole_object_of_a_text_is_found() {
 }
 
 #[test]
-fn a_hostile_text_takes_no_long_time() {
+fn object_in_is_fast_on_hostile_text() {
     for part in ["{", "{\"a\":", "{\"a\":[{},", "[", "{\"a\":1}"] {
         let text = part.repeat(60_000 / part.len());
         assert!(object_in(&text).is_ok(), "{part}");
@@ -31,7 +31,7 @@ fn a_hostile_text_takes_no_long_time() {
 }
 
 #[test]
-fn size_is_looked_at_first() {
+fn size_is_checked_before_schema() {
     let schemas = Schemas::default();
     let code = |said: &Value| schemas.check("any", said).first().and_then(|issue| issue.code.clone());
     let deep = |n| (0..n).fold(json!(1), |inner, _| json!([inner]));
@@ -42,7 +42,7 @@ fn size_is_looked_at_first() {
 }
 
 #[test]
-fn all_flaws_are_told_at_once_and_at_most_64() {
+fn check_reports_all_issues_up_to_limit() {
     let schema = json!({
         "type": "object",
         "properties": {"n": {"type": "integer", "maximum": 9}, "name": {"type": "string", "maxLength": 3}},
@@ -69,7 +69,7 @@ fn all_flaws_are_told_at_once_and_at_most_64() {
 }
 
 #[test]
-fn all_values_that_are_possible_are_named() {
+fn enum_issue_lists_all_allowed_values() {
     let names = ["empty", "opp_any", "opp_lower", "opp_lower_eq", "empty_or_opp_any"];
     let schema = json!({ "type": "object", "properties": { "onto": { "type": "string", "enum": names } } });
     let schemas = Schemas::new(Some(&[("play".to_owned(), schema)].into())).unwrap();

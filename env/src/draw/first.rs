@@ -1,22 +1,22 @@
-//! The first draws of many episodes at once.
+//! The first draws of many episodes, computed together.
 //!
-//! An episode of a small card game takes two or three draws, each from a block of its own. One block after the other keeps
-//! the processor waiting, so here 16 blocks go through the rounds of ChaCha8 (RFC 8439, 2.1 to 2.3, with 8 rounds and a
-//! counter of 64 bits) side by side, one in each lane of a vector.
+//! An episode of a small card game needs two or three draws, each from a block of its own. Computing one block after another
+//! leaves the processor idle, so this module runs 16 blocks through the rounds of ChaCha8 (RFC 8439, 2.1 to 2.3, with 8
+//! rounds and a 64-bit counter) in parallel, one per vector lane.
 
 use fearless_simd::{Level, Simd, SimdBase as _, dispatch, u32x16};
 
 use super::{AHEAD, Key};
 
-/// Blocks that are computed together.
+/// Number of blocks computed together.
 const LANES: usize = 16;
-/// Episodes whose draws are computed together.
+/// Number of episodes whose draws are computed together.
 pub(crate) const TOGETHER: usize = LANES / AHEAD;
 
 /// Words 0 to 3 of every block: "expand 32-byte k".
 const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
-/// The first draws of the episodes of `keys`, in the same order. Both lists are looked at in groups of [`TOGETHER`]; what
-/// is left over stays as it is.
+/// Computes the first draws of the episodes of `keys`, in the same order, in groups of [`TOGETHER`]. Leaves the entries of
+/// an incomplete last group unchanged.
 pub(crate) fn first_draws(keys: &[Key], out: &mut [[u64; AHEAD]]) {
     let groups = keys.as_chunks().0.iter().zip(out.as_chunks_mut().0);
     dispatch!(Level::new(), simd => {
@@ -26,7 +26,8 @@ pub(crate) fn first_draws(keys: &[Key], out: &mut [[u64; AHEAD]]) {
     });
 }
 
-/// Lane `AHEAD * e + k` computes draw `k` of episode `e`. Inlined, as all here, so that it is compiled for each processor.
+/// Computes one group; lane `AHEAD * e + k` holds draw `k` of episode `e`. Inlined, like all functions here, so that it is
+/// compiled for each processor.
 #[inline(always)]
 fn together<S: Simd>(simd: S, keys: &[Key; TOGETHER]) -> [[u64; AHEAD]; TOGETHER] {
     let mut words = [[0; LANES]; 16];
@@ -46,7 +47,7 @@ fn together<S: Simd>(simd: S, keys: &[Key; TOGETHER]) -> [[u64; AHEAD]; TOGETHER
         x[w] = u32x16::from_slice(simd, &words[w]);
     }
     for _ in 0..4 {
-        // Written out: places that are known when this is compiled are kept in registers.
+        // Written out: with constant indices the words stay in registers.
         quarter(&mut x, 0, 4, 8, 12);
         quarter(&mut x, 1, 5, 9, 13);
         quarter(&mut x, 2, 6, 10, 14);
@@ -72,7 +73,7 @@ fn quarter<S: Simd>(x: &mut [u32x16<S>; 16], a: usize, b: usize, c: usize, d: us
     mix(x, c, d, b, 7);
 }
 
-/// Adds `from` to `to`, mixes the sum into `turned` and turns that left by `by` bits.
+/// Adds `from` to `to`, XORs the sum into `turned` and rotates that left by `by` bits.
 #[inline(always)]
 fn mix<S: Simd>(x: &mut [u32x16<S>; 16], to: usize, from: usize, turned: usize, by: u32) {
     x[to] += x[from];
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_draws_are_the_first_blocks() {
+    fn first_draws_equal_first_blocks() {
         let keys: Vec<Key> = (0..24).map(|seed| episode_key("chance", "leduc_poker", seed, seed % 3)).collect();
         let mut out = vec![[0; AHEAD]; keys.len()];
         first_draws(&keys, &mut out);

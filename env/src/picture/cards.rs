@@ -1,4 +1,4 @@
-//! Playing cards.
+//! Drawing of playing cards and chips.
 
 use super::paint::{Paint, fill, line};
 use super::sketch::{Sketch, TextAnchor};
@@ -6,7 +6,7 @@ use super::sketch::{Sketch, TextAnchor};
 /// Width and height of a card.
 pub const SIZE: [i32; 2] = [54, 76];
 
-/// A suit.
+/// Suit of a playing card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the four suits")]
 pub enum Suit {
@@ -17,7 +17,7 @@ pub enum Suit {
 }
 
 impl Suit {
-    /// The suit of a letter, as in `Th`.
+    /// Returns the suit of a letter, as in `Th`.
     pub fn of(letter: char) -> Option<Suit> {
         Some(match letter.to_ascii_lowercase() {
             'c' => Suit::Clubs,
@@ -28,7 +28,7 @@ impl Suit {
         })
     }
 
-    /// Path data within -50..50.
+    /// Returns path data within -50..50.
     fn path(self) -> &'static str {
         match self {
             Suit::Clubs => {
@@ -49,7 +49,7 @@ impl Suit {
     }
 }
 
-/// A card with its upper left corner at `at`. `rank` is one or two letters; without a suit the rank stands alone.
+/// Draws a card with its upper left corner at `at`. `rank` is one or two letters; without a suit, only the rank appears.
 pub fn card(sketch: &mut Sketch, at: [i32; 2], rank: &str, suit: Option<Suit>) {
     let [x, y] = at;
     let rank = if rank == "T" { "10" } else { rank };
@@ -64,7 +64,7 @@ pub fn card(sketch: &mut Sketch, at: [i32; 2], rank: &str, suit: Option<Suit>) {
     }
 }
 
-/// A card by its name, such as `Th`; `?` is a back.
+/// Draws a card by its name, such as `Th`; `?` draws the back.
 pub fn card_by_name(sketch: &mut Sketch, at: [i32; 2], name: &str) {
     let suit = name.chars().next_back().and_then(Suit::of);
     match suit {
@@ -73,14 +73,14 @@ pub fn card_by_name(sketch: &mut Sketch, at: [i32; 2], name: &str) {
     }
 }
 
-/// A card in one colour with a letter or number on it, as in games with colours instead of suits.
+/// Draws a card in one color with a letter or number, for games with colors instead of suits.
 pub fn coloured(sketch: &mut Sketch, at: [i32; 2], ink: Paint, rank: &str) {
     let [x, y] = at;
     sketch.rect(fill(Paint::Face).edge(ink, 3), [x + 1, y + 1, SIZE[0] - 2, SIZE[1] - 2], 6);
     sketch.bold(ink, TextAnchor::Middle, [x + SIZE[0] / 2, y + SIZE[1] / 2], 34, rank);
 }
 
-/// The back of a card.
+/// Draws the back of a card.
 pub fn back(sketch: &mut Sketch, at: [i32; 2]) {
     let [x, y] = at;
     sketch.rect(fill(Paint::Back).edge(Paint::FaceEdge, 1), [x, y, SIZE[0], SIZE[1]], 6);
@@ -89,25 +89,25 @@ pub fn back(sketch: &mut Sketch, at: [i32; 2]) {
     sketch.moved(at, 100, |s| s.path(line(Paint::BackLine, 1), d));
 }
 
-/// A small back, 22 by 30, for hands that are only counted.
+/// Draws a small back, 22 by 30, for hands where only the number of cards matters.
 pub fn small_back(sketch: &mut Sketch, [x, y]: [i32; 2]) {
     sketch.rect(fill(Paint::Back).edge(Paint::FaceEdge, 1), [x, y, 22, 30], 3);
     sketch.rect(line(Paint::BackLine, 1), [x + 3, y + 3, 16, 24], 2);
 }
 
-/// A place where a card will lie.
+/// Draws an empty slot for a card.
 pub fn place(sketch: &mut Sketch, [x, y]: [i32; 2], look: Paint) {
     sketch.rect(line(look, 1), [x, y, SIZE[0], SIZE[1]], 6);
 }
 
-/// A stack of chips with its number beside it.
+/// Draws a stack of chips with a number next to it.
 pub fn chips(sketch: &mut Sketch, [x, y]: [i32; 2], ink: Paint, number: &str) {
     sketch.circle(fill(Paint::Chip).edge(Paint::Face, 2), [x, y], 9);
     sketch.circle(line(Paint::Face, 1), [x, y], 5);
     sketch.bold(ink, TextAnchor::Start, [x + 14, y], 15, number);
 }
 
-/// The word for a card such as `Th`: "ten of hearts".
+/// Returns the description of a card such as `Th`: "ten of hearts".
 pub fn word(name: &str) -> String {
     let suit = match name.chars().next_back().and_then(Suit::of) {
         Some(Suit::Clubs) => "clubs",

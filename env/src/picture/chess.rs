@@ -1,11 +1,11 @@
-//! Chess pieces, in squares of 100 by 100.
+//! Chess pieces, drawn in squares of 100 by 100.
 
 use super::paint::{Paint, fill, line};
 use super::sketch::Sketch;
 
 const BASE: &str = "M24 79H76Q79 79 79 82V89H21V82Q21 79 24 79z";
 
-/// Outline, then inner lines.
+/// Returns the outline and the inner lines of a piece as path data.
 fn paths(piece: char) -> Option<[&'static str; 2]> {
     Some(match piece.to_ascii_lowercase() {
         'p' => [
@@ -33,7 +33,7 @@ fn paths(piece: char) -> Option<[&'static str; 2]> {
     })
 }
 
-/// The piece of a letter of the FEN (capitals are White's) in a square of 40 whose corner is `at`. Other letters draw nothing.
+/// Draws the piece of a FEN letter (uppercase: White) in a square of 40 with its corner at `at`. Ignores other letters.
 pub fn piece(sketch: &mut Sketch, at: [i32; 2], letter: char) {
     let Some([outline, inside]) = paths(letter) else { return };
     let (body, detail) = match letter.is_ascii_uppercase() {
@@ -46,7 +46,7 @@ pub fn piece(sketch: &mut Sketch, at: [i32; 2], letter: char) {
     });
 }
 
-/// The word for a letter of the FEN.
+/// Returns the name of the piece of a FEN letter.
 pub fn word(letter: char) -> &'static str {
     match letter.to_ascii_lowercase() {
         'p' => "pawn",

@@ -1,12 +1,12 @@
-//! Dice.
+//! Drawing of dice.
 
 use super::paint::{Paint, fill};
 use super::sketch::{Sketch, TextAnchor};
 
-/// The side of a die.
+/// Side of a die, in picture units.
 pub const SIDE: i32 = 44;
 
-/// A die with its upper left corner at `at`. Faces above six, and faces that are letters, are written.
+/// Draws a die with its upper left corner at `at`. Faces above six, and faces that are letters, appear as text.
 pub fn die(sketch: &mut Sketch, at: [i32; 2], face: &str, wild: bool) {
     let [x, y] = at;
     let edge = if wild { Paint::FaceRed } else { Paint::FaceEdge };
@@ -29,7 +29,7 @@ pub fn die(sketch: &mut Sketch, at: [i32; 2], face: &str, wild: bool) {
     }
 }
 
-/// A die under its cup.
+/// Draws a die hidden under a cup.
 pub fn hidden(sketch: &mut Sketch, at: [i32; 2]) {
     let [x, y] = at;
     sketch.rect(fill(Paint::Back).edge(Paint::FaceEdge, 2), [x, y, SIDE, SIDE], 9);

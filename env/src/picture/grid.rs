@@ -1,38 +1,38 @@
-//! Boards: squares or points with names.
+//! Boards of named squares or points.
 
 use super::Picture;
 use super::paint::{Look, Paint, fill, line};
 use super::sketch::{Sketch, TextAnchor};
 
-/// The side of a square.
+/// Side of a square, in picture units.
 const CELL: i32 = 40;
 const LEFT: i32 = 30;
 const TOP: i32 = 14;
 const UNDER: i32 = 66;
 
-/// A board of squares in columns and rows. Row 0 is the top one from the first player's side; a board that is turned has it at
-/// the bottom, and column 0 at the right.
+/// A board of squares in columns and rows. Row 0 is at the top for the first player; a rotated board has it at the bottom,
+/// and column 0 on the right.
 #[derive(Clone, Copy, Debug)]
 pub struct Board {
     columns: usize,
     rows: usize,
     turned: bool,
-    /// Whether row 1 is the top one.
+    /// True if row names count from the top.
     down: bool,
 }
 
 impl Board {
-    /// A board of this size, each way at most 64.
+    /// Creates a board of this size, at most 64 each way; `turned`: rotated by 180 degrees.
     pub fn new(columns: usize, rows: usize, turned: bool) -> Board {
         Board { columns: columns.clamp(1, 64), rows: rows.clamp(1, 64), turned, down: false }
     }
 
-    /// The same with rows that are numbered from the top.
+    /// Returns the board with rows numbered from the top.
     pub fn numbered_down(self) -> Board {
         Board { down: true, ..self }
     }
 
-    /// An empty picture with room for the board, its letters and numbers, and one line of text.
+    /// Creates an empty picture with space for the board, its row and column names, and one line of text.
     pub fn sketch(&self) -> Sketch {
         let width = 2 * LEFT + self.columns as i32 * CELL;
         Sketch::new(width.max(260), TOP + self.rows as i32 * CELL + UNDER)
@@ -42,34 +42,34 @@ impl Board {
         (260 - self.columns as i32 * CELL).max(2 * LEFT) / 2
     }
 
-    /// The squares in reading order.
+    /// Iterates over the squares in reading order.
     pub fn squares(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
         let (columns, rows) = (self.columns, self.rows);
         (0..rows).flat_map(move |row| (0..columns).map(move |column| [column, row]))
     }
 
-    /// The size of the letters beside the board.
+    /// Returns the font size of row and column names.
     fn small(&self) -> i32 {
         if self.columns.max(self.rows) > 12 { 18 } else { 14 }
     }
 
-    /// The upper left corner of a square.
+    /// Returns the upper left corner of a square.
     pub fn corner(&self, [column, row]: [usize; 2]) -> [i32; 2] {
         let turn = |k: usize, n: usize| if self.turned { (n as i32 - 1 - k as i32).max(0) } else { k as i32 };
         [self.left() + turn(column, self.columns) * CELL, TOP + turn(row, self.rows) * CELL]
     }
 
-    /// The middle of a square.
+    /// Returns the center of a square.
     pub fn middle(&self, square: [usize; 2]) -> [i32; 2] {
         self.corner(square).map(|k| k + CELL / 2)
     }
 
-    /// The whole board: `[x, y, width, height]`.
+    /// Returns the area of the board: `[x, y, width, height]`.
     pub fn area(&self) -> [i32; 4] {
         [self.left(), TOP, self.columns as i32 * CELL, self.rows as i32 * CELL]
     }
 
-    /// A surface in one colour, with lines between the squares.
+    /// Draws a surface in one color, with lines between the squares.
     pub fn plain(&self, sketch: &mut Sketch, ground: Paint, lines: Paint) {
         sketch.rect(fill(ground).edge(lines, 2), self.area(), 3);
         let [x, y, width, height] = self.area();
@@ -79,7 +79,7 @@ impl Board {
         sketch.path(line(lines, 1), &d);
     }
 
-    /// Light and dark squares. The lower left one is dark.
+    /// Draws light and dark squares. The lower left square is dark.
     pub fn checkered(&self, sketch: &mut Sketch) {
         sketch.rect(fill(Paint::Light).edge(Paint::Dark, 2), self.area(), 0);
         for square in self.squares().filter(|[column, row]| (column + self.rows - 1 - row).is_multiple_of(2)) {
@@ -88,7 +88,7 @@ impl Board {
         }
     }
 
-    /// Wood with lines through the middles of the squares, where stones stand on points.
+    /// Draws a wooden board with lines through the centers of the squares, for stones on points.
     pub fn points(&self, sketch: &mut Sketch, stars: &[[usize; 2]]) {
         let [x, y, width, height] = self.area();
         sketch.rect(fill(Paint::Wood), [x - 4, y - 4, width + 8, height + 8], 4);
@@ -106,7 +106,7 @@ impl Board {
         }
     }
 
-    /// Letters under the columns and numbers beside the rows, from the bottom up.
+    /// Draws letters under the columns and numbers next to the rows, counted from the bottom.
     pub fn names(&self, sketch: &mut Sketch, letters: &str) {
         let [x, y, _, height] = self.area();
         let mut one = [0; 4];
@@ -132,7 +132,7 @@ impl Board {
         }
     }
 
-    /// Round stones of the first (dark) and the second (light) player.
+    /// Draws round stones of the first (dark) and the second (light) player.
     pub fn stones(&self, sketch: &mut Sketch, stones: &[([usize; 2], usize)]) {
         let looks = [(Paint::Black, Paint::BlackEdge), (Paint::White, Paint::WhiteEdge)];
         for (seat, (inside, rim)) in looks.into_iter().enumerate() {
@@ -145,12 +145,12 @@ impl Board {
         }
     }
 
-    /// A round stone in another colour.
+    /// Draws a round stone in another color.
     pub fn disc(&self, sketch: &mut Sketch, square: [usize; 2], look: Look) {
         sketch.circle(look, self.middle(square), CELL / 2 - 4);
     }
 
-    /// Names every square, so that it can be touched.
+    /// Adds a clickable cell for every square.
     pub fn cells(&self, sketch: &mut Sketch, name: impl Fn([usize; 2]) -> String) {
         for square in self.squares() {
             let [x, y] = self.corner(square);
@@ -158,7 +158,7 @@ impl Board {
         }
     }
 
-    /// Writes `status` under the board, and ends the picture. `desc` says where everything stands.
+    /// Writes `status` under the board and completes the picture. `desc` describes the position in text.
     pub fn finish(&self, mut sketch: Sketch, title: &str, status: &str, desc: &str) -> Picture {
         let [_, height] = sketch.size();
         sketch.caption(height - 20, status);
@@ -166,13 +166,13 @@ impl Board {
     }
 }
 
-/// The name of a square by its column's letter and its row from the bottom, such as `e2`.
+/// Returns the name of a square: the letter of its column and the number of its row from the bottom, such as `e2`.
 pub fn square_name(letters: &str, rows: usize, [column, row]: [usize; 2]) -> String {
     let letter = letters.as_bytes().get(column).map_or('?', |&b| char::from(b));
     format!("{letter}{}", rows.saturating_sub(row))
 }
 
-/// "black on a1, b2; white on c3". A side without squares "has nothing on the board".
+/// Describes the stones of both sides: "black on a1, b2; white on c3". A side without stones "has nothing on the board".
 pub fn sides(names: [&str; 2], squares: [Vec<String>; 2]) -> String {
     let one = |(name, squares): (&str, Vec<String>)| match squares.is_empty() {
         true => format!("{name} has nothing on the board"),

@@ -1,31 +1,31 @@
-//! Things that are shared out: a pool, what they are worth, and who offered what.
+//! Pictures of negotiations over a pool of items: the pool, the values, and the offers.
 
 use super::Picture;
 use super::labels::{panel, short};
 use super::paint::{Paint, fill};
 use super::sketch::{Sketch, TextAnchor};
 
-/// What is drawn of a division of things between two seats.
+/// The drawn content of a negotiation between two seats.
 #[derive(Clone, Debug, Default)]
 pub struct Division {
-    /// The names of the things.
+    /// Names of the items.
     pub items: Vec<String>,
-    /// How many there are.
+    /// Number of each item in the pool.
     pub pool: Vec<u8>,
-    /// Who values what: name of the seat, then what one of each is worth to it.
+    /// Known valuations: name of the seat, then the value of one of each item to it.
     pub values: Vec<(String, Vec<u8>)>,
-    /// Offers: who made it, how many of each the seat keeps, and what was said.
+    /// Offers: the seat, the number of each item that it keeps, and its message.
     pub offers: Vec<(usize, Vec<u8>, String)>,
-    /// The line at the bottom.
+    /// Text of the line at the bottom.
     pub status: String,
 }
 
 const WIDE: i32 = 520;
-/// The most offers that are drawn: the newest ones.
+/// Maximum number of offers drawn; the newest are kept.
 const MOST: usize = 10;
 const PAINTS: [Paint; 4] = [Paint::Blue, Paint::Yellow, Paint::Red, Paint::Green];
 
-/// One thing: books, hats, balls are told apart by form and colour.
+/// Draws one item. Books, hats and balls differ in shape and color.
 fn thing(sketch: &mut Sketch, [x, y]: [i32; 2], k: usize, size: i32) {
     let look = fill(PAINTS[k % 4]);
     match k % 3 {
@@ -36,7 +36,7 @@ fn thing(sketch: &mut Sketch, [x, y]: [i32; 2], k: usize, size: i32) {
 }
 
 impl Division {
-    /// The picture.
+    /// Draws the negotiation under this title.
     pub fn picture(&self, title: &str) -> Picture {
         let items = self.items.len().clamp(1, 6);
         let shown = &self.offers[self.offers.len().saturating_sub(MOST)..];

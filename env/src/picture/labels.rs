@@ -1,21 +1,21 @@
-//! Words in pictures: panels, lanes, and a position that is only text.
+//! Text in pictures: panels, lines of text, and positions shown as text only.
 
 use super::Picture;
 use super::paint::{Paint, fill};
 use super::sketch::{Sketch, TextAnchor};
 
-/// The greatest number of lines of a text that is drawn.
+/// Maximum number of text lines drawn.
 const MOST_LINES: usize = 120;
 const WIDE: usize = 76;
 
-/// A panel `[x, y, width, height]` with a heading; its inside begins 30 below its top.
+/// Draws a panel `[x, y, width, height]` with a heading; its content starts 30 units below its top.
 pub fn panel(sketch: &mut Sketch, area: [i32; 4], heading: &str) {
     let [x, y, ..] = area;
     sketch.rect(fill(Paint::Panel), area, 8);
     sketch.bold(Paint::Faint, TextAnchor::Start, [x + 12, y + 16], 13, heading);
 }
 
-/// The panel of a seat, marked if it is to act.
+/// Draws the panel of a seat, highlighted if the seat is to act.
 pub fn seat_panel(sketch: &mut Sketch, area: [i32; 4], name: &str, acts: bool) {
     let [x, y, width, _] = area;
     let look = fill(Paint::Panel);
@@ -24,14 +24,14 @@ pub fn seat_panel(sketch: &mut Sketch, area: [i32; 4], name: &str, acts: bool) {
     sketch.bold(paint, TextAnchor::Start, [x + 12, y + 16], 13, &short(name, (width / 8) as usize));
 }
 
-/// A small rounded label around `text`, its middle at `at`.
+/// Draws a small rounded label with `text`, centered at `at`.
 pub fn tag(sketch: &mut Sketch, [x, y]: [i32; 2], ground: Paint, ink: Paint, text: &str) {
     let width = 14 + 8 * text.chars().count() as i32;
     sketch.rect(fill(ground), [x - width / 2, y - 11, width, 22], 11);
     sketch.bold(ink, TextAnchor::Middle, [x, y], 13, text);
 }
 
-/// Something that a person touches, named `cell`, with words on it.
+/// Draws a button with a text and a clickable cell named `cell`.
 pub fn button(sketch: &mut Sketch, area: [i32; 4], cell: &str, text: &str) {
     let [x, y, width, height] = area;
     sketch.rect(fill(Paint::Panel).edge(Paint::Edge, 1), area, 6);
@@ -39,14 +39,14 @@ pub fn button(sketch: &mut Sketch, area: [i32; 4], cell: &str, text: &str) {
     sketch.cell(cell, area);
 }
 
-/// Lines of text, the first with its middle at `at`, one every `step`.
+/// Draws lines of text at intervals of `step`, the first centered vertically at `at`.
 pub fn lines<S: AsRef<str>>(sketch: &mut Sketch, [x, y]: [i32; 2], size: i32, step: i32, lines: &[S]) {
     for (k, text) in lines.iter().enumerate() {
         sketch.text(Paint::Ink, TextAnchor::Start, [x, y + k as i32 * step], size, text.as_ref());
     }
 }
 
-/// `text`, or its beginning with `...` if it has more than `most` characters.
+/// Returns `text`, shortened to `most` characters with `...` at the end if it is longer.
 pub fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -54,7 +54,7 @@ pub fn short(text: &str, most: usize) -> String {
     }
 }
 
-/// `text` in lines of at most `most` characters, broken at blanks where there are some.
+/// Splits `text` into lines of at most `most` characters, at blanks if possible.
 pub fn wrap(text: &str, most: usize) -> Vec<String> {
     let most = most.max(8);
     let mut out = Vec::new();
@@ -80,7 +80,7 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
     out
 }
 
-/// A position in words, in a box: what a game shows that draws nothing of its own. What is longer than 120 lines is cut.
+/// Draws a position as text in a box, for games without a picture of their own. Cuts the text after 120 lines.
 pub fn text_box(title: &str, text: &str) -> Picture {
     let mut rows = wrap(if text.trim().is_empty() { "(nothing)" } else { text }, WIDE);
     if rows.len() > MOST_LINES {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_broken_at_blanks() {
+    fn wrap_breaks_lines_at_blanks() {
         assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
         assert_eq!(wrap("aaaaaaaaaaaa b", 8), ["aaaaaaaa", "aaaa b"]);
         assert_eq!(wrap("a\n\nb", 8), ["a", "", "b"]);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_stays_small() {
+    fn text_box_limits_size_of_long_text() {
         let picture = text_box("t", &"word & <more> ".repeat(20_000));
         assert!(picture.svg.len() < super::super::MOST_BYTES, "{}", picture.svg.len());
     }

@@ -1,6 +1,6 @@
-//! The colours of all pictures, and how shapes use them.
+//! Colors of all pictures, and their use in shapes.
 
-/// A colour with a value for light and one for dark surroundings.
+/// A color with values for light and dark mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it, and the table below gives the values")]
 pub enum Paint {
@@ -38,7 +38,7 @@ pub enum Paint {
     Chip,
 }
 
-/// CSS name, value in light, value in dark surroundings; in the order of [`Paint`].
+/// CSS name, value in light mode, value in dark mode; in the order of [`Paint`].
 const PAINTS: [(&str, &str, &str); 32] = [
     ("paper", "#fbfaf7", "#17191e"),
     ("panel", "#f0ede6", "#22252c"),
@@ -74,36 +74,36 @@ const PAINTS: [(&str, &str, &str); 32] = [
     ("chip", "#d9482f", "#d9583f"),
 ];
 
-/// What a shape is filled with and outlined in.
+/// Fill and outline of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     pub(super) fill: Option<Paint>,
     pub(super) line: Option<(Paint, u8)>,
 }
 
-/// Filled, without an outline.
+/// Returns a filled style without an outline.
 pub const fn fill(paint: Paint) -> Look {
     Look { fill: Some(paint), line: None }
 }
 
-/// An outline of `width` units alone.
+/// Returns a style with only an outline of `width` units.
 pub const fn line(paint: Paint, width: u8) -> Look {
     Look { fill: None, line: Some((paint, width)) }
 }
 
 impl Look {
-    /// The same with an outline of `width` units.
+    /// Adds an outline of `width` units.
     pub const fn edge(self, paint: Paint, width: u8) -> Look {
         Look { line: Some((paint, width)), ..self }
     }
 }
 
-/// The CSS name of a paint.
+/// Returns the CSS name of a paint.
 pub(super) fn name(paint: Paint) -> &'static str {
     PAINTS[paint as usize].0
 }
 
-/// The style sheet for the paints that were used: `fills` and `lines` have a bit for each.
+/// Returns the style sheet of the used paints; `fills` and `lines` have one bit for each.
 pub(super) fn style(fills: u64, lines: u64) -> String {
     let mut out = String::with_capacity(2_048);
     for dark in [false, true] {
@@ -143,14 +143,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_paint_has_its_row() {
+    fn paint_table_matches_enum_order() {
         assert_eq!(Paint::Chip as usize + 1, PAINTS.len());
         assert_eq!([name(Paint::Paper), name(Paint::Felt), name(Paint::FaceBlue)], ["paper", "felt", "face-blue"]);
         assert_eq!(name(Paint::WhiteEdge), "white-edge");
     }
 
     #[test]
-    fn only_used_paints_are_styled() {
+    fn style_contains_only_used_paints() {
         let css = style(1 << Paint::Ink as u64, 1 << Paint::Wood as u64);
         assert_eq!(css.matches("--ludex-").count(), 4);
         assert!(css.starts_with(".ludex .f-ink{fill:var(--ludex-ink,#22252b)}"), "{css}");

@@ -5,21 +5,21 @@ use itoa::Buffer;
 use super::paint::{self, Look, Paint};
 use super::{Picture, escape};
 
-/// Where a text stands to its point.
+/// Alignment of a text relative to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextAnchor {
-    /// It begins there.
+    /// The text starts at the point.
     Start,
-    /// Its middle is there.
+    /// The text is centered on the point.
     Middle,
-    /// It ends there.
+    /// The text ends at the point.
     End,
 }
 
-/// A picture that is being drawn. Units are those of the `viewBox`; y grows downwards.
+/// A picture under construction. Units are those of the `viewBox`; y increases downwards.
 pub struct Sketch {
     body: String,
-    /// Cells lie over everything else.
+    /// Clickable cells, drawn above everything else.
     cells: String,
     last: Vec<String>,
     width: i32,
@@ -29,7 +29,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// An empty picture of this size, at least 1 each way.
+    /// Creates an empty picture of this size, at least 1 each way.
     pub fn new(width: i32, height: i32) -> Sketch {
         let (width, height) = (width.max(1), height.max(1));
         let mut sketch = Sketch {
@@ -45,7 +45,7 @@ impl Sketch {
         sketch
     }
 
-    /// Width and height.
+    /// Returns width and height.
     pub fn size(&self) -> [i32; 2] {
         [self.width, self.height]
     }
@@ -75,7 +75,7 @@ impl Sketch {
         self.body.push('"');
     }
 
-    /// A rectangle `[x, y, width, height]` with corners of `radius`.
+    /// Draws a rectangle `[x, y, width, height]` with corners of `radius`.
     pub fn rect(&mut self, look: Look, [x, y, width, height]: [i32; 4], radius: i32) {
         self.body.push_str("<rect");
         self.look(look);
@@ -89,7 +89,7 @@ impl Sketch {
         self.body.push_str("/>");
     }
 
-    /// A circle.
+    /// Draws a circle around a center.
     pub fn circle(&mut self, look: Look, [x, y]: [i32; 2], radius: i32) {
         self.body.push_str("<circle");
         self.look(look);
@@ -99,7 +99,7 @@ impl Sketch {
         self.body.push_str("/>");
     }
 
-    /// A straight line.
+    /// Draws a straight line.
     pub fn line(&mut self, look: Look, [x1, y1]: [i32; 2], [x2, y2]: [i32; 2]) {
         let mut buffers = [Buffer::new(), Buffer::new(), Buffer::new(), Buffer::new()];
         let mut d = String::with_capacity(24);
@@ -110,7 +110,7 @@ impl Sketch {
         self.path(look, &d);
     }
 
-    /// A path: `d` is SVG's path data.
+    /// Draws a path; `d` is SVG path data.
     pub fn path(&mut self, look: Look, d: &str) {
         self.body.push_str("<path");
         self.look(look);
@@ -119,7 +119,7 @@ impl Sketch {
         self.body.push_str("\"/>");
     }
 
-    /// Round spots of one size, each with its middle at a point: one shape, however many there are.
+    /// Draws dots of equal size at the given centers as a single SVG shape.
     pub fn spots(&mut self, paint: Paint, radius: i32, points: &[[i32; 2]]) {
         let mut d = String::with_capacity(12 * points.len());
         for [x, y] in points {
@@ -136,7 +136,7 @@ impl Sketch {
         self.body.push_str("\"/>");
     }
 
-    /// Moves what `draw` draws by `[x, y]` and then makes it `percent` as large.
+    /// Translates the shapes of `draw` by `[x, y]` and scales them to `percent`.
     pub fn moved(&mut self, [x, y]: [i32; 2], percent: i32, draw: impl FnOnce(&mut Sketch)) {
         self.number("<g transform=\"translate(", x);
         self.body.pop();
@@ -157,12 +157,12 @@ impl Sketch {
         self.body.push_str("</g>");
     }
 
-    /// A text whose middle height is `y`, in a generic sans-serif face.
+    /// Draws a text vertically centered at `y`, in a generic sans-serif font.
     pub fn text(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str) {
         self.letters(paint, anchor, [x, y], size, text, false);
     }
 
-    /// A line of text in the middle of the picture at height `y`, smaller where it would not fit.
+    /// Draws a line of text in the horizontal center at height `y`, in a smaller font if it would not fit.
     pub fn caption(&mut self, y: i32, text: &str) {
         let room = (self.width - 20) * 100 / (55 * text.chars().count().max(1) as i32);
         let usual = (self.width / 30).clamp(15, 26);
@@ -170,12 +170,12 @@ impl Sketch {
         self.text(Paint::Ink, TextAnchor::Middle, [middle, y], usual.min(room).max(8), text);
     }
 
-    /// As [`text`](Sketch::text) in bold letters.
+    /// Draws a text like [`text`](Sketch::text), in bold.
     pub fn bold(&mut self, paint: Paint, anchor: TextAnchor, [x, y]: [i32; 2], size: i32, text: &str) {
         self.letters(paint, anchor, [x, y], size, text, true);
     }
 
-    /// The same in letters of equal width, beginning at `x`; blanks are kept.
+    /// Draws a monospaced text that starts at `x` and preserves blanks.
     pub(super) fn mono(&mut self, paint: Paint, at: [i32; 2], size: i32, text: &str) {
         self.body.push_str("<g font-family=\"ui-monospace,monospace\" style=\"white-space:pre\">");
         self.letters(paint, TextAnchor::Start, at, size, text, false);
@@ -186,7 +186,7 @@ impl Sketch {
         self.body.push_str("<text");
         self.look(paint::fill(paint));
         self.number(" x=\"", x);
-        // `dominant-baseline` is not drawn alike by all programs.
+        // Renderers differ in their support of `dominant-baseline`, so the baseline is computed.
         self.number(" y=\"", y + size * 36 / 100);
         self.number(" font-size=\"", size);
         self.body.push_str(match anchor {
@@ -199,7 +199,7 @@ impl Sketch {
         self.body.push_str("</text>");
     }
 
-    /// A place that a person can touch, over everything else: `[x, y, width, height]`.
+    /// Adds a clickable cell above everything else: `[x, y, width, height]`.
     pub fn cell(&mut self, name: &str, [x, y, width, height]: [i32; 4]) {
         let body = std::mem::take(&mut self.body);
         self.body = std::mem::take(&mut self.cells);
@@ -214,12 +214,12 @@ impl Sketch {
         self.cells = std::mem::replace(&mut self.body, body);
     }
 
-    /// Marks a cell as one of the last move, which the view tells.
+    /// Marks a cell as part of the last move, if the view contains that move.
     pub fn last(&mut self, name: impl Into<String>) {
         self.last.push(name.into());
     }
 
-    /// The picture, with its heading and the position in words.
+    /// Completes the picture with its title and a text description.
     pub fn finish(self, title: &str, desc: &str) -> Picture {
         let [width, height] = [self.width, self.height];
         let style = paint::style(self.fills, self.lines);
@@ -237,6 +237,6 @@ impl Sketch {
     }
 }
 
-/// A cell is seen only where it is marked.
+/// Cells are invisible unless marked.
 const CELLS: &str = ".ludex .cell{fill:none;pointer-events:all}.ludex .last{stroke:var(--ludex-last,#e8590c);\
 stroke-width:3;rx:4px}@media(prefers-color-scheme:dark){.ludex .last{stroke:var(--ludex-last,#ffa94d)}}";

@@ -1,4 +1,4 @@
-//! A table of cards: the board in the middle, and the seats with their cards and chips.
+//! Card tables: the board in the middle, and the seats with their cards and chips.
 
 use super::Picture;
 use super::cards::{self, Suit};
@@ -9,52 +9,52 @@ use super::sketch::{Sketch, TextAnchor};
 /// A card on the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Face {
-    /// With rank and suit, such as `Th`.
+    /// Face up with rank and suit, such as `Th`.
     Named(String),
-    /// With a number or a letter alone.
+    /// Face up with only a number or a letter.
     Plain(String),
-    /// Face down.
+    /// Face down on the table.
     Down,
-    /// Not there yet.
+    /// An empty slot: not dealt yet.
     Missing,
 }
 
-/// What is drawn of a seat.
+/// The drawn content of a seat.
 #[derive(Clone, Debug, Default)]
 pub struct Player {
-    /// Its name.
+    /// Display name of the seat.
     pub name: String,
-    /// Its cards.
+    /// Cards of the seat.
     pub cards: Vec<Face>,
-    /// Its chips on the table.
+    /// Chips on the table, as text.
     pub chips: String,
-    /// What else is to be said, such as its stack.
+    /// Further text, such as the stack.
     pub note: String,
-    /// Whether it is to act.
+    /// True if the seat is to act.
     pub acts: bool,
-    /// Whether it is out of the hand.
+    /// True if the seat is out of the hand.
     pub out: bool,
 }
 
-/// What is drawn of a table.
+/// The drawn content of a table.
 #[derive(Clone, Debug, Default)]
 pub struct CardTable {
-    /// The cards of the board.
+    /// Cards of the board.
     pub board: Vec<Face>,
-    /// Chips in the pot, in words.
+    /// Text about the pot.
     pub pot: String,
-    /// The seats.
+    /// Panels of the seats, in seat order.
     pub players: Vec<Player>,
-    /// The line at the bottom.
+    /// Text of the line at the bottom.
     pub status: String,
 }
 
 const WIDE: i32 = 560;
 const SEAT: i32 = 122;
-/// The most cards of a seat or of the board that are drawn.
+/// Maximum number of cards drawn for a seat or the board.
 const MOST: usize = 8;
 
-/// Draws one card.
+/// Draws one card with its upper left corner at `at`.
 pub fn face(sketch: &mut Sketch, at: [i32; 2], face: &Face) {
     match face {
         Face::Named(name) => cards::card_by_name(sketch, at, name),
@@ -83,7 +83,7 @@ fn listed(faces: &[Face]) -> String {
 }
 
 impl CardTable {
-    /// The picture.
+    /// Draws the table under this title.
     pub fn picture(&self, title: &str) -> Picture {
         let middle = if self.board.is_empty() { 58 } else { 128 };
         let rows = self.players.len().div_ceil(2) as i32;
@@ -113,7 +113,7 @@ impl CardTable {
         let [x, y, width, _] = area;
         seat_panel(sketch, area, &player.name, player.acts);
         let cards = &player.cards[..player.cards.len().min(MOST)];
-        // Many cards lie upon each other.
+        // Large hands overlap.
         let step = if cards.len() < 3 { 60 } else { (130 / (cards.len() as i32 - 1)).min(60) };
         for (k, card) in cards.iter().enumerate() {
             face(sketch, [x + 12 + step * k as i32, y + 30], card);

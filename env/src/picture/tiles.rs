@@ -1,4 +1,4 @@
-//! Mahjong tiles.
+//! Drawing of Mahjong tiles.
 
 use super::paint::{Paint, fill, line};
 use super::sketch::{Sketch, TextAnchor};
@@ -6,27 +6,27 @@ use super::sketch::{Sketch, TextAnchor};
 /// Width and height of a tile.
 pub const SIZE: [i32; 2] = [34, 46];
 
-/// The edge of a tile, 3 right of its upper left corner.
+/// Outline of a tile, starting 3 units to the right of its upper left corner.
 const GROUND: &str = "h28l3 3v40l-3 3h-28l-3-3v-40z";
 
-/// What is on a tile.
+/// Face of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
-    /// A number of dots, 1 to 9.
+    /// Dots, 1 to 9.
     Dots(u8),
-    /// A number of bamboos, 1 to 9.
+    /// Bamboo, 1 to 9.
     Bamboos(u8),
-    /// A number of characters, 1 to 9.
+    /// Characters, 1 to 9.
     Characters(u8),
-    /// East, south, west, north: 0 to 3.
+    /// Winds: east, south, west, north as 0 to 3.
     Wind(u8),
-    /// Red, green, white: 0 to 2.
+    /// Dragons: red, green, white as 0 to 2.
     Dragon(u8),
-    /// The eight flowers, 0 to 7.
+    /// Flowers and seasons, 0 to 7.
     Flower(u8),
 }
 
-/// Places of 1 to 9 marks in columns and rows of -1..=1.
+/// Positions of 1 to 9 marks, in columns and rows of -1..=1.
 const SPOTS: [&[[i32; 2]]; 9] = [
     &[[0, 0]],
     &[[0, -1], [0, 1]],
@@ -39,7 +39,7 @@ const SPOTS: [&[[i32; 2]]; 9] = [
     &[[-1, -1], [0, -1], [1, -1], [-1, 0], [0, 0], [1, 0], [-1, 1], [0, 1], [1, 1]],
 ];
 
-/// Strokes within -18..18.
+/// Strokes of the winds, within -18..18.
 const WINDS: [&str; 4] = [
     "M-15-12H15M-10-6H10V6H-10zM-10 0H10M0-18V18M-2 7L-14 16M2 7L14 16",
     "M-14-13H14M0-18V-7M-13 17V-7H13V14L9 16M-6-3L-3 1M6-3L3 1M-8 3H8M-8 9H8M0 3V16",
@@ -51,9 +51,9 @@ const GREEN: &str = "M-9-16L-12-6H15M0-17C-1 0-8 12-16 16M-4 0C2 9 8 14 15 16M-4
 const MYRIAD: &str = "M-15-12H15M-2-12C-2 4-8 12-15 16M-3-2H11C11 9 9 16 3 15";
 const PETALS: &str = "M0-3C-6-10-5-16 0-17C5-16 6-10 0-3zM3 0C10-6 16-5 17 0C16 5 10 6 3 0zM0 3C6 10 5 16 0 17C-5 16-6 10 0 3zM-3 0C-10 6-16 5-17 0C-16-5-10-6-3 0z";
 
-/// A row of tiles, `step` apart, the first with its upper left corner at `at`.
+/// Draws a row of tiles at intervals of `step`, the first with its upper left corner at `at`.
 ///
-/// Their grounds are one shape: a table of mahjong has up to 150 tiles.
+/// The backgrounds form one SVG shape, since a Mahjong table has up to 150 tiles.
 pub fn row(sketch: &mut Sketch, [x, y]: [i32; 2], step: i32, tiles: &[Tile]) {
     if tiles.is_empty() {
         return;
@@ -115,7 +115,7 @@ fn face(sketch: &mut Sketch, at: [i32; 2], tile: Tile) {
     }
 }
 
-/// A tile that lies face down.
+/// Draws a tile face down.
 pub fn back(sketch: &mut Sketch, at: [i32; 2]) {
     let [x, y] = at;
     sketch.rect(fill(Paint::FaceGreen).edge(Paint::Face, 1), [x, y, SIZE[0], SIZE[1]], 4);

@@ -1,4 +1,4 @@
-//! What `ludex analyze` answers: one battle of two strategies.
+//! Queries of `ludex analyze`: one battle between two strategies.
 
 use ludex_protocol::error::Issue;
 use serde_json::{Map, Value, json};
@@ -9,20 +9,20 @@ use super::log::{FullLog, SummaryLog};
 use super::state::{Strategy, forfeited, judged};
 use crate::game::Game;
 
-/// Parameters that a question may give.
+/// Parameters that a query may override.
 const TERMS: [&str; 5] = ["budget_scale", "rules", "hp_invader", "hp_defender", "mode"];
 
-/// What is wrong with a question, and where; the path is empty for the whole.
+/// Creates an issue at `path`; an empty path refers to the whole query.
 fn wrong(path: &str, message: impl ToString) -> Issue {
     Issue { path: path.to_owned(), message: message.to_string(), ..Issue::default() }
 }
 
-/// The game of a question: its own parameters, with those that the question gives.
+/// Returns the game with the parameters that the query overrides.
 fn game_of<C: PlanEngine>(game: &PlanGame<C>, fields: &Map<String, Value>) -> Result<PlanGame<C>, Issue> {
     let mut params = serde_json::to_value(game.params()).map_err(|e| wrong("", e))?;
     for (name, value) in fields.iter().filter(|(name, _)| TERMS.contains(&name.as_str())) {
         if params.get(name).is_none() {
-            return Err(wrong(&format!("/{name}"), format!("{} has no such parameter", C::ID)));
+            return Err(wrong(&format!("/{name}"), format!("{} does not have this parameter", C::ID)));
         }
         params[name] = value.clone();
     }
@@ -30,22 +30,22 @@ fn game_of<C: PlanEngine>(game: &PlanGame<C>, fields: &Map<String, Value>) -> Re
     PlanGame::new(params).map_err(|e| wrong("", e))
 }
 
-/// Winner, reason, costs, violations, and the battle's summary and log.
+/// Returns winner, reason, costs, violations, and the battle's summary and log.
 pub(super) fn answer<C: PlanEngine>(game: &PlanGame<C>, question: &Value) -> Result<Value, Issue> {
     let [a, b] = C::SIDES;
     let Some(fields) = question.as_object() else {
-        let message = format!("a question is an object with the strategies {a:?} and {b:?}, not {question}");
+        let message = format!("expected an object with the strategies {a:?} and {b:?}, got {question}");
         return Err(wrong("", message));
     };
     let known = |name: &str| name == a || name == b || name == "log" || TERMS.contains(&name);
     if let Some(odd) = fields.keys().find(|name| !known(name)) {
         let terms = TERMS.join(", ");
-        return Err(wrong(&format!("/{odd}"), format!("there is no such field; there are {a}, {b}, log, {terms}")));
+        return Err(wrong(&format!("/{odd}"), format!("unknown field; allowed: {a}, {b}, log, {terms}")));
     }
     let logs = match fields.get("log") {
         None => false,
         Some(Value::Bool(log)) => *log,
-        Some(other) => return Err(wrong("/log", format!("true or false, not {other}"))),
+        Some(other) => return Err(wrong("/log", format!("expected true or false, got {other}"))),
     };
     let game = game_of(game, fields)?;
     let mut strategies = Vec::new();

@@ -1,4 +1,4 @@
-//! Strategies as documents: schemas, and what was said.
+//! Strategies as documents: schemas and parsing.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use super::state::{Phase, State, Strategy, Submission};
 use crate::documents::Schemas;
 use crate::game::Seat;
 
-/// What a document says.
+/// Meaning of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StrategyDocument<P> {
-    /// This settles the seat.
+    /// A final submission of the seat.
     Settles(Submission<P>),
-    /// An initial strategy over budget: the seat is asked again.
+    /// An initial strategy over budget, with its cost: the seat must submit again.
     Over(Value, u32),
 }
 
-/// The fields of a submission that gives no strategy.
+/// The fields of a submission without a strategy.
 const KEEP: &str = "keep";
 const NONE: &str = "none";
 
-/// The schema of a submission.
+/// Returns the schema of a submission.
 fn schema<C: PlanEngine>(side: Side, revises: bool) -> Value {
     let mut properties = Map::new();
     let fields = C::fields(side);
@@ -55,7 +55,7 @@ fn schema<C: PlanEngine>(side: Side, revises: bool) -> Value {
     })
 }
 
-/// A value with the fields of its objects in the order of their schema.
+/// Returns a value with the fields of its objects in the order of their schema.
 fn ordered(schema: &Value, value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -74,7 +74,7 @@ fn ordered(schema: &Value, value: &Value) -> Value {
 }
 
 impl<C: PlanEngine> PlanGame<C> {
-    /// The schemas by phase and seat.
+    /// Returns the schemas by phase and seat.
     pub(super) fn schemas(&self) -> BTreeMap<String, Value> {
         let alternate = self.terms.roles == Roles::Alternate;
         let mut phases = vec![Phase::Initial];
@@ -97,25 +97,25 @@ impl<C: PlanEngine> PlanGame<C> {
         out
     }
 
-    /// Whether a strategy fits its schema.
+    /// Checks a strategy against its schema.
     ///
     /// # Errors
-    /// The first flaw.
+    /// Returns the first flaw.
     pub(super) fn fits(&self, side: Side, document: &Value) -> Result<(), Issue> {
         let schemas = Schemas::new(Some(&[(String::new(), schema::<C>(side, false))].into()));
         let schemas = schemas.map_err(|message| Issue { message, ..Issue::default() })?;
         schemas.check("", document).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// A flawed strategy: the fields in the order of the schema, the values as they are.
+    /// Returns a flawed strategy with its fields in schema order and its values unchanged.
     pub(super) fn ordered(&self, side: Side, document: &Value) -> Value {
         ordered(&schema::<C>(side, false), document)
     }
 
-    /// What a document that fits the schema of the turn says, and its canonical form.
+    /// Parses a document that fits the schema of the turn. Returns its meaning and canonical form.
     ///
     /// # Errors
-    /// What says no strategy, in words.
+    /// Returns an issue for a text without a strategy.
     pub(super) fn understand(
         &self,
         s: &State<C::Plan>,

@@ -1,17 +1,17 @@
-//! What a simulation tells while it runs: events, and a summary at its end.
+//! Output of a simulation: events while it runs, and a summary at its end.
 
 use serde_json::Value;
 
-/// One word of an event.
+/// One field of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventField {
-    /// A number.
+    /// A whole number, such as a tick or damage.
     Number(i64),
-    /// A name: of a kind of event, a unit, a status.
+    /// A name: of a kind of event, a unit, or a status.
     Name(&'static str),
     /// A unit on the field: the letter of its side, and its number.
     Unit(char, u16),
-    /// Nothing: no unit, no number.
+    /// An absent unit or number.
     Nothing,
 }
 
@@ -38,11 +38,11 @@ impl From<&'static str> for EventField {
     }
 }
 
-/// Who listens to a simulation. `()` does not, and costs nothing.
+/// A receiver of simulation output. `()` ignores everything at no cost.
 pub trait BattleLog {
-    /// Takes one event.
+    /// Adds one event with its fields.
     fn put(&mut self, event: &[EventField]);
-    /// Takes the summary, which is made only if it is wanted.
+    /// Stores the summary; `make` is called only if a summary is needed.
     fn summary(&mut self, make: impl FnOnce() -> Value);
 }
 
@@ -53,7 +53,7 @@ impl BattleLog for () {
     fn summary(&mut self, _: impl FnOnce() -> Value) {}
 }
 
-/// Keeps the summary alone.
+/// A log that keeps only the summary.
 #[derive(Debug, Default)]
 pub struct SummaryLog(pub Value);
 
@@ -65,19 +65,19 @@ impl BattleLog for SummaryLog {
     }
 }
 
-/// Keeps everything.
+/// A log that keeps all events and the summary.
 #[derive(Debug, Default)]
 pub struct FullLog {
-    /// The words of all events, one event after the other: a list for each would cost more than the battle.
+    /// Fields of all events in one list: a list per event would cost more time than the battle.
     words: Vec<EventField>,
-    /// Where each event ends.
+    /// End of each event in `words`.
     ends: Vec<usize>,
-    /// The summary.
+    /// Summary of the battle.
     pub summary: Value,
 }
 
 impl FullLog {
-    /// The events in order, each an array.
+    /// Returns the events in order, each as an array.
     pub fn events(&self) -> Vec<Value> {
         let mut from = 0;
         let event = |&end: &usize| -> Value {
@@ -98,7 +98,7 @@ impl BattleLog for FullLog {
     }
 }
 
-/// Puts one event: its words in order, each anything that a [`Word`] is made from.
+/// Adds one event whose fields are convertible to [`Word`].
 macro_rules! tell {
     ($log:expr, $($word:expr),+ $(,)?) => {
         $crate::plan_game::BattleLog::put(&mut *$log, &[$($crate::plan_game::EventField::from($word)),+])
@@ -106,7 +106,7 @@ macro_rules! tell {
 }
 pub(crate) use tell;
 
-/// The events of an example: JSON arrays with white space between them.
+/// Parses the events of an example: JSON arrays separated by white space.
 #[cfg(test)]
 pub(crate) fn events(text: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>().expect("arrays")
@@ -118,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn events_are_arrays() {
+    fn events_become_json_arrays() {
         let mut log = FullLog::default();
         let words = [EventField::Number(20), EventField::Name("hit"), EventField::Unit('h', 0), EventField::Nothing];
         log.put(&words);

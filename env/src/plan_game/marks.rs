@@ -1,4 +1,4 @@
-//! What is counted of each initial submission and of each round.
+//! Marks of each initial submission and of each round.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::marks::{COUNT, FLAG, WORD};
 
 const PAPER: &str = "AdvGameBench";
 
-/// The marks of games of plans. `value` and `structural` are what the game says of these two.
+/// Returns the marks of plan games. `value` and `structural` are the game's formulas of these two.
 pub(super) const fn docs(value: &'static str, structural: &'static str) -> [MarkDoc; 13] {
     [
         MarkDoc::new(
@@ -54,19 +54,19 @@ pub(super) const fn docs(value: &'static str, structural: &'static str) -> [Mark
     ]
 }
 
-/// The first violation, or `none`.
+/// Returns the first violation, or `none`.
 fn word(violations: &[&'static str]) -> &'static str {
     violations.first().copied().unwrap_or("none")
 }
 
-/// How many of each there are.
+/// Sums the numbers of each key.
 fn counted<K: Ord>(all: impl Iterator<Item = (K, u32)>) -> BTreeMap<K, u32> {
     let mut out = BTreeMap::new();
     all.for_each(|(key, n)| *out.entry(key).or_default() += n);
     out
 }
 
-/// Jaccard's index of two multisets of pieces with their places.
+/// Returns the Jaccard index of two multisets of pieces with their places.
 fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     let [a, b] = [a, b].map(|all| counted(all.iter().map(|piece| ((piece.kind, piece.place), 1))));
     let shared: u32 = a.iter().map(|(key, n)| *n.min(b.get(key).unwrap_or(&0))).sum();
@@ -74,7 +74,7 @@ fn structural(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     f64::from(shared) / f64::from(all.max(1))
 }
 
-/// The cosine of the two vectors that say what each kind costs in sum.
+/// Returns the cosine of the two vectors of total cost per kind.
 fn semantic(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     let [a, b] = [a, b].map(|all| counted(all.iter().map(|piece| (piece.kind, piece.cost))));
     let product = |a: &BTreeMap<u32, u32>, b: &BTreeMap<u32, u32>| -> f64 {
@@ -83,14 +83,14 @@ fn semantic(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
 }
 
-/// Jaccard's index of the two sets of roles.
+/// Returns the Jaccard index of the two sets of roles.
 fn functional(a: &[PlanPiece], b: &[PlanPiece]) -> f64 {
     let [a, b] = [a, b].map(|all| all.iter().flat_map(|piece| piece.roles).collect::<BTreeSet<_>>());
     a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64
 }
 
 impl<C: PlanEngine> PlanGame<C> {
-    /// What happened between two positions.
+    /// Emits the marks of the step between two positions.
     pub(super) fn count(&self, before: &State<C::Plan>, after: &State<C::Plan>, out: &mut Marks) {
         if !out.wants_any(&docs("", "")) {
             return;
@@ -103,7 +103,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// An initial submission, if `seat` made one.
+    /// Emits the marks of an initial submission, if `seat` made one.
     fn attempt(&self, before: &State<C::Plan>, after: &State<C::Plan>, seat: Seat, out: &mut Marks) {
         let (was, is) = (&before.work[seat], &after.work[seat]);
         let moved = before.phase != after.phase || before.history.len() < after.history.len();
@@ -120,7 +120,7 @@ impl<C: PlanEngine> PlanGame<C> {
         out.word(seat, "violation", word(&violations));
     }
 
-    /// What round `n` was for `seat`.
+    /// Emits the marks of round `n` for `seat`.
     fn round(&self, history: &[Round<C::Plan>], n: usize, seat: Seat, out: &mut Marks) {
         let (side, round) = (side_in(&self.terms, n, seat), &history[n]);
         let now = round.strategies[seat].as_ref();
@@ -150,7 +150,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// What a round was worth: what the battle says, and 1 or -1 where there was none.
+    /// Returns the value of a round: the battle's, or 1 or -1 without a battle.
     fn value(&self, round: &Round<C::Plan>, n: usize, seat: Seat) -> f64 {
         let seat_of = |side| if side_in(&self.terms, n, 0) == side { 0 } else { 1 };
         let by_side = [0, 1].map(|side| round.strategies[seat_of(side)].as_ref());
@@ -168,9 +168,9 @@ impl<C: PlanEngine> PlanGame<C> {
 mod tests {
     use super::*;
 
-    /// Two of three pieces are the same: 2 of 4. Costs 3 and 1 against 3 and 2 of another kind: 9 / (sqrt 10 * sqrt 13).
+    /// Two of three pieces are equal: 2 of 4. Costs 3 and 1 against 3 and 2 of another kind: 9 / (sqrt 10 * sqrt 13).
     #[test]
-    fn similarities() {
+    fn similarities_match_hand_computed_values() {
         let piece = |kind, place, cost, roles| PlanPiece { kind, place, cost, roles };
         let a = [piece(0, 0, 1, &["front"][..]), piece(0, 0, 2, &["front"]), piece(1, 5, 1, &["dot", "heal"])];
         let b = [piece(0, 0, 1, &["front"][..]), piece(0, 0, 2, &["front"]), piece(2, 5, 2, &["dot"])];

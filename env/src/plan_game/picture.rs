@@ -1,4 +1,4 @@
-//! The picture of a position: the plans that the viewer knows, and the rounds so far.
+//! The picture of a position: the plans known to the viewer, and the rounds so far.
 
 use serde_json::Value;
 
@@ -11,18 +11,18 @@ use crate::picture::{Paint, Picture, Sketch, TextAnchor, fill, line};
 
 const WIDE: i32 = 720;
 const PIECE: [i32; 2] = [132, 64];
-/// The most pieces of a plan, and the most rounds, that are drawn.
+/// Maximum number of drawn pieces per plan, and of drawn rounds.
 const MOST: usize = 18;
 const ROUNDS: usize = 10;
-/// Rows and columns of a field, where pieces have a row `y`.
+/// Rows and columns of a field, for pieces with a row `y`.
 const FIELD: [i32; 2] = [5, 12];
 const PAINTS: [Paint; 2] = [Paint::Red, Paint::Blue];
 
-/// A plan that the viewer knows.
+/// A plan known to the viewer.
 struct Known<'v> {
     document: Option<&'v Value>,
     cost: Option<u32>,
-    /// Whether it is not submitted yet.
+    /// True if the plan is not submitted yet.
     draft: bool,
 }
 
@@ -42,14 +42,14 @@ fn known(view: &View, seat: usize) -> Known<'_> {
     }
 }
 
-/// The pieces of a document: its first list of objects.
+/// Returns the pieces of a document: its first list of objects.
 fn pieces(document: Option<&Value>) -> &[Value] {
     let lists =
         document.and_then(Value::as_object).into_iter().flat_map(|map| map.values()).filter_map(Value::as_array);
     lists.into_iter().find(|list| list.first().is_some_and(Value::is_object)).map_or(&[], Vec::as_slice)
 }
 
-/// A piece in words: its name, and the rest.
+/// Returns the name of a piece, and its other properties as text.
 fn told(piece: &Value) -> (String, Vec<String>) {
     let mut name = String::new();
     let mut rest = Vec::new();
@@ -132,7 +132,7 @@ pub(super) fn picture<C: PlanEngine>(view: &View, budgets: [u32; 2]) -> Picture 
     sketch.finish(&format!("{}: {status}", C::TITLE), &desc.join(". "))
 }
 
-/// The side that a seat has, as far as the view tells it.
+/// Returns the side of a seat, if the view reveals it.
 fn side_of<C: PlanEngine>(view: &View, seat: usize) -> usize {
     let own = view.side.as_ref().filter(|_| view.seat.is_some()).map(|side| side_named::<C>(side));
     let last = view.history.last().map(|round| side_named::<C>(&round.sides[seat]));
@@ -159,7 +159,7 @@ fn one(sketch: &mut Sketch, [x, y]: [i32; 2], piece: &Value, ink: Paint) -> Stri
     if rest.is_empty() { name } else { format!("{name} ({})", rest.join(", ")) }
 }
 
-/// Where the pieces stand: rows of a field, the first side at the left.
+/// Draws the pieces in rows of a field, with the first side on the left.
 fn lanes(sketch: &mut Sketch, top: i32, lists: [&[Value]; 2]) {
     let [rows, columns] = FIELD;
     let cell = [50, 34];
@@ -177,7 +177,7 @@ fn lanes(sketch: &mut Sketch, top: i32, lists: [&[Value]; 2]) {
         for piece in list.iter().take(MOST) {
             let Some(y) = number(piece, "y").filter(|y| (0..rows).contains(y)) else { continue };
             let queue = &mut queued[y as usize];
-            // A side without columns comes in from the right, one after another.
+            // The pieces of a side without columns enter from the right, one after another.
             let x = match number(piece, "x") {
                 Some(x) => left + x.clamp(0, columns) * cell[0] + cell[0] / 2,
                 None => {

@@ -1,22 +1,22 @@
-//! The parameters that all games of plans have.
+//! Parameters common to all plan games.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params::ParamError;
 
-/// How many rounds there are.
+/// Number of rounds: one, or several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundFormat {
-    /// One.
+    /// A single round without revisions.
     #[default]
     Duel,
-    /// Several, with revisions between them.
+    /// Several rounds with revisions between them.
     Match,
 }
 
-/// Who revises after a round.
+/// Seats that revise after a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Revise {
@@ -27,54 +27,54 @@ pub enum Revise {
     Both,
 }
 
-/// Which side a seat plays.
+/// Assignment of sides to seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Roles {
-    /// The same in all rounds.
+    /// The same side in all rounds.
     #[default]
     Fixed,
-    /// The other one after each round.
+    /// Sides swapped after each round.
     Alternate,
 }
 
-/// What a seat is told after a round.
+/// Information for the seats after a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
-    /// The strategies and the result.
+    /// Strategies and result of the round.
     #[default]
     Short,
-    /// A summary of the battle too.
+    /// Strategies, result and a summary of the battle.
     Verbose,
 }
 
-/// The parameters of the frame.
+/// The parameters common to all plan games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanSettings {
-    /// How many rounds there are.
+    /// One round or several.
     pub format: RoundFormat,
     /// Rounds of a match, 1 to 50.
     pub rounds: u32,
-    /// Who revises.
+    /// Seats that revise after a round.
     pub revise: Revise,
-    /// The seat that revises after odd rounds.
+    /// Seat that revises after odd rounds.
     pub first: u32,
-    /// Which side a seat plays.
+    /// Assignment of sides to seats.
     pub roles: Roles,
-    /// What the budgets are multiplied by, 0.5 to 4.
+    /// Factor on the budgets, 0.5 to 4.
     pub budget_scale: f64,
-    /// Initial documents that a seat may send while they are over budget, 1 to 9.
+    /// Maximum number of initial documents per seat while they are over budget, 1 to 9.
     pub tries: u32,
-    /// What a seat is told.
+    /// Information for the seats after a round.
     pub feedback: Feedback,
 }
 
 impl PlanSettings {
-    /// Checks the ranges, and what goes together.
+    /// Checks ranges and combinations.
     ///
     /// # Errors
-    /// The parameter at fault.
+    /// Returns the invalid parameter.
     pub fn check(&self) -> Result<(), ParamError> {
         let within = |name: &str, got: u32, [least, most]: [u32; 2]| match (least..=most).contains(&got) {
             true => Ok(()),
@@ -92,12 +92,12 @@ impl PlanSettings {
         Ok(())
     }
 
-    /// Rounds that are played.
+    /// Returns the number of rounds played.
     pub fn length(&self) -> u32 {
         if self.format == RoundFormat::Duel { 1 } else { self.rounds }
     }
 
-    /// A budget of these terms.
+    /// Returns a budget, scaled by these settings.
     pub fn budget(&self, base: u32) -> u32 {
         (f64::from(base) * self.budget_scale + 0.5) as u32
     }

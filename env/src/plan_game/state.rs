@@ -1,4 +1,4 @@
-//! Positions, and the course of a match: who submits what, when a round is played, and what it comes to.
+//! Positions and phases of a match: submissions, rounds and verdicts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use super::engine::{PartialPiece, PlanEngine, Side};
 use super::settings::{PlanSettings, Revise, Roles};
 use crate::game::Seat;
 
-/// What is submitted now.
+/// The kind of submission that is due now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The first strategy.
+    /// First strategy of each seat.
     Initial,
-    /// The first strategy of the other side, where sides alternate.
+    /// First strategy for the other side, if sides alternate.
     InitialOther,
-    /// A revision.
+    /// Revision of a strategy after a round.
     Revision,
-    /// A revision after an even round, where sides alternate.
+    /// Revision after an even round, if sides alternate.
     RevisionOther,
-    /// Nothing: all rounds are played.
+    /// No submission: all rounds are played.
     Over,
 }
 
 impl Phase {
-    /// Its name in schemas and messages.
+    /// Returns the name in schemas and messages.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Initial => "initial",
@@ -36,12 +36,12 @@ impl Phase {
         }
     }
 
-    /// Whether what stood before may be kept.
+    /// Returns true if the current strategy may be kept.
     pub fn revises(self) -> bool {
         matches!(self, Phase::Revision | Phase::RevisionOther)
     }
 
-    /// The side that `seat` submits for, if sides are fixed or this phase says which.
+    /// Returns the side that `seat` submits for, if sides are fixed or this phase determines them.
     pub fn side(self, seat: Seat) -> Side {
         match self {
             Phase::InitialOther | Phase::RevisionOther => 1 - seat,
@@ -50,32 +50,32 @@ impl Phase {
     }
 }
 
-/// A strategy as it stands.
+/// The current strategy of a seat for one side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Strategy<P> {
-    /// It violates nothing.
+    /// A strategy without violations.
     Legal(P),
-    /// It violates something, and forfeits.
+    /// A strategy with violations, which forfeits its rounds.
     Flawed(Box<Flawed>),
 }
 
-/// A strategy that forfeits.
+/// A strategy that forfeits its rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Flawed {
-    /// As it was given.
+    /// The strategy document as submitted.
     pub document: Value,
-    /// What its known names cost.
+    /// Total cost of its known names.
     pub cost: u32,
-    /// What it violates, at least one.
+    /// Violations, at least one.
     pub violations: Vec<&'static str>,
 }
 
-/// What a seat has for one side.
+/// Strategy of a seat for one side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stand<P> {
-    /// The last strategy; nothing before the first.
+    /// The latest strategy; `None` before the first submission.
     pub strategy: Option<Strategy<P>>,
-    /// Whether the next round with this side is forfeited.
+    /// True if the next round with this side is forfeited.
     pub absent: bool,
 }
 
@@ -86,70 +86,70 @@ impl<P> Default for Stand<P> {
 }
 
 impl<P> Stand<P> {
-    /// What is played: nothing after no answer.
+    /// Returns the strategy to play; `None` after a missing answer.
     pub fn played(&self) -> Option<&Strategy<P>> {
         self.strategy.as_ref().filter(|_| !self.absent)
     }
 }
 
-/// What a seat is doing in this phase.
+/// Progress of a seat in this phase.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Work<P> {
-    /// Whether it is asked, and has not settled.
+    /// True if the seat still has to submit.
     pub due: bool,
-    /// Pieces that were chosen by ids.
+    /// Pieces chosen by ids.
     pub plan: P,
-    /// Ids of the piece that is being chosen.
+    /// Ids of the current piece.
     pub begun: PartialPiece,
-    /// Initial documents that were over budget.
+    /// Number of initial documents that were over budget.
     pub sent: u32,
-    /// The last one of them: the document, and its cost.
+    /// The latest of these documents, with its cost.
     pub over: Option<Box<(Value, u32)>>,
 }
 
 /// A round that was played.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Round<P> {
-    /// The strategies by seat; nothing where there was no answer.
+    /// Strategies by seat; `None` for a missing answer.
     pub strategies: [Option<Strategy<P>>; 2],
-    /// The seat that won, if one did.
+    /// Seat that won, if any.
     pub winner: Option<Seat>,
-    /// Why, in one word.
+    /// Reason of the result, as one word.
     pub reason: &'static str,
 }
 
-/// One position.
+/// A position of a match.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State<P> {
-    /// What is submitted now.
+    /// Submission that is due now.
     pub phase: Phase,
-    /// What the seats are doing.
+    /// Progress of each seat.
     pub work: [Work<P>; 2],
-    /// What each seat has for each side.
+    /// Strategies by seat and side.
     pub stands: [[Stand<P>; 2]; 2],
-    /// The rounds so far.
+    /// Rounds played so far.
     pub history: Vec<Round<P>>,
-    /// How many rounds the last move played.
+    /// Number of rounds that the last move played.
     pub fresh: u32,
 }
 
-/// What a seat submits.
+/// A submission of a seat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Submission<P> {
-    /// What stood before.
+    /// The current strategy again.
     Keep,
-    /// Nothing.
+    /// No strategy: the next round is forfeited.
     Nothing,
-    /// A strategy.
+    /// A new strategy, legal or not.
     Strategy(Strategy<P>),
 }
 
-/// The side of a seat in round `n`, from 0.
+/// Returns the side of a seat in round `n`, from 0.
 pub fn side_in(terms: &PlanSettings, n: usize, seat: Seat) -> Side {
     if terms.roles == Roles::Alternate && n % 2 == 1 { 1 - seat } else { seat }
 }
 
-/// The phase after `played` rounds, and the seats that submit in it. `None`: the next round is played at once.
+/// Returns the phase after `played` rounds, and the seats that submit in it. `None`: the next round is played at once.
 pub fn phase_after(terms: &PlanSettings, played: u32) -> Option<(Phase, [bool; 2])> {
     if played >= terms.length() {
         return Some((Phase::Over, [false; 2]));
@@ -160,14 +160,14 @@ pub fn phase_after(terms: &PlanSettings, played: u32) -> Option<(Phase, [bool; 2
             Some((Phase::Revision, [reviser == 0, reviser == 1]))
         }
         (Revise::Both, Roles::Fixed) => Some((Phase::Revision, [true; 2])),
-        // The side that was just played comes again after the next round, if there is one more.
+        // The side just played returns after the next round, if there is another one.
         (Revise::Both, Roles::Alternate) if played + 2 > terms.length() => None,
         (Revise::Both, Roles::Alternate) if played % 2 == 1 => Some((Phase::Revision, [true; 2])),
         (Revise::Both, Roles::Alternate) => Some((Phase::RevisionOther, [true; 2])),
     }
 }
 
-/// What is violated by what a seat plays, and what it costs.
+/// Returns the cost and the violations of a seat's strategy.
 pub fn judged<C: PlanEngine>(craft: &C, side: Side, strategy: Option<&Strategy<C::Plan>>) -> (u32, Vec<&'static str>) {
     match strategy {
         None => (0, vec!["no_answer"]),
@@ -176,9 +176,10 @@ pub fn judged<C: PlanEngine>(craft: &C, side: Side, strategy: Option<&Strategy<C
     }
 }
 
-/// Who wins a round without a battle: `costs` and `budgets` in the order of the strategies.
+/// Returns the result of a round without a battle: the winner, if any, and the reason. `costs` and `budgets` are in the
+/// order of the strategies.
 ///
-/// `None`: neither violates anything, so the battle decides. Else the winner, if there is one, and why.
+/// `None`: neither strategy has violations, so the battle decides.
 pub fn forfeited(
     violations: [&[&str]; 2],
     costs: [u32; 2],
@@ -190,7 +191,7 @@ pub fn forfeited(
         [false, true] => Some((Some(1), "forfeit")),
         [false, false] => {
             let over = violations.iter().all(|all| **all == ["over_budget"]);
-            // cost / budget of either, compared without a division.
+            // Compares cost / budget of both sides without a division.
             let [a, b] = [0, 1].map(|n| u64::from(costs[n]) * u64::from(budgets[1 - n]));
             let winner = match a.cmp(&b) {
                 _ if !over => None,
@@ -210,7 +211,7 @@ impl<P: Clone + Default> Work<P> {
 }
 
 impl<P: Clone + Default + PartialEq> State<P> {
-    /// The first position.
+    /// Returns the initial position.
     pub fn start() -> Self {
         State {
             phase: Phase::Initial,
@@ -221,7 +222,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
         }
     }
 
-    /// The side that a seat submits for now, or played last.
+    /// Returns the side that a seat submits for now, or played last.
     pub fn side(&self, terms: &PlanSettings, seat: Seat) -> Side {
         match (terms.roles, self.phase) {
             (Roles::Fixed, _) => seat,
@@ -230,7 +231,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
         }
     }
 
-    /// Takes a submission of a seat that is asked.
+    /// Applies a submission of a seat that has to submit.
     pub fn settle(&mut self, side: Side, seat: Seat, submission: Submission<P>) {
         let stand = &mut self.stands[seat][side];
         match submission {
@@ -241,7 +242,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
         self.work[seat] = Work { over: self.work[seat].over.take(), sent: self.work[seat].sent, ..Work::new(false) };
     }
 
-    /// Goes on once nobody is asked: to the next phase, over the rounds that are played before it.
+    /// Advances once all submissions are in: plays the due rounds and enters the next phase.
     pub fn advance<C: PlanEngine<Plan = P>>(&mut self, craft: &C, terms: &PlanSettings, budgets: [u32; 2]) {
         if self.phase == Phase::Over || self.work.iter().any(|work| work.due) {
             return;
@@ -263,7 +264,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
 
     fn play_round<C: PlanEngine<Plan = P>>(&mut self, craft: &C, terms: &PlanSettings, budgets: [u32; 2]) {
         let n = self.history.len();
-        // By side: the seat that plays it, and what it plays.
+        // The seat and strategy of each side.
         let seat_of = |side: Side| if side_in(terms, n, 0) == side { 0 } else { 1 };
         let played = [0, 1].map(|side| self.stands[seat_of(side)][side].played());
         let judged = [0, 1].map(|side| judged(craft, side, played[side]));
@@ -274,7 +275,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
                 let ended = craft.simulate([a, b], budgets, &mut ());
                 (Some(ended.winner), ended.reason)
             }
-            // Who violates nothing has a legal plan.
+            // A strategy without violations is a legal plan.
             (None, _) => (None, "both_forfeit"),
         };
         let by_seat = [0, 1].map(|seat| played[side_in(terms, n, seat)].cloned());

@@ -1,4 +1,4 @@
-//! The frame, with the three games in it.
+//! Tests of the common plan game with all three games.
 
 use ludex_protocol::Move;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn terms() -> PlanSettings {
     BattleCards::new(Default::default()).unwrap().terms
 }
 
-/// Plays documents: one for each seat that acts.
+/// Plays documents, one for each seat that acts.
 fn say(s: &mut dyn DynState, documents: [Value; 2]) {
     let heard = |seat: usize| {
         let due = s.turn().seats().has(seat);
@@ -51,9 +51,9 @@ fn defenders(names: &[&str]) -> Value {
     cards(names, "defenders")
 }
 
-/// The table of section 10: who wins without a battle.
+/// The verdict table of section 10: results without a battle.
 #[test]
-fn verdicts() {
+fn forfeits_follow_verdict_table() {
     let over = &["over_budget"][..];
     let both = &["empty", "over_budget"][..];
     let none: &[&str] = &[];
@@ -61,7 +61,7 @@ fn verdicts() {
     assert_eq!(judge([none, none], [1, 1]), None);
     assert_eq!(judge([none, over], [1, 11]), Some((Some(0), "forfeit")));
     assert_eq!(judge([both, none], [21, 1]), Some((Some(1), "forfeit")));
-    // 22 of 20 is a tenth over, 12 of 10 two tenths; 22 of 20 and 11 of 10 are equal.
+    // 22 of 20 is 10 % over, 12 of 10 is 20 %; 22 of 20 and 11 of 10 are equal.
     assert_eq!(judge([over, over], [22, 12]), Some((Some(0), "both_forfeit")));
     assert_eq!(judge([over, over], [25, 12]), Some((Some(1), "both_forfeit")));
     assert_eq!(judge([over, over], [22, 11]), Some((None, "both_forfeit")));
@@ -69,9 +69,9 @@ fn verdicts() {
     assert_eq!(judge([&["no_answer"], over], [0, 12]), Some((None, "both_forfeit")));
 }
 
-/// Who submits after each round.
+/// The seats that submit after each round.
 #[test]
-fn course() {
+fn phases_follow_revision_rules() {
     let rounds =
         |terms: PlanSettings| (1..=terms.length()).map(|played| phase_after(&terms, played)).collect::<Vec<_>>();
     let (over, both) = (Some((Phase::Over, [false; 2])), [true; 2]);
@@ -89,9 +89,9 @@ fn course() {
     assert_eq!(rounds(game), [Some((Phase::Revision, both)), Some((Phase::RevisionOther, both)), None, over]);
 }
 
-/// Parameters that do not go together, and ranges.
+/// Invalid combinations and ranges.
 #[test]
-fn parameters() {
+fn check_refuses_invalid_parameters() {
     let bad = |text: &str| games().load(text).err().unwrap_or_else(|| panic!("{text}")).name.unwrap();
     assert_eq!(bad("battle_cards(format=match,roles=alternate,revise=alternate)"), "roles");
     assert_eq!(bad("battle_cards(roles=alternate,revise=both)"), "roles");
@@ -103,9 +103,9 @@ fn parameters() {
     assert_eq!(bad("elemental_duel(rules=repo)"), "rules");
 }
 
-/// An over-budget document is asked again, with its cost; the last one counts. Nobody else is told.
+/// A seat may resubmit an over-budget document and sees its cost; the last one counts. The opponent sees nothing.
 #[test]
-fn tries() {
+fn over_budget_document_can_be_resubmitted() {
     let mut s = start("battle_cards");
     let over = invaders(&["Phoenix", "Phoenix", "Phoenix", "Phoenix", "FireLizard"]);
     let before = view(&*s, 1);
@@ -116,7 +116,7 @@ fn tries() {
         assert_eq!(view(&*s, 1)["waiting"], before["waiting"]);
         assert!(view(&*s, 1)["over"].is_null());
     }
-    // The second card of the other seat: it has 5 + 5 points of 20; now both settle.
+    // The other seat's second card costs 5 + 5 of 20 points; now both submissions are final.
     say(&mut *s, [over, defenders(&["King"])]);
     assert_eq!(s.turn(), ToMove::Over);
     assert_eq!(s.returns(), [-1.0, 1.0]);
@@ -125,7 +125,7 @@ fn tries() {
     assert_eq!(last["violations"], json!([["over_budget"], []]));
 }
 
-/// Names and values of the marks of a seat.
+/// Returns names and values of the marks of a seat.
 fn marked(before: &dyn DynState, after: &dyn DynState, seat: usize) -> Vec<Value> {
     let mut out = Marks::all();
     before.marks(&[None, None], after, &mut out);
@@ -133,10 +133,10 @@ fn marked(before: &dyn DynState, after: &dyn DynState, seat: usize) -> Vec<Value
     marks.map(|mark| json!([mark.name, mark.value])).collect()
 }
 
-/// Round 1: Phoenix (5/5) kills Sapling (2/2) and has 3 of 5 left. Round 2: FireLizard joins; of two pieces one is the same,
-/// 25 / (5 * sqrt 26), two of three roles. Round 3: the other seat keeps.
+/// Round 1: Phoenix (5/5) kills Sapling (2/2) and has 3 of 5 left. Round 2: FireLizard joins; one of two pieces is equal, 25
+/// / (5 * sqrt 26), two of three roles. Round 3: the other seat keeps its plan.
 #[test]
-fn marks() {
+fn marks_match_hand_computed_values() {
     let mut s = start("battle_cards(format=match,rounds=3)");
     let mut step = |documents: [Value; 2], seat: usize| {
         let before = s.boxed();
@@ -174,9 +174,10 @@ fn marks() {
     );
 }
 
-/// Twice over budget, then within it: the round is played. Five times over: the last one counts, and the round is forfeited.
+/// Two documents over budget, then one within it: the round is played. Five over budget: the last one counts, and the round
+/// is forfeited.
 #[test]
-fn attempts() {
+fn last_over_budget_attempt_forfeits() {
     let demons = json!({ "demons": [{ "name": "NormalDemon", "y": 0, "spawn_time": 0 }] });
     let bombs = |n: u32| {
         let bomb = |k: u32| json!({ "name": "Bomb", "x": k % 11, "y": k / 11, "spawn_time": 0 });
@@ -200,14 +201,14 @@ fn attempts() {
             let word = if *bombs_now > 10 { "over_budget" } else { "none" };
             let expected = [json!(["attempt", f64::from(n as u32 + 1)]), json!(["cost", f64::from(200 * bombs_now)])];
             assert_eq!((&marks[..2], &marks[2]), (&expected[..], &json!(["violation", word])));
-            // The demons settle with the first document; nobody but the human side learns of the tries.
+            // The demon side is final with the first document; only the human side sees the attempts.
             assert_eq!((due.has(1), view(&*s, 1)["over"].is_null()), (n == 0, true));
         }
         assert_eq!(s.turn(), ToMove::Over);
         let round = view(&*s, 0)["history"][0].clone();
         let last = documents[documents.len() - 1];
         assert_eq!(round["costs"], json!([200 * last, 100]));
-        // Ten bombs are enough: at tick 10 the demon is at 11880, in the column beside the last of them.
+        // Ten bombs are enough: at tick 10 the demon is at 11880, in the column next to the last bomb.
         let (violations, reason, returns) = match last {
             10 => (json!([]), "cleared", [1.0, -1.0]),
             _ => (json!(["over_budget"]), "forfeit", [-1.0, 1.0]),
@@ -215,16 +216,16 @@ fn attempts() {
         assert_eq!((&round["violations"][0], &round["reason"]), (&violations, &json!(reason)));
         assert_eq!(s.returns(), returns);
     }
-    // Both over: 2,200 of 2,000 is a tenth, 1,800 of 1,500 two tenths.
+    // Both over budget: 2,200 of 2,000 is 10 %, 1,800 of 1,500 is 20 %.
     let mut s = start("tower_defense(tries=1)");
     let kings = (0..18).map(|_| json!({ "name": "NormalDemon", "y": 0, "spawn_time": 0 })).collect::<Vec<_>>();
     say(&mut *s, [bombs(11), json!({ "demons": kings })]);
     assert_eq!((s.returns(), &view(&*s, 0)["history"][0]["reason"]), (vec![1.0, -1.0], &json!("both_forfeit")));
 }
 
-/// `keep` keeps, `none` forfeits the next round and the strategy before stays.
+/// `keep` keeps the strategy; `none` forfeits the next round and leaves the previous strategy in place.
 #[test]
-fn keep_and_none() {
+fn keep_reuses_and_none_forfeits() {
     let mut s = start("battle_cards(format=match,rounds=4,revise=both)");
     assert!(s.parse_move(0, &Move::Document(json!({ "keep": true }))).is_err());
     say(&mut *s, [invaders(&["Phoenix"]), defenders(&["Sapling"])]);
@@ -238,13 +239,13 @@ fn keep_and_none() {
     assert_eq!(view(&*s, 1)["history"][2]["reason"], "wiped_out");
     assert_eq!(s.returns(), [1.0, -1.0]);
     say(&mut *s, [json!({ "none": true }), json!({ "none": true })]);
-    // Both lose where nobody wins.
+    // Both lose if there is no winner.
     assert_eq!((s.returns(), s.turn()), (vec![0.0, -2.0], ToMove::Over));
 }
 
-/// Sides swap after each round: each seat gives a strategy for both sides first.
+/// Sides swap after each round: each seat first submits a strategy for both sides.
 #[test]
-fn alternating_sides() {
+fn alternate_roles_swap_sides() {
     let mut s = start("battle_cards(format=match,rounds=3,revise=both,roles=alternate)");
     let (strong, weak) = (["Phoenix", "Phoenix"], ["Sapling"]);
     say(&mut *s, [invaders(&strong), defenders(&weak)]);
@@ -253,7 +254,7 @@ fn alternating_sides() {
     assert_eq!((s.phase(), s.returns()), (Some("revision"), vec![1.0, -1.0]));
     assert_eq!(view(&*s, 0)["side"], "invader");
     say(&mut *s, [invaders(&["PoisonFrog"]), json!({ "keep": true })]);
-    // Round 2 with the other sides; then round 3 at once, with the revision of after round 1.
+    // Round 2 with swapped sides, then round 3 at once, with the revision from after round 1.
     assert_eq!((s.turn(), s.phase()), (ToMove::Over, None));
     let history = view(&*s, 1)["history"].clone();
     assert_eq!(history[1]["sides"], json!(["defender", "invader"]));
@@ -263,13 +264,13 @@ fn alternating_sides() {
 
 /// Each violation of the game's page, alone.
 #[test]
-fn violations() {
+fn each_violation_is_reported() {
     let judged = |game: &str, side: usize, document: Value| {
         let mut s = start(game);
         let none = json!({ "none": true });
         let mut documents = [none.clone(), none];
         documents[side] = document;
-        // Over-budget documents are given until they count.
+        // Over-budget documents are repeated until they count.
         while s.turn() != ToMove::Over {
             say(&mut *s, documents.clone());
         }
@@ -331,9 +332,9 @@ fn violations() {
     assert_eq!(judged("elemental_duel", 0, other), json!(["skills"]));
 }
 
-/// Violations in pairs, in the order of the page; and both sides at once.
+/// Violations in pairs, in the order of the page, and on both sides at once.
 #[test]
-fn violations_in_pairs() {
+fn violations_combine_in_page_order() {
     let unit = |name: &str, x: i32, time: i32| json!({ "name": name, "x": x, "y": 0, "spawn_time": time });
     let flaws: [(&str, Value); 4] = [
         ("unknown_name", unit("Sunflower", 1, 0)),
@@ -350,7 +351,7 @@ fn violations_in_pairs() {
             assert_eq!(round["violations"], json!([[first, second], ["wrong_side"]]));
             assert_eq!((round["winner"].clone(), s.returns()), (Value::Null, vec![-1.0, -1.0]));
         }
-        // A flaw and a cost of 2,200: no further try is given beyond the five.
+        // A flaw and a cost of 2,200: no attempts beyond the five.
         let mut all: Vec<Value> = (0..11).map(|k| unit("Bomb", k, 50 * k)).collect();
         all.push(one.clone());
         let mut s = start("tower_defense(tries=1)");
@@ -361,9 +362,9 @@ fn violations_in_pairs() {
     }
 }
 
-/// A plan for the wrong side, `keep` beside units, `keep` at the beginning, two objects, a cut one, a fence.
+/// A plan for the wrong side, `keep` next to units, `keep` at the start, two objects, a truncated one, a code fence.
 #[test]
-fn odd_answers() {
+fn unusual_documents_are_handled() {
     let mut s = start("battle_cards(format=match,rounds=3,revise=both)");
     let refused = |s: &dyn DynState, given: Move| s.parse_move(0, &given).unwrap_err();
     for document in [
@@ -387,7 +388,7 @@ fn odd_answers() {
     assert_eq!(s.parse_move(0, &Move::Text(format!("```\n{last}\n```"))).unwrap(), ParsedMove::Document(last));
     say(&mut *s, [json!({ "none": true }), defenders(&["King"])]);
     assert_eq!((s.returns(), &view(&*s, 0)["history"][0]["reason"]), (vec![-1.0, 1.0], &json!("forfeit")));
-    // Nothing stands yet, so nothing can be kept: the round is forfeited again.
+    // There is no strategy to keep yet: the round is forfeited again.
     say(&mut *s, [json!({ "keep": true }), json!({ "keep": true })]);
     assert_eq!(view(&*s, 0)["history"][1]["violations"], json!([["no_answer"], []]));
     assert!(
@@ -395,9 +396,9 @@ fn odd_answers() {
     );
 }
 
-/// What does not fit the schema is refused with its place.
+/// Documents that violate the schema are refused with their paths.
 #[test]
-fn refused() {
+fn schema_violations_are_refused_with_paths() {
     let s = start("tower_defense");
     let issues = |value: Value| s.parse_move(0, &Move::Document(value)).unwrap_err().issues;
     let paths = |value: Value| issues(value).into_iter().map(|issue| issue.path).collect::<Vec<_>>();
@@ -418,7 +419,7 @@ fn refused() {
     assert_eq!(heard, ParsedMove::Document(canonical));
 }
 
-/// By documents and by ids the same state, with the same hash.
+/// Checks that documents and ids lead to the same state with the same hash.
 fn both_ways<C: PlanEngine>(game: &str, ids: impl Fn(usize, &C::Plan) -> Vec<Action>)
 where
     PlanGame<C>: Game<Params = C::Params>,
@@ -447,7 +448,7 @@ where
 }
 
 #[test]
-fn documents_and_ids() {
+fn documents_and_ids_lead_to_equal_states() {
     both_ways::<crate::games::tower_defense::TowerDefenseEngine>("tower_defense", |side, plan| {
         let one = |piece: &crate::games::tower_defense::Piece| {
             let cell = Action::from(piece.cell);
@@ -474,9 +475,9 @@ fn documents_and_ids() {
     });
 }
 
-/// A document drops the pieces that were chosen by ids.
+/// A document discards the pieces chosen by ids.
 #[test]
-fn a_document_drops_pieces() {
+fn document_discards_pieces_chosen_by_ids() {
     let mut s = start("battle_cards");
     s.play_together(&[Some(2), Some(2)]).unwrap();
     assert_eq!(view(&*s, 0)["draft"]["strategy"]["invaders"][0]["name"], "FireLizard");
@@ -488,9 +489,9 @@ fn a_document_drops_pieces() {
     );
 }
 
-/// The first view is the same for both values of `first`.
+/// The initial view is equal for both values of `first`.
 #[test]
-fn initial_view() {
+fn initial_view_does_not_depend_on_first() {
     let text = |game: &str, seat| start(game).view(Viewer::Seat(seat)).text();
     for seat in 0..2 {
         let [a, b] = [0, 1].map(|first| text(&format!("battle_cards(format=match,first={first})"), seat));
@@ -506,7 +507,7 @@ fn initial_view() {
 
 /// The examples of the catalogue are legal at half of the budget.
 #[test]
-fn examples() {
+fn catalogue_examples_are_legal() {
     fn check<C: PlanEngine>() {
         let params: C::Params = Default::default();
         let craft = C::new(&params).unwrap();
@@ -521,7 +522,7 @@ fn examples() {
     check::<crate::games::elemental_duel::ElementalDuelEngine>();
 }
 
-/// What is varied stays legal, again and again, also within a small budget; and it differs.
+/// Repeated variation keeps plans legal, even within a small budget, and changes them.
 #[test]
 fn varied_plans_are_legal() {
     fn check<C: PlanEngine>() {
@@ -546,9 +547,9 @@ fn varied_plans_are_legal() {
     check::<crate::games::elemental_duel::ElementalDuelEngine>();
 }
 
-/// The worked examples as questions.
+/// The worked examples as queries.
 #[test]
-fn analyze() {
+fn analyze_answers_worked_examples() {
     let game = TowerDefense::new(Default::default()).unwrap();
     let rifle = json!([{ "name": "RifleSoldier", "x": 3, "y": 2, "spawn_time": 0 }, { "name": "ShieldSoldier", "x": 4, "y": 2, "spawn_time": 0 }]);
     let demon = json!([{ "name": "NormalDemon", "y": 2, "spawn_time": 1000 }]);
@@ -574,9 +575,9 @@ fn analyze() {
     assert!(answer.message.contains("hp_invader"), "{answer:?}");
 }
 
-/// The laws of all games, with ids and with sampled documents.
+/// The laws of all games, with ids and sampled documents.
 #[test]
-fn laws() {
+fn plan_games_satisfy_all_laws() {
     let sampled = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
         if rng.below(2) == 0 { None } else { s.sample(seat, rng).map(Move::Document) }
     };
@@ -595,7 +596,7 @@ fn laws() {
     }
 }
 
-/// A document that was cut, renamed, or filled with other values.
+/// Returns a document that is truncated, renamed, or filled with other values.
 fn mutated(document: &Value, rng: &mut Stream) -> Value {
     const STRANGE: &[&str] =
         &["null", "-1", "0.5", "1e308", "\"\"", "[]", "{}", "[[[[]]]]", "true", "\"Phoenix\"", "18446744073709551615"];
@@ -625,10 +626,10 @@ fn mutated(document: &Value, rng: &mut Stream) -> Value {
     }
 }
 
-/// Each mutated document has a verdict: it is refused with issues, or accepted and played to the end of its round. 10,000
-/// in each phase of each game at scale 1; the slowest verdict is printed.
+/// Every mutated document gets a verdict: refused with issues, or accepted and played to the end of its round. 10,000 in
+/// each phase of each game at scale 1; prints the slowest verdict.
 #[test]
-fn mutations() {
+fn mutated_documents_get_verdicts() {
     for name in ["battle_cards", "elemental_duel", "tower_defense"] {
         let mut rng = Stream::from_text(name);
         let game = games().load(&format!("{name}(format=match,rounds=4,revise=both,roles=alternate,tries=1)")).unwrap();
@@ -659,9 +660,9 @@ fn mutations() {
     }
 }
 
-/// The page shows every figure of the tables.
+/// The page contains every figure of the tables.
 #[test]
-fn pages() {
+fn pages_contain_all_table_figures() {
     use crate::games::{battle_cards, elemental_duel, tower_defense};
     let mut rows: Vec<(&str, String)> = Vec::new();
     for unit in &tower_defense::HUMANS {

@@ -1,4 +1,4 @@
-//! What one viewer knows, and worlds that fit it.
+//! Views, and sampled states consistent with them.
 
 use std::collections::BTreeMap;
 
@@ -14,71 +14,71 @@ use super::state::{Flawed, Phase, Round, Stand, State, Strategy, Work, judged, s
 use crate::draw::Stream;
 use crate::game::{Action, Seat, Viewer};
 
-/// What one seat, or the public, knows.
+/// Information known to one seat, or to the public.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
-    /// The observer's seat; absent for the public.
+    /// Seat of the observer; absent for the public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u8>,
-    /// What is submitted now.
+    /// Kind of submission that is due now.
     pub phase: Phase,
-    /// One round, or a match.
+    /// Format: one round, or a match.
     pub format: RoundFormat,
-    /// The next round, from 1; after the end the last one.
+    /// Number of the next round, from 1; after the end, of the last round.
     pub round: u32,
-    /// Rounds in all.
+    /// Total number of rounds.
     pub rounds: u32,
-    /// Seats that have not settled.
+    /// Seats that still have to submit.
     pub waiting: Vec<u8>,
-    /// The observer's side now.
+    /// Current side of the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<String>,
-    /// Its budget.
+    /// Current budget of the observer, in points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
-    /// What the observer has chosen by ids in this phase.
+    /// Plan that the observer is building from action ids in this phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
-    /// The observer's settled strategies by side.
+    /// Submitted strategies of the observer, by side.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub strategy: BTreeMap<String, Settled>,
-    /// Initial documents that the observer may still send.
+    /// Number of initial documents that the observer may still submit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tries_left: Option<u32>,
     /// The observer's last document of this phase that was over budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<OverBudget>,
-    /// The rounds so far.
+    /// Rounds played so far.
     pub history: Vec<RoundView>,
-    /// Rounds that the observer has won; seat 0 for the public.
+    /// Number of rounds won by the observer; by seat 0 for the public.
     pub won: u32,
-    /// Rounds that it has lost.
+    /// Number of rounds lost by the observer; by seat 0 for the public.
     pub lost: u32,
-    /// How many of these rounds the last move played.
+    /// Number of rounds that the last move played.
     pub fresh: u32,
 }
 
-/// A plan that is being built.
+/// A plan under construction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Draft {
-    /// The pieces so far, as a document.
+    /// Pieces so far, as a document.
     pub strategy: Value,
-    /// What they cost.
+    /// Cost of the pieces so far.
     pub cost: u32,
-    /// Ids of the piece that is being chosen.
+    /// Action ids of the current piece.
     pub choosing: Vec<Action>,
 }
 
-/// A strategy with its verdict.
+/// A submitted strategy with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
-    /// The document; null if there was none.
+    /// Submitted document; null if there was none.
     pub strategy: Value,
-    /// What its known names cost.
+    /// Total cost of its known names.
     pub cost: u32,
-    /// What it violates.
+    /// Names of the rules that it violates.
     pub violations: Vec<String>,
-    /// Whether the next round with it is forfeited, because no answer was given.
+    /// True if the next round with it is forfeited because no strategy was submitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
 }
@@ -86,28 +86,28 @@ pub struct Settled {
 /// A document over budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverBudget {
-    /// The document.
+    /// The document as submitted.
     pub strategy: Value,
-    /// What it costs.
+    /// Cost of the document.
     pub cost: u32,
 }
 
-/// A round that was played; pairs are in seat order.
+/// A finished round; pairs are in seat order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundView {
-    /// The sides of the seats.
+    /// Sides of the seats.
     pub sides: [String; 2],
-    /// The strategies; null where there was no answer.
+    /// Strategies; null if none was submitted.
     pub strategies: [Value; 2],
-    /// What they cost.
+    /// Costs of the strategies.
     pub costs: [u32; 2],
-    /// What they violate.
+    /// Violations of the strategies.
     pub violations: [Vec<String>; 2],
-    /// The seat that won; null if nobody did.
+    /// Seat that won; null if both lost.
     pub winner: Option<u8>,
-    /// Why, in one word.
+    /// Reason of the result, as one word.
     pub reason: String,
-    /// How the battle ended, with `feedback=verbose`.
+    /// Summary of the battle, with `feedback=verbose`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Value>,
 }
@@ -117,7 +117,7 @@ fn words(list: &[&str]) -> Vec<String> {
 }
 
 impl<C: PlanEngine> PlanGame<C> {
-    /// The document of a strategy.
+    /// Returns the document of a strategy.
     pub(super) fn document_of(&self, side: Side, strategy: Option<&Strategy<C::Plan>>) -> Value {
         match strategy {
             None => Value::Null,
@@ -126,7 +126,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Reads a document that fits the schema.
+    /// Parses a document that fits the schema.
     pub(super) fn strategy(&self, side: Side, document: &Value) -> Strategy<C::Plan> {
         let reading = self.craft.read(side, self.budgets[side], document);
         match reading.plan {
@@ -149,7 +149,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// The battle's summary, if the terms ask for it and there was one.
+    /// Returns the battle's summary, if the settings request it and there was a battle.
     fn summary(&self, n: usize, round: &Round<C::Plan>) -> Option<Value> {
         let by_side = [0, 1].map(|side| &round.strategies[side_in(&self.terms, n, side)]);
         match by_side {
@@ -176,7 +176,7 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// The rounds that the last move played, from 1, as they are told to everybody.
+    /// Returns the rounds that the last move played, with their numbers from 1, in public form.
     pub(super) fn last_played(&self, s: &State<C::Plan>) -> Vec<(usize, RoundView)> {
         let first = s.history.len().saturating_sub(s.fresh as usize);
         (first..s.history.len()).map(|n| (n + 1, self.played(n, &s.history[n]))).collect()
@@ -220,23 +220,24 @@ impl<C: PlanEngine> PlanGame<C> {
         }
     }
 
-    /// Whether what `seat` has for `side` was submitted after the last round that played it, and so is not shown yet.
+    /// Returns true if the strategy of `seat` for `side` was submitted after the last round that used it, and is therefore
+    /// still hidden.
     fn hidden(&self, s: &State<C::Plan>, seat: Seat, side: Side) -> bool {
         let settled_now = !s.work[seat].due && s.side(&self.terms, seat) == side;
         let fixed = side_in(&self.terms, 1, 0) == 0;
         match s.phase {
             Phase::Over => false,
-            // The seats that this phase does not ask have nothing new.
+            // Seats without a submission in this phase have nothing new.
             Phase::Initial => settled_now,
             Phase::InitialOther => settled_now || side == seat,
             Phase::Revision | Phase::RevisionOther if fixed => settled_now && self.asked(s)[seat],
-            // With alternating sides the revision before is played in the next round; the first two rounds play the
-            // initial strategies.
+            // If sides alternate, the previous revision is played in the next round; the first two rounds play the initial
+            // strategies.
             Phase::Revision | Phase::RevisionOther => settled_now || s.side(&self.terms, seat) != side,
         }
     }
 
-    /// The seats that submit in this phase.
+    /// Returns the seats that submit in this phase.
     fn asked(&self, s: &State<C::Plan>) -> [bool; 2] {
         super::state::phase_after(&self.terms, s.history.len() as u32).map_or([true; 2], |(_, asked)| asked)
     }
@@ -277,7 +278,7 @@ impl<C: PlanEngine> PlanGame<C> {
         s
     }
 
-    /// What the owner of a view knows of itself.
+    /// Restores the observer's own information into a sampled state.
     fn recall(&self, s: &mut State<C::Plan>, view: &View, seat: Seat) {
         for (side, name) in C::SIDES.into_iter().enumerate() {
             s.stands[seat][side] = match view.strategy.get(name) {

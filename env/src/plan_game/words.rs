@@ -1,4 +1,4 @@
-//! The view in words: the feedback that the paper gives to its players.
+//! Views as text, with the feedback that the paper gives to its players.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::engine::{PlanEngine, Side};
 use super::state::Phase;
 use super::view::{RoundView, View};
 
-/// Why a round ended as it did, for people; the words of games that are not known here stay as they are.
+/// Returns the explanation of a round's reason; unknown reasons stay unchanged.
 pub(super) fn why(reason: &str) -> &str {
     match reason {
         "wiped_out" => "nothing was left of the other side",
@@ -21,7 +21,7 @@ pub(super) fn why(reason: &str) -> &str {
     }
 }
 
-/// What is asked for in a phase.
+/// Returns a description of the submission due in a phase.
 pub(super) fn phase_prompt(phase: Phase) -> &'static str {
     match phase {
         Phase::Initial => "the first plans",
@@ -31,7 +31,7 @@ pub(super) fn phase_prompt(phase: Phase) -> &'static str {
     }
 }
 
-/// All texts in a document.
+/// Collects all texts in a document.
 fn texts<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => out.push(text),
@@ -42,7 +42,7 @@ fn texts<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
 }
 
 impl<C: PlanEngine> PlanGame<C> {
-    /// One round in a sentence.
+    /// Describes one round in a sentence.
     pub(super) fn result(&self, n: usize, played: &RoundView) -> String {
         let sides = &played.sides;
         let end = match played.winner {
@@ -139,7 +139,7 @@ impl<C: PlanEngine> PlanGame<C> {
         parts.join("\n")
     }
 
-    /// The name of an id of a side.
+    /// Returns the name of an id of a side.
     pub(super) fn name(&self, side: Side, a: crate::game::Action) -> String {
         match a {
             super::SUBMIT => "submit".to_owned(),

@@ -1,33 +1,33 @@
-//! Canonical JSON (RFC 8785) straight from text, without a tree of values.
+//! Canonical JSON (RFC 8785) directly from text, without a tree of values.
 //!
-//! RFC 8785 fixes the order of keys, the spelling of numbers and strings, and drops white space. A record that this
-//! program wrote differs from its canonical form in the order of keys alone, so the scanner copies tokens and sorts.
-//! It gives up (`None`) on anything where copying could be wrong: then [`canonical`](super::canonical) decides. What it
-//! accepts has the same canonical form there; a test compares the two.
+//! RFC 8785 defines the order of keys and the spelling of numbers and strings, and removes white space. Records written by
+//! this program differ from their canonical form only in the order of keys, so the scanner copies tokens and sorts them. It
+//! returns `None` whenever copying could be wrong; the caller then falls back to [`canonical`](super::canonical). Accepted
+//! texts have the same canonical form there; a test compares the two.
 
 use std::ops::Range;
 
-/// Deeper values are left to serde_json, which refuses them at 128 levels.
+/// Depth beyond which serde_json decides; it refuses values at 128 levels.
 const DEPTH: u32 = 100;
 
-/// As many digits are kept by every double.
+/// Number of decimal digits that every double preserves.
 const DIGITS: usize = 15;
 
-/// Reads JSON values from a text, one after the other.
+/// A scanner that reads JSON values from a text, one after the other.
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// The members of the objects that are being read, innermost last.
+    /// Members of the objects in progress, innermost last.
     members: Vec<Member<'a>>,
-    /// Room for sorting.
+    /// Scratch buffer for sorting.
     spare: Vec<u8>,
 }
 
 /// A member of an object.
 pub(super) struct Member<'a> {
-    /// Its key.
+    /// Key without its quotes.
     pub key: &'a str,
-    /// Where its canonical form `"key":value` is in the output.
+    /// Range of the canonical form `"key":value` in the output.
     pub form: Range<usize>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Scanner<'a> {
         Scanner { text, at: 0, members: Vec::new(), spare: Vec::new() }
     }
 
-    /// The part of the text between two places.
+    /// Returns the part of the text in this range.
     pub(super) fn between(&self, range: Range<usize>) -> &'a str {
         &self.text[range]
     }
@@ -45,14 +45,14 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Passes over white space.
+    /// Skips white space.
     fn space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
-    /// Passes over white space and takes `byte` if it comes next.
+    /// Skips white space, then consumes `byte` if it follows. Returns true if it did.
     fn take(&mut self, byte: u8) -> bool {
         self.space();
         let here = self.peek() == Some(byte);
@@ -60,13 +60,13 @@ impl<'a> Scanner<'a> {
         here
     }
 
-    /// Whether nothing but white space is left.
+    /// Returns true if only white space is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.space();
         self.at == self.text.len()
     }
 
-    /// Reads an object. `member` gets the key and a scanner that stands before the value, which it must read.
+    /// Reads an object. `member` gets the key and the scanner in front of the value, which it must read.
     pub(super) fn object(&mut self, mut member: impl FnMut(&mut Self, Token<'a>) -> Option<()>) -> Option<()> {
         if !self.take(b'{') {
             return None;
@@ -77,7 +77,7 @@ impl<'a> Scanner<'a> {
         loop {
             self.space();
             let key = self.string()?;
-            // Keys are sorted by UTF-16 units, which for ASCII is the order of bytes.
+            // Keys are sorted by UTF-16 units, which for ASCII is byte order.
             if !key.plain || !key.text.is_ascii() || !self.take(b':') {
                 return None;
             }
@@ -91,7 +91,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a list. `element` gets a scanner that stands before the element, which it must read.
+    /// Reads a list. `element` gets the scanner in front of the element, which it must read.
     pub(super) fn list(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if !self.take(b'[') {
             return None;
@@ -110,7 +110,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a value and appends its canonical form; the part of the text that it takes.
+    /// Reads a value, appends its canonical form, and returns its range in the text.
     pub(super) fn value(&mut self, out: &mut Vec<u8>) -> Option<Range<usize>> {
         self.space();
         let from = self.at;
@@ -160,14 +160,14 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// Takes `text` if it comes next, letter by letter.
+    /// Consumes `text` if it follows exactly. Returns true if it did.
     pub(super) fn literal(&mut self, text: &str) -> bool {
         let here = self.text.as_bytes()[self.at..].starts_with(text.as_bytes());
         self.at += if here { text.len() } else { 0 };
         here
     }
 
-    /// Takes a whole number that is not negative, in its canonical form. What follows it is for the caller to look at.
+    /// Reads a nonnegative integer in canonical form. The caller checks the following character.
     pub(super) fn whole<T: TryFrom<u64>>(&mut self) -> Option<T> {
         let rest = &self.text.as_bytes()[self.at..];
         let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -179,7 +179,7 @@ impl<'a> Scanner<'a> {
         T::try_from(digits.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0'))).ok()
     }
 
-    /// Tries to read: the scanner stands where it stood before if nothing was read.
+    /// Tries to read; restores the position of the scanner on failure.
     pub(super) fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let from = self.at;
         let done = read(self);
@@ -189,7 +189,7 @@ impl<'a> Scanner<'a> {
         done
     }
 
-    /// A string with its quotes.
+    /// Reads a string with its quotes.
     fn string(&mut self) -> Option<Token<'a>> {
         if self.peek() != Some(b'"') {
             return None;
@@ -223,16 +223,16 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// A string or a number as it stands in the text.
+/// A string or number as spelled in the text.
 #[derive(Clone, Copy)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
-    /// Whether the text is canonical for certain.
+    /// True if the text is certainly canonical.
     plain: bool,
 }
 
 impl<'a> Token<'a> {
-    /// A plain string without its quotes.
+    /// Returns a plain string without its quotes.
     pub(super) fn name(&self) -> &'a str {
         &self.text[1..self.text.len() - 1]
     }
@@ -243,21 +243,21 @@ impl<'a> Token<'a> {
             out.extend_from_slice(self.text.as_bytes());
             return Some(());
         }
-        // A fraction, an exponent, an escape: what it means decides, and that is the same wherever it stands.
+        // A fraction, exponent or escape: the canonical form depends on the value only.
         let value: serde_json::Value = serde_json::from_str(self.text).ok()?;
         out.extend(super::canonical(&value).ok()?);
         Some(())
     }
 }
 
-/// Whether these are the digits of a whole number, without a zero before them.
+/// Returns true for the digits of an integer without a leading zero.
 fn is_whole(digits: &[u8]) -> bool {
     digits.iter().all(u8::is_ascii_digit) && matches!(digits, [b'0'] | [b'1'..=b'9', ..])
 }
 
-/// Whether a number is canonical for certain. Of at most 15 digits, different decimals are different doubles; so no other
-/// decimal of as many digits or fewer means the same, and the shortest one is the text itself, if no zero ends it.
-/// From one millionth on the canonical form has no exponent.
+/// Returns true if a number is certainly canonical. Different decimals of at most 15 digits are different doubles, so the
+/// shortest decimal is the text itself unless it ends with a zero. Numbers from one millionth on have no exponent in
+/// canonical form.
 fn is_plain(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let Some((whole, part)) = digits.split_once('.') else {
@@ -270,7 +270,7 @@ fn is_plain(text: &str) -> bool {
         && (whole != "0" || part.len() <= 6)
 }
 
-/// The canonical form of a whole text; `None` if the scanner gives up.
+/// Returns the canonical form of a complete text; `None` if the scanner gives up.
 pub(super) fn canonical_text(text: &str) -> Option<Vec<u8>> {
     let mut scanner = Scanner::new(text);
     let mut out = Vec::with_capacity(text.len());
@@ -278,7 +278,7 @@ pub(super) fn canonical_text(text: &str) -> Option<Vec<u8>> {
     scanner.is_at_end().then_some(out)
 }
 
-/// Sorts members by key. `None` if a key is there twice: which one counts is for serde_json to say.
+/// Sorts members by key. Returns `None` for a duplicate key, which serde_json must resolve.
 pub(super) fn sort(members: &mut [Member]) -> Option<()> {
     if !members.is_sorted_by(|a, b| a.key < b.key) {
         members.sort_unstable_by_key(|m| m.key);
@@ -286,7 +286,7 @@ pub(super) fn sort(members: &mut [Member]) -> Option<()> {
     members.is_sorted_by(|a, b| a.key < b.key).then_some(())
 }
 
-/// Writes an object of members that are canonical and in order.
+/// Writes an object of canonical, sorted members.
 pub(super) fn write_object<'a>(out: &mut Vec<u8>, members: impl Iterator<Item = &'a [u8]>) {
     out.push(b'{');
     for (k, member) in members.enumerate() {

@@ -1,4 +1,4 @@
-//! The digest that chains an episode's events, and the commitment to its seed (`docs/records.md`).
+//! The digest chain over an episode's events, and the commitment to its seed (`docs/records.md`).
 
 use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent, RecordParts};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::canonical::canonical_text;
 
-/// Members of the footer that the digest does not cover: what is released later, and what a host may add.
+/// Footer members that the digest excludes: values disclosed later, and values that a host may add.
 pub const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
 /// A value without a canonical form: a number beyond the range of a double.
@@ -21,31 +21,31 @@ impl NotCanonical {
     }
 }
 
-/// The canonical JSON text of a value (RFC 8785).
+/// Returns the canonical JSON text of a value (RFC 8785).
 ///
 /// # Errors
-/// A number beyond the range of a double.
+/// Fails on a number beyond the range of a double.
 pub fn canonical(value: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
     serde_json_canonicalizer::to_vec(value).map_err(|e| NotCanonical::new(&e))
 }
 
-/// The canonical JSON text of a header or a footer, made from its plain text, which takes less than half of the time. The plain
-/// text of a number that is not finite would be `null`, but these parts refuse to be written with one.
+/// Returns the canonical JSON text of a header or footer, derived from its plain text in less than half the time. In plain
+/// text a non-finite number would become `null`, but these types refuse to serialize one.
 ///
 /// # Errors
-/// As [`canonical`], and when a return is not finite.
+/// Same as [`canonical`]; also fails on a return that is not finite.
 pub(super) fn canonical_part(part: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
     let text = serde_json::to_string(part).map_err(|e| NotCanonical::new(&e))?;
     canonical_text(&text).map_or_else(|| canonical(part), Ok)
 }
 
-/// The canonical JSON text of an event, added to `out`. Events without tries, notes and speech, nearly all, are written
-/// directly; that takes a tenth of the time.
+/// Appends the canonical JSON text of an event to `out`. Events without tries, notes and documents, nearly all, are written
+/// directly, in a tenth of the time.
 ///
 /// # Errors
-/// As [`canonical`].
+/// Same as [`canonical`].
 pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), NotCanonical> {
-    // Up to here a double holds every whole number, and its canonical text has all digits.
+    // Largest range in which a double holds every integer and its canonical text has all digits.
     const EXACT: u64 = 1 << 53;
     match event {
         RecordEvent::Chance(ChanceRecord { action: Some(action) }) => {
@@ -60,7 +60,7 @@ pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// The canonical JSON text of a move without speech and tries. `notes` is the canonical text of its notes.
+/// Appends the canonical JSON text of a move without a document and tries. `notes` is the canonical text of its notes.
 pub(super) fn write_move(m: &MoveRecord, notes: Option<&[u8]>, out: &mut Vec<u8>) {
     out.push(b'{');
     if let Some(action) = m.action {
@@ -85,48 +85,48 @@ fn push(out: &mut Vec<u8>, name: &str, number: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// A SHA-256 chain over the parts of an episode. A host makes it while the episode is played.
+/// A SHA-256 chain over the parts of an episode, extended during play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain([u8; 32]);
 
 impl Chain {
-    /// The chain of the header alone.
+    /// Starts the chain with the header.
     ///
     /// # Errors
-    /// A value without a canonical form.
+    /// Fails on a value without a canonical form.
     pub fn new(header: &impl Serialize) -> Result<Self, NotCanonical> {
         Ok(Chain::of_canonical(&canonical(header)?))
     }
 
-    /// The chain of a header that is canonical JSON already.
+    /// Starts the chain with a header that is already canonical JSON.
     pub fn of_canonical(header: &[u8]) -> Self {
         Chain(Sha256::digest(header).into())
     }
 
-    /// Appends an event, or at the end the footer (without `seed`, `salt`, `digest`, `run` and `pair`).
+    /// Appends an event or, at the end, the footer (without `seed`, `salt`, `digest`, `run` and `pair`).
     ///
     /// # Errors
-    /// A value without a canonical form; the chain is as it was.
+    /// Fails on a value without a canonical form; the chain is unchanged.
     pub fn push(&mut self, part: &impl Serialize) -> Result<(), NotCanonical> {
         self.push_canonical(&canonical(part)?);
         Ok(())
     }
 
-    /// Appends a part that is canonical JSON already.
+    /// Appends a part that is already canonical JSON.
     pub fn push_canonical(&mut self, part: &[u8]) {
         self.0 = Sha256::new().chain_update(self.0).chain_update(part).finalize().into();
     }
 
-    /// The digest so far, in lower-case hex.
+    /// Returns the current digest in lowercase hex.
     pub fn hex(&self) -> String {
         hex_text(&self.0)
     }
 }
 
-/// The digest of a whole record, which its `digest` must equal. It covers members that this version does not know.
+/// Returns the digest of a complete record, which its `digest` must equal. Covers members unknown to this version.
 ///
 /// # Errors
-/// A value without a canonical form.
+/// Fails on a value without a canonical form.
 pub fn digest(parts: &RecordParts) -> Result<String, NotCanonical> {
     let mut chain = Chain::new(&Value::Object(parts.header.clone()))?;
     for event in &parts.events {
@@ -138,17 +138,18 @@ pub fn digest(parts: &RecordParts) -> Result<String, NotCanonical> {
     Ok(chain.hex())
 }
 
-/// Bytes as lower-case hex. Every record has several such texts, and `hex::encode` makes them letter by letter.
+/// Returns bytes as lowercase hex. Faster than `hex::encode`, which writes digit by digit; every record has several such
+/// texts.
 ///
 /// # Panics
-/// Never: the text has room for two digits of each byte, and digits are UTF-8.
+/// Never: the text has space for two digits per byte, and digits are UTF-8.
 pub fn hex_text(bytes: &[u8]) -> String {
     let mut text = vec![0; 2 * bytes.len()];
     let written = hex::encode_to_slice(bytes, &mut text).is_ok();
     String::from_utf8(text).ok().filter(|_| written).unwrap_or_else(|| unreachable!("two digits for each byte"))
 }
 
-/// The commitment to a seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
+/// Returns the commitment to a seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
 pub fn seed_commit(salt: &[u8; 16], seed: u64) -> String {
     hex_text(&Sha256::new().chain_update(salt).chain_update(seed.to_string()).finalize())
 }
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn events_written_directly_are_canonical() {
+    fn directly_written_events_are_canonical() {
         let plain = MoveRecord { seat: 1, turn: 20, action: Some(4095), ms: 7, ..MoveRecord::default() };
         let moves = [
             plain.clone(),
@@ -201,7 +202,7 @@ mod tests {
     const GOLDEN: &str = "7be0c7d153bd5208507b191484c5a04d6dde22583f526bb76bac40f3a54f93b7";
 
     #[test]
-    fn golden_chain() {
+    fn chain_matches_golden_digest() {
         let record = golden();
         assert_eq!(of(&record), GOLDEN);
         let mut chain =
@@ -214,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_its_value_not_its_spelling() {
+    fn digest_ignores_spelling_of_numbers() {
         let text = golden().to_string().replace("[1,-1]", "[1.0,-1e0]");
         let record: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(of(&record), GOLDEN);
     }
 
     #[test]
-    fn every_covered_part_counts_and_no_other() {
+    fn digest_depends_on_exactly_the_covered_parts() {
         for (path, covered) in [
             ("/game", true),
             ("/events/1/action", true),
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn golden_commit() {
+    fn seed_commit_matches_golden_value() {
         let salt: [u8; 16] = std::array::from_fn(|i| i as u8);
         assert_eq!(seed_commit(&salt, 42), "e5f022734f83dcfebe0e0d0a8eb1ebf9c2b42e50c04bf5a59c8de0e1d2c654cb");
     }

@@ -1,8 +1,8 @@
-//! A record read from its line: typed, with its digest, and without a tree of JSON values.
+//! A parser that reads a record and its digest from one line, without a tree of JSON values.
 //!
-//! This is the fast way for usual records. [`read_line`] gives `None` for everything else: a damaged line, a key that is
-//! there twice, a key that is not plain ASCII, a field of a wrong type. Then [`Parts`](ludex_protocol::record::Parts)
-//! decides, and its verdict is the same for every line that this way accepts.
+//! The fast path for usual records. [`read_line`] returns `None` for all others: a damaged line, a duplicate key, a key that
+//! is not plain ASCII, a field of the wrong type. [`Parts`](ludex_protocol::record::Parts) then decides; it agrees with the
+//! fast path on every line that the fast path accepts.
 
 use ludex_protocol::record::{ChanceRecord, FOOTER, MoveRecord, Notes, Record, RecordEvent, RefusedMove, VERSION};
 use serde::Deserialize;
@@ -12,21 +12,21 @@ use serde_json::Value;
 use super::canonical::{Member, Scanner, Token, sort, write_object};
 use super::digest::{Chain, OUTSIDE, write_event, write_move};
 
-/// A record and the digest that its text has.
+/// A record and the digest of its text.
 #[derive(Clone, Debug)]
 pub struct ParsedLine {
-    /// The record.
+    /// The record in typed form.
     pub record: Record,
-    /// The digest of the text, lower-case hex. The record's own `digest` is not looked at.
+    /// Digest of the text in lowercase hex, independent of the record's own `digest`.
     pub digest: String,
 }
 
-/// Header or footer while it is read.
+/// A header or footer while it is read.
 #[derive(Default)]
 struct Part<'a> {
-    /// The members as they stand in the text, as an object.
+    /// Members as spelled in the text, as an object.
     text: String,
-    /// The members in canonical form.
+    /// Canonical forms of the members.
     forms: Vec<u8>,
     members: Vec<Member<'a>>,
 }
@@ -53,7 +53,7 @@ impl<'a> Part<'a> {
         serde_json::from_str(&self.text).ok()
     }
 
-    /// The canonical object without the members in `except`.
+    /// Returns the canonical object without the members in `except`.
     fn canonical(&mut self, except: &[&str]) -> Option<Vec<u8>> {
         sort(&mut self.members)?;
         let kept = self.members.iter().filter(|m| !except.contains(&m.key));
@@ -63,7 +63,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// An event with the members of both kinds, which is read several times faster than the tagged [`RecordEvent`].
+/// An event with the members of both kinds; deserializes several times faster than the tagged [`RecordEvent`].
 #[derive(Deserialize)]
 struct AnyEvent<'a> {
     kind: &'a str,
@@ -79,7 +79,7 @@ struct AnyEvent<'a> {
 }
 
 fn event(text: &str) -> Option<RecordEvent> {
-    // serde would read a list as a struct too.
+    // serde would also read a list as a struct.
     let any: AnyEvent = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'))?;
     match any.kind {
         "chance" => Some(RecordEvent::Chance(ChanceRecord { action: any.action })),
@@ -98,17 +98,17 @@ fn event(text: &str) -> Option<RecordEvent> {
     }
 }
 
-/// What is kept of the events.
+/// The parts of events to retain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Everything.
+    /// Complete events, including all notes.
     All,
-    /// Usual moves lose their notes, which takes much less time. Notes are checked and the digest covers them all the same.
+    /// Events without the notes of usual moves, which is much faster. Notes are still checked and covered by the digest.
     WithoutNotes,
 }
 
-/// A move or an outcome with at most notes beside it, spelt as this program spells it: nearly every event. Such a text is
-/// read faster by its letters. Appends its canonical form; `spare` is room for that of the notes.
+/// Reads a move or outcome with at most notes, spelled as this program writes it: nearly every event. Such a text is matched
+/// character by character. Appends the canonical form; `spare` is a scratch buffer for that of the notes.
 fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec<u8>) -> Option<RecordEvent> {
     if scanner.literal("{\"kind\":\"chance\",\"action\":") {
         let event = RecordEvent::Chance(ChanceRecord { action: Some(scanner.whole()?) });
@@ -139,7 +139,8 @@ fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec
     Some(RecordEvent::Move(event))
 }
 
-/// Notes that are an object, as far as they are kept. Beside the names that mean something they may hold anything.
+/// Parses notes that are an object, to the extent that `keep` requires. Members other than the defined names may hold
+/// anything.
 fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
     const NAMES: [&str; 4] = ["\"analysis\"", "\"emotion\"", "\"say\"", "\"tokens\""];
     if !text.starts_with('{') {
@@ -153,19 +154,19 @@ fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
     Some((keep == Keep::All).then_some(notes))
 }
 
-/// Reads a record from its line, as much of it as `keep` says. `None` says nothing about the record, only that the slow way must be taken:
-/// [`Parts`](ludex_protocol::record::Parts).
+/// Reads a record from its line, with the parts selected by `keep`. `None` means only that the slow path,
+/// [`Parts`](ludex_protocol::record::Parts), must decide.
 pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     let mut scanner = Scanner::new(line);
     let (mut header, mut footer) = (Part::default(), Part::default());
     let mut events: Option<Vec<RecordEvent>> = None;
-    // The canonical forms of the events, and where each ends.
+    // Canonical forms of the events, and the end of each.
     let (mut forms, mut ends) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len() / 55));
     let mut spare = Vec::new();
     scanner.object(|scanner, key| match key.name() {
         "events" if events.is_some() => None,
         "events" => {
-            // An event takes at least this many letters, nearly always.
+            // Nearly every event takes at least this many bytes.
             let list = events.insert(Vec::with_capacity(line.len() / 55));
             scanner.list(|scanner| {
                 let from = forms.len();
@@ -194,7 +195,7 @@ pub fn read_line(line: &str, keep: Keep) -> Option<ParsedLine> {
     }
     chain.push_canonical(&footer.canonical(&OUTSIDE)?);
     let record = Record { header: header.typed()?, events: events?, footer: footer.typed()? };
-    // `null` is not the same as absent here, but the typed form cannot tell them apart.
+    // `null` differs from absent here, but the typed form has no such distinction.
     let unclear = record.footer.at_fault.is_none() && footer.members.iter().any(|m| m.key == "at_fault");
     (record.header.ludex == VERSION && !unclear).then(|| ParsedLine { record, digest: chain.hex() })
 }

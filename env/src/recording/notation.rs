@@ -1,4 +1,4 @@
-//! Records in the notation of their game.
+//! Records in the standard notation of their game.
 
 use ludex_protocol::record::{Record, RecordEvent};
 
@@ -6,10 +6,10 @@ use super::steps::position;
 use crate::dyn_game::DynGame;
 use crate::game::{Action, Seat};
 
-/// A record of `game` in the game's notation.
+/// Returns a record of `game` in the game's notation.
 ///
 /// # Errors
-/// A game without a notation, or an event that cannot be played, in one sentence.
+/// Fails if the game has no notation or an event cannot be played.
 pub fn in_notation(game: &dyn DynGame, record: &Record) -> Result<String, String> {
     if game.notation().is_none() {
         return Err(format!("{} has no notation of its own", game.id()));
@@ -17,7 +17,7 @@ pub fn in_notation(game: &dyn DynGame, record: &Record) -> Result<String, String
     position(game, &record.events).map_err(|stop| stop.to_string())?.in_notation(record)
 }
 
-/// The moves with their seats, without chance and speech.
+/// Returns the moves with their seats, without chance outcomes and documents.
 pub(crate) fn moves(record: &Record) -> Vec<(Seat, Action)> {
     let of = |event: &RecordEvent| match event {
         RecordEvent::Move(m) => Some((m.seat as Seat, m.action?)),

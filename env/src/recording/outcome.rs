@@ -1,14 +1,14 @@
-//! Who won: the outcome of each seat from the returns.
+//! Outcomes of the seats, derived from returns.
 
 use ludex_protocol::record::{EndReason, Outcome};
 use ludex_protocol::spec::{Spec, Utility};
 
-/// The outcome of each seat. Hosts write it, and the referee checks it.
+/// Returns the outcome of each seat. Hosts write it, and the referee checks it.
 ///
-/// - After a forfeit (`at_fault`) in a game of two seats, loss for the offender and win for the other; with more seats,
-///   `none`.
-/// - Otherwise by returns: the greatest return wins, or draws if several seats have it; all others lose.
-/// - `none` where nobody can be beaten (one seat, or a game of identical interests), and for results that do not count.
+/// - After a forfeit (`at_fault`) in a game of two seats: loss for the offender and win for the other seat; with more
+///   seats, `none`.
+/// - Otherwise by returns: the greatest return wins, or draws if several seats share it; all others lose.
+/// - `none` without opponents (one seat, or identical interests), and for results that do not count.
 pub fn outcomes(spec: &Spec, returns: &[f64], reason: EndReason, at_fault: Option<usize>) -> Vec<Outcome> {
     let seats = returns.len();
     if seats < 2 || !reason.counts() || (at_fault.is_none() && spec.utility == Utility::Identical) {
@@ -28,7 +28,7 @@ pub fn outcomes(spec: &Spec, returns: &[f64], reason: EndReason, at_fault: Optio
     returns.iter().map(outcome).collect()
 }
 
-/// Whether the reason is a seat's own fault. Then the match is a forfeit.
+/// Returns true if a seat caused the end. The match is then a forfeit.
 pub const fn is_forfeit(reason: EndReason) -> bool {
     matches!(
         reason,
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn returns_decide() {
+    fn greatest_return_wins() {
         let of = |returns: &[f64]| outcomes(&spec(Utility::GeneralSum), returns, EndReason::Finished, None);
         assert_eq!(of(&[1.0, -1.0]), [Win, Loss]);
         assert_eq!(of(&[0.5, 0.5]), [Draw, Draw]);
@@ -57,14 +57,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_decides_before_returns() {
+    fn forfeit_overrides_returns() {
         let zero = spec(Utility::ZeroSum);
         assert_eq!(outcomes(&zero, &[5.0, 1.0], EndReason::Timeout, Some(0)), [Loss, Win]);
         assert_eq!(outcomes(&zero, &[5.0, 1.0, 0.0], EndReason::Timeout, Some(0)), [Nobody; 3]);
     }
 
     #[test]
-    fn nobody_wins_alone_together_or_in_a_broken_match() {
+    fn outcome_is_none_without_opponents_or_after_failure() {
         assert_eq!(outcomes(&spec(Utility::Identical), &[5.0, 5.0], EndReason::Finished, None), [Nobody; 2]);
         assert_eq!(outcomes(&spec(Utility::ZeroSum), &[1.0, -1.0], EndReason::InfraError, None), [Nobody; 2]);
     }

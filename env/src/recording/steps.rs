@@ -1,4 +1,4 @@
-//! A record played again, step by step, with checked moves.
+//! Replay of a record, step by step, with checked moves.
 
 use std::fmt;
 
@@ -13,21 +13,21 @@ use ludex_protocol::Move;
 
 /// One step: a chance outcome, a move, or all parts of a joint move.
 pub struct ReplayStep<'s> {
-    /// The position before.
+    /// Position before the step.
     pub before: &'s dyn DynState,
-    /// The number of the first event.
+    /// Index of the step's first event.
     pub at: usize,
-    /// The events: one, or the parts of a joint move.
+    /// The step's events: one, or the parts of a joint move.
     pub events: &'s [RecordEvent],
-    /// The position after.
+    /// Position after the step.
     pub after: &'s dyn DynState,
-    /// Whether the events moved anything. They do not in a turn that the end of the episode cut short: refused attempts
+    /// True if the events changed the position. False for a turn that the end of the episode cut short: refused attempts
     /// without a move, or some parts of a joint move. Such a step is the last one, and both positions are equal.
     pub played: bool,
 }
 
 impl ReplayStep<'_> {
-    /// The moves of the step with their numbers; none for a chance outcome.
+    /// Iterates over the moves of the step with their event indices; empty for a chance outcome.
     pub fn moves(&self) -> impl Iterator<Item = (usize, &MoveRecord)> {
         (self.at..).zip(self.events).filter_map(|(at, event)| match event {
             RecordEvent::Move(m) => Some((at, m)),
@@ -35,7 +35,8 @@ impl ReplayStep<'_> {
         })
     }
 
-    /// The position after the step as `who` sees it. Where nothing is hidden, the cells that the move touched are marked.
+    /// Returns the position after the step as a picture for `who`. With perfect information, the cells of the move are
+    /// marked.
     pub fn picture(&self, who: Viewer) -> Picture {
         let mut picture = self.after.view(who).picture(who);
         if self.played {
@@ -44,7 +45,7 @@ impl ReplayStep<'_> {
         picture
     }
 
-    /// What the rules count of the step, into `out`; of one that did not move anything, what they count of refused attempts.
+    /// Emits the marks of the step; if it changed nothing, the marks of its refused attempts.
     pub fn mark(&self, out: &mut Marks) {
         if out.wants_none() {
             return;
@@ -61,7 +62,7 @@ impl ReplayStep<'_> {
         }
     }
 
-    /// All that the rules count of the step. See [`Step::mark`] for some of it: marks may be costly.
+    /// Returns all marks of the step. Use [`Step::mark`] for a selection: marks may be expensive.
     pub fn marks(&self) -> Vec<Mark> {
         let mut out = Marks::all();
         self.mark(&mut out);
@@ -69,14 +70,14 @@ impl ReplayStep<'_> {
     }
 }
 
-/// Why an event cannot be played where it stands.
+/// The reason why an event cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayStop {
-    /// The number of the event.
+    /// Index of the event.
     pub at: usize,
-    /// Whether it is the outcome of chance that is wrong; else it is the move of a seat.
+    /// True if a chance outcome is at fault, false for a move of a seat.
     pub chance: bool,
-    /// One sentence.
+    /// Error message: one sentence.
     pub message: String,
 }
 
@@ -88,15 +89,15 @@ impl fmt::Display for ReplayStop {
 
 impl std::error::Error for ReplayStop {}
 
-/// The steps of a record. Every part of a joint move but the last must have `more`.
+/// Replays a record. Every part of a joint move except the last must have `more`.
 pub fn steps<'a>(game: &dyn DynGame, record: &'a Record) -> Replay<'a> {
     Replay { strict: true, ..Replay::new(game, &record.events) }
 }
 
-/// The position after all events, as [`Steps::new`] plays them.
+/// Returns the position after all events, replayed by [`Steps::new`].
 ///
 /// # Errors
-/// The first event that cannot be played.
+/// Returns the first event that cannot be played.
 pub fn position(game: &dyn DynGame, events: &[RecordEvent]) -> Result<Box<dyn DynState>, ReplayStop> {
     let mut steps = Replay::new(game, events);
     while let Some(step) = steps.next() {
@@ -105,7 +106,7 @@ pub fn position(game: &dyn DynGame, events: &[RecordEvent]) -> Result<Box<dyn Dy
     Ok(steps.after)
 }
 
-/// A refused attempt as it was given; `None` where nothing was kept of it.
+/// Returns a refused attempt as submitted; `None` if the record does not contain it.
 pub fn submitted_move(attempt: &RefusedMove) -> Option<Move> {
     match (attempt.action, &attempt.text, &attempt.proposal) {
         (Some(id), ..) => Some(Move::Id(id)),
@@ -115,38 +116,38 @@ pub fn submitted_move(attempt: &RefusedMove) -> Option<Move> {
     }
 }
 
-/// Events played one after the other.
+/// An iteration over events that plays them one after the other.
 pub struct Replay<'a> {
     events: &'a [RecordEvent],
     at: usize,
     before: Box<dyn DynState>,
     after: Box<dyn DynState>,
-    /// Whether `more` must be right.
+    /// True if `more` must be correct.
     strict: bool,
     joint: Vec<Option<ParsedMove>>,
 }
 
 impl<'a> Replay<'a> {
-    /// The steps of a list of events, whatever their `more` says.
+    /// Replays a list of events and ignores their `more`.
     pub fn new(game: &dyn DynGame, events: &'a [RecordEvent]) -> Self {
         let joint = vec![None; game.spec().players as usize];
         Replay { events, at: 0, before: game.start(), after: game.start(), strict: false, joint }
     }
 
-    /// The position reached: before the next step, and after the last one.
+    /// Returns the current position: before the next step, or after the last one.
     pub fn position(&self) -> &dyn DynState {
         &*self.after
     }
 
-    /// The number of the next event.
+    /// Returns the index of the next event.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Plays the next step; `None` at the end. It lends the positions, so this is not an `Iterator`.
+    /// Plays the next step; `None` at the end. The step borrows the positions, so this is not an `Iterator`.
     ///
     /// # Errors
-    /// An event that cannot be played here. No step follows, and the position stays.
+    /// Returns an event that cannot be played. Replay then stops, and the position stays.
     #[allow(clippy::should_implement_trait, reason = "a step borrows the positions")]
     pub fn next(&mut self) -> Option<Result<ReplayStep<'_>, ReplayStop>> {
         let from = self.at;
@@ -166,16 +167,16 @@ impl<'a> Replay<'a> {
         Some(Ok(ReplayStep { before: &*self.before, at: from, events, after: &*self.after, played }))
     }
 
-    /// Plays what begins at event `at`: where the next step begins, and whether anything moved.
+    /// Plays the step that starts at event `at`. Returns the start of the next step, and whether the position changed.
     fn play(&mut self, at: usize) -> Result<(usize, bool), ReplayStop> {
         match (self.after.turn(), &self.events[at]) {
             (ToMove::Chance, RecordEvent::Chance(c)) => self.chance(at, c),
             (ToMove::Seat(seat), RecordEvent::Move(m)) => self.single(at, seat, m),
             (ToMove::Simultaneous(acting), RecordEvent::Move(_)) => self.joint(at, acting),
-            (ToMove::Over, _) => Err(wrong(at, "the episode was over before")),
-            (ToMove::Chance, _) => Err(wrong(at, "a move where chance is to draw")),
+            (ToMove::Over, _) => Err(wrong(at, "the episode has already ended")),
+            (ToMove::Chance, _) => Err(wrong(at, "expected a chance outcome, got a move")),
             (_, RecordEvent::Chance(_)) => {
-                Err(ReplayStop { chance: true, ..wrong(at, "a chance outcome where a seat is to move") })
+                Err(ReplayStop { chance: true, ..wrong(at, "expected a move of a seat, got a chance outcome") })
             }
         }
     }
@@ -190,17 +191,19 @@ impl<'a> Replay<'a> {
 
     fn single(&mut self, at: usize, seat: Seat, m: &MoveRecord) -> Result<(usize, bool), ReplayStop> {
         if m.more && self.strict {
-            return Err(wrong(at, "marked as part of a joint move, but one seat moves here"));
+            return Err(wrong(at, "expected a single move, got a part of a joint move"));
         }
         if m.seat as usize != seat {
-            return Err(wrong(at, format!("seat {} moves where seat {seat} is to move", m.seat)));
+            return Err(wrong(at, format!("expected a move of seat {seat}, got one of seat {}", m.seat)));
         }
         let played = match (m.action, &m.said) {
             (Some(action), None) => self.after.play(seat, action),
             (None, Some(said)) => self.after.play_said(seat, said),
             (None, None) if at + 1 == self.events.len() => return Ok((at + 1, false)),
-            (None, None) => return Err(wrong(at, format!("seat {seat} makes no move"))),
-            (Some(_), Some(_)) => return Err(wrong(at, format!("seat {seat} moves with an id and in words at once"))),
+            (None, None) => return Err(wrong(at, format!("seat {seat}: expected a move, got none"))),
+            (Some(_), Some(_)) => {
+                return Err(wrong(at, format!("seat {seat}: expected an action id or a document, got both")));
+            }
         };
         played.map(|()| (at + 1, true)).map_err(|refusal| wrong(at, format!("seat {seat}: {}", refusal.message)))
     }
@@ -224,24 +227,24 @@ impl<'a> Replay<'a> {
                 (None, Some(said)) => self.joint[seat] = Some(ParsedMove::Document(said.clone())),
                 (None, None) => lacking = lacking.or(Some((seat, next))),
                 (Some(_), Some(_)) => {
-                    return Err(wrong(next, format!("seat {seat} moves with an id and in words at once")));
+                    return Err(wrong(next, format!("seat {seat}: expected an action id or a document, got both")));
                 }
             }
             next += 1;
         }
         if let Some((seat, due)) = lacking {
-            // Good only at the end of an episode that was cut short while some seats had answered.
+            // Valid only at the end of an episode that was cut short after some seats had moved.
             if next == self.events.len() {
                 return Ok((next, false));
             }
             let at = due.min(self.events.len() - 1);
-            return Err(wrong(at, format!("seat {seat}'s part of the joint move is missing")));
+            return Err(wrong(at, format!("seat {seat}: its part of the joint move is missing")));
         }
         let more = |k: usize| matches!(&self.events[k], RecordEvent::Move(m) if m.more);
         if self.strict
             && let Some(k) = (at..next).find(|&k| more(k) != (k + 1 < next))
         {
-            return Err(wrong(k, "every part of a joint move but the last has `more`"));
+            return Err(wrong(k, "expected `more` on every part of a joint move except the last"));
         }
         self.after.play_joint(&self.joint).map_err(|refusal| wrong(at, refusal.message))?;
         Ok((next, true))

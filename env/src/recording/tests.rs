@@ -26,7 +26,8 @@ fn moved(seat: usize, turn: u32, action: Option<u32>) -> MoveRecord {
     MoveRecord { seat: seat as u32, turn, action, ms: 7, ..MoveRecord::default() }
 }
 
-/// A random episode of at most `most` steps, and the positions before, between and after its steps.
+/// Plays a random episode of at most `most` steps; returns its history and the positions before, between and after its
+/// steps.
 fn episode(game: &GameRef, most: usize) -> (RecordBuilder, Vec<Box<dyn DynState>>) {
     let mut history = RecordBuilder::begin(header(game)).unwrap();
     let (mut s, mut draw, mut rng) = (game.start(), Draw::new(game.id(), 5, 0), Stream::from_text("history"));
@@ -72,7 +73,7 @@ fn same(a: &dyn DynState, b: &dyn DynState) -> bool {
 }
 
 #[test]
-fn what_is_made_is_played_again() {
+fn replay_visits_recorded_positions() {
     for text in ["tic_tac_toe", "kuhn_poker", "leduc_poker", "iterated_prisoners_dilemma", "chess", "hanabi", "pig"] {
         let game = crate::load(text).unwrap();
         let (history, positions) = episode(&game, 60);
@@ -95,7 +96,7 @@ fn what_is_made_is_played_again() {
 }
 
 #[test]
-fn a_forfeit_is_settled_at_the_end() {
+fn forfeit_sets_returns_and_outcome() {
     let game = crate::load("tic_tac_toe").unwrap();
     let history = RecordBuilder::begin(header(&game)).unwrap();
     let footer = Footer { reason: Some(EndReason::Timeout), at_fault: Some(0), ..Footer::default() };
@@ -109,7 +110,7 @@ fn a_forfeit_is_settled_at_the_end() {
 }
 
 #[test]
-fn a_turn_cut_short_is_the_last_step() {
+fn interrupted_turn_is_last_step() {
     let game = crate::load("tic_tac_toe").unwrap();
     let attempt = RefusedMove {
         action: Some(9),
@@ -131,18 +132,18 @@ fn a_turn_cut_short_is_the_last_step() {
     let more = [events[1].clone(), events[0].clone()];
     assert_eq!(position(&*game, &more).err().map(|stop| stop.at), Some(0));
 
-    // Of a joint move, one part of two.
+    // One of two parts of a joint move.
     let game = crate::load("iterated_prisoners_dilemma").unwrap();
     let part = [RecordEvent::Move(MoveRecord { more: true, ..moved(1, 0, Some(0)) })];
     let mut steps = Replay::new(&*game, &part);
     assert!(!steps.next().unwrap().unwrap().played);
     let twice = [part[0].clone(), part[0].clone()];
     let stop = position(&*game, &twice).err().unwrap();
-    assert!(stop.message.contains("seat 0's part"), "{stop}");
+    assert!(stop.message.contains("seat 0: its part"), "{stop}");
 }
 
 #[test]
-fn what_cannot_be_played_stops() {
+fn replay_stops_at_invalid_event() {
     let game = crate::load("kuhn_poker").unwrap();
     let chance = |a| RecordEvent::Chance(ChanceRecord { action: a });
     let play = |seat, a| RecordEvent::Move(moved(seat, 0, a));
@@ -154,17 +155,23 @@ fn what_cannot_be_played_stops() {
     let said = RecordEvent::Move(MoveRecord { said: Some(json!("hello")), ..moved(0, 0, Some(0)) });
     let deal = [chance(Some(1)), chance(Some(0))];
     for (game, events, at, chance, message) in [
-        (&game, vec![play(0, Some(0))], 0, false, "chance is to draw"),
+        (&game, vec![play(0, Some(0))], 0, false, "expected a chance outcome"),
         (&game, vec![chance(None)], 0, true, "withheld"),
         (&game, vec![deal[0].clone(), deal[0].clone()], 1, true, "not an outcome"),
-        (&game, [&deal[..], &[deal[0].clone()]].concat(), 2, true, "a seat is to move"),
-        (&game, [&deal[..], &[play(1, Some(0))]].concat(), 2, false, "seat 1 moves where seat 0"),
+        (&game, [&deal[..], &[deal[0].clone()]].concat(), 2, true, "expected a move of a seat"),
+        (&game, [&deal[..], &[play(1, Some(0))]].concat(), 2, false, "got one of seat 1"),
         (&game, [&deal[..], &[play(0, Some(5))]].concat(), 2, false, "seat 0: "),
-        (&game, [&deal[..], std::slice::from_ref(&said)].concat(), 2, false, "in words at once"),
-        (&game, [&deal[..], &[play(0, Some(0)), play(1, Some(0)), play(0, Some(0))]].concat(), 4, false, "was over"),
+        (&game, [&deal[..], std::slice::from_ref(&said)].concat(), 2, false, "got both"),
+        (
+            &game,
+            [&deal[..], &[play(0, Some(0)), play(1, Some(0)), play(0, Some(0))]].concat(),
+            4,
+            false,
+            "already ended",
+        ),
         (&joint, both([false, false]), 0, false, "`more`"),
         (&joint, both([true, true]), 1, false, "`more`"),
-        (&joint, vec![said], 0, false, "in words"),
+        (&joint, vec![said], 0, false, "got both"),
     ] {
         let record = Record { header: header(game), events, footer: Footer::default() };
         let mut steps = steps(&**game, &record);

@@ -1,4 +1,4 @@
-//! What several tests share.
+//! Helpers shared by several tests.
 #![allow(dead_code)]
 
 pub mod offers;

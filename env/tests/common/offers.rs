@@ -1,5 +1,5 @@
-//! A tiny game for tests: chance deals secrets, stakes are put together, then one seat proposes a document and the other
-//! answers with an id or in words. A parameter switches on one flaw at a time, which the suite must find.
+//! A tiny game for tests: chance deals secrets, both seats choose stakes simultaneously, then one seat proposes a document
+//! and the other answers with an id or a text. A parameter enables one flaw at a time, which the suite must detect.
 
 use ludex_env::game::{EventView, PresetText};
 use ludex_env::{
@@ -60,13 +60,13 @@ pub struct View {
 const SECRETS: u8 = 4;
 const PASS: Action = 3;
 
-/// The game, with a flaw or (empty) without.
+/// Returns the game with the given flaw; empty: without a flaw.
 pub fn offers(flaw: &str) -> GameRef {
     let games = Games::builtin().with::<Offers>();
     games.load_with("offers", &serde_json::Map::from_iter([("flaw".into(), flaw.into())])).unwrap()
 }
 
-/// Half of the time a document or words, where the game takes them.
+/// Returns a document or text in half of the cases, if the game accepts them.
 pub fn propose(s: &dyn ludex_env::DynState, seat: Seat, rng: &mut Stream) -> Option<Move> {
     if let ToMove::Simultaneous(_) = s.turn() {
         return None;

@@ -1,4 +1,4 @@
-//! Answers an `act` that was played.
+//! Reply to an `act` that was played.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,21 @@ use super::FromServer;
 use crate::envelope::Message;
 use crate::serde_helpers::or_default;
 
-/// `accepted`: the act was played.
+/// `accepted`: reply to an `act` whose move was played.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Accepted {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The turn that was answered.
+    /// Turn of the accepted move.
     pub turn: u32,
-    /// The action's id, where it has one.
+    /// Id of the action, if the move has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,
-    /// The move as text.
+    /// Text of the move.
     pub text: String,
-    /// The seat's bank.
+    /// Remaining time in the seat's bank, in milliseconds.
     #[serde(default, deserialize_with = "or_default")]
     pub bank_ms: u64,
 }

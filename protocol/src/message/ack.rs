@@ -1,18 +1,18 @@
-//! Says which events of a match were seen.
+//! Acknowledges the messages of a match.
 
 use serde::{Deserialize, Serialize};
 
 use super::FromClient;
 use crate::envelope::Message;
 
-/// `ack`: the messages of a match up to here were seen. The server may forget them. It is optional and gets no reply.
+/// `ack`: acknowledges the messages of a match up to `seq`, which the server may then discard. Optional; gets no reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ack {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The last `seq` seen.
+    /// Number of the last message processed.
     pub seq: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Moves in a match.
+//! Plays a move in a match.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,39 +12,39 @@ use crate::moves::Move;
 use crate::record::Notes;
 use crate::serde_helpers::{is_default, or_default};
 
-/// `act`: moves in a match. Exactly one of `action`, `text`, `proposal`.
+/// `act`: plays a move in a match. Exactly one of `action`, `text` and `proposal` must be present.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Act {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The `turn` that is answered.
+    /// The `turn` of the request that this move answers.
     pub turn: u32,
-    /// The try within it: refusals so far.
+    /// Number of earlier refusals in this turn, from 0.
     #[serde(rename = "try", default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub attempt: u32,
-    /// The move as an action id.
+    /// Move as an action id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<i64>,
-    /// The move as text.
+    /// Move as text, in the game's notation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The move as a document.
+    /// Move as a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Value>,
-    /// What is said beside it.
+    /// Notes of the agent that accompany the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
 }
 
 impl Act {
-    /// Whether there is exactly one move. What was decoded has one.
+    /// Returns true if there is exactly one move, which decoding guarantees.
     pub fn is_whole(&self) -> bool {
         [self.action.is_some(), self.text.is_some(), self.proposal.is_some()].into_iter().filter(|&is| is).count() == 1
     }
 
-    /// The move, if there is exactly one.
+    /// Returns the move, if there is exactly one.
     pub fn as_move(&self) -> Option<Move> {
         match (self.action, &self.text, &self.proposal) {
             (Some(id), None, None) => Some(Move::Id(id)),

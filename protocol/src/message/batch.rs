@@ -1,4 +1,4 @@
-//! Answers `reset`, `step` and `restore`.
+//! Reply to `reset`, `step` and `restore`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,33 +15,33 @@ use crate::tensor::Tensors;
 
 /// Values of `batch.to_move` that are not seats.
 pub mod to_move {
-    /// A chance node.
+    /// Chance is to move.
     pub const CHANCE: i8 = -1;
-    /// Several seats move at once.
+    /// Several seats move simultaneously.
     pub const SIMULTANEOUS: i8 = -2;
-    /// The episode is over.
+    /// The episode has ended.
     pub const OVER: i8 = -4;
 }
 
-/// `batch`: answers `reset`, `step` and `restore`. One row per environment named in the request, in its order (R rows,
-/// P players, A actions).
+/// `batch`: reply to `reset`, `step` and `restore`. One row per environment of the request, in its order (R rows, P players,
+/// A actions).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batch {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// The environments of the rows; absent: all.
+    /// Environment index of each row; absent: all environments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Rows R: the seat to move, or a value of [`to_move`].
+    /// Shape R: the seat to move, or a value of [`to_move`].
     pub to_move: Column<i8>,
-    /// Rows R: the client's seat, when it has exactly one.
+    /// Shape R: the client's seat; present if the client plays exactly one seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<Column<i8>>,
-    /// First axis R (R x P with `observer = all`): what the observing seat sees.
+    /// First axis R (R x P with `observer = all`): observation of the observing seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obs: Option<Tensors>,
-    /// As `obs`: the perfect-recall information state.
+    /// First axis as `obs`: the perfect-recall information state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
     /// Rows as `obs`: the structured view.
@@ -53,26 +53,26 @@ pub struct Batch {
     /// Rows as `obs`: the legal actions of the observing seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<Mask>,
-    /// Rows R: the outcomes of chance nodes, only with `chance = "client"`.
+    /// Shape R: the outcomes of chance nodes; only with `chance = "client"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<ChanceRows>,
-    /// Rows R x P: since the client's previous action in this environment.
+    /// Shape R x P: reward since the client's previous action in the environment.
     pub reward: Column<f32>,
-    /// Rows R x P: sum over the episode so far, when asked for.
+    /// Shape R x P: sum of rewards in the episode so far; present if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returns: Option<Column<f64>>,
-    /// Rows R: 1 where the rules ended the episode.
+    /// Shape R: 1 if the rules ended the episode.
     pub terminated: Column<u8>,
-    /// Rows R: 1 where the step limit ended it.
+    /// Shape R: 1 if the step limit ended the episode.
     pub truncated: Column<u8>,
-    /// Rows R: moves of seats so far.
+    /// Shape R: number of moves of seats in the episode so far.
     pub length: Column<u32>,
-    /// Rows R: episode number of the environment.
+    /// Shape R: episode number of the environment.
     pub episode: Column<u32>,
-    /// The last view of the rows that were reset in this call (`same_step` only).
+    /// Final views of the rows that were reset in this call (`same_step` only).
     #[serde(rename = "final", default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<FinalRows>,
-    /// Positions of rows that ended by `on_illegal = "lose"`.
+    /// Positions of rows that ended by an illegal action with `on_illegal = "lose"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub illegal: Option<Column<u32>>,
     /// Episodes that ended before the client could act.
@@ -81,7 +81,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The bytes of all packed columns and tensors together.
+    /// Returns the total bytes of all packed columns and tensors.
     pub fn packed_bytes(&self) -> usize {
         fn column<T: Element>(column: &Column<T>) -> usize {
             column.as_bytes().len()
@@ -137,18 +137,18 @@ impl FromServer for Batch {
     }
 }
 
-/// Lists of different lengths, one after the other: row r is `a[o[r]..o[r + 1]]`.
+/// Lists of different lengths, concatenated: row r is `a[o[r]..o[r + 1]]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ragged {
-    /// Offsets, one more than rows.
+    /// Offsets into `a`, one more than rows.
     pub o: Column<u32>,
-    /// Ids, ascending within a row.
+    /// Ids, ascending within each row.
     pub a: Column<u32>,
 }
 
 impl Ragged {
-    /// The ids of a row; none if the offsets do not fit.
+    /// Returns the ids of a row; empty if the offsets are invalid.
     pub fn row(&self, row: usize) -> Vec<u32> {
         let (Some(from), Some(to)) = (self.o.get(row), self.o.get(row.saturating_add(1))) else {
             return Vec::new();
@@ -160,8 +160,8 @@ impl Ragged {
 /// The legal actions of the rows of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// One byte per action (`mask = "u1"`: R x A), or one bit (`"bits"`: R x ceil(A/8), least significant first);
-    /// which, `open` has said.
+    /// One byte per action (`mask = "u1"`: R x A), or one bit (`mask = "bits"`: R x ceil(A/8), least significant first), as
+    /// requested in `open`.
     Dense(Column<u8>),
     /// Offsets and ids (`mask = "ids"`).
     Ids(Ragged),
@@ -219,51 +219,51 @@ impl schemars::JsonSchema for Mask {
     }
 }
 
-/// The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]` with probabilities `p` at the same positions.
+/// The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]`, with probabilities `p` at the same positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChanceRows {
-    /// Offsets, one more than rows.
+    /// Offsets into `a` and `p`, one more than rows.
     pub o: Column<u32>,
-    /// Outcome ids.
+    /// Ids of the chance outcomes.
     pub a: Column<u32>,
-    /// Probabilities.
+    /// Probabilities of the outcomes.
     pub p: Column<f64>,
 }
 
-/// The ended episodes of the rows that were reset in the same call.
+/// Final rows of the episodes that ended in environments reset by the same call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FinalRows {
-    /// Positions in this reply.
+    /// Position of each entry's row in this reply.
     pub at: Column<u32>,
-    /// The client's seat in the ended episode, when it had exactly one.
+    /// The client's seat in the ended episode; present if the client plays exactly one seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<Column<i8>>,
-    /// As `batch.obs`.
+    /// Final observations; as `batch.obs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obs: Option<Tensors>,
-    /// As `batch.info`.
+    /// Final information states; as `batch.info`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
-    /// As `batch.struct`.
+    /// Final structured views; as `batch.struct`.
     #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
     pub structure: Option<Vec<Value>>,
-    /// As `batch.text`.
+    /// Final text views; as `batch.text`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Vec<String>>,
-    /// Entries x P: sums over the ended episodes.
+    /// Entries x P: returns of the ended episodes.
     pub returns: Column<f64>,
-    /// Moves of seats in the ended episodes.
+    /// Number of moves of seats in the ended episodes.
     pub length: Column<u32>,
 }
 
-/// Episodes that ended before the client could act: counted, never shown as a step.
+/// Episodes that ended before the client could act: counted, but never reported as steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
-    /// Positions in this reply, one entry per episode.
+    /// Position of each episode's row in this reply, one entry per episode.
     pub at: Column<u32>,
-    /// Entries x P.
+    /// Entries x P: returns of the skipped episodes.
     pub returns: Column<f64>,
 }

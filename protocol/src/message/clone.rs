@@ -12,12 +12,12 @@ use crate::seed::Seed;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CloneEnvs {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// Which environments; absent: all.
+    /// Indices of the environments to copy; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// A fresh random stream; absent: the same one.
+    /// Seed of a new random stream for the copies; absent: the same stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<Seed>,
 }

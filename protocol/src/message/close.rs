@@ -1,4 +1,4 @@
-//! Closes a handle.
+//! Closes an environment handle.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
-/// `close`: closes a handle.
+/// `close`: closes an environment handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CloseHandle {
-    /// The handle.
+    /// Handle of the environments to close.
     pub env: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Asks for a game's spec.
+//! Requests the spec of a game.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use crate::limits::Limits;
 use crate::serde_helpers::{is_default, or_default};
 use crate::spec::Params;
 
-/// `describe`.
+/// `describe`: requests the spec of a game under given parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Describe {
-    /// Game id, or the whole game string.
+    /// Game id, or a complete game string.
     pub game: String,
-    /// Parameters.
+    /// Parameters of the game; they override those of the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
-    /// Send the rules page too.
+    /// True to include the game's rules page.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub rules_text: bool,
 }

@@ -1,4 +1,4 @@
-//! The server goes down.
+//! Announces that the server is shutting down.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use super::FromServer;
 use crate::envelope::Message;
 use crate::serde_helpers::or_default;
 
-/// `draining`: no new `open` or `join`.
+/// `draining`: the server is shutting down and refuses new work such as `open` and `join`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Draining {
-    /// When the server goes, on its monotonic clock.
+    /// Time of the shutdown on the server's monotonic clock, in milliseconds.
     pub until_ms: u64,
-    /// Whether sessions can be resumed after the restart.
+    /// True if sessions can be resumed after the restart.
     #[serde(default, deserialize_with = "or_default")]
     pub resume: bool,
 }

@@ -1,4 +1,4 @@
-//! Enters an agent for a run.
+//! Enrolls an agent in a run.
 
 use std::collections::BTreeMap;
 
@@ -22,32 +22,32 @@ fn is_whole(scale: &f64) -> bool {
     *scale == 1.0
 }
 
-/// `enrol`: the agent plays a suite of the server, or takes its place in a run that has one for it. The same request continues
-/// the run after any interruption.
+/// `enrol`: enrolls the agent in a run of a suite, or in a run that already has a slot for it. Repeat the same request to
+/// continue the run after an interruption.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Enrol {
-    /// The suite. Absent for a run that the server or its operator began.
+    /// Name of the suite. Absent for a run created by the server or its operator.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub suite: String,
-    /// The name of the run.
+    /// Name of the run, chosen by the client.
     pub run: String,
-    /// The share of the suite that is played.
+    /// Fraction of the suite to play, above 0 and at most 1.
     #[serde(default = "whole", deserialize_with = "or_whole", skip_serializing_if = "is_whole")]
     pub scale: f64,
-    /// Matches at a time.
+    /// Maximum number of simultaneous matches.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub slots: u32,
-    /// Only these parts of the suite.
+    /// Ids of the suite's parts to play; empty: all parts.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub only: Vec<String>,
-    /// Agents of the server that fill roles of the suite, by role.
+    /// Server agents for the roles of the suite, by role name.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub roles: BTreeMap<String, Vec<String>>,
-    /// How many agents the run is for. It begins when they have all enrolled.
+    /// Number of candidates in the run, which starts when all of them have enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
-    /// What turns show.
+    /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
     /// Layout of the tensor: `ludex`, or one that the specs of all games of the run list.
@@ -56,7 +56,7 @@ pub struct Enrol {
 }
 
 impl Enrol {
-    /// One candidate plays the whole suite, one match at a time.
+    /// Creates a request with one candidate that plays the whole suite, one match at a time.
     pub fn new(suite: impl Into<String>, run: impl Into<String>) -> Self {
         Enrol {
             suite: suite.into(),

@@ -1,24 +1,24 @@
-//! Answers `enrol`.
+//! Reply to `enrol`.
 
 use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
 
-/// `enrolled`: answers `enrol`.
+/// `enrolled`: reply to `enrol`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Enrolled {
-    /// The run.
+    /// Name of the run.
     pub run: String,
-    /// The join that its matches come from; absent if the run is over.
+    /// Id of the join that supplies the run's matches; absent if the run has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<String>,
-    /// Matches that are due, as far as is known now.
+    /// Number of matches to play, as currently known.
     pub due: u64,
-    /// Matches that are done.
+    /// Number of finished matches.
     pub done: u64,
-    /// About how long the rest will take, if that is known.
+    /// Estimated remaining time in milliseconds, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_ms: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Answers a request that was refused, or a frame that was not understood.
+//! Reply to a refused request or an invalid frame.
 
 use super::{FromServer, ServerMessage};
 use crate::envelope::Message;

@@ -1,4 +1,4 @@
-//! Something happened in a match.
+//! An event of a match.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,85 +8,85 @@ use super::turn::SeatView;
 use crate::envelope::Message;
 use crate::serde_helpers::{is_default, numbers, or_default};
 
-/// `event`: something happened in a match, as this viewer sees it.
+/// `event`: an event of a match, as visible to this viewer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatchEvent {
-    /// Number within the match for this viewer.
+    /// Sequence number of the message within the match for this viewer.
     pub seq: u64,
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// What happened.
+    /// Kind of the event and its fields.
     #[serde(flatten)]
     pub kind: EventKind,
-    /// What a spectator who asked for views sees afterwards.
+    /// State after the event, for spectators that requested views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<SeatView>,
 }
 
-/// What happened in a match.
+/// Kind of an event, with its fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EventKind {
-    /// A seat moved.
+    /// A seat played a move.
     Move {
-        /// The seat.
+        /// Seat that played the move.
         seat: u32,
-        /// The action's id, where it has one and the viewer may see it.
+        /// Id of the action, if the move has one and the viewer may see it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<u32>,
-        /// The move as text.
+        /// Text of the move.
         text: String,
-        /// Milliseconds that it took.
+        /// Thinking time of the move in milliseconds.
         #[serde(default, deserialize_with = "or_default")]
         ms: u64,
-        /// Played by the illegal-move policy, not by the agent.
+        /// True if the illegal-move policy played the move instead of the agent.
         #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
         forced: bool,
     },
-    /// Chance decided.
+    /// A chance outcome was drawn.
     Chance {
-        /// The outcome's id, if the viewer may see it.
+        /// Id of the outcome, if the viewer may see it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<u32>,
-        /// The outcome as text.
+        /// Text of the outcome.
         text: String,
     },
-    /// Something hidden is shown.
+    /// Hidden information was revealed.
     Reveal {
-        /// For people.
+        /// Description of the revealed information, for people.
         text: String,
-        /// For programs.
+        /// Machine-readable content; its structure depends on the game.
         #[serde(default)]
         data: Value,
     },
-    /// A seat spoke.
+    /// A seat sent a message to the other seats.
     Say {
-        /// The seat.
+        /// Seat of the speaker.
         seat: u32,
-        /// What it said.
+        /// Text of the message.
         text: String,
     },
-    /// A phase begins.
+    /// A new phase of the game starts.
     Phase {
-        /// Its name.
+        /// Name of the phase.
         phase: String,
     },
-    /// Rewards were paid.
+    /// Rewards were given to the seats.
     Reward {
-        /// For each seat.
+        /// Reward of each seat.
         #[serde(serialize_with = "numbers")]
         rewards: Vec<f64>,
     },
-    /// A seat's agent went or came back.
+    /// A seat's agent disconnected or reconnected.
     Presence {
-        /// The seat.
+        /// Seat of the agent.
         seat: u32,
-        /// Whether it is there.
+        /// True if the agent is connected.
         online: bool,
-        /// How long the seat is held.
+        /// Milliseconds for which the seat stays reserved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grace_ms: Option<u64>,
     },

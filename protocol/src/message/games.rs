@@ -1,4 +1,4 @@
-//! Answers `list_games`.
+//! Reply to `list_games`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use crate::envelope::Message;
 use crate::serde_helpers::or_default;
 use crate::spec::{ChanceMode, Dynamics, Information};
 
-/// `games`: answers `list_games`.
+/// `games`: reply to `list_games`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GameList {
-    /// The games.
+    /// Matching games, in catalogue order.
     pub games: Vec<GameEntry>,
 }
 
@@ -19,22 +19,22 @@ pub struct GameList {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GameEntry {
-    /// Game id.
+    /// Id of the game, for `describe`, `open` and `join`.
     pub game: String,
-    /// Title for people.
+    /// Title of the game for display.
     pub title: String,
     /// Least and greatest number of seats.
     pub players: [u32; 2],
-    /// Who moves when.
+    /// Order of moves: sequential, simultaneous or mixed.
     pub dynamics: Dynamics,
-    /// What kind of luck there is.
+    /// Kind of chance in the game.
     pub chance: ChanceMode,
-    /// Whether anything is hidden.
+    /// Perfect or imperfect information.
     pub information: Information,
-    /// Names of the presets.
+    /// Names of the game's presets.
     #[serde(default, deserialize_with = "or_default")]
     pub presets: Vec<String>,
-    /// Rules version.
+    /// Version of the rules.
     pub rules: u32,
 }
 

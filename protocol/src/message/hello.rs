@@ -9,38 +9,38 @@ use crate::envelope::Message;
 use crate::record::AgentKind;
 use crate::serde_helpers::{is_default, or_default};
 
-/// `hello`: must be the first message.
+/// `hello`: opens a session; must be the first message of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
-    /// Protocol versions that the client speaks.
+    /// Protocol versions that the client supports.
     pub protocol: Vec<u32>,
-    /// Free text, e.g. `mybot-go/0.1`.
+    /// Name of the client program, free text, e.g. `mybot-go/0.1`.
     pub client: String,
-    /// The token, if it did not come in the `Authorization` header.
+    /// Access token, unless sent in the `Authorization` header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Who plays.
+    /// Identity of the agent; a client without it has no name for ratings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// The session to resume.
+    /// Session to resume; absent: a new session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<ResumeSession>,
-    /// Take over the seats that the agent's name still holds.
+    /// True to take over the seats still reserved for the agent's name.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub reclaim: bool,
 }
 
-/// Who plays.
+/// Identity of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentId {
-    /// What ratings are kept under: 1-40 of `A-Za-z0-9._-`.
+    /// Name of the agent, under which ratings are recorded: 1 to 40 characters of `A-Za-z0-9._-`.
     pub name: String,
-    /// Its version.
+    /// Version of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it is; `bot` if absent.
+    /// Kind of the agent; default `bot`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<AgentKind>,
 }
@@ -49,11 +49,11 @@ pub struct AgentId {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResumeSession {
-    /// `welcome.session`.
+    /// Id of the session, from `welcome.session`.
     pub session: String,
-    /// `welcome.key`.
+    /// Latest key of the session, from `welcome.key`.
     pub key: String,
-    /// The last `seq` seen, by match.
+    /// Last processed `seq` of each match, by match id.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub seen: BTreeMap<String, u64>,
 }

@@ -1,4 +1,4 @@
-//! Asks for seats in matches.
+//! Requests seats in matches.
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
@@ -13,22 +13,22 @@ use crate::record::Clock;
 use crate::serde_helpers::{is_default, is_one, one, or_default, or_else, or_one};
 use crate::spec::Params;
 
-/// A form in which the match plane shows a state.
+/// A form in which turns and events of a match present the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MatchView {
-    /// The structured view.
+    /// Structured view as JSON.
     Struct,
-    /// The text view.
+    /// View as plain text.
     Text,
-    /// The egocentric observation.
+    /// Observation array from the seat's perspective.
     Tensor,
-    /// The perfect-recall information state.
+    /// Perfect-recall information state as an array.
     Info,
-    /// The texts of the legal actions (`turn.names`).
+    /// Texts of the legal actions (`turn.names`).
     Texts,
-    /// A drawing of the position for people.
+    /// Picture of the position (SVG).
     Picture,
 }
 
@@ -56,7 +56,8 @@ pub(super) fn are_match_views(views: &Vec<MatchView>) -> bool {
     *views == [MatchView::Struct, MatchView::Texts]
 }
 
-/// The clock of a join. Elsewhere unknown fields are ignored; here a misspelt one would leave a player without a clock.
+/// The clock of a join. Elsewhere unknown fields are ignored; here a misspelled field would leave the player without a
+/// clock.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JoinClock {
@@ -78,7 +79,7 @@ fn or_join_clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clock, D:
     Ok(Clock { move_ms, bank_ms: bank_ms.unwrap_or(0), inc_ms: inc_ms.unwrap_or(0), first_ms, episode_ms })
 }
 
-/// Writes a clock so that it is read back: no clock is a bank of nothing, because an empty map is refused.
+/// Serializes a clock such that it deserializes again: no clock becomes an empty bank, because an empty map is refused.
 fn write_join_clock<S: Serializer>(clock: &Clock, serializer: S) -> Result<S::Ok, S::Error> {
     if *clock != Clock::default() {
         return clock.serialize(serializer);
@@ -92,41 +93,41 @@ fn is_join_clock(clock: &Clock) -> bool {
     *clock == Clock::of_join()
 }
 
-/// `join`: asks for seats in matches.
+/// `join`: requests seats in matches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Join {
-    /// Game id, or the whole game string. A `ticket` replaces it.
+    /// Game id, or a complete game string. Ignored with a `ticket`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub game: String,
-    /// Parameters.
+    /// Parameters of the game; they override those of the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
-    /// Who meets: equal queues do.
+    /// Name of the queue. Only joins with equal queues are matched with each other.
     #[serde(default = "open_queue", deserialize_with = "or_open_queue", skip_serializing_if = "is_open_queue")]
     pub queue: String,
-    /// The server's agents for the other seats, in seat order, or one for all; the match starts at once.
+    /// Server agents for the other seats, in seat order, or one for all; the match then starts at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Vec<String>>,
-    /// The seat. Absent: drawn in a queue; with `against` match j is played in seat j mod P.
+    /// Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
-    /// Matches at a time.
+    /// Maximum number of simultaneous matches.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub slots: u32,
-    /// Matches in all; 0: until `leave`.
+    /// Total number of matches; 0: until `leave`.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub count: u32,
-    /// What turns show.
+    /// Views included in turns.
     #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
     /// Layout of the tensor: `ludex`, or one that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// Whether the matches count.
+    /// True if the matches count for ratings.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub rated: bool,
-    /// The clock. Absent: ten seconds for each move.
+    /// Clock of the matches. Absent: ten seconds per move.
     #[serde(
         default = "Clock::of_join",
         deserialize_with = "or_join_clock",
@@ -134,16 +135,16 @@ pub struct Join {
         skip_serializing_if = "is_join_clock"
     )]
     pub clock: Clock,
-    /// Whether matches come in pairs: one seed, seats swapped. Absent: as the server does it.
+    /// True to play matches in pairs with the same seed and swapped seats. Absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<bool>,
-    /// A tournament's ticket; replaces everything else.
+    /// Ticket of a tournament; replaces all other fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
 }
 
 impl Join {
-    /// One unrated match of a game against anybody who waits. Everything else has its default.
+    /// Creates a request for one unrated match against any opponent in the open queue, with defaults for everything else.
     pub fn new(game: impl Into<String>) -> Self {
         Join {
             game: game.into(),
@@ -162,7 +163,7 @@ impl Join {
         }
     }
 
-    /// Whether it waits in the queue that everybody has when they name none.
+    /// Returns true if the join uses the default queue.
     pub fn is_open(&self) -> bool {
         is_open_queue(&self.queue)
     }

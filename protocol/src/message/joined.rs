@@ -1,15 +1,15 @@
-//! Answers `join`.
+//! Reply to `join`.
 
 use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
 
-/// `joined`: answers `join`.
+/// `joined`: reply to `join`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Joined {
-    /// The join.
+    /// Id of the new join.
     pub join: String,
 }
 

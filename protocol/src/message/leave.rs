@@ -1,4 +1,4 @@
-//! Takes no new matches.
+//! Stops a join from getting new matches.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
-/// `leave`: takes no new matches. Matches that run are played to their end.
+/// `leave`: stops a join from getting new matches. Running matches continue to their end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leave {
-    /// The join.
+    /// Id of the join.
     pub join: String,
 }
 

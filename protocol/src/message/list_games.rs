@@ -1,4 +1,4 @@
-//! Asks for the catalogue.
+//! Requests the list of games.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,32 +6,32 @@ use super::FromClient;
 use crate::envelope::Message;
 use crate::spec::{ChanceMode, Dynamics, Information};
 
-/// `list_games`.
+/// `list_games`: requests the list of games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListGames {
-    /// Which games.
+    /// Condition on the games; absent: all games.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<GameFilter>,
 }
 
-/// Which games are asked for. A field that is absent does not matter.
+/// A condition on games. Absent fields match every game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GameFilter {
-    /// Whether anything is hidden.
+    /// Perfect or imperfect information.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub information: Option<Information>,
-    /// What kind of luck there is.
+    /// Kind of chance in the game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<ChanceMode>,
-    /// Who moves when.
+    /// Order of moves: sequential, simultaneous or mixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dynamics: Option<Dynamics>,
-    /// Playable by this number of players.
+    /// Number of players that the game must support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub players: Option<u32>,
-    /// Occurs in the id or title.
+    /// Text that occurs in the id or title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

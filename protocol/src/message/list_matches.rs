@@ -1,4 +1,4 @@
-//! Asks for the list of matches.
+//! Requests the list of matches.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -30,17 +30,17 @@ fn is_fifty(limit: &u32) -> bool {
     *limit == 50
 }
 
-/// `list_matches`.
+/// `list_matches`: requests the list of matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListMatches {
-    /// Only this game's.
+    /// Game id to which the list is restricted; absent: all games.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub game: Option<String>,
-    /// Running matches, else finished ones.
+    /// True for running matches, false for finished ones.
     #[serde(default = "yes", deserialize_with = "or_yes", skip_serializing_if = "is_yes")]
     pub live: bool,
-    /// At most this number of matches.
+    /// Maximum number of matches to return.
     #[serde(default = "fifty", deserialize_with = "or_fifty", skip_serializing_if = "is_fifty")]
     pub limit: u32,
 }

@@ -1,4 +1,4 @@
-//! A match is over.
+//! Announces the end of a match.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,38 +7,38 @@ use crate::envelope::Message;
 use crate::record::{EndReason, Outcome};
 use crate::serde_helpers::{numbers, or_default};
 
-/// `match_end`: a match is over.
+/// `match_end`: a match has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatchEnd {
-    /// Number within the match for this viewer.
+    /// Sequence number of the message within the match for this viewer.
     pub seq: u64,
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
     /// Return of each seat.
     #[serde(serialize_with = "numbers")]
     pub returns: Vec<f64>,
-    /// How each seat came out.
+    /// Outcome of each seat.
     pub outcome: Vec<Outcome>,
-    /// Why it ended.
+    /// Reason of the end.
     pub reason: EndReason,
-    /// Which seat is to blame.
+    /// Seat at fault, if a seat caused the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<u32>,
-    /// Whether the match counts.
+    /// True if the match counts for ratings.
     #[serde(default, deserialize_with = "or_default")]
     pub rated: bool,
-    /// The digest chain's end, hex; once every match of the seed is over.
+    /// Final value of the digest chain in hex; disclosed once all matches with the same seed have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The seed, decimal; once every match of the seed is over.
+    /// Seed in decimal; disclosed once all matches with the same seed have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// The salt of `seed_commit`, hex; with the seed.
+    /// Salt of `seed_commit` in hex; disclosed together with the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<String>,
-    /// Path of the episode over HTTP.
+    /// HTTP path of the episode record.
     pub record: String,
 }
 

@@ -1,4 +1,4 @@
-//! A match begins.
+//! Announces the start of a match.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,58 +8,58 @@ use crate::record::{AgentKind, Clock, IllegalMoveRules};
 use crate::serde_helpers::or_default;
 use crate::spec::Params;
 
-/// Who sits on a seat of a match.
+/// The agent on a seat of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeatInfo {
-    /// The agent's name.
+    /// Name of the agent.
     pub name: String,
-    /// Its version.
+    /// Version of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it is.
+    /// Kind of the agent.
     #[serde(default, deserialize_with = "or_default")]
     pub kind: AgentKind,
 }
 
-/// `match_start`: the whole public record of a match that begins. Its `seq` is 0.
+/// `match_start`: the public settings of a match that starts. Has `seq` 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatchStart {
-    /// Number within the match for this viewer.
+    /// Sequence number of the message within the match for this viewer.
     pub seq: u64,
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The join that led to it; absent for a spectator.
+    /// Id of the join that led to the match; absent for spectators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<String>,
-    /// Game id.
+    /// Id of the game.
     pub game: String,
-    /// Complete parameters.
+    /// Complete parameters, including defaults.
     pub params: Params,
-    /// Rules version.
+    /// Version of the rules.
     pub rules: u32,
-    /// The spec's hash.
+    /// Rules hash from the game's spec.
     pub hash: String,
-    /// The viewer's seat; absent for a spectator.
+    /// Seat of the viewer; absent for spectators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
-    /// Who sits where.
+    /// Agents in seat order.
     pub seats: Vec<SeatInfo>,
-    /// Whether the match counts.
+    /// True if the match counts for ratings.
     #[serde(default, deserialize_with = "or_default")]
     pub rated: bool,
-    /// The clock of every seat.
+    /// Clock of every seat.
     #[serde(default, deserialize_with = "or_default")]
     pub clock: Clock,
-    /// How illegal moves are treated.
+    /// Handling of illegal moves.
     #[serde(default, deserialize_with = "or_default")]
     pub illegal: IllegalMoveRules,
-    /// Whether forced moves are played without asking.
+    /// True if a seat's only legal move is played automatically.
     #[serde(default, deserialize_with = "or_default")]
     pub skip_forced: bool,
-    /// Hex SHA-256 over the salt's bytes and the seed's decimal text.
+    /// Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
 }

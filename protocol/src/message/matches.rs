@@ -1,4 +1,4 @@
-//! Answers `list_matches`.
+//! Reply to `list_matches`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +7,29 @@ use super::match_start::SeatInfo;
 use crate::envelope::Message;
 use crate::serde_helpers::or_default;
 
-/// `matches`: answers `list_matches`.
+/// `matches`: reply to `list_matches`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matches {
-    /// The matches, newest first.
+    /// Matches that meet the conditions, newest first.
     pub matches: Vec<MatchEntry>,
 }
 
-/// A match of the list.
+/// An entry of the list of matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatchEntry {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The canonical game string.
+    /// Canonical game string of the match.
     pub game: String,
-    /// Who sits where.
+    /// Agents in seat order.
     pub seats: Vec<SeatInfo>,
-    /// Whether it counts.
+    /// True if the match counts for ratings.
     #[serde(default, deserialize_with = "or_default")]
     pub rated: bool,
-    /// When it began, on the server's monotonic clock.
+    /// Start time on the server's monotonic clock, in milliseconds.
     pub started_ms: u64,
 }
 

@@ -1,11 +1,11 @@
-//! Answers a request that needs no other answer.
+//! Reply to requests without a result.
 
 use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
 
-/// `ok`: done.
+/// `ok`: the request succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OkReply {}

@@ -11,134 +11,134 @@ use crate::limits::Limits;
 use crate::serde_helpers::{is_default, is_one, one, or_default, or_one};
 use crate::spec::Params;
 
-/// How seats change from episode to episode.
+/// Rotation of the entries of `seats` from episode to episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rotate {
-    /// Seats stay as they are.
+    /// No rotation: entries keep their seats.
     #[default]
     None,
-    /// In episode e seat k is played by entry (k + e) mod P of the list.
+    /// In episode e, entry (k + e) mod P of the list plays seat k.
     Cycle,
-    /// As `cycle`, with a shift drawn from the episode's key.
+    /// Like `cycle`, with a random shift drawn from the episode's key.
     Random,
 }
 
-/// Who decides chance.
+/// Source of chance outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChanceBy {
-    /// The server draws, by the seed.
+    /// The server draws outcomes from the seed.
     #[default]
     Server,
-    /// The client acts at chance nodes.
+    /// The client chooses outcomes at chance nodes.
     Client,
 }
 
-/// What happens to an environment whose episode is over.
+/// Reset mode of finished environments, as in Gymnasium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Autoreset {
-    /// The next step starts the new episode; its action is ignored.
+    /// The next step starts a new episode and ignores its action.
     #[default]
     NextStep,
-    /// The step that ends the episode starts the new one.
+    /// The step that ends an episode starts the next one.
     SameStep,
-    /// Only `reset` starts a new one.
+    /// Only `reset` starts a new episode.
     Disabled,
 }
 
-/// The form in which a batch carries the legal actions.
+/// Encoding of the legal actions in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MaskForm {
-    /// One byte per action.
+    /// One byte per action, 1 if legal.
     U1,
     /// One bit per action, least significant first, rows padded to bytes.
     Bits,
-    /// Offsets and ascending ids.
+    /// Offsets and ascending action ids.
     Ids,
-    /// Not at all.
+    /// No legal actions in batches.
     None,
 }
 
-/// Whose views a batch carries.
+/// Seats whose views a batch contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Observer {
-    /// The acting seat's: one row per environment.
+    /// The acting seat: one row per environment.
     #[default]
     Acting,
-    /// Every seat's: one row per environment and seat.
+    /// Every seat: one row per environment and seat.
     All,
 }
 
-/// What an illegal action does in the gym plane.
+/// Consequence of an illegal action in an environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnIllegal {
-    /// The whole call is refused and nothing has moved.
+    /// The whole call is refused, and no environment changes.
     #[default]
     Refuse,
-    /// The offender's episode ends with its least return.
+    /// The episode ends with the least return for the offender.
     Lose,
 }
 
-/// `open`: `count` environments of one game under one handle.
+/// `open`: opens `count` environments of one game under one handle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Open {
-    /// Game id, or the whole game string.
+    /// Game id, or a complete game string.
     pub game: String,
-    /// Parameters.
+    /// Parameters of the game; they override those of the game string.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
-    /// How many environments.
+    /// Number of environments to open.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub count: u32,
-    /// Who plays each seat: `"agent"` (the client) or an agent spec. Absent: all seats are the client's.
+    /// Player of each seat: `"agent"` (the client) or an agent spec. Absent: the client plays all seats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seats: Option<Vec<String>>,
-    /// How seats change from episode to episode.
+    /// Rotation of the entries of `seats` from episode to episode.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub rotate: Rotate,
-    /// Who decides chance.
+    /// Source of chance outcomes.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub chance: ChanceBy,
-    /// What happens when an episode is over.
+    /// Reset mode of finished environments.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub autoreset: Autoreset,
-    /// What batches show. Absent: `tensor`, left out where the game has none.
+    /// Views included in batches. Absent: `tensor`, if the game has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<Vec<GymView>>,
     /// Layout of the tensor: `ludex`, or one that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// Form of the masks. Absent: `u1` up to 512 actions, else `ids`.
+    /// Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskForm>,
-    /// Whose views batches carry.
+    /// Seats whose views batches contain.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub observer: Observer,
-    /// What an illegal action does.
+    /// Consequence of an illegal action.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub on_illegal: OnIllegal,
-    /// Truncates episodes after this number of moves of seats.
+    /// Limit after which episodes are truncated, in moves of seats; absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
-    /// Keep episode records.
+    /// True to store episode records on the server.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub record: bool,
 }
 
 impl Open {
-    /// One environment of a game, everything else by default.
+    /// Creates a request for one environment of a game, with defaults for everything else.
     pub fn new(game: impl Into<String>) -> Self {
         Open {
             game: game.into(),

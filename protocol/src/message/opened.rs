@@ -1,4 +1,4 @@
-//! Answers `open` and `clone`.
+//! Reply to `open` and `clone`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use super::FromServer;
 use crate::envelope::Message;
 use crate::spec::Spec;
 
-/// `opened`: answers `open` and `clone`.
+/// `opened`: reply to `open` and `clone`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandleOpened {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// How many environments it holds.
+    /// Number of environments of the handle.
     pub count: u32,
-    /// The game's spec.
+    /// Spec of the game under its parameters.
     pub spec: Spec,
 }
 

@@ -1,4 +1,4 @@
-//! Begins a tournament.
+//! Creates a tournament.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,42 +11,42 @@ use crate::serde_helpers::{is_default, is_one, one, or_default, or_one};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TournamentEntrant {
-    /// Its name in the tournament. A client plays under this name.
+    /// Unique name in the tournament, under which a client plays.
     pub name: String,
-    /// The spec of an agent that the server plays. Absent: a client that connects.
+    /// Spec of a server agent. Absent: a client that connects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The owner of the client's token; absent for a guest.
+    /// Owner of the client's token; absent for a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
 
-/// `organise`: begins a tournament, of the server's agents and of clients.
+/// `organise`: creates a tournament between server agents and clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Organise {
-    /// The name of the run.
+    /// Name of the tournament's run.
     pub run: String,
-    /// Game string.
+    /// Game string, with parameters if needed.
     pub game: String,
-    /// `round_robin`, `double_round_robin`, `swiss` or `ladder`.
+    /// Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`.
     pub format: String,
-    /// Rounds of a Swiss tournament. Absent: as many as are usual.
+    /// Number of rounds of a Swiss tournament. Absent: the usual number for the entrants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u64>,
-    /// Seeds for each meeting.
+    /// Number of seeds for each pairing.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub blocks: u32,
-    /// An entrant is out after this number of matches that its own failures ended; 0: never.
+    /// Number of matches ended by an entrant's own failures after which it is excluded; 0: never.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub strikes: u32,
-    /// Milliseconds for a move. Absent: 30 seconds.
+    /// Time per move in milliseconds. Absent: 30 seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_ms: Option<u64>,
-    /// How long the tournament waits for clients to come, and for one that is away. Absent: five minutes.
+    /// Milliseconds for which the tournament waits for clients to connect or reconnect. Absent: five minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_ms: Option<u64>,
-    /// Who takes part.
+    /// Entrants of the tournament.
     pub entrants: Vec<TournamentEntrant>,
 }
 

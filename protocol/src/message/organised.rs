@@ -1,4 +1,4 @@
-//! Answers `organise`.
+//! Reply to `organise`.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +9,19 @@ use crate::envelope::Message;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TournamentTicket {
-    /// The entrant.
+    /// Name of the entrant.
     pub name: String,
-    /// What `join` shows, from a client that does not enrol.
+    /// Ticket for `join`, from a client that does not enroll.
     pub ticket: String,
 }
 
-/// `organised`: answers `organise`.
+/// `organised`: reply to `organise`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Organised {
-    /// The run.
+    /// Name of the tournament's run.
     pub run: String,
-    /// A ticket for each client that takes part.
+    /// One ticket for each client that takes part.
     pub tickets: Vec<TournamentTicket>,
 }
 

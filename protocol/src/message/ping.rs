@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{FromClient, FromServer};
 use crate::envelope::Message;
 
-/// `ping`: asks for a `pong`.
+/// `ping`: requests a `pong` with the server's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ping {}
@@ -16,11 +16,11 @@ impl Message for Ping {
 
 impl FromClient for Ping {}
 
-/// `ping`: is the client there?
+/// `ping`: checks that the client is alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerPing {
-    /// To be sent back.
+    /// Value that the client's `pong` may repeat.
     pub nonce: u64,
 }
 

@@ -1,15 +1,15 @@
-//! Answers to pings, of both sides.
+//! Replies to pings of both sides.
 
 use serde::{Deserialize, Serialize};
 
 use super::{FromClient, FromServer};
 use crate::envelope::Message;
 
-/// `pong`: the answer to the server's `ping`; optional.
+/// `pong`: optional reply to the server's `ping`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pong {
-    /// The nonce of the `ping`.
+    /// Value of `nonce` in the `ping`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<u64>,
 }
@@ -24,11 +24,11 @@ impl FromClient for Pong {
     }
 }
 
-/// `pong`: answers `ping`.
+/// `pong`: reply to the client's `ping`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerPong {
-    /// The server's monotonic clock.
+    /// Current time on the server's monotonic clock, in milliseconds.
     pub now_ms: u64,
 }
 

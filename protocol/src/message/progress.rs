@@ -1,4 +1,4 @@
-//! A match of a run is done.
+//! Announces that a match of a run has finished.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,17 +6,17 @@ use serde_json::Value;
 use super::FromServer;
 use crate::envelope::Message;
 
-/// `progress`: a match of a run is done.
+/// `progress`: a match of a run has finished.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
-    /// The run.
+    /// Name of the run.
     pub run: String,
-    /// Matches that are done.
+    /// Number of finished matches.
     pub done: u64,
-    /// Matches that are due, as far as is known now.
+    /// Number of matches to play, as currently known.
     pub due: u64,
-    /// The agent's wins, draws and losses so far, by part.
+    /// Wins, draws and losses of the agent so far, by part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict_so_far: Option<Value>,
 }

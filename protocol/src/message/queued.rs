@@ -1,19 +1,19 @@
-//! A join waits for others.
+//! Announces that a join is waiting in its queue.
 
 use serde::{Deserialize, Serialize};
 
 use super::FromServer;
 use crate::envelope::Message;
 
-/// `queued`: a join waits for others.
+/// `queued`: a join is waiting in its queue for opponents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queued {
-    /// The join.
+    /// Id of the join.
     pub join: String,
-    /// How many wait in the queue, this one counted.
+    /// Number of joins waiting in the queue, including this one.
     pub waiting: u32,
-    /// About how long it will take, if the server can tell.
+    /// Estimated waiting time in milliseconds, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_ms: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Answers an `act` that was not legal.
+//! Reply to an `act` that was refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,31 +8,31 @@ use crate::error::{ErrorCode, Issue};
 use crate::legal::Legal;
 use crate::record::IllegalPolicy;
 
-/// `refused`: the act was not legal; the state is as it was.
+/// `refused`: the move is illegal or unparsable; the state is unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActRefused {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The turn.
+    /// Turn of the refused move.
     pub turn: u32,
-    /// The try to act again with.
+    /// Value of `try` for the next attempt.
     #[serde(rename = "try")]
     pub attempt: u32,
-    /// Why, for programs.
+    /// Reason of the refusal, for programs.
     pub code: ErrorCode,
-    /// Why, for people.
+    /// Reason of the refusal, for people.
     pub message: String,
-    /// Refusals left; 0: `then` says what the policy did.
+    /// Number of further attempts; 0: `then` names the applied policy.
     pub tries_left: u32,
-    /// The legal actions.
+    /// Legal actions of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legal: Option<Legal>,
-    /// What is wrong with a proposal.
+    /// Flaws of a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issues: Option<Vec<Issue>>,
-    /// What the policy did.
+    /// Policy that was applied after the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub then: Option<IllegalPolicy>,
 }

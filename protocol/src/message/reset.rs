@@ -1,4 +1,4 @@
-//! Starts episodes.
+//! Starts episodes in environments.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,22 +10,22 @@ use crate::error::Refusal;
 use crate::limits::Limits;
 use crate::seed::Seed;
 
-/// `reset`: starts episodes.
+/// `reset`: starts episodes in environments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reset {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// Which environments; absent: all.
+    /// Indices of the environments to reset; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Environment i gets this plus i, modulo 2^64.
+    /// Base seed: environment i gets this value + i, modulo 2^64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<Seed>,
-    /// A seed for each environment named, by position in `envs`.
+    /// One seed for each listed environment, in the order of `envs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Vec<Seed>>,
-    /// Who plays each seat from now on.
+    /// Player of each seat from now on, as in `open`; absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seats: Option<Vec<String>>,
 }

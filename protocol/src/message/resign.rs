@@ -1,4 +1,4 @@
-//! Gives up a match.
+//! Resigns a match.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
-/// `resign`: gives up a match.
+/// `resign`: resigns a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resign {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
 }

@@ -1,4 +1,4 @@
-//! Sets states from bytes.
+//! Restores environment states from snapshots.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +8,16 @@ use crate::bytes::Bytes;
 use crate::column::Column;
 use crate::envelope::Message;
 
-/// `restore`: sets states from bytes.
+/// `restore`: restores environment states from snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restore {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// Which environments; absent: all.
+    /// Indices of the environments to restore; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// A snapshot for each environment named.
+    /// One snapshot for each listed environment.
     pub items: Vec<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! Everything about a match again, instead of what was missed.
+//! The complete state of a match, sent instead of missed messages.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,22 +12,22 @@ use crate::envelope::{Envelope, Message};
 use crate::serde_helpers::or_default;
 use crate::tree::Node;
 
-/// A numbered message of a match, as it is kept to be sent again.
+/// A numbered message of a match, stored for retransmission.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(tag = "type", rename_all = "snake_case"))]
 pub enum MatchFrame {
-    /// A match begins.
+    /// Start of the match.
     MatchStart(Box<MatchStart>),
-    /// This seat is to move.
+    /// Request for a move of the viewer's seat.
     Turn(Box<TurnFrame>),
-    /// Something happened.
+    /// Event of the match.
     Event(Box<MatchEvent>),
-    /// A match is over.
+    /// End of the match.
     MatchEnd(Box<MatchEnd>),
 }
 
 impl MatchFrame {
-    /// Number within the match for its viewer.
+    /// Returns the sequence number within the match for its viewer.
     pub fn seq(&self) -> u64 {
         match self {
             MatchFrame::MatchStart(frame) => frame.seq,
@@ -37,7 +37,7 @@ impl MatchFrame {
         }
     }
 
-    /// Gives it another number, for another viewer of the same thing.
+    /// Sets the sequence number, for another viewer of the same message.
     pub fn set_seq(&mut self, seq: u64) {
         match self {
             MatchFrame::MatchStart(frame) => frame.seq = seq,
@@ -84,30 +84,30 @@ impl From<MatchFrame> for ServerMessage {
     }
 }
 
-/// `resync`: forget what you knew of this match, this is all of it.
+/// `resync`: replaces everything that the client knows about a match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resync {
-    /// The last number covered; the resync uses none itself.
+    /// Last sequence number covered; the resync itself has none.
     pub seq: u64,
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// How it began.
+    /// Start message of the match.
     #[serde(serialize_with = "start_with_type")]
     pub start: Box<MatchStart>,
-    /// What happened since.
+    /// Messages since the start, in order.
     #[serde(default, deserialize_with = "or_default")]
     pub events: Vec<MatchFrame>,
-    /// The turn that waits for this seat, with its own `seq`.
+    /// Pending turn of the viewer's seat, with its own `seq`.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
     pub turn: Option<Box<TurnFrame>>,
-    /// How it ended.
+    /// End message of the match, if it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
     pub end: Option<Box<MatchEnd>>,
 }
 
-/// Writes a message inside a `resync`, as whole as it would come alone.
+/// Serializes a message inside a `resync` with the same fields as a separate message.
 fn with_type<M: Message, S: Serializer>(message: &M, serializer: S) -> Result<S::Ok, S::Error> {
     Envelope { id_name: "re", id: None, message }.serialize(serializer)
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_can_be_numbered_again() {
+    fn set_seq_renumbers_any_frame() {
         let mut frame = MatchFrame::Turn(Box::default());
         frame.set_seq(7);
         assert_eq!(frame.seq(), 7);

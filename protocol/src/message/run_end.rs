@@ -1,4 +1,4 @@
-//! A run is over.
+//! Announces the end of a run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,35 +7,35 @@ use strum::IntoStaticStr;
 use super::FromServer;
 use crate::envelope::Message;
 
-/// How a run ended.
+/// Reason of the end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunReason {
-    /// Every match of the plan was played.
+    /// All matches of the plan were played.
     #[default]
     Done,
-    /// The agent withdrew. Its matches under way are lost.
+    /// The agent withdrew. Its unfinished matches are lost.
     Withdrawn,
-    /// The time for the run was over. The agent's matches under way are lost.
+    /// The deadline of the run passed. The agent's unfinished matches are lost.
     Deadline,
 }
 
-/// `run_end`: a run is over, and its seeds are released.
+/// `run_end`: a run has ended, and its seeds are disclosed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunEnd {
-    /// The run.
+    /// Name of the run.
     pub run: String,
-    /// How it ended.
+    /// Reason of the end.
     pub reason: RunReason,
-    /// The results by part, as `ludex evaluate --json` prints them.
+    /// Results by part, in the format of `ludex evaluate --json`.
     pub verdict: Value,
-    /// The ratings by game.
+    /// Ratings of the agent, by game.
     pub ratings: Value,
-    /// Where the report is, as a path of this server's web pages.
+    /// Location of the report, as a path on this server's website.
     pub report: String,
 }
 

@@ -1,4 +1,4 @@
-//! Asks for states as bytes.
+//! Requests snapshots of environment states.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,13 @@ use super::welcome::Scope;
 use crate::column::Column;
 use crate::envelope::Message;
 
-/// `snapshot`: asks for states as bytes.
+/// `snapshot`: requests snapshots of environment states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotEnvs {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// Which environments; absent: all.
+    /// Indices of the environments; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
 }

@@ -1,4 +1,4 @@
-//! Answers `snapshot`.
+//! Reply to `snapshot`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use super::FromServer;
 use crate::bytes::Bytes;
 use crate::envelope::Message;
 
-/// `snapshots`: answers `snapshot`.
+/// `snapshots`: reply to `snapshot`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshots {
-    /// The spec's hash; `restore` wants the same.
+    /// Rules hash from the game's spec; `restore` requires an equal hash.
     pub hash: String,
-    /// A snapshot for each environment named.
+    /// One snapshot for each requested environment.
     pub items: Vec<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! Answers `describe`.
+//! Reply to `describe`.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use super::FromServer;
 use crate::envelope::Message;
 use crate::spec::Spec;
 
-/// `spec`: answers `describe`.
+/// `spec`: reply to `describe`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpecReply {
-    /// The spec.
+    /// Spec of the game under its parameters.
     pub spec: Spec,
 }
 

@@ -1,4 +1,4 @@
-//! Watches a match.
+//! Starts watching a match.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,29 +8,29 @@ use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::serde_helpers::{is_default, or_default};
 
-/// How much a spectator sees.
+/// Information that a spectator sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SpectatorView {
-    /// What everybody at the table sees.
+    /// Only information visible to everyone.
     #[default]
     Public,
-    /// Hidden information too: admin scope, or after the match.
+    /// Public and hidden information; requires admin scope or a finished match.
     Full,
 }
 
-/// `spectate`: watches a match.
+/// `spectate`: starts watching a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spectate {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// How much is seen.
+    /// Information to include: public or full.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub view: SpectatorView,
-    /// What each event carries as its `view`; absent: none.
+    /// Views included in each event as `view`; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<Vec<MatchView>>,
 }

@@ -1,4 +1,4 @@
-//! Acts in environments.
+//! Plays actions in environments.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,25 +10,25 @@ use crate::error::{ErrorCode, Refusal};
 use crate::limits::Limits;
 use crate::moves::Move;
 
-/// `step`: one action for each environment named. Either `actions` or `moves`.
+/// `step`: plays one action in each listed environment. Exactly one of `actions` and `moves` must be present.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepEnvs {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// Which environments; absent: all.
+    /// Indices of the environments to step; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envs: Option<Column<u32>>,
-    /// Action ids, R or R x P entries; -1 for none.
+    /// Action ids, R or R x P entries; -1: no action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Column<i32>>,
-    /// The same as ids, texts and documents; `null` for none.
+    /// Moves as ids, texts and documents; `null`: no move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<Option<Move>>>,
 }
 
 impl StepEnvs {
-    /// Whether there are either `actions` or `moves`. What was decoded has one of them.
+    /// Returns true if exactly one of `actions` and `moves` is present, which decoding guarantees.
     pub fn is_whole(&self) -> bool {
         self.actions.is_some() != self.moves.is_some()
     }

@@ -1,40 +1,40 @@
-//! The suites that a server offers.
+//! Request and reply for the suites of a server.
 
 use serde::{Deserialize, Serialize};
 
 use super::{FromClient, FromServer};
 use crate::envelope::Message;
 
-/// `suites` of a client: asks which suites there are to enrol for.
+/// `suites` from a client: requests the suites available for `enrol`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListSuites {}
 
-/// `suites` of a server: answers that request.
+/// `suites` from a server: reply to the request of the same type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuiteList {
-    /// The suites, by name.
+    /// Available suites, ordered by name.
     pub suites: Vec<SuiteEntry>,
 }
 
-/// A suite of the list.
+/// An entry of the list of suites.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuiteEntry {
-    /// The name to enrol with.
+    /// Name of the suite, for `enrol`.
     pub suite: String,
-    /// Raised with every change that has an effect on results.
+    /// Version of the suite; increases with every change that affects results.
     pub version: u32,
-    /// Shortened SHA-256 of its text.
+    /// Shortened SHA-256 of the suite's text.
     pub digest: String,
-    /// What it is.
+    /// Title of the suite for display.
     pub title: String,
-    /// How many matches one candidate plays at most.
+    /// Maximum number of matches of one candidate.
     pub matches: u64,
-    /// What is played.
+    /// Parts of the suite, in order.
     pub parts: Vec<SuitePart>,
-    /// The season in which a run that begins now is played.
+    /// Season of a run that starts now, if the suite has seasons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub season: Option<String>,
 }
@@ -43,15 +43,15 @@ pub struct SuiteEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuitePart {
-    /// Its id, for `enrol.only`.
+    /// Id of the part, for `enrol.only`.
     pub part: String,
-    /// The canonical game string.
+    /// Canonical game string of the part.
     pub game: String,
-    /// How many matches one candidate plays in it at most.
+    /// Maximum number of matches of one candidate in this part.
     pub matches: u64,
-    /// How many candidates it needs, at least.
+    /// Minimum number of candidates.
     pub candidates: u32,
-    /// What is measured.
+    /// Names of the metrics that the part measures.
     pub metrics: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A seat is to move.
+//! Requests a move from a seat.
 
 use std::collections::BTreeMap;
 
@@ -11,72 +11,72 @@ use crate::legal::Legal;
 use crate::serde_helpers::or_default;
 use crate::tensor::Tensors;
 
-/// What a viewer sees of a state, in the forms that it asked for.
+/// A viewer's knowledge of a state, in the requested forms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeatView {
-    /// The structured view.
+    /// Structured view as JSON.
     #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
     pub structure: Option<Value>,
-    /// The text view.
+    /// View as plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The egocentric observation.
+    /// Observation arrays from the seat's perspective, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensor: Option<Tensors>,
-    /// The perfect-recall information state.
+    /// Perfect-recall information state, by array name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
-    /// The position drawn for people.
+    /// Picture of the position (SVG).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<PictureView>,
 }
 
-/// A position drawn for people.
+/// A picture of a position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PictureView {
-    /// An SVG document. What a person can touch carries `data-cell`.
+    /// SVG document. Clickable elements carry `data-cell`.
     pub svg: String,
-    /// For the seat that is to move: legal action -> the cells that a person touches, in order, to mean it. Actions that are
-    /// missing here have no cells.
+    /// For the seat to move: the cells that a person clicks, in order, to play each legal action, by action id. Absent
+    /// actions have no cells.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub gestures: BTreeMap<String, Vec<String>>,
 }
 
-/// `turn`: this seat is to move.
+/// `turn`: the client's seat is to move.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnFrame {
-    /// Number within the match for this viewer.
+    /// Sequence number of the message within the match for this viewer.
     pub seq: u64,
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// This seat's own turns, from 0.
+    /// Number of earlier turns of this seat.
     pub turn: u32,
-    /// Refusals within the turn.
+    /// Number of refused attempts in this turn.
     #[serde(rename = "try", default, deserialize_with = "or_default")]
     pub attempt: u32,
-    /// After this much the seat has lost on time; absent: no clock.
+    /// Milliseconds until the seat loses on time; absent: no clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ms: Option<u64>,
-    /// The bank of every seat.
+    /// Bank of every seat in milliseconds.
     #[serde(default, deserialize_with = "or_default")]
     pub bank_ms: Vec<u64>,
-    /// The legal actions.
+    /// Legal actions of the seat.
     #[serde(default, deserialize_with = "or_default")]
     pub legal: Legal,
-    /// The text of each legal action (view `texts`).
+    /// Text of each legal action, in the order of `legal` (view `texts`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
-    /// What the seat sees.
+    /// Views of the state for the seat.
     #[serde(default, deserialize_with = "or_default")]
     pub view: SeatView,
-    /// The phase, in games that have several.
+    /// Name of the phase, in games with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Which of the spec's `proposals` a document of this turn follows; absent: documents are not heard now.
+    /// Key of the spec's `proposals` that a document must fit in this turn; absent: no documents accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Watches no longer.
+//! Stops watching a match.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
-/// `unspectate`: watches no longer.
+/// `unspectate`: stops watching a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unspectate {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
 }

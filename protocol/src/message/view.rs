@@ -1,4 +1,4 @@
-//! Looks at one environment.
+//! Requests views of one environment.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,44 +7,44 @@ use super::welcome::Scope;
 use crate::envelope::Message;
 use crate::serde_helpers::{is_default, or_default};
 
-/// A form in which the gym plane shows a state.
+/// A form in which environments present the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GymView {
-    /// The egocentric observation.
+    /// Observation array from the seat's perspective.
     Tensor,
-    /// The perfect-recall information state.
+    /// Perfect-recall information state as an array.
     Info,
-    /// The structured view.
+    /// Structured view as JSON.
     Struct,
-    /// The text view.
+    /// View as plain text.
     Text,
-    /// The sum of rewards of the episode so far.
+    /// Sum of rewards of the episode so far.
     Returns,
-    /// A drawing of the position for people.
+    /// Picture of the position (SVG).
     Picture,
 }
 
-/// `view`: looks at one environment as any seat.
+/// `view`: requests views of one environment, as any seat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ViewEnv {
-    /// The handle.
+    /// Handle of the environments.
     pub env: u32,
-    /// The environment's index.
+    /// Index of the environment.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub i: u32,
-    /// Which seat looks; absent: the one to move.
+    /// Observing seat; absent: the seat to move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
-    /// What it wants to see.
+    /// Requested forms of the view.
     #[serde(default, deserialize_with = "or_default")]
     pub views: Vec<GymView>,
-    /// Action ids whose texts are wanted.
+    /// Action ids whose texts are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<i64>>,
-    /// Texts whose action ids are wanted.
+    /// Texts whose action ids are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse: Option<Vec<String>>,
 }

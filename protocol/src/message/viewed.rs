@@ -1,4 +1,4 @@
-//! Answers `view`.
+//! Reply to `view`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,35 +8,36 @@ use super::turn::PictureView;
 use crate::envelope::Message;
 use crate::tensor::Tensors;
 
-/// `viewed`: answers `view`.
+/// `viewed`: reply to `view`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Viewed {
-    /// The egocentric observation.
+    /// Observation arrays from the seat's perspective, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensor: Option<Tensors>,
-    /// The structured view.
+    /// Structured view as JSON.
     #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
     pub structure: Option<Value>,
-    /// The text view.
+    /// View as plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The perfect-recall information state.
+    /// Perfect-recall information state, by array name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Tensors>,
-    /// The position drawn for people.
+    /// Picture of the position (SVG).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<PictureView>,
-    /// The texts of the ids asked for; empty where the id names no action.
+    /// Texts of the requested ids; empty for an id that names no action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
-    /// The ids of the texts asked for; `null` where the text names no action.
+    /// Ids of the requested texts; `null` for a text that names no action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed: Option<Vec<Option<u32>>>,
-    /// The phase, in games that have several.
+    /// Name of the phase, in games with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Which of the spec's `proposals` a document of the seat must fit; absent: it is not asked, or no documents are heard.
+    /// Key of the spec's `proposals` that a document of the seat must fit; absent: the seat does not act, or no documents
+    /// are accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Answers `hello`.
+//! Reply to `hello`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,52 +7,52 @@ use crate::envelope::Message;
 use crate::limits::Limits;
 use crate::serde_helpers::or_default;
 
-/// What a token grants.
+/// A permission that a token grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Environments.
+    /// Open and step environments.
     Gym,
-    /// Seats in matches.
+    /// Play in matches, runs and tournaments.
     Play,
-    /// Watching matches.
+    /// List and watch matches.
     Spectate,
-    /// Everything.
+    /// All permissions, including administration.
     Admin,
 }
 
-/// `welcome`: answers `hello`.
+/// `welcome`: reply to `hello`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Welcome {
-    /// The protocol version in use.
+    /// Protocol version in use.
     pub protocol: u32,
-    /// The program, e.g. `ludex/0.1.0`.
+    /// Server program, e.g. `ludex/0.1.0`.
     pub server: String,
-    /// The session; with `key` it can be resumed.
+    /// Id of the session, which can be resumed with `key`.
     pub session: String,
-    /// A new key at every connection.
+    /// Key for resuming the session; new for every connection.
     pub key: String,
-    /// Whether an earlier session was resumed.
+    /// True if an earlier session was resumed.
     #[serde(default, deserialize_with = "or_default")]
     pub resumed: bool,
-    /// What the client may do.
+    /// Permissions of the client.
     #[serde(default, deserialize_with = "or_default")]
     pub scopes: Vec<Scope>,
-    /// The agent's name; empty for a client without one.
+    /// Name of the agent; empty for a client without one.
     #[serde(default, deserialize_with = "or_default")]
     pub agent: String,
-    /// What the server allows.
+    /// Limits of the connection.
     #[serde(default, deserialize_with = "or_default")]
     pub limits: Limits,
-    /// The session's environment handles.
+    /// Environment handles of the session.
     #[serde(default, deserialize_with = "or_default")]
     pub envs: Vec<u32>,
-    /// The session's running matches.
+    /// Running matches of the session.
     #[serde(default, deserialize_with = "or_default")]
     pub matches: Vec<ResumedMatch>,
-    /// The session's joins.
+    /// Active joins of the session.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<ResumedJoin>,
 }
@@ -61,13 +61,13 @@ pub struct Welcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResumedMatch {
-    /// The match.
+    /// Id of the match.
     #[serde(rename = "match")]
     pub match_id: String,
-    /// The seat; absent for a spectator.
+    /// Seat of the client; absent for a spectator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
-    /// The last `seq` so far.
+    /// Last sequence number sent so far.
     pub seq: u64,
 }
 
@@ -75,11 +75,11 @@ pub struct ResumedMatch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResumedJoin {
-    /// The join.
+    /// Id of the join.
     pub join: String,
-    /// The canonical game string.
+    /// Canonical game string of the join.
     pub game: String,
-    /// Matches still to come; absent: no end.
+    /// Number of matches still to come; absent: no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<u32>,
 }

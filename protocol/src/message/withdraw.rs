@@ -1,4 +1,4 @@
-//! Ends a run before its time.
+//! Ends a run early.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
 
-/// `withdraw`: ends the agent's run for good. Its matches under way are lost.
+/// `withdraw`: permanently ends the agent's run. Its unfinished matches are lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Withdraw {
-    /// The run.
+    /// Name of the run.
     pub run: String,
 }
 

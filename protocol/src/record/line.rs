@@ -1,11 +1,11 @@
-//! A record as its line of JSON.
+//! Serialization of a record to its line of JSON.
 //!
-//! The line is what serde writes for the whole record; a test compares the two. Part by part it is written faster: serde
-//! joins flattened parts member by member.
+//! The line equals serde's output for the whole record; a test compares the two. Serializing part by part is faster, because
+//! serde merges flattened parts member by member.
 
 use super::{ChanceRecord, MoveRecord, Record, RecordEvent};
 
-/// The line, without the line break.
+/// Returns the line, without the line break.
 pub(super) fn write(record: &Record) -> serde_json::Result<String> {
     let mut line = Vec::with_capacity(1024 + 64 * record.events.len());
     serde_json::to_writer(&mut line, &record.header)?;
@@ -21,14 +21,14 @@ pub(super) fn write(record: &Record) -> serde_json::Result<String> {
     let from = line.len();
     serde_json::to_writer(&mut line, &record.footer)?;
     match line[from..] {
-        // The footer of a match that runs has no members.
+        // The footer of a running match has no members.
         [b'{', b'}'] => drop(line.remove(from)),
         _ => line[from] = b',',
     }
     String::from_utf8(line).map_err(serde::de::Error::custom)
 }
 
-/// Events without tries, notes and speech, nearly all, are written directly.
+/// Writes events without tries, notes and documents, nearly all of them, directly.
 fn write_event(event: &RecordEvent, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let mut number = |name: &str, number: u64| {
         line.extend_from_slice(name.as_bytes());
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_what_serde_writes() {
+    fn line_equals_serde_output() {
         let plain = MoveRecord { seat: 1, turn: 20, action: Some(4095), ms: 7, ..MoveRecord::default() };
         let moves = [
             plain.clone(),

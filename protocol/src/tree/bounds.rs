@@ -1,4 +1,4 @@
-//! Which list or text of a tree is longer than a server allows.
+//! Detection of lists and texts in a tree that exceed a server's limits.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::Node;
 use crate::error::{ErrorCode, Refusal};
 use crate::limits::Limits;
 
-/// Something that is too long.
+/// A list or text that is too long.
 struct Beyond {
     what: &'static str,
     length: usize,
@@ -14,8 +14,8 @@ struct Beyond {
 }
 
 impl Node<'_> {
-    /// The answer about the first list, map or text of a message that is too long. In `bulk` messages lists have an entry
-    /// for each environment, and texts stand for packed columns and snapshots, which other limits bound.
+    /// Returns the refusal of the first list, map or text that is too long. In `bulk` messages, lists have one entry per
+    /// environment, and texts represent packed columns and snapshots, which have other limits.
     pub fn beyond(&self, limits: &Limits, bulk: bool) -> Option<Refusal> {
         let (list, text) = if bulk { (limits.batch, u32::MAX) } else { (limits.list, limits.text_bytes) };
         let (list, text) = (list as usize, text as usize);
@@ -56,6 +56,6 @@ impl Node<'_> {
 
 fn refusal(what: &str, found: Beyond) -> Refusal {
     let Beyond { what: parts, length, most } = found;
-    let message = format!("{what} has {length} {parts}, {most} are allowed");
+    let message = format!("{what}: expected at most {most} {parts}, got {length}");
     Refusal::new(ErrorCode::TooLarge, message).got(Value::from(length)).allowed(most)
 }

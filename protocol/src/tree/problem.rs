@@ -1,4 +1,4 @@
-//! What is wrong with a value that is not the message that it should be.
+//! Decoding errors: a value that does not fit the message.
 
 use std::fmt::{self, Display};
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::Node;
 use crate::error::{ErrorCode, Refusal, nearest, truncate_text};
 
-/// One step of the way to a field.
+/// One segment of the path to a field.
 #[derive(Debug)]
 pub(crate) enum PathSegment {
     Field(String),
     At(usize),
 }
 
-/// What is wrong, and where. It is an error type of serde that collects the way to the field from the inside out.
+/// A decoding error with its path. Implements serde's error traits and collects the path from the inside out.
 #[derive(Debug)]
 pub(crate) struct FieldError(Box<Found>);
 
@@ -29,7 +29,7 @@ struct Found {
 }
 
 impl FieldError {
-    /// Adds one step of the way, from the inside out.
+    /// Prepends one segment of the path.
     pub fn inside(mut self, step: PathSegment, node: &Node) -> Self {
         if self.0.way.is_empty() {
             self.0.got = node.shown();
@@ -43,13 +43,14 @@ impl FieldError {
         FieldError(Box::new(Found { message: message.to_owned(), way, ..Found::default() }))
     }
 
-    /// For a value that is not even a word, where one of `words` is expected.
+    /// Creates the error for a value that is not a string, where one of `words` is expected.
     pub fn no_word(words: &'static [&'static str]) -> Self {
         let message = format!("expected one of {}", words.join(", "));
         FieldError(Box::new(Found { message, allowed: Some(words), ..Found::default() }))
     }
 
-    /// The answer: `bad_field` (`bad_seed` for a seed) with the path. If the way ends in a list, `at` has the position.
+    /// Converts to the refusal: `bad_field` (`bad_seed` for a seed) with the path. If the path ends in a list, `at` is the
+    /// position.
     pub fn into_refusal(self) -> Refusal {
         let found = *self.0;
         let mut way = found.way;
@@ -103,13 +104,13 @@ impl Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
-/// The value that was found, in words of the protocol and not of Rust or serde.
+/// Describes the found value in terms of the protocol instead of Rust or serde.
 fn described(unexpected: Unexpected) -> String {
     match unexpected {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(value) => value.to_string(),
         Unexpected::Signed(value) => value.to_string(),
-        // `4` would read as if it were right.
+        // `4` would look valid.
         Unexpected::Float(value) => format!("the float {value:?}"),
         Unexpected::Str(text) => format!("{:?}", truncate_text(text)),
         Unexpected::Bytes(_) => "bytes".to_owned(),
@@ -120,7 +121,7 @@ fn described(unexpected: Unexpected) -> String {
     }
 }
 
-/// The value that was expected. For a struct, serde would name it as the source does.
+/// Describes the expected value. serde would use the struct names of the source.
 fn wanted(expected: &dyn Expected) -> String {
     let text = expected.to_string();
     if text.starts_with("struct ") || text.starts_with("internally tagged enum") {

@@ -1,4 +1,4 @@
-//! Reads a message from a tree.
+//! A serde deserializer that reads a message from a tree.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor};
@@ -7,7 +7,7 @@ use serde::{Deserializer, forward_to_deserialize_any};
 use super::problem::PathSegment;
 use super::{FieldError, Node};
 
-/// A value to read a message from.
+/// A value that a message is read from.
 #[derive(Clone, Copy)]
 pub(super) struct NodeReader<'n, 'a>(pub &'n Node<'a>);
 
@@ -68,7 +68,7 @@ impl<'de> NodeReader<'de, '_> {
     }
 }
 
-/// Methods for values of one kind. Each looks at that kind alone, which keeps the code of every field small.
+/// Methods for values of one kind. Each matches only that kind, which keeps the code of every field small.
 macro_rules! kinds {
     ($($method:ident($($arg:ty),*) -> $kind:ident;)*) => {
         $(fn $method<V: Visitor<'de>>(self, $(_: $arg,)* visitor: V) -> Result<V::Value, FieldError> {

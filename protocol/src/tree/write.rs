@@ -1,4 +1,4 @@
-//! Writes a message as a tree.
+//! A serde serializer that writes a message as a tree.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use serde::{Serialize, Serializer};
 
 use super::{FieldError, Node};
 
-/// The serializer.
+/// A serializer that produces a tree.
 #[derive(Clone, Copy)]
 pub(crate) struct Writer {
-    /// Whether the tree is for an encoding that people read.
+    /// True for a human-readable encoding.
     pub as_text: bool,
 }
 
 type Written = Result<Node<'static>, FieldError>;
 
-/// Methods for values that are one node.
+/// Methods for values that are a single node.
 macro_rules! nodes {
     ($($method:ident($value:ty) -> $node:ident;)*) => {
         $(fn $method(self, value: $value) -> Written {
@@ -145,7 +145,7 @@ impl Serializer for Writer {
     }
 }
 
-/// A list that is being written.
+/// A list under construction.
 pub(crate) struct List {
     writer: Writer,
     nodes: Vec<Node<'static>>,
@@ -178,7 +178,7 @@ impl SerializeTuple for List {
     }
 }
 
-/// A map that is being written.
+/// A map under construction.
 pub(crate) struct Map {
     writer: Writer,
     entries: Vec<(Node<'static>, Node<'static>)>,

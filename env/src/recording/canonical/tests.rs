@@ -40,7 +40,7 @@ const TAKEN: [&str; 29] = [
 ];
 
 #[test]
-fn the_form_is_that_of_the_values() {
+fn canonical_text_matches_canonical_values() {
     for text in TAKEN {
         assert_eq!(canonical_text(text), by_value(text), "{text}");
         assert!(canonical_text(text).is_some(), "{text}");
@@ -48,7 +48,7 @@ fn the_form_is_that_of_the_values() {
 }
 
 #[test]
-fn what_is_not_certain_is_left_to_serde_json() {
+fn scanner_gives_up_on_uncertain_text() {
     for text in [
         "",
         "+1",
@@ -69,7 +69,7 @@ fn what_is_not_certain_is_left_to_serde_json() {
         "\"a\nb\"",
         "[1] 2",
         "\u{a0}1",
-        // These are good JSON.
+        // Valid JSON that the scanner leaves to serde_json.
         r#"{"a":1,"a":2}"#,
         r#"{"a":1,"\u0061":2}"#,
         r#"{"é":1}"#,
@@ -83,7 +83,7 @@ fn what_is_not_certain_is_left_to_serde_json() {
 }
 
 #[test]
-fn fractions_keep_their_spelling_or_get_the_canonical_one() {
+fn fractions_get_canonical_spelling() {
     let mut rng = Stream::from_text("fractions");
     for _ in 0..100_000 {
         let mut digits: String = (0..1 + rng.below(18)).map(|_| char::from(b'0' + rng.below(10) as u8)).collect();
@@ -96,7 +96,7 @@ fn fractions_keep_their_spelling_or_get_the_canonical_one() {
 }
 
 #[test]
-fn damaged_text_is_never_taken_for_something_else() {
+fn damaged_text_never_changes_meaning() {
     let mut rng = Stream::from_text("canonical");
     let whole: Vec<u8> = format!("[{}]", TAKEN.join(",")).into_bytes();
     let bytes = b"\"\\{}[]:,.-+0e1aun \n\x00\xff";
