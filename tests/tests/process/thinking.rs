@@ -42,12 +42,12 @@ async fn asked(server: &Server, clock: serde_json::Value) -> Bot {
 }
 
 #[tokio::test]
-async fn batches_step_while_an_agent_waits_and_it_loses_by_its_clock() {
+async fn batches_step_while_agents_think() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = server(folder.path(), 60_000).await;
+    let server = server(folder.path(), 600_000).await;
     let mut bots = Vec::new();
     for _ in 0..4 {
-        bots.push(asked(&server, json!({"move_ms": 4_000})).await);
+        bots.push(asked(&server, json!({"move_ms": 600_000})).await);
     }
     let mut gym = Client::hello(server.address).await;
     let opened = gym.call("open", json!({"game": "connect_four", "count": 4096})).await;
@@ -58,6 +58,17 @@ async fn batches_step_while_an_agent_waits_and_it_loses_by_its_clock() {
         assert_eq!(batch["type"], "batch", "{batch}");
     }
     assert_eq!(server.hub.live_matches(), 4, "the agents still think");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn agents_that_think_lose_by_their_clocks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path(), 600_000).await;
+    let mut bots = Vec::new();
+    for _ in 0..4 {
+        bots.push(asked(&server, json!({"move_ms": 4_000})).await);
+    }
     for bot in &mut bots {
         let end = bot.wait("match_end").await;
         assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
@@ -70,7 +81,7 @@ async fn an_agent_without_a_clock_has_the_servers_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 800).await;
     let mut bot = asked(&server, json!({"bank_ms": 0})).await;
-    let end = tokio::time::timeout(Duration::from_secs(20), bot.wait("match_end")).await.expect("an end");
+    let end = tokio::time::timeout(Duration::from_secs(60), bot.wait("match_end")).await.expect("an end");
     assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
     server.stop().stopped().await;
 }

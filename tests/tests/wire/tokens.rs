@@ -18,7 +18,7 @@ async fn is_closed(client: &mut Client) -> Vec<Value> {
     let from = Instant::now();
     let (ended, before) = client.ended().await;
     assert_eq!(ended, Ended::Closed(4001, "unauthorized".into()));
-    assert!(from.elapsed() < Duration::from_secs(10), "it took {:?}", from.elapsed());
+    assert!(from.elapsed() < Duration::from_secs(30), "it took {:?}", from.elapsed());
     before
 }
 
@@ -63,7 +63,7 @@ async fn a_revoked_token_ends_what_its_connections_may_do() {
 async fn a_token_that_expires_ends_like_one_that_is_revoked() {
     let server = Server::start(|c| c.limits.grace_ms = 100).await;
     let now = epoch_ms();
-    let wanted = [wanted("ann", Some(now + 1_500)), wanted("bob", None)];
+    let wanted = [wanted("ann", Some(now + 3_600_000)), wanted("bob", None)];
     let tokens = add(&server.hub.store, &wanted, now).await.unwrap();
     let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
     let mut ann = Bot::with(server.address, None, hello(0, "ann")).await;
@@ -72,6 +72,9 @@ async fn a_token_that_expires_ends_like_one_that_is_revoked() {
         bot.join(json!({"game": "tic_tac_toe", "seat": seat})).await;
     }
     ann.wait("turn").await;
+    let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
+    file.busy_timeout(Duration::from_secs(10)).unwrap();
+    assert_eq!(file.execute("UPDATE tokens SET expires_ms = ?1 WHERE owner = 'ann'", [epoch_ms()]).unwrap(), 1);
     is_closed(&mut ann.client).await;
     let end = bob.wait("match_end").await;
     assert_eq!(end["at_fault"], 0, "nobody came back for the seat: {end}");

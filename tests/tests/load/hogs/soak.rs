@@ -63,7 +63,7 @@ impl Soak {
         let mut asked: Option<(usize, Instant)> = None;
         let mut random = Stream::named(name);
         loop {
-            if self.now.get() == OVER && !left {
+            if self.now.get() == OVER && !left && bot.over() > 0 {
                 left = true;
                 let answer = bot.call("leave", json!({"join": join})).await;
                 assert_eq!(answer["type"], "ok", "{answer}");
