@@ -59,18 +59,38 @@ def data(begun: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def verdict(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a callback gets that nothing interrupts."""
+def uninterrupted(
+    begun: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], int]:
+    """The verdict of a callback that nothing interrupts, and the number of its turns."""
     data = shutil.copytree(begun, tmp_path_factory.mktemp("verdict") / "data")
-    result = evaluate(None, data=data)
+    turns = 0
+
+    def agent(turn: ludex.Turn) -> int:
+        nonlocal turns
+        turns += 1
+        return turn.legal[0]
+
+    result = evaluate(None, agent, data=data)
     assert result.reason == "done"
     assert {row["part"] for row in result.rows()} >= {"nim", "kuhn_poker", "prisoners_dilemma"}
     assert result.ratings
     assert "<html" in result.report_html
     assert result.report_url is not None
     assert Path(result.report_url.removeprefix("file://")).read_text() == result.report_html
-    found: dict[str, Any] = result.verdict
-    return found
+    return result.verdict, turns
+
+
+@pytest.fixture(scope="module")
+def verdict(uninterrupted: tuple[dict[str, Any], int]) -> dict[str, Any]:
+    """The verdict of a callback that nothing interrupts."""
+    return uninterrupted[0]
+
+
+@pytest.fixture(scope="module")
+def every(uninterrupted: tuple[dict[str, Any], int]) -> int:
+    """Turns between two interruptions: interrupted runs repeat turns, and never have fewer."""
+    return uninterrupted[1] // (KILLS + 1)
 
 
 @pytest.fixture(scope="module")
@@ -128,14 +148,16 @@ class Restarted:
         self.stop()
 
 
-def test_ten_kills_of_the_server(program: str, data: Path, verdict: dict[str, Any]) -> None:
+def test_ten_kills_of_the_server(
+    program: str, data: Path, verdict: dict[str, Any], every: int
+) -> None:
     turns = 0
     with Restarted(program, data) as server:
 
         def agent(turn: ludex.Turn) -> int:
             nonlocal turns
             turns += 1
-            if turns % 12 == 0 and server.kills < KILLS:
+            if turns % every == 0 and server.kills < KILLS:
                 server.again()
             return turn.legal[0]
 
@@ -143,14 +165,16 @@ def test_ten_kills_of_the_server(program: str, data: Path, verdict: dict[str, An
         assert server.kills == KILLS
 
 
-def test_ten_lost_connections(program: str, data: Path, verdict: dict[str, Any]) -> None:
+def test_ten_lost_connections(
+    program: str, data: Path, verdict: dict[str, Any], every: int
+) -> None:
     turns = 0
     with Restarted(program, data) as server, Proxy(server.url) as proxy:
 
         async def agent(turn: ludex.Turn) -> int:
             nonlocal turns
             turns += 1
-            if turns % 12 == 0 and proxy.cuts < KILLS:
+            if turns % every == 0 and proxy.cuts < KILLS:
                 proxy.cut()
             return turn.legal[0]
 

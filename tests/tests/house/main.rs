@@ -1,6 +1,7 @@
 //! The rules of the house that a program can check: licences, the direction of imports, the shape of files.
 
 mod circles;
+mod docs;
 mod english;
 mod imports;
 
@@ -75,6 +76,8 @@ struct Package {
     manifest: PathBuf,
     /// Sources of its libraries and programs.
     roots: Vec<PathBuf>,
+    /// Number of integration test targets.
+    tests: usize,
     /// Ids of what it depends on, and whether for tests alone.
     needs: Vec<(String, bool)>,
 }
@@ -108,11 +111,13 @@ impl Workspace {
                 let kinds = t["kind"].as_array().unwrap();
                 kinds.iter().any(|k| k == "lib" || k == "bin")
             });
+            let is_test = |t: &&Value| t["kind"].as_array().unwrap().iter().any(|k| k == "test");
             let package = Package {
                 name: text(&p["name"]),
                 licence: text(&p["license"]),
                 manifest: text(&p["manifest_path"]).into(),
                 roots: built.map(|t| text(&t["src_path"]).into()).collect(),
+                tests: p["targets"].as_array().unwrap().iter().filter(is_test).count(),
                 needs: Vec::new(),
             };
             packages.insert(text(&p["id"]), package);
@@ -223,6 +228,15 @@ fn rules_and_verdicts_have_no_sockets() {
     }
 }
 
+/// Each integration test target links the crates that it tests once more, which takes seconds of every build.
+const MAX_TEST_TARGETS: usize = 14;
+
+#[test]
+fn integration_test_targets_are_few() {
+    let targets: usize = Workspace::read().members().map(|(_, member)| member.tests).sum();
+    assert!(targets <= MAX_TEST_TARGETS, "expected at most {MAX_TEST_TARGETS} integration test targets, got {targets}");
+}
+
 #[test]
 fn crates_forbid_unsafe_code() {
     let house = Workspace::read();
@@ -288,11 +302,10 @@ fn the_project_stands_alone() {
     }
 }
 
-/// Modules are `foo.rs` beside `foo/`. What several test programs share in `tests/` needs a folder, so that cargo does not
-/// take it for a test program of its own.
+/// Modules are `foo.rs` beside `foo/`.
 #[test]
 fn modules_have_one_style() {
-    let is_old = |p: &&PathBuf| p.ends_with("mod.rs") && p.components().any(|part| part.as_os_str() == "src");
+    let is_old = |p: &&PathBuf| p.ends_with("mod.rs");
     let all = files();
     let old: Vec<String> = all.iter().filter(is_old).map(|p| p.display().to_string()).collect();
     assert!(old.is_empty(), "{}: rename each to the name of its folder, beside it", old.join(", "));

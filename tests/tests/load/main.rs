@@ -1,6 +1,7 @@
 //! Load on one server. By default each test is small and checks what does not depend on time. With the variables that each file
 //! names it is as large as wanted, and prints how long things took: `docs/benchmarks/README.md` has the commands.
 
+mod hogs;
 mod matches;
 mod pages;
 mod turns;

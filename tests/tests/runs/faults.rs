@@ -32,6 +32,13 @@ fn enrol(run: &str) -> Value {
     json!({"suite": "faults", "run": run, "slots": 2})
 }
 
+/// Returns the number of commits of the store, with those that failed.
+async fn commits(server: &Server) -> u64 {
+    let (_, page) = server.get("/metrics").await;
+    let count = page.lines().find_map(|line| line.strip_prefix("ludex_store_commit_seconds_count ")?.parse().ok());
+    count.expect("a number of commits")
+}
+
 /// Triggers refuse what a full disk refuses: new matches, and the ends of those that are played.
 #[tokio::test]
 async fn a_full_disk_in_the_middle_of_a_run_delays_it_and_loses_nothing() {
@@ -47,7 +54,15 @@ async fn a_full_disk_in_the_middle_of_a_run_delays_it_and_loses_nothing() {
     }
     // Its client is told nothing of it, and plays what comes.
     let playing = tokio::spawn(async move { bot.play(24, first).await });
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // The live matches write a few acts more; the other commits are attempts to begin or end a match, and fail.
+    let before = commits(&server).await;
+    for _ in 0..1_200 {
+        if commits(&server).await >= before + 30 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(commits(&server).await >= before + 30, "the server tries again");
     let page: Value = serde_json::from_str(&server.get("/runs/long").await.1).expect("a page");
     assert!(page["state"] == "open" && page["done"].as_u64() < Some(24), "{page}");
     file.execute_batch("DROP TRIGGER full_begin; DROP TRIGGER full_end").expect("room again");

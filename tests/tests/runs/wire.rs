@@ -332,7 +332,7 @@ async fn who_withdraws_loses_what_was_begun_and_the_run_ends() {
 async fn a_run_ends_when_its_time_is_over() {
     let server = Server::start(|config| {
         config.suites = Suites::default().with(SUITE).expect("a suite");
-        config.run_time = Duration::from_secs(2);
+        config.run_time = Duration::from_secs(5);
         config.limits.grace_ms = 200;
     })
     .await;

@@ -1,4 +1,4 @@
-//! Rules that the recorded games do not cover. (`tests/tests/chess_oracle.rs` replays those.)
+//! Rules that the recorded games do not cover. (`tests/tests/oracles/chess.rs` replays those.)
 
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{EnPassantMode, Position};

@@ -1,0 +1,5 @@
+//! Matches without a network.
+
+mod machine;
+mod mirrors;
+mod pictures;

@@ -1,0 +1,6 @@
+//! The codec, the golden frames and the schema of the protocol.
+
+mod codec;
+mod frames;
+mod fuzz;
+mod schema;

@@ -1,0 +1,605 @@
+//! The store: order, durability under kill -9, and clear refusals.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ludex_server::auth::TokenHash;
+use ludex_server::store::{
+    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, SeatRow, SessionRow, Store, StoreError, TicketRow, TokenRow, Write,
+};
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+
+fn row(id: &str) -> MatchRow {
+    MatchRow {
+        id: id.to_owned(),
+        game: "connect_four".to_owned(),
+        string: "connect_four(rows=6,columns=7)".to_owned(),
+        rated: true,
+        run: None,
+        seats: vec!["ann".into(), "bob".into()],
+        header: format!(r#"{{"episode":"{id}"}}"#),
+        secret: r#"{"seed":"42"}"#.to_owned(),
+        started_ms: 1_000,
+    }
+}
+
+fn start(id: &str) -> Write {
+    Write::MatchStart(row(id))
+}
+
+/// The body that the tests write as the `n`-th act of a match, so that any act can be checked by itself.
+fn body(id: &str, n: u64) -> String {
+    format!(r#"{{"match":"{id}","n":{n},"say":"{}"}}"#, "é".repeat((n % 50) as usize))
+}
+
+fn act(id: &str, n: u64) -> Write {
+    Write::Act { id: id.to_owned(), n, body: body(id, n) }
+}
+
+fn result(ended_ms: i64) -> EndRow {
+    EndRow {
+        reason: "finished".to_owned(),
+        ended_ms,
+        footer: r#"{"returns":[1,-1]}"#.to_owned(),
+        record: r#"{"ludex":1}"#.to_owned(),
+    }
+}
+
+fn end(id: &str, ended_ms: i64) -> Write {
+    Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end: result(ended_ms) }
+}
+
+/// Asserts that a log is whole from 0 and says what was written.
+fn check_log(id: &str, acts: &[ActRow]) {
+    for (n, act) in acts.iter().enumerate() {
+        assert_eq!(act.n, n as u64, "a hole in {id}");
+        assert_eq!(act.body, body(id, act.n));
+    }
+}
+
+async fn open(folder: &Path) -> Store {
+    Store::open(folder).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_match_comes_back_as_it_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    let mut first = row("m_1");
+    first.run = Some("r".to_owned());
+    first.seats = vec!["ann".into(), "ann".into(), "bob \"x\"".into()];
+    first.seats[1].join = Some("j_1".to_owned());
+    first.seats[2].session = Some("s_1".to_owned());
+    store.write(vec![Write::MatchStart(first.clone()), act("m_1", 0)]).await.unwrap();
+    store.write(vec![start("m_2"), Write::Restarted { id: "m_1".to_owned(), restarts: 2 }]).await.unwrap();
+    store.write(vec![act("m_1", 1)]).await.unwrap();
+    store.close().await.unwrap();
+
+    let store = open(folder.path()).await;
+    let running = store.running().await.unwrap();
+    assert_eq!(running.len(), 2);
+    assert_eq!(running[0].row, first);
+    assert_eq!(running[0].restarts, 2);
+    assert_eq!(running[0].acts.len(), 2);
+    check_log("m_1", &running[0].acts);
+    assert_eq!((&running[0].end, running[0].released), (&None, false));
+    assert_eq!((&running[1].row, running[1].acts.len()), (&row("m_2"), 0));
+
+    let last = vec![ActRow { n: 2, body: body("m_1", 2) }, ActRow { n: 3, body: body("m_1", 3) }];
+    store.write(vec![Write::MatchEnd { id: "m_1".to_owned(), acts: last, end: result(5_000) }]).await.unwrap();
+    assert_eq!(store.running().await.unwrap().len(), 1);
+    let ended = store.episode("m_1").await.unwrap().unwrap();
+    assert_eq!((ended.acts.len(), ended.end, ended.released), (4, Some(result(5_000)), false));
+    check_log("m_1", &ended.acts);
+    assert_eq!(store.ended_since(5_000).await.unwrap(), [("m_1".to_owned(), "s_1".to_owned())]);
+    assert_eq!(store.ended_since(5_001).await.unwrap(), []);
+    assert_eq!(store.episode("m_3").await.unwrap(), None);
+
+    // A running match is neither released nor forgotten.
+    let both = || vec!["m_1".to_owned(), "m_2".to_owned(), "m_3".to_owned()];
+    store.write(vec![act("m_2", 0), Write::Released { ids: both() }, Write::Forget { ids: both() }]).await.unwrap();
+    let (ended, other) = (store.episode("m_1").await.unwrap().unwrap(), store.episode("m_2").await.unwrap().unwrap());
+    assert_eq!((ended.released, ended.acts.len(), ended.row), (true, 0, first));
+    assert_eq!((other.released, other.acts.len()), (false, 1));
+}
+
+#[tokio::test]
+async fn what_is_queued_earlier_is_kept_earlier() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    let writers = 16;
+    let tasks = (0..writers).map(|k| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let id = format!("m_{k}");
+            let mut receipts = Vec::new();
+            store.write_behind(vec![start(&id)]).await.unwrap();
+            for n in 0..100 {
+                match n % 3 {
+                    0 => store.write_behind(vec![act(&id, n)]).await.unwrap(),
+                    1 => receipts.push(store.submit(vec![act(&id, n)]).await.unwrap()),
+                    _ => store.write(vec![act(&id, n)]).await.unwrap(),
+                }
+            }
+            for receipt in receipts {
+                receipt.await.unwrap();
+            }
+            // Every third one ends, which needs all that was queued before.
+            if k % 3 == 0 {
+                store.write_behind(vec![end(&id, 1)]).await.unwrap();
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    store.flush().await.unwrap();
+    for k in 0..writers {
+        let kept = store.episode(&format!("m_{k}")).await.unwrap().unwrap();
+        assert_eq!(kept.acts.len(), 100);
+        check_log(&kept.row.id, &kept.acts);
+        assert_eq!(kept.end.is_some(), k % 3 == 0);
+    }
+}
+
+#[tokio::test]
+async fn handles_work_from_any_runtime() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    let threads: Vec<_> = (0..3)
+        .map(|k| {
+            let store = store.clone();
+            std::thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(async {
+                    let id = format!("m_{k}");
+                    store.write(vec![start(&id), act(&id, 0)]).await.unwrap();
+                    assert_eq!(store.episode(&id).await.unwrap().unwrap().acts.len(), 1);
+                });
+            })
+        })
+        .collect();
+    let joined = tokio::task::spawn_blocking(|| threads.into_iter().try_for_each(std::thread::JoinHandle::join));
+    joined.await.unwrap().unwrap();
+    assert_eq!(store.running().await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_wrong_write_harms_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    store.write(vec![start("m_1"), start("m_2"), act("m_2", 0)]).await.unwrap();
+    // Queued together, so that they share a transaction.
+    let good = store.submit(vec![act("m_1", 0)]).await.unwrap();
+    let twice = store.submit(vec![Write::SessionGone { id: "s".to_owned() }, start("m_1")]).await.unwrap();
+    let nobody = store.submit(vec![act("m_9", 0)]).await.unwrap();
+    let over = store.submit(vec![end("m_9", 1)]).await.unwrap();
+    let huge = store.submit(vec![Write::Counter { key: "c".to_owned(), value: u64::MAX }]).await.unwrap();
+    let again = store.submit(vec![act("m_2", 0)]).await.unwrap();
+    let after = store.submit(vec![act("m_2", 1)]).await.unwrap();
+    let fine = store.submit(vec![act("m_1", 1)]).await.unwrap();
+    good.await.unwrap();
+    for wrong in [twice, nobody, over, huge, again] {
+        assert!(matches!(wrong.await, Err(StoreError::Conflict { .. })));
+    }
+    assert!(matches!(after.await, Err(StoreError::Broken { id }) if id == "m_2"), "a hole must not be papered over");
+    fine.await.unwrap();
+    assert_eq!(store.episode("m_1").await.unwrap().unwrap().acts.len(), 2);
+
+    // The match can still be ended, once.
+    store.write(vec![end("m_2", 1)]).await.unwrap();
+    assert!(matches!(store.write(vec![end("m_2", 1)]).await, Err(StoreError::Conflict { .. })));
+    assert!(matches!(store.write(vec![act("m_2", 1)]).await, Err(StoreError::Conflict { .. })));
+    assert_eq!(store.episode("m_2").await.unwrap().unwrap().acts.len(), 1);
+
+    // A write behind that was lost is told once, by the next flush.
+    store.write_behind(vec![act("m_8", 0)]).await.unwrap();
+    assert!(matches!(store.flush().await, Err(StoreError::Conflict { .. })));
+    store.flush().await.unwrap();
+}
+
+#[tokio::test]
+async fn lists_and_records_are_narrowed_and_paged() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    for k in 0..10 {
+        let mut row = row(&format!("m_{k}"));
+        row.rated = k % 2 == 0;
+        if k == 3 {
+            row.string = "connect_four(rows=4,columns=4)".to_owned();
+        }
+        if k >= 8 {
+            (row.game, row.string) = ("chess".to_owned(), "chess".to_owned());
+            (row.seats[0], row.run) = ("carl".into(), Some("night".to_owned()));
+        }
+        store.write(vec![Write::MatchStart(row)]).await.unwrap();
+    }
+    let ids = |lines: Vec<ludex_server::store::MatchLine>| lines.into_iter().map(|line| line.id).collect::<Vec<_>>();
+    let list = async |filter: MatchFilter| ids(store.matches(&filter, 100).await.unwrap());
+    let any = MatchFilter::default();
+    assert_eq!(list(any.clone()).await.len(), 10);
+    assert_eq!(list(any.clone()).await[0], "m_9", "newest first");
+    assert_eq!(list(MatchFilter { game: Some("chess".to_owned()), ..any.clone() }).await, ["m_9", "m_8"]);
+    let small = Some("connect_four(rows=4,columns=4)".to_owned());
+    assert_eq!(list(MatchFilter { game: small, ..any.clone() }).await, ["m_3"]);
+    assert_eq!(list(MatchFilter { agent: Some("carl".to_owned()), ..any.clone() }).await, ["m_9", "m_8"]);
+    assert_eq!(list(MatchFilter { run: Some("night".to_owned()), rated: Some(true), ..any.clone() }).await, ["m_8"]);
+    assert_eq!(list(MatchFilter { agent: Some("' OR 1=1 --".to_owned()), ..any.clone() }).await.len(), 0);
+    let page = store.matches(&any, 4).await.unwrap();
+    let next = MatchFilter { before: Some(page[3].seq), ..any.clone() };
+    assert_eq!(ids(store.matches(&next, 4).await.unwrap()), ["m_5", "m_4", "m_3", "m_2"]);
+
+    // Released in an order that is not the order of ids.
+    let order = ["m_5", "m_9", "m_0", "m_8"];
+    for id in order {
+        store.write(vec![end(id, 7), Write::Released { ids: vec![id.to_owned()] }]).await.unwrap();
+    }
+    store.write(vec![end("m_1", 8)]).await.unwrap();
+    let lines = store.matches(&MatchFilter { live: Some(false), ..any.clone() }, 100).await.unwrap();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[0].ended, Some((7, "finished".to_owned())));
+    assert_eq!(list(MatchFilter { live: Some(true), ..any.clone() }).await.len(), 5);
+    let mut seen = Vec::new();
+    let mut after = 0;
+    loop {
+        let page = store.records(&any, after, 3).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        seen.extend(page.into_iter().map(|record| record.id));
+    }
+    assert_eq!(seen, order, "in the order of release; what is not released is not shown");
+    store.write(vec![Write::Released { ids: vec!["m_1".to_owned(), "m_5".to_owned()] }]).await.unwrap();
+    let more = store.records(&any, after, 3).await.unwrap();
+    assert_eq!(more.iter().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["m_1"]);
+    let chess = MatchFilter { game: Some("chess".to_owned()), agent: Some("carl".to_owned()), ..any };
+    assert_eq!(store.records(&chess, 0, 100).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn sessions_tickets_tokens_and_values_outlive_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    let hash = TokenHash::of("secret");
+    let session = SessionRow {
+        id: "s_1".to_owned(),
+        key_hash: "aa".to_owned(),
+        old_key: Some("bb".to_owned()),
+        agent: "ann".to_owned(),
+        body: r#"{"kind":"bot"}"#.to_owned(),
+        expires_ms: 9,
+    };
+    let guest = SessionRow { id: "s_2".to_owned(), old_key: None, ..session.clone() };
+    let ticket = TicketRow {
+        ticket: "t_1".to_owned(),
+        agent: "ann".to_owned(),
+        run: Some("r".to_owned()),
+        body: "{}".to_owned(),
+        join: None,
+    };
+    let token = TokenRow {
+        hash,
+        owner: "Ann, of Leeds".to_owned(),
+        scopes: "gym,play".parse().unwrap(),
+        names: vec!["ann*".to_owned()],
+        created_ms: 1,
+        expires_ms: None,
+        revoked_ms: None,
+    };
+    let join =
+        |id: &str, session: &str| JoinRow { id: id.to_owned(), session: session.to_owned(), body: "{}".to_owned() };
+    let mut played = row("m_1");
+    played.seats[0] =
+        SeatRow { agent: "ann".to_owned(), session: Some("s_1".to_owned()), join: Some("j_1".to_owned()) };
+    let writes = vec![
+        Write::Join(join("j_1", "s_1")),
+        Write::Join(join("j_2", "s_1")),
+        Write::Join(join("j_3", "s_2")),
+        Write::JoinGone { id: "j_2".to_owned() },
+        Write::MatchStart(played),
+        Write::Session(session.clone()),
+        Write::Session(guest.clone()),
+        Write::Session(SessionRow { expires_ms: 10, ..guest.clone() }),
+        Write::Ticket(ticket.clone()),
+        Write::Token(token.clone()),
+        Write::TokenRevoked { hash: TokenHash::of("other"), revoked_ms: 3 },
+        Write::Meta { key: "k".to_owned(), value: "1".to_owned() },
+        Write::Meta { key: "k".to_owned(), value: "2".to_owned() },
+        Write::MetaOnce { key: "k".to_owned(), value: "3".to_owned() },
+    ];
+    store.write(writes).await.unwrap();
+    let secret = store.secret("seeds").await.unwrap();
+    assert_ne!(store.secret("else").await.unwrap(), secret);
+    assert_eq!((store.next("rated").await.unwrap(), store.next("rated").await.unwrap()), (0, 1));
+    assert_eq!(store.show_ticket("t_1", "j_1").await.unwrap(), "j_1");
+    assert!(matches!(store.show_ticket("t_2", "j_1").await, Err(StoreError::Conflict { .. })));
+    store.close().await.unwrap();
+
+    let store = open(folder.path()).await;
+    assert_eq!(store.session("s_1").await.unwrap(), Some(session));
+    assert_eq!(store.session("s_2").await.unwrap(), Some(SessionRow { expires_ms: 10, ..guest }));
+    assert_eq!(store.sessions().await.unwrap().len(), 2);
+    assert_eq!(store.show_ticket("t_1", "j_2").await.unwrap(), "j_1", "the first join stays");
+    assert_eq!(store.ticket("t_1").await.unwrap(), Some(TicketRow { join: Some("j_1".to_owned()), ..ticket }));
+    assert_eq!(store.token(&hash).await.unwrap(), Some(token.clone()));
+    assert_eq!(store.tokens().await.unwrap(), [token]);
+    assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("2"));
+    assert_eq!(store.secret("seeds").await.unwrap(), secret);
+    assert_eq!((store.next("rated").await.unwrap(), store.next("other").await.unwrap()), (2, 0));
+    assert_eq!(store.joins().await.unwrap(), [(join("j_1", "s_1"), 1), (join("j_3", "s_2"), 0)]);
+    let to_guest =
+        Write::Reclaimed { from: "s_1".to_owned(), to: "s_2".to_owned(), seats: vec![("m_1".to_owned(), 0)] };
+    store.write(vec![to_guest]).await.unwrap();
+    assert_eq!(store.joins().await.unwrap()[0].0, join("j_1", "s_2"));
+    assert_eq!(store.running().await.unwrap()[0].row.seats[0].session.as_deref(), Some("s_2"));
+    store.write(vec![Write::SessionGone { id: "s_2".to_owned() }]).await.unwrap();
+    assert_eq!(store.joins().await.unwrap(), []);
+    store.write(vec![Write::SessionGone { id: "s_1".to_owned() }]).await.unwrap();
+    store.write(vec![Write::TicketsGone { run: "r".to_owned() }]).await.unwrap();
+    assert_eq!(store.session("s_1").await.unwrap(), None);
+    assert_eq!(store.ticket("t_1").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn one_owner_and_others_beside() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("a/b");
+    assert!(matches!(Store::open_shared(&folder).await, Err(StoreError::Missing { .. })));
+    assert!(!folder.exists(), "looking must not make anything");
+    let store = open(&folder).await;
+    #[cfg(unix)]
+    for path in [&folder, store.path()] {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
+        assert_eq!(mode & 0o077, 0, "{} holds secrets and is open to others", path.display());
+    }
+    let Err(error) = Store::open(&folder).await else { panic!("two owners") };
+    assert!(matches!(error, StoreError::Locked { .. }));
+    assert!(error.to_string().contains("in use by another ludex server"), "{error}");
+
+    let beside = Store::open_shared(&folder).await.unwrap();
+    store.write(vec![start("m_1")]).await.unwrap();
+    assert_eq!(beside.running().await.unwrap().len(), 1);
+    beside.write(vec![Write::Meta { key: "k".to_owned(), value: "v".to_owned() }]).await.unwrap();
+    assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("v"));
+    assert!(matches!(beside.next("rated").await, Err(StoreError::NotOwner)));
+    beside.close().await.unwrap();
+    assert!(matches!(Store::open(&folder).await, Err(StoreError::Locked { .. })), "beside must not free the lock");
+
+    let other = store.clone();
+    store.close().await.unwrap();
+    assert!(matches!(other.write(vec![start("m_2")]).await, Err(StoreError::Closed)));
+    assert!(matches!(other.running().await, Err(StoreError::Closed)));
+    open(&folder).await.close().await.unwrap();
+}
+
+/// A database at the store's place, made by `script`.
+fn database(folder: &Path, script: &'static str) {
+    rusqlite::Connection::open(folder.join("ludex.db")).unwrap().execute_batch(script).unwrap();
+}
+
+#[tokio::test]
+async fn files_that_are_not_ours_are_named_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ludex.db");
+    fs::write(&path, "This is a diary, not a database. ".repeat(100)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let Err(error) = Store::open(folder.path()).await else { panic!("a diary was opened") };
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+    assert!(error.to_string().contains("ludex.db is not a ludex store"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    fs::remove_file(&path).unwrap();
+    database(folder.path(), "CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1");
+    let before = fs::read(&path).unwrap();
+    for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
+        assert!(matches!(opened.err(), Some(StoreError::Foreign { .. })));
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    fs::remove_file(&path).unwrap();
+    open(folder.path()).await.close().await.unwrap();
+    database(folder.path(), "PRAGMA user_version = 99");
+    let Err(error) = Store::open(folder.path()).await else { panic!("a newer store was opened") };
+    assert!(matches!(error, StoreError::Version { found: 99, .. }), "{error}");
+    assert!(error.to_string().contains("newer"), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_of_version_1_is_brought_up_to_date_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path(), include_str!("version_1.sql"));
+    let store = open(folder.path()).await;
+    let running = store.running().await.unwrap();
+    let [kept] = &*running else { panic!("{running:?}") };
+    assert_eq!((&*kept.row.id, kept.row.run.as_deref(), kept.restarts), ("m_1", Some("spring"), 2));
+    assert_eq!((kept.row.rated, kept.row.started_ms, &*kept.row.header), (true, 1_000, r#"{"episode":"m_1"}"#));
+    assert!(kept.row.secret.starts_with(r#"{"seed":"42""#), "{}", kept.row.secret);
+    let seat = |agent: &str, session: Option<&str>, join: Option<&str>| SeatRow {
+        agent: agent.to_owned(),
+        session: session.map(str::to_owned),
+        join: join.map(str::to_owned),
+    };
+    let seats = [seat("ann", Some("s_1"), Some("j_1")), seat("bob \"x\"", Some("s_2"), Some("j_2"))];
+    assert_eq!(kept.row.seats, seats, "the session that reclaimed the seat holds it");
+    let acts: Vec<_> = kept.acts.iter().map(|act| (act.n, &*act.body)).collect();
+    assert_eq!(acts, [(0, r#"{"seat":0,"action":3}"#), (1, r#"{"seat":1,"action":4}"#)]);
+
+    let ended = store.episode("m_2").await.unwrap().unwrap();
+    assert_eq!(ended.row.seats, [seat("ann", Some("s_1"), Some("j_1")), seat("random", None, None)]);
+    assert_eq!((ended.end, ended.released), (Some(result(3_000)), true));
+    let of_ann = MatchFilter { agent: Some("ann".to_owned()), ..MatchFilter::default() };
+    let found: Vec<String> = store.matches(&of_ann, 9).await.unwrap().into_iter().map(|line| line.id).collect();
+    assert_eq!(found, ["m_2", "m_1"]);
+
+    let sessions = store.sessions().await.unwrap();
+    let keys: Vec<_> =
+        sessions.iter().map(|s| (&*s.id, &*s.agent, &*s.key_hash, s.old_key.as_deref(), s.expires_ms)).collect();
+    assert_eq!(keys, [("s_1", "ann", "aa", Some("a0"), 9_000), ("s_2", "bob \"x\"", "bb", None, 9_001)]);
+    assert!(sessions[0].body.contains(r#""owner":"o""#), "{}", sessions[0].body);
+
+    let joins = store.joins().await.unwrap();
+    let told = |n: usize| {
+        let (join, played): &(JoinRow, u32) = &joins[n];
+        let body: serde_json::Value = serde_json::from_str(&join.body).unwrap();
+        (join.id.clone(), join.session.clone(), body["count"].as_u64(), body["re"].as_u64(), *played)
+    };
+    assert_eq!(joins.len(), 2);
+    assert_eq!(told(0), ("j_1".to_owned(), "s_1".to_owned(), Some(5), Some(7), 2), "three to come after two");
+    assert_eq!(told(1), ("j_2".to_owned(), "s_2".to_owned(), None, Some(8), 1), "until it leaves");
+
+    let ticket = store.ticket("t_1").await.unwrap().unwrap();
+    assert_eq!((&*ticket.agent, ticket.run.as_deref(), ticket.join.as_deref()), ("ann", Some("spring"), Some("j_1")));
+    assert_eq!(store.tokens().await.unwrap().len(), 1);
+    assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("v"));
+    assert_eq!(store.next("rated").await.unwrap(), 17);
+    store.close().await.unwrap();
+    open(folder.path()).await.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ludex.db");
+    let store = open(folder.path()).await;
+    let mut writes = vec![start("m_1")];
+    writes.extend((0..2_000).map(|n| act("m_1", n)));
+    store.write(writes).await.unwrap();
+    store.close().await.unwrap();
+    // Everything but the first page is overwritten, as by a bad disk; then a few bytes of every page only.
+    let whole = fs::read(&path).unwrap();
+    let mut gone = whole.clone();
+    gone[4_096..].fill(0x5a);
+    let mut spoilt = whole.clone();
+    spoilt[4_096..].chunks_mut(4_096).for_each(|page| page[1_000..1_064].fill(0x5a));
+    for bytes in [gone, spoilt] {
+        fs::write(&path, bytes).unwrap();
+        let error = Store::open(folder.path()).await.err().expect("a damaged store was opened");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+        assert!(error.to_string().contains("ludex.db is damaged"), "{error}");
+    }
+    fs::write(&path, whole).unwrap();
+    open(folder.path()).await.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_lost_everything_is_not_a_new_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ludex.db");
+    open(folder.path()).await.close().await.unwrap();
+    fs::write(&path, "").unwrap();
+    for opened in [Store::open(folder.path()).await, Store::open_shared(folder.path()).await] {
+        let error = opened.err().expect("an empty file was opened");
+        assert!(matches!(error, StoreError::Empty { .. }), "{error:?}");
+        assert!(error.to_string().contains("restore it from a backup, or remove it"), "{error}");
+    }
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+    fs::remove_file(&path).unwrap();
+    open(folder.path()).await.close().await.unwrap();
+}
+
+/// How much of the long tests to do; CI asks for all of it.
+fn scale() -> f64 {
+    std::env::var("LUDEX_TEST_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(0.2)
+}
+
+const CHILD: &str = "LUDEX_STORE_CHILD";
+
+/// The process that the next test kills: writes, and says on standard output what was acknowledged.
+#[test]
+#[ignore = "run as a child process by what_was_acknowledged_outlives_kill_9"]
+fn child_that_is_killed() {
+    let folder = std::env::var(CHILD).expect("started by the test below");
+    let (folder, round) = folder.split_once('#').unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = open(Path::new(folder)).await;
+        let say = |line: String| {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "#{line}").and_then(|()| out.flush()).unwrap();
+        };
+        let tasks = (0..12).map(|k| {
+            let store = store.clone();
+            async move {
+                for game in 0.. {
+                    let index = store.next("rated").await.unwrap();
+                    say(format!("index {index}"));
+                    let id = format!("m_{round}_{k}_{game}");
+                    store.write(vec![start(&id)]).await.unwrap();
+                    say(format!("start {id} 0"));
+                    for n in 0..20 + k {
+                        if k == 0 {
+                            store.write_behind(vec![act(&id, n)]).await.unwrap();
+                        } else {
+                            store.write(vec![act(&id, n)]).await.unwrap();
+                            say(format!("act {id} {n}"));
+                        }
+                    }
+                    let last = vec![ActRow { n: 20 + k, body: body(&id, 20 + k) }];
+                    let end = Write::MatchEnd { id: id.clone(), acts: last, end: result(1) };
+                    store.write(vec![end, Write::Released { ids: vec![id.clone()] }]).await.unwrap();
+                    say(format!("end {id} {}", 20 + k));
+                }
+            }
+        });
+        futures_util::future::join_all(tasks).await;
+    });
+}
+
+#[test]
+fn what_was_acknowledged_outlives_kill_9() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut rng = SmallRng::seed_from_u64(1);
+    let rounds = (20.0 * scale()).ceil() as u32;
+    // For each match the highest act that was acknowledged, and whether the end was.
+    let mut promised: HashMap<String, (Option<u64>, bool)> = HashMap::new();
+    let mut indices = HashSet::new();
+    for round in 0..rounds {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "--nocapture", "store::child_that_is_killed"])
+            .env(CHILD, format!("{}#{round}", folder.path().display()))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut moment = rng.random_range(1..2_000);
+        // All that was said before the end of the child counts, also what is read after the kill.
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            // The test harness speaks too, and begins the first line. Ours are written whole, in one call each.
+            let Some(line) = line.split('#').nth(1) else { continue };
+            moment -= 1;
+            if moment == 0 {
+                child.kill().unwrap();
+            }
+            let mut words = line.split(' ');
+            match (words.next(), words.next(), words.next().and_then(|n| n.parse::<u64>().ok())) {
+                (Some("index"), Some(index), None) => {
+                    assert!(indices.insert(index.to_owned()), "index {index} was given out twice");
+                }
+                (Some("start"), Some(id), Some(_)) => drop(promised.insert(id.to_owned(), (None, false))),
+                (Some("act"), Some(id), Some(n)) => promised.get_mut(id).unwrap().0 = Some(n),
+                (Some("end"), Some(id), Some(n)) => drop(promised.insert(id.to_owned(), (Some(n), true))),
+                other => panic!("the child said {other:?}"),
+            }
+        }
+        child.wait().unwrap();
+        assert!(moment <= 0, "the child ended by itself");
+
+        runtime.block_on(async {
+            let store = open(folder.path()).await;
+            for (id, (acts, ended)) in &promised {
+                let kept = store.episode(id).await.unwrap().unwrap_or_else(|| panic!("{id} is lost"));
+                check_log(id, &kept.acts);
+                assert!(kept.acts.len() as u64 >= acts.map_or(0, |n| n + 1), "acts of {id} are lost");
+                // The end may be there without being promised, but then with all that belongs to it.
+                assert!(!ended || kept.end.is_some(), "the end of {id} is lost");
+                assert_eq!(kept.end.is_some(), kept.released);
+            }
+            store.close().await.unwrap();
+        });
+    }
+    assert!(promised.values().any(|(_, ended)| *ended), "no match was ever played out: the test shows too little");
+}

@@ -1,0 +1,181 @@
+//! The kinds of hogs. Each asks for as much as it may and for more, until its time is over, and counts how often it was refused.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use ludex_tests::Client;
+use ludex_tests::server::get;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+
+use super::sockets::{TEXT, frame};
+
+/// See the module.
+pub type Hog = fn(SocketAddr, Instant) -> Pin<Box<dyn Future<Output = usize>>>;
+
+/// All of them.
+pub const HOGS: [(&str, Hog); 6] = [
+    ("a flood of searches", |address, until| Box::pin(searches(address, until))),
+    ("huge lists", |address, until| Box::pin(lists(address, until))),
+    ("a thousand waiting joins", |address, until| Box::pin(joins(address, until))),
+    ("connections before hello", |address, until| Box::pin(silent(address, until))),
+    ("polling of /ratings", |address, until| Box::pin(ratings(address, until))),
+    ("restore bombs", |address, until| Box::pin(bombs(address, until))),
+];
+
+/// Longest time past its end for which a hog waits for a refusal.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns true if the time is over and the hog was refused, which a busy machine may delay.
+fn is_over(until: Instant, refused: usize) -> bool {
+    Instant::now() >= if refused == 0 { until + PATIENCE } else { until }
+}
+
+/// Whether a reply is a refusal with this code; nothing else may be refused.
+fn refused(reply: &Value, code: &str) -> usize {
+    assert!(reply["type"] != "error" || reply["code"] == code, "{reply}");
+    usize::from(reply["type"] == "error")
+}
+
+/// Four owners whose environments want millions of steps of search, again as soon as they have them.
+async fn searches(address: SocketAddr, until: Instant) -> usize {
+    let mut count = 0;
+    let mut hogs = Vec::new();
+    for _ in 0..4 {
+        let mut hog = Client::hello(address).await;
+        let open = |count: u32| json!({"game": "connect_four", "count": count, "seats": ["mcts sims=100000", "agent"], "views": []});
+        count += refused(&hog.call("open", open(16_384)).await, "limit");
+        let env = hog.call("open", open(40)).await["env"].clone();
+        let asked = hog.ask("reset", json!({"env": env})).await;
+        hogs.push((hog, env, asked));
+    }
+    while !is_over(until, count) {
+        for (hog, env, asked) in &mut hogs {
+            if let Ok(batch) = tokio::time::timeout(Duration::from_millis(50), hog.reply(*asked)).await {
+                assert_eq!(batch["type"], "batch", "{batch}");
+                *asked = hog.ask("reset", json!({"env": env})).await;
+            }
+        }
+    }
+    hogs.into_iter().for_each(|(hog, ..)| hog.cut());
+    count
+}
+
+/// Lists as long as they may be, and longer.
+async fn lists(address: SocketAddr, until: Instant) -> usize {
+    let mut count = 0;
+    let mut hog = Client::greet(address, Some("ludex.v1.msgpack"), json!({})).await;
+    let env = hog.call("open", json!({"game": "chess"})).await["env"].clone();
+    hog.call("reset", json!({"env": env})).await;
+    let view = |names: usize| json!({"env": env, "names": vec![5; names]});
+    let (allowed, long, huge) = (view(1_024), view(1_025), view(1_000_000));
+    let steps = json!({"env": env, "actions": vec![5; 4_000_000]});
+    while !is_over(until, count) {
+        for _ in 0..20 {
+            assert_eq!(hog.call("view", allowed.clone()).await["type"], "viewed");
+            count += refused(&hog.call("view", long.clone()).await, "too_large");
+        }
+        count += refused(&hog.call("view", huge.clone()).await, "too_large");
+        let answer = hog.call("step", steps.clone()).await;
+        assert_eq!(answer["type"], "error", "{answer}");
+    }
+    count
+}
+
+/// Five sessions with as many joins as each may have, which leave and come again.
+async fn joins(address: SocketAddr, until: Instant) -> usize {
+    let mut count = 0;
+    let mut hogs = Vec::new();
+    for _ in 0..5 {
+        hogs.push((Client::hello(address).await, Vec::new()));
+    }
+    let mut queue = 0;
+    while Instant::now() < until {
+        for (hog, held) in &mut hogs {
+            queue += 1;
+            let reply = hog.call("join", json!({"game": "chess", "queue": format!("q{queue}")})).await;
+            match refused(&reply, "limit") {
+                0 => held.push(reply["join"].clone()),
+                _ => {
+                    count += 1;
+                    let join = held.swap_remove(queue % held.len());
+                    assert_eq!(hog.call("leave", json!({"join": join})).await["type"], "ok");
+                }
+            }
+        }
+    }
+    // Where the time was too short for all of them.
+    for (hog, held) in &mut hogs {
+        while held.len() < 256 {
+            queue += 1;
+            held.push(hog.call("join", json!({"game": "chess", "queue": format!("q{queue}")})).await["join"].clone());
+        }
+        count += refused(&hog.call("join", json!({"game": "chess"})).await, "limit");
+    }
+    count
+}
+
+/// Connections that send as much as they may before hello and say none, and some that send more.
+async fn silent(address: SocketAddr, until: Instant) -> usize {
+    let mut count = 0;
+    let mut held = Vec::new();
+    let piece = frame(TEXT, &[b' '; 60_000]);
+    while !is_over(until, count) {
+        // More than the address may have: one that comes in such a moment is closed before its upgrade.
+        match Client::open(address, None, &[]).await {
+            Ok(mut c) => {
+                let _ = c.socket().write_all(&piece).await;
+                if held.len() % 8 == 7 {
+                    let _ = c.socket().write_all(&piece).await;
+                }
+                held.push(c);
+            }
+            Err(_) => {
+                count += 1;
+                held.drain(..held.len().min(8));
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        }
+    }
+    count
+}
+
+/// The page of all ratings, and that of a game, by four clients that do nothing else. Nothing of it is refused: it counts answers.
+async fn ratings(address: SocketAddr, until: Instant) -> usize {
+    let polls = |path: &'static str| async move {
+        let mut count = 0;
+        while !is_over(until, count) {
+            assert_eq!(get(address, path, "").await.0, 200, "{path}");
+            count += 1;
+        }
+        count
+    };
+    let game = "/ratings?game=connect_four";
+    let (a, b, c, d) = tokio::join!(polls("/ratings"), polls("/ratings"), polls(game), polls(game));
+    a + b + c + d
+}
+
+/// Snapshots that are longer than any episode, and as many long ones as a handle takes.
+async fn bombs(address: SocketAddr, until: Instant) -> usize {
+    const ROWS: usize = 500;
+    let mut count = 0;
+    let mut hog = Client::hello(address).await;
+    let env = hog.call("open", json!({"game": "chess", "views": ["returns"]})).await["env"].clone();
+    hog.call("reset", json!({"env": env})).await;
+    // Knights go out and home.
+    for text in ["Nf3", "Nf6", "Ng1", "Ng8"].iter().cycle().take(300) {
+        hog.call("step", json!({"env": env, "moves": [text]})).await;
+    }
+    let items = hog.call("snapshot", json!({"env": env})).await["items"].clone();
+    let wide = hog.call("open", json!({"game": "chess", "count": ROWS, "views": ["returns"]})).await["env"].clone();
+    let small = hog.call("open", json!({"game": "tic_tac_toe", "count": 2})).await["env"].clone();
+    let bad = json!({"env": small, "items": ["A".repeat(4 << 20), "A".repeat(4 << 20)]});
+    let many = json!({"env": wide, "items": vec![items[0].clone(); ROWS]});
+    while !is_over(until, count) {
+        count += refused(&hog.call("restore", bad.clone()).await, "bad_snapshot");
+        let batch = hog.call("restore", many.clone()).await;
+        assert_eq!(batch["type"], "batch", "{batch}");
+    }
+    count
+}

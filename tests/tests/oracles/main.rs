@@ -1,0 +1,7 @@
+//! Rules and evaluations compared with those of independent programs.
+
+mod chess;
+mod landlord;
+mod mahjong;
+mod poker;
+mod vectors;

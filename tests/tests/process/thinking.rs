@@ -1,0 +1,87 @@
+//! The server's own agents while they think: nothing else waits for them, and their clocks run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use ludex_tests::{Bot, Client, Server};
+use serde_json::json;
+
+/// A chess engine that never answers a search.
+const SLEEPER: &str = "#!/bin/sh
+while read -r line; do
+  case \"$line\" in
+    uci) echo uciok ;;
+    isready) echo readyok ;;
+    quit) exit ;;
+  esac
+done
+";
+
+/// A server with one worker that offers the sleeper; `agent_ms` is what its turns have without a clock.
+async fn server(folder: &std::path::Path, agent_ms: u64) -> Server {
+    let program = folder.join("sleeper");
+    fs::write(&program, SLEEPER).expect("a program");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a program");
+    let spec = format!("uci cmd=\"{}\" sandbox=false", program.display());
+    Server::start(|config| {
+        config.opponents.named.insert("sleeper".into(), spec);
+        config.opponents.agent_ms = agent_ms;
+    })
+    .await
+}
+
+/// A match of chess in which the sleeper has just been asked. Seat 1 has White and moves first.
+async fn asked(server: &Server, clock: serde_json::Value) -> Bot {
+    let mut bot = Bot::new(server.address, "mybot").await;
+    bot.join(json!({"game": "chess", "against": ["sleeper"], "seat": 1, "clock": clock})).await;
+    let turn = bot.wait("turn").await;
+    let first = turn["legal"][0].clone();
+    assert_eq!(bot.act(&turn, json!({"action": first})).await["type"], "accepted");
+    bot
+}
+
+#[tokio::test]
+async fn batches_step_while_agents_think() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path(), 600_000).await;
+    let mut bots = Vec::new();
+    for _ in 0..4 {
+        bots.push(asked(&server, json!({"move_ms": 600_000})).await);
+    }
+    let mut gym = Client::hello(server.address).await;
+    let opened = gym.call("open", json!({"game": "connect_four", "count": 4096})).await;
+    assert_eq!(opened["type"], "opened", "{opened}");
+    gym.call("reset", json!({"env": opened["env"], "seed": "1"})).await;
+    for k in 0..20 {
+        let batch = gym.call("step", json!({"env": opened["env"], "actions": vec![k % 7; 4096]})).await;
+        assert_eq!(batch["type"], "batch", "{batch}");
+    }
+    assert_eq!(server.hub.live_matches(), 4, "the agents still think");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn agents_that_think_lose_by_their_clocks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path(), 600_000).await;
+    let mut bots = Vec::new();
+    for _ in 0..4 {
+        bots.push(asked(&server, json!({"move_ms": 4_000})).await);
+    }
+    for bot in &mut bots {
+        let end = bot.wait("match_end").await;
+        assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
+    }
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn an_agent_without_a_clock_has_the_servers_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path(), 800).await;
+    let mut bot = asked(&server, json!({"bank_ms": 0})).await;
+    let end = tokio::time::timeout(Duration::from_secs(60), bot.wait("match_end")).await.expect("an end");
+    assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
+    server.stop().stopped().await;
+}

@@ -1,0 +1,87 @@
+//! Tokens that end while their connections are open: what becomes of the connection, its seat and its joins.
+
+use std::time::{Duration, Instant};
+
+use ludex_server::auth::{NewToken, Scopes, add, revoke};
+use ludex_server::store::Store;
+use ludex_tests::client::ClientEnd;
+use ludex_tests::{Bot, Client, Server};
+use serde_json::{Value, json};
+
+/// A token of `owner` that ends at this time, if at all.
+fn wanted(owner: &str, expires_ms: Option<i64>) -> NewToken {
+    NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec![owner.into()], expires_ms }
+}
+
+/// The connection ends with 4001, well before anybody would call it forgotten.
+async fn is_closed(client: &mut Client) -> Vec<Value> {
+    let from = Instant::now();
+    let (ended, before) = client.ended().await;
+    assert_eq!(ended, ClientEnd::Closed(4001, "unauthorized".into()));
+    assert!(from.elapsed() < Duration::from_secs(30), "it took {:?}", from.elapsed());
+    before
+}
+
+#[tokio::test]
+async fn a_revoked_token_ends_what_its_connections_may_do() {
+    let server = Server::start(|_| {}).await;
+    // As `ludex token` does it: beside the server.
+    let store = Store::open_shared(&server.data).await.unwrap();
+    let tokens = add(&store, &[wanted("ann", None), wanted("ann", None), wanted("bob", None)], 0).await.unwrap();
+    let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
+    let mut ann = Bot::with(server.address, None, hello(0, "ann")).await;
+    let mut idle = Client::greet(server.address, None, hello(0, "ann")).await;
+    let mut other = Client::greet(server.address, None, hello(1, "ann")).await;
+    let mut bob = Bot::with(server.address, None, hello(2, "bob")).await;
+    assert_eq!(idle.call("open", json!({"game": "tic_tac_toe"})).await["type"], "opened");
+    for (seat, bot) in [&mut ann, &mut bob].into_iter().enumerate() {
+        bot.join(json!({"game": "tic_tac_toe", "seat": seat, "rated": true})).await;
+    }
+    ann.join(json!({"game": "tic_tac_toe", "queue": "nobody", "rated": true, "count": 5})).await;
+    let (id, turn) = (ann.wait("match_start").await["match"].clone(), ann.wait("turn").await);
+
+    let hash = ludex_server::auth::TokenHash::of(&tokens[0]).to_string();
+    assert_eq!(revoke(&store, &hash, 1).await.unwrap().len(), 1);
+    is_closed(&mut ann.client).await;
+    is_closed(&mut idle).await;
+    // The seat is held, nothing new begins, and everybody else stays.
+    let away = bob.wait("event").await;
+    assert_eq!((&away["kind"], &away["online"]), (&json!("presence"), &json!(false)));
+    assert_eq!(other.call("ping", json!({})).await["type"], "pong");
+    // Another token of the same owner has the seat, and no join.
+    let hello = json!({"token": tokens[1], "agent": {"name": "ann"}, "reclaim": true});
+    let mut back = Bot::with(server.address, None, hello).await;
+    let welcome = &back.client.welcome;
+    assert_eq!((&welcome["matches"][0]["match"], &welcome["joins"]), (&id, &Value::Null), "no joins");
+    back.wait("resync").await;
+    assert_eq!(back.act(&turn, json!({"action": 4})).await["type"], "accepted");
+    store.close().await.unwrap();
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn a_token_that_expires_ends_like_one_that_is_revoked() {
+    let server = Server::start(|c| c.limits.grace_ms = 100).await;
+    let now = epoch_ms();
+    let wanted = [wanted("ann", Some(now + 3_600_000)), wanted("bob", None)];
+    let tokens = add(&server.hub.store, &wanted, now).await.unwrap();
+    let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});
+    let mut ann = Bot::with(server.address, None, hello(0, "ann")).await;
+    let mut bob = Bot::with(server.address, None, hello(1, "bob")).await;
+    for (seat, bot) in [&mut ann, &mut bob].into_iter().enumerate() {
+        bot.join(json!({"game": "tic_tac_toe", "seat": seat})).await;
+    }
+    ann.wait("turn").await;
+    let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
+    file.busy_timeout(Duration::from_secs(10)).unwrap();
+    assert_eq!(file.execute("UPDATE tokens SET expires_ms = ?1 WHERE owner = 'ann'", [epoch_ms()]).unwrap(), 1);
+    is_closed(&mut ann.client).await;
+    let end = bob.wait("match_end").await;
+    assert_eq!(end["at_fault"], 0, "nobody came back for the seat: {end}");
+    server.stop().stopped().await;
+}
+
+/// Milliseconds since the Unix epoch.
+fn epoch_ms() -> i64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
+}
