@@ -52,10 +52,10 @@ export class LiveMatch {
     this.#session = new Session(socketUrl(), { patience_ms: 24 * 3_600_000 }, {
       agent,
       reclaim,
-      welcomed: (welcome) => this.#onWelcome(welcome),
-      event: (message) => this.#onEvent(message),
-      lost: () => this.#setConnected('socket', false),
-      failed: (error) => this.#fail(error.message),
+      onWelcome: (welcome) => this.#onWelcome(welcome),
+      onEvent: (message) => this.#onEvent(message),
+      onLost: () => this.#setConnected('socket', false),
+      onFailed: (error) => this.#fail(error.message),
     });
     this.#session.open().catch(() => {});
     const on = (id: string, action: () => void) => find(id).addEventListener('click', action, { signal: this.#off.signal });

@@ -145,14 +145,14 @@ class MatchPage {
 
   #watch(): void {
     const session: Session = new Session(socketUrl(), { patience_ms: 24 * 3_600_000 }, {
-      lost: () => { find('#status').textContent = 'Connection lost. Reconnecting …'; },
-      welcomed: () => session.post('spectate', { match: this.#data.match!, views: ['picture'] }, (reply) => {
+      onLost: () => { find('#status').textContent = 'Connection lost. Reconnecting …'; },
+      onWelcome: () => session.post('spectate', { match: this.#data.match!, views: ['picture'] }, (reply) => {
         // The match ended before the subscription; a reload displays its result.
         if (reply.type === 'error') setTimeout(() => location.reload(), 5_000);
         else find('#status').replaceChildren(createElement('span', 'Live', { class: 'live' }));
       }),
-      event: (message) => this.#receive(message),
-      failed: (error) => { find('#status').textContent = error.message; },
+      onEvent: (message) => this.#receive(message),
+      onFailed: (error) => { find('#status').textContent = error.message; },
     });
     session.open().catch(() => {});
   }
