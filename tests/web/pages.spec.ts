@@ -1,18 +1,18 @@
-// Watching, replaying, and what holds on every page.
+// Live matches, replays, and checks of every page.
 
 import AxeBuilder from '@axe-core/playwright';
 import { type Page } from '@playwright/test';
 
 import { expect, type Server, test } from './server.js';
 
-/** A match between agents of the program, played to its end; its id. */
-async function played(server: Server, game: string, agent: string): Promise<string> {
+/** Plays a match between built-in agents and returns its id. */
+async function playMatch(server: Server, game: string, agent: string): Promise<string> {
   await server.run('join', server.url.replace('http', 'ws'), '--game', game, '--agent', agent, '--against', 'random');
   const list = await (await fetch(`${server.url}/matches?live=false`)).json();
   return list.matches[0].match;
 }
 
-test('bots are watched live, step by step afterwards', async ({ page, server, faults }) => {
+test('match page follows a live match and replays it', async ({ page, server, faults }) => {
   const slow = server.run('join', server.url.replace('http', 'ws'), '--game', 'connect_four', '--agent', 'mcts sims=30000',
     '--against', 'random');
   let live: { match: string }[] = [];
@@ -23,7 +23,7 @@ test('bots are watched live, step by step afterwards', async ({ page, server, fa
   await page.goto(`${server.url}/matches/${live[0]!.match}`);
   await expect(page.locator('#moves [data-at="3"]')).toBeVisible();
   await slow;
-  await expect(page.locator('#verified')).toHaveText('verified in this browser');
+  await expect(page.locator('#verified')).toHaveText('Verified in this browser');
   const last = Number(await page.locator('#match').getAttribute('data-last'));
   await page.keyboard.press('Home');
   await expect(page.locator('#at')).toHaveText(`0 / ${last}`);
@@ -43,8 +43,8 @@ test('bots are watched live, step by step afterwards', async ({ page, server, fa
   expect(faults).toEqual([]);
 });
 
-test('a match is gone through by keys, by the slider, by its list and by a link', async ({ page, server, faults }) => {
-  const id = await played(server, 'reversi', 'random');
+test('replay is controlled by keys, slider, move list and link', async ({ page, server, faults }) => {
+  const id = await playMatch(server, 'reversi', 'random');
   await page.goto(`${server.url}/matches/${id}#17`);
   const last = Number(await page.locator('#match').getAttribute('data-last'));
   const shows = async (at: number) => {
@@ -74,7 +74,7 @@ test('a match is gone through by keys, by the slider, by its list and by a link'
   expect(faults).toEqual([]);
 });
 
-test('nothing moves where a person wants no motion', async ({ page, server }) => {
+test('reduced motion disables all animation', async ({ page, server }) => {
   const moving = () => page.evaluate(() => [...document.querySelectorAll('*')].filter((element) => {
     const { transitionDuration, animationName, scrollBehavior } = getComputedStyle(element);
     return transitionDuration.split(', ').some((time) => parseFloat(time) > 0) || animationName !== 'none' || scrollBehavior === 'smooth';
@@ -90,21 +90,21 @@ test('nothing moves where a person wants no motion', async ({ page, server }) =>
 
 const WIDTHS = [360, 768, 1440];
 
-async function sound(page: Page): Promise<void> {
+async function expectAccessible(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
-async function fits(page: Page): Promise<void> {
+async function expectNoOverflow(page: Page): Promise<void> {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(wide, 'the page is not wider than the window').toBeLessThanOrEqual(0);
 }
 
-test('every page is sound at every width, in light and dark', async ({ page, server, faults }) => {
+test('every page is accessible at every width, in light and dark', async ({ page, server, faults }) => {
   test.setTimeout(600_000);
-  const id = await played(server, 'connect_four', 'random');
-  const cards = await played(server, 'leduc_poker', 'random');
+  const id = await playMatch(server, 'connect_four', 'random');
+  const cards = await playMatch(server, 'leduc_poker', 'random');
   const paths = ['/', '/games/connect_four', '/games/chess', '/matches', `/matches/${id}`, `/matches/${cards}?seat=0`,
     '/agents/random', '/runs', '/ladders', '/play/chess', '/login'];
   for (const path of paths) {
@@ -114,24 +114,24 @@ test('every page is sound at every width, in light and dark', async ({ page, ser
       await page.emulateMedia({ colorScheme: scheme });
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 900 });
-        await fits(page);
-        // Colours do not change between the widths, and the page does between a phone and a desk.
-        if (width !== 768) await sound(page);
+        await expectNoOverflow(page);
+        // Contrast does not depend on the width; the layout differs between phone and desktop only.
+        if (width !== 768) await expectAccessible(page);
       }
     }
   }
   expect(faults).toEqual([]);
 });
 
-test('what is missing has a page that helps', async ({ page, server }) => {
-  for (const [path, words] of [['/games/ches', 'Did you mean chess?'], ['/matches/m_0', 'no such match'], ['/agents/%3Cscript%3E', 'no such agent'], ['/runs/x', 'no such run']] as const) {
+test('missing pages suggest alternatives', async ({ page, server }) => {
+  for (const [path, words] of [['/games/ches', 'Did you mean chess?'], ['/matches/m_0', 'Match not found'], ['/agents/%3Cscript%3E', 'Agent not found'], ['/runs/x', 'Run not found']] as const) {
     const answer = await page.goto(server.url + path);
     expect(answer!.status()).toBe(404);
     await expect(page.locator('main')).toContainText(words);
   }
 });
 
-test('the search of the front page finds games', async ({ page, server, faults }) => {
+test('front page search filters games', async ({ page, server, faults }) => {
   await page.goto(server.url);
   const all = await page.locator('.card:visible').count();
   await page.locator('#search').fill('poker');
@@ -141,7 +141,7 @@ test('the search of the front page finds games', async ({ page, server, faults }
   expect(faults).toEqual([]);
 });
 
-test('a token is typed once and kept from scripts', async ({ page, server }) => {
+test('login stores the token in a cookie hidden from scripts', async ({ page, server }) => {
   const printed = await server.run('token', 'add', '--data', server.data, '--owner', 'ada');
   const token = /lx_[\w-]+/.exec(printed)![0];
   await page.goto(`${server.url}/matches`);
@@ -153,7 +153,7 @@ test('a token is typed once and kept from scripts', async ({ page, server }) => 
   await expect(page.getByRole('heading', { name: 'Matches' })).toBeVisible();
   expect(page.url()).not.toContain('lx_');
   expect(await page.evaluate(() => document.cookie)).toBe('');
-  // The WebSocket takes the cookie too.
+  // The WebSocket accepts the cookie too.
   await page.goto(`${server.url}/play/tic_tac_toe`);
   await page.getByRole('button', { name: 'Play', exact: true }).click();
   await expect(page.locator('#seats')).toContainText('ada');

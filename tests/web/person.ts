@@ -1,13 +1,13 @@
-// A person at a table: hands that touch what the page offers, and one flow for all games.
+// Simulated people: input devices, and one play loop for all games.
 
 import { type Browser, type BrowserContextOptions, expect, type Locator, type Page } from '@playwright/test';
 
 import { type Server, watch } from './server.js';
 
-/** How a person touches something. */
+/** An input device. */
 export interface Hands {
   touch(page: Page, target: Locator): Promise<void>;
-  /** The window that goes with such hands. */
+  /** The browser window for this device. */
   window: BrowserContextOptions;
 }
 
@@ -22,7 +22,7 @@ export const keys: Hands = {
   async touch(page, target) {
     const isCell = await target.evaluate((e) => e.matches('#board [data-cell]'));
     for (let n = 0; n < 100; n++) {
-      // Where the focus is: on the target, so far from it (on the board), or elsewhere.
+      // [0, 0] if the target has the focus, the distance to it if another cell has, else [].
       const [dx, dy] = await target.evaluate((to, isCell) => {
         const at = document.activeElement;
         if (at === to) return [0, 0];
@@ -36,36 +36,36 @@ export const keys: Hands = {
         return page.keyboard.press('Enter');
       } else {
         const [across, along] = [dx > 0 ? 'ArrowRight' : 'ArrowLeft', dy > 0 ? 'ArrowDown' : 'ArrowUp'];
-        // Each fifth try goes the shorter way, should the longer one be barred; but not where there is nothing left to go.
+        // Every fifth try uses the shorter axis, in case the longer one is blocked, unless that distance is 0.
         const [wide, high] = [Math.abs(dx), Math.abs(dy)];
         const longer = n % 5 < 4 || Math.min(wide, high) < 1;
         await page.keyboard.press((wide > high) === longer ? across : along);
       }
     }
-    throw new Error(`${target} cannot be reached by keyboard`);
+    throw new Error(`expected ${target} to be reachable by keyboard`);
   },
   window: {},
 };
 
-/** What the page offers to a person whose turn it is. */
+/** Moves that the page offers to the player to move. */
 export interface Offer {
-  /** Names of the places on the board that can be touched. */
+  /** Names of the selectable cells. */
   cells: string[];
-  /** The places that are held: touches that are part of a move. */
+  /** Names of the selected cells of an incomplete move. */
   held: string[];
-  /** Texts of the buttons. */
+  /** Labels of the buttons. */
   buttons: string[];
-  /** The position in words. */
+  /** Text description of the position. */
   position: string;
-  /** Steps so far. */
+  /** Number of steps so far. */
   steps: number;
 }
 
-/** Somebody at the table. `choose` names the next place to touch, or says what a button's text begins with. */
+/** A player. `choose` returns the next cell to select, or the start of a button's label. */
 export class Person {
   constructor(readonly page: Page, readonly hands: Hands, readonly choose: (offer: Offer) => string | Promise<string>) {}
 
-  /** A person with a browser of their own. */
+  /** Creates a person with a separate browser context. */
   static async arrive(browser: Browser, hands: Hands, choose: Person['choose']): Promise<Person> {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...hands.window });
     return new Person(await context.newPage(), hands, choose);
@@ -84,13 +84,13 @@ export class Person {
     });
   }
 
-  /** Whether the person is to move, has to wait, or is done. */
+  /** Returns the person's state in the match. */
   async state(): Promise<'turn' | 'wait' | 'over'> {
     if (await this.page.locator('#again').isVisible()) return 'over';
     return (await this.page.locator('#status').textContent()) === 'Your turn.' ? 'turn' : 'wait';
   }
 
-  /** Makes one move, of as many touches as it takes. */
+  /** Makes one move, with up to 6 selections. */
   async move(): Promise<void> {
     const before = await this.offer();
     for (let offer = before, n = 0; n < 6; n++) {
@@ -108,7 +108,7 @@ export class Person {
 
 const SOON = { intervals: [10, 20, 50, 100] };
 
-/** Opens the page of a game and begins, against an opponent of the list. */
+/** Opens the play page of a game and starts a match against an opponent of the list. */
 export async function sit(person: Person, server: Server, game: string, against: string, seat = '0'): Promise<void> {
   const { page } = person;
   await page.goto(`${server.url}/play/${game}`);
@@ -117,7 +117,7 @@ export async function sit(person: Person, server: Server, game: string, against:
   await person.hands.touch(page, page.getByRole('button', { name: 'Play', exact: true }));
 }
 
-/** Seats two people, the second one by the link of the first. What went wrong in their browsers is in the list. */
+/** Seats two people, the second through the first's invite link. Returns the browser errors of both. */
 export async function meet(first: Person, second: Person, server: Server, game: string, seat = '0'): Promise<string[][]> {
   const faults = [watch(first.page, server), watch(second.page, server)];
   await sit(first, server, game, 'queue:friend', seat);
@@ -125,7 +125,7 @@ export async function meet(first: Person, second: Person, server: Server, game: 
   return faults;
 }
 
-/** All play until the match is over; what the first person reads then. */
+/** Plays the match to its end and returns the first person's status line. */
 export async function finish(...people: [Person, ...Person[]]): Promise<string> {
   for (;;) {
     let states: string[] = [];
@@ -139,12 +139,12 @@ export async function finish(...people: [Person, ...Person[]]): Promise<string> 
   return (await people[0].page.locator('#status').textContent())!;
 }
 
-/** Plays rematches until one is won. */
+/** Plays up to 8 matches until one is won. */
 export async function win(person: Person): Promise<void> {
   for (let games = 0; games < 8; games++) {
     if ((await finish(person)).startsWith('You win')) return;
     await person.hands.touch(person.page, person.page.getByRole('button', { name: 'Rematch' }));
     await expect(person.page.locator('#again')).toBeHidden();
   }
-  throw new Error('not one of eight games was won');
+  throw new Error('expected a win in 8 matches, got none');
 }

@@ -1,4 +1,4 @@
-// Screenshots for the documentation: `npm run pictures` makes them again. No test looks at them.
+// Screenshots for the documentation, written by `npm run pictures`. No test compares them.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { expect, type Server, test } from './server.js';
 
 const folder = process.env.PICTURES!;
 
-/** What the window shows, as WebP, which Chromium itself can write. */
+/** Saves a screenshot as WebP, encoded by Chromium. */
 async function take(page: Page, name: string, width: number, scheme: 'light' | 'dark' = 'light'): Promise<void> {
   await page.setViewportSize({ width, height: width < 600 ? 740 : 800 });
   await page.emulateMedia({ colorScheme: scheme });
@@ -31,7 +31,7 @@ async function take(page: Page, name: string, width: number, scheme: 'light' | '
   writeFileSync(join(folder, `${name}.webp`), Buffer.from(webp.split(',')[1]!, 'base64'));
 }
 
-/** Plays matches as an agent of the program. */
+/** Plays matches with a built-in agent. */
 const joins = (server: Server, game: string, agent: string, name: string, ...more: string[]) =>
   server.run('join', server.url.replace('http', 'ws'), '--game', game, '--agent', agent, '--name', name, ...more);
 
@@ -79,7 +79,7 @@ test('screenshots', async ({ page, browser, server }) => {
     await sit(person, server, game, 'anchor level=1', game === 'chess' ? '1' : '0');
     for (const cell of touches) {
       await expect(person.page.locator('#status')).toHaveText('Your turn.');
-      // What a bot has taken or forbidden is left out.
+      // Skips cells that are no longer legal.
       const target = person.page.locator(`#board .cell.legal[data-cell="${cell}"]`).last();
       if (await target.count()) await hands.touch(person.page, target);
     }

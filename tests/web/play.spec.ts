@@ -1,4 +1,4 @@
-// A person plays: with the mouse, with a finger, with the keyboard; through a reload, a killed server and a long night.
+// Play by mouse, touch and keyboard; reloads, server restarts and long breaks.
 
 import { type Page } from '@playwright/test';
 
@@ -7,44 +7,44 @@ import { expect, test, watch } from './server.js';
 
 const turn = (page: Page) => expect(page.locator('#status')).toHaveText('Your turn.');
 
-/** Four stones upon each other, in one column after another. */
+/** Stacks four stones in one column after another. */
 const four = ({ cells, steps }: Offer) => cells[Math.floor(Math.floor(steps / 2) / 4) % cells.length]!;
 
 for (const [name, hands] of Object.entries({ mouse, finger, keys })) {
-  test(`connect_four is won against a bot: ${name}`, async ({ browser, server }) => {
+  test(`person beats a bot at connect_four: ${name}`, async ({ browser, server }) => {
     const person = await Person.arrive(browser, hands, four);
     const { page } = person;
     const faults = watch(page, server);
     await sit(person, server, 'connect_four', 'anchor level=0');
     await win(person);
-    // The end of the match leads to its page, and there to a record that this browser verifies.
+    // The result links to the match page, where the browser verifies the record.
     await person.hands.touch(page, page.locator('#watch'));
-    await expect(page.locator('#verified')).toHaveText('verified in this browser');
+    await expect(page.locator('#verified')).toHaveText('Verified in this browser');
     expect(faults).toEqual([]);
   });
 }
 
-// ---- two people, so that the end is certain
+// ---- two people with scripted moves, so that the result is certain
 
 type Choice = Person['choose'];
 
-/** Plays these moves: the places of each, and the button where there is one. White has the even ones. */
+/** Plays these moves, each as cells and an optional button. White has the even ones. */
 const line = (...moves: string[]): Choice => ({ steps, held }) => moves[steps]!.split(' ')[held.length]!;
 
-/** A queen on a8, and mate with the other. */
+/** Promotes to a queen on a8 and mates with the other queen. */
 const mate = line('a2 a4', 'g8 h6', 'a4 a5', 'h6 g8', 'a5 a6', 'g8 h6', 'a6 b7', 'h6 g8', 'b7 a8 bxa8=Q', 'g7 g5', 'e2 e4', 'f7 f6',
   'd1 h5');
 
 const stones = ['e5', 'c3', 'g3', 'c7', 'g7'];
-/** Five stones on an empty board, which is all theirs in the end. */
+/** Places five stones that control the whole board. */
 const five: Choice = ({ steps }) => stones[steps / 2] ?? 'B PASS';
 
-/** Bets when all five cards are there: after four, three, one and one of them, and six checks. */
+/** Bets on the river: after the 15 steps of deals and checks before it. */
 const bet: Choice = ({ steps, buttons }) => (steps < 15 ? 'Call' : buttons.includes('Fold') ? 'Fold' : 'Bet');
 const fold: Choice = ({ steps, buttons }) => (steps >= 15 && buttons.includes('Fold') ? 'Fold' : 'Call');
 
-/** Hanabi with open cards: each is told by the other what they hold, so that only what fits is played. */
-function told(seat: number, friend: () => Person): Choice {
+/** Plays Hanabi with the hand as seen by the partner, so that only playable cards are played. */
+function openHand(seat: number, friend: () => Person): Choice {
   let then: string | undefined;
   return async ({ steps, cells, held }) => {
     if (held.length > 0) return then ?? cells.find((name) => name.length === 1)!;
@@ -53,37 +53,37 @@ function told(seat: number, friend: () => Person): Choice {
     const { position } = await seen.offer();
     const height = (card: string) => Number(new RegExp(`${card[0]}(\\d)`).exec(position)![1]);
     const hand = new RegExp(`p${seat} holds ([^.]*)`).exec(position)![1]!.split(', ');
-    const fits = hand.findIndex((card) => Number(card[1]) === height(card) + 1);
-    const past = hand.findIndex((card) => Number(card[1]) <= height(card));
+    const playable = hand.findIndex((card) => Number(card[1]) === height(card) + 1);
+    const useless = hand.findIndex((card) => Number(card[1]) <= height(card));
     const tokens = Number(/(\d+) information/.exec(position)![1]);
-    then = fits >= 0 ? 'play' : tokens === 8 || (tokens > 0 && past < 0) ? undefined : 'discard';
-    return then ? `p${seat}.${fits >= 0 ? fits : Math.max(past, 0)}` : `p${1 - seat}`;
+    then = playable >= 0 ? 'play' : tokens === 8 || (tokens > 0 && useless < 0) ? undefined : 'discard';
+    return then ? `p${seat}.${playable >= 0 ? playable : Math.max(useless, 0)}` : `p${1 - seat}`;
   };
 }
 
-interface Table {
+interface Scenario {
   game: string;
-  /** Of the first person. */
+  /** Seat of the first person. */
   seat: string;
   choose: (people: Person[]) => [Choice, Choice];
   end: RegExp;
 }
 
-const TABLES: Table[] = [
+const SCENARIOS: Scenario[] = [
   { game: 'chess', seat: '1', choose: () => [mate, mate], end: /^You win/ },
   { game: 'go(preset=small)', seat: '0', choose: () => [five, () => 'W PASS'], end: /^You win/ },
   { game: 'texas_holdem', seat: '0', choose: () => [bet, fold], end: /^You win/ },
-  // Nobody can be sure of 25 points, because the deck may hold a card back. So the fireworks are counted, and all lives are left.
-  { game: 'hanabi', seat: '0', choose: (people) => [told(0, () => people[1]!), told(1, () => people[0]!)], end: /^[1-9]\d? points each/ },
-  // With two colours and two ranks somebody always has a card that fits or that may go, so all 4 points are certain.
-  { game: 'hanabi(colors=2,ranks=2,hand_size=2)', seat: '0', choose: (people) => [told(0, () => people[1]!), told(1, () => people[0]!)], end: /^4 points each/ },
+  // 25 points are not certain, since the deck may end first. The test expects some points and no lost life.
+  { game: 'hanabi', seat: '0', choose: (people) => [openHand(0, () => people[1]!), openHand(1, () => people[0]!)], end: /^[1-9]\d? points each/ },
+  // With two colors and two ranks a playable or useless card is always in a hand, so all 4 points are certain.
+  { game: 'hanabi(colors=2,ranks=2,hand_size=2)', seat: '0', choose: (people) => [openHand(0, () => people[1]!), openHand(1, () => people[0]!)], end: /^4 points each/ },
 ];
 
 const PAIRS: [string, Hands, Hands][] = [['mouse and finger', mouse, finger], ['keys and mouse', keys, mouse]];
 
-for (const { game, seat, choose, end } of TABLES) {
+for (const { game, seat, choose, end } of SCENARIOS) {
   for (const [name, ...hands] of PAIRS) {
-    test(`${game} is played by two people to its end: ${name}`, async ({ browser, server }) => {
+    test(`two people finish ${game}: ${name}`, async ({ browser, server }) => {
       const people: Person[] = [];
       const choices = choose(people);
       for (const k of [0, 1]) people.push(await Person.arrive(browser, hands[k]!, choices[k]!));
@@ -96,7 +96,7 @@ for (const { game, seat, choose, end } of TABLES) {
   }
 }
 
-test('a piece is dragged', async ({ page, server, faults }) => {
+test('dragging a piece makes a move', async ({ page, server, faults }) => {
   await sit(new Person(page, mouse, mate), server, 'chess', 'anchor level=0', '1');
   await turn(page);
   await page.locator('#board [data-cell=e2]').dragTo(page.locator('#board [data-cell=e4]'));
@@ -104,7 +104,7 @@ test('a piece is dragged', async ({ page, server, faults }) => {
   expect(faults).toEqual([]);
 });
 
-test('who resigned and who won is told with names', async ({ page, server, faults }) => {
+test('result names the winner and the player who resigned', async ({ page, server, faults }) => {
   await sit(new Person(page, mouse, mate), server, 'chess', 'anchor level=0', '1');
   await turn(page);
   const name = (await page.locator('#seats [data-seat="1"] bdi').textContent())!;
@@ -112,7 +112,7 @@ test('who resigned and who won is told with names', async ({ page, server, fault
   await page.locator('#board [data-cell=e4]').click();
   await turn(page);
   await expect(page.locator('#moves [data-at="1"]')).toContainText(`${name} (white): e4`);
-  // Who does not mean it plays on.
+  // Dismissing the dialog continues the match.
   page.once('dialog', (dialog) => dialog.dismiss());
   await page.locator('#resign').click();
   await turn(page);
@@ -123,11 +123,11 @@ test('who resigned and who won is told with names', async ({ page, server, fault
   await expect(page.locator('#status')).toContainText(`anchor level=0 (black) wins: ${name} (white) resigned.`);
   await page.locator('[data-step=first]').click();
   await page.locator('[data-step=on]').click();
-  await expect(page.locator('#said')).toHaveText(`step 1: ${name} (white): e4`);
+  await expect(page.locator('#live-region')).toHaveText(`step 1: ${name} (white): e4`);
   expect(faults).toEqual([]);
 });
 
-test('two people always see whose turn it is, and what time both have', async ({ browser, server }) => {
+test('status and clocks are current for both players', async ({ browser, server }) => {
   const people = [await Person.arrive(browser, mouse, four), await Person.arrive(browser, mouse, four)] as const;
   const [{ page }, { page: other }] = people;
   await page.goto(`${server.url}/play/connect_four`);
@@ -137,13 +137,13 @@ test('two people always see whose turn it is, and what time both have', async ({
   await page.getByRole('button', { name: 'Play', exact: true }).click();
   await expect(page.locator('#resign')).toHaveText('Cancel');
   await other.goto((await page.locator('#link').getAttribute('href'))!);
-  const waits = (page: Page) => expect(page.locator('#status')).toHaveText(/^guest-\w+ \([xo]\) is to move\.$/);
+  const waits = (page: Page) => expect(page.locator('#status')).toHaveText(/^guest-\w+ \([xo]\) to move\.$/);
   await turn(page);
   await waits(other);
-  // The keyboard begins on the board.
+  // The board has the focus.
   expect(await page.evaluate(() => document.activeElement?.closest('#board') !== null)).toBe(true);
   for (const seat of [0, 1]) await expect(other.locator(`#seats [data-seat="${seat}"] .clock`)).toHaveText(/^[23]:\d\d$/);
-  // Who leaves and comes back changes nothing in that.
+  // A reload or a closed page does not change the turn.
   await other.reload();
   await waits(other);
   await turn(page);
@@ -157,7 +157,7 @@ test('two people always see whose turn it is, and what time both have', async ({
 
 // ---- what happens to a tab
 
-test('a reload in the middle keeps the seat', async ({ page, server, faults }) => {
+test('reload keeps the seat', async ({ page, server, faults }) => {
   await sit(new Person(page, mouse, four), server, 'connect_four', 'anchor level=0');
   await turn(page);
   await page.locator('#board .cell.legal').first().click();
@@ -171,16 +171,16 @@ test('a reload in the middle keeps the seat', async ({ page, server, faults }) =
   expect(faults).toEqual([]);
 });
 
-test('a server that is killed and started again continues the match', async ({ page, server }) => {
+test('match continues after a server restart', async ({ page, server }) => {
   await sit(new Person(page, mouse, four), server, 'connect_four', 'anchor level=0');
   await turn(page);
   await page.locator('#board .cell.legal').first().click();
   await expect(page.locator('#moves [data-at="2"]')).toBeVisible();
   await turn(page);
-  // Rows of an unrated match are written behind, within a second.
+  // The store writes rows of unrated matches within a second.
   await page.waitForTimeout(1_500);
   await server.kill();
-  await expect(page.locator('#status')).toHaveText('The connection is lost. Trying again …');
+  await expect(page.locator('#status')).toHaveText('Connection lost. Reconnecting …');
   await server.begin();
   await expect.poll(async () => (await (await fetch(`${server.url}/health`)).json()).sessions).toBe(1);
   await turn(page);
@@ -188,7 +188,7 @@ test('a server that is killed and started again continues the match', async ({ p
   await expect(page.locator('#moves [data-at="4"]')).toBeVisible();
 });
 
-test('a tab that was open for twelve hours is played on, though its server was away', async ({ page, server }) => {
+test('tab open for twelve hours continues after a server restart', async ({ page, server }) => {
   await page.clock.install();
   await sit(new Person(page, mouse, four), server, 'connect_four', 'anchor level=0');
   await turn(page);
@@ -196,13 +196,13 @@ test('a tab that was open for twelve hours is played on, though its server was a
   await expect(page.locator('#moves [data-at="2"]')).toBeVisible();
   await turn(page);
   await page.clock.fastForward('06:00:00');
-  // Rows of an unrated match are written behind, within a second.
+  // The store writes rows of unrated matches within a second.
   await page.waitForTimeout(1_500);
   await server.kill();
   await page.clock.fastForward('06:00:00');
   await server.begin();
   await expect.poll(async () => {
-    // The pause between two tries to connect is a time of this clock too.
+    // The delay between connection attempts runs on the fake clock too.
     await page.clock.runFor(2_000);
     return (await (await fetch(`${server.url}/health`)).json()).sessions;
   }).toBe(1);

@@ -2,10 +2,10 @@ import { defineConfig } from '@playwright/test';
 
 export default defineConfig({
   testDir: '.',
-  // Screenshots for the documentation are made with `npm run pictures` alone.
+  // Only `npm run pictures` takes the screenshots of the documentation.
   testIgnore: process.env.PICTURES ? [] : ['pictures.spec.ts'],
   workers: 1,
-  // Generous, because other tests may run beside these; nothing here waits for a fixed time.
+  // Generous, since other tests may run in parallel.
   timeout: 240_000,
   expect: { timeout: 60_000 },
   reporter: 'line',

@@ -1,4 +1,4 @@
-// A person is the candidate of a suite: from the list of suites to the verdict, with a reload in the middle.
+// A person plays a suite from the list of suites to the verdict, with a reload in between.
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,19 +18,19 @@ opponents = ["random"]
 blocks = 2
 `;
 
-test('a person plays a run to its verdict', async ({ page }) => {
+test('person plays a run to its verdict', async ({ page }) => {
   const file = join(mkdtempSync(join(tmpdir(), 'ludex-suite-')), 'small.toml');
   writeFileSync(file, SUITE);
   const server = await Server.start('--suite', file);
   const faults = watch(page, server);
   await page.goto(`${server.url}/runs`);
   await page.fill('[name=play]', 'mine');
-  await page.getByRole('button', { name: 'Play it' }).click();
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
   for (let match = 0; match < 4; match++) {
     const status = page.locator('#status');
     for (let turn = 0; ; turn++) {
-      await expect(status).toHaveText(/^Your turn\.$|win|lose|Over/);
-      if (await page.locator('#again').isVisible() || /win|lose|Over/.test((await status.textContent())!)) break;
+      await expect(status).toHaveText(/^Your turn\.$|win|lose|over/);
+      if (await page.locator('#again').isVisible() || /win|lose|over/.test((await status.textContent())!)) break;
       if (match === 1 && turn === 0) {
         await page.reload();
         await expect(status).toHaveText('Your turn.');
@@ -42,8 +42,8 @@ test('a person plays a run to its verdict', async ({ page }) => {
     }
     if (match < 3) await page.locator('#again').click();
   }
-  await page.getByRole('link', { name: 'see how it went' }).click();
-  await expect(page.getByText(/of 4 matches: \d+ % of the points\./)).toBeVisible();
+  await page.getByRole('link', { name: 'See the results' }).click();
+  await expect(page.getByText(/of 4 matches: \d+% of the points\./)).toBeVisible();
   await expect(page.locator('.matches .go')).toHaveCount(4);
   expect(faults).toEqual([]);
   await server.end();

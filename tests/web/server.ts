@@ -1,4 +1,4 @@
-// A real server for each test, and a browser whose every fault counts.
+// A real server for each test, and a browser whose errors fail the test.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -40,13 +40,13 @@ export class Server {
       try {
         if ((await fetch(`${this.url}/health`)).ok) return;
       } catch {
-        if (this.#process.exitCode !== null) throw new Error('the server does not start');
+        if (this.#process.exitCode !== null) throw new Error('server did not start');
       }
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
-  /** Ends the process at once. */
+  /** Kills the process. */
   async kill(): Promise<void> {
     const process = this.#process!;
     const ended = new Promise((resolve) => process.once('exit', resolve));
@@ -59,7 +59,7 @@ export class Server {
     rmSync(this.data, { recursive: true, force: true });
   }
 
-  /** Runs another command of the program and returns what it prints. */
+  /** Runs another command of the program and returns its output. */
   run(...args: string[]): Promise<string> {
     return new Promise((resolve, reject) => {
       const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -70,7 +70,7 @@ export class Server {
   }
 }
 
-/** Errors of the console, and requests that leave the server. */
+/** Collects console errors and requests to other hosts. */
 export function watch(page: Page, server: Server): string[] {
   const faults: string[] = [];
   page.on('console', (message) => {

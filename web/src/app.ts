@@ -1,11 +1,11 @@
-// The script of all pages. Each page names its kind, and does without the script what it can.
+// Entry point of all pages. `data-page` on the body selects the page's script; pages degrade gracefully without it.
 
-import { enrolled } from './enrolled.js';
 import { home } from './home.js';
 import { login } from './login.js';
 import { match } from './match.js';
 import { play } from './play.js';
+import { runPlay } from './run-play.js';
 import { run } from './run.js';
 
-const pages: Record<string, () => void> = { enrolled, home, login, match, play, run };
+const pages: Record<string, () => void> = { home, login, match, play, run, 'run-play': runPlay };
 pages[document.body.dataset.page ?? '']?.();

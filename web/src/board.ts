@@ -1,112 +1,113 @@
-// A picture of a position that can be touched: cells by mouse, finger or keyboard, and buttons for what has no cell.
+// Move input on the picture of a position: cells by mouse, touch or keyboard, and buttons for moves without a cell.
 
-import { clean, make } from './dom.js';
+import { createElement, sanitizeText } from './dom.js';
 
 export interface Choice {
   action: number;
   name: string;
-  /** The cells that mean it, in order; empty for a button. */
+  /** The cells to select, in order; empty for a button. */
   cells: string[];
 }
 
-/** Shows a picture of the server. It is made by the server alone; words of others are escaped in it. */
-export function show(board: HTMLElement, svg: string): void {
+/** Displays a picture that the server drew. The server escapes all user text in it. */
+export function showPicture(board: HTMLElement, svg: string): void {
   const parsed = new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement;
   if (parsed.localName === 'svg') board.replaceChildren(document.importNode(parsed, true));
 }
 
-/** Lets a person choose among actions. */
-export class Touch {
-  /** More cells than this that may be touched are not framed, and not where nearly all may be touched. */
-  static readonly MANY = 40;
+/** Input of one action, by selecting cells or pressing a button. */
+export class MoveInput {
+  /** Largest number of selectable cells that are framed. */
+  static readonly MAX_FRAMED = 40;
+  /** Share of selectable cells from which on none is framed. */
   static readonly NEARLY_ALL = 0.8;
   #choices: Choice[] = [];
   #prefix: string[] = [];
   #chosen: (action: number) => void = () => {};
   #pressed?: string;
-  /** The cell that had the keyboard when a move was made, or '' for the first one: it gets it with the next question. */
-  #kept?: string = '';
+  /** Cell that had the focus at the last move, restored with the next offer; '' for the first cell. */
+  #lastFocus?: string = '';
 
   constructor(readonly board: HTMLElement, readonly list: HTMLElement, readonly hint: HTMLElement) {
-    board.addEventListener('click', (event) => this.#touch(cellOf(event.target)));
+    board.addEventListener('click', (event) => this.#select(cellOf(event.target)));
     board.addEventListener('pointerdown', (event) => {
       this.#pressed = event.pointerType === 'mouse' ? cellOf(event.target) : undefined;
     });
-    // Dragging with the mouse from one cell to another touches both.
+    // Dragging with the mouse selects both cells.
     board.addEventListener('pointerup', (event) => {
       const to = cellOf(document.elementFromPoint(event.clientX, event.clientY));
       const from = this.#pressed;
       this.#pressed = undefined;
       if (from === undefined || to === undefined || from === to) return;
-      if (this.#prefix.at(-1) !== from) this.#touch(from);
-      this.#touch(to);
+      if (this.#prefix.at(-1) !== from) this.#select(from);
+      this.#select(to);
     });
     board.addEventListener('keydown', (event) => this.#key(event));
   }
 
-  /** Asks for one of these actions. */
-  ask(choices: Choice[], chosen: (action: number) => void): void {
+  /** Offers these actions; `chosen` gets the one that is selected. */
+  offerChoices(choices: Choice[], chosen: (action: number) => void): void {
     this.#choices = choices;
     this.#chosen = chosen;
     this.#prefix = [];
     this.#mark();
     this.#buttons(choices.filter(({ cells }) => cells.length === 0));
-    if (choices.length > 0 && this.#kept !== undefined) {
-      const next = this.#cell(this.#kept) ?? this.#first() ?? this.list.querySelector('button');
+    if (choices.length > 0 && this.#lastFocus !== undefined) {
+      const next = this.#cell(this.#lastFocus) ?? this.#first() ?? this.list.querySelector('button');
       if (document.activeElement === document.body) next?.focus({ preventScroll: true });
-      this.#kept = undefined;
+      this.#lastFocus = undefined;
     }
   }
 
-  /** Takes no choice until the next question. */
-  rest(): void {
-    this.ask([], () => {});
+  /** Disables all input until the next offer. */
+  clearChoices(): void {
+    this.offerChoices([], () => {});
   }
 
-  #fitting(prefix: string[]): Choice[] {
+  #matching(prefix: string[]): Choice[] {
     return this.#choices.filter(({ cells }) => cells.length >= prefix.length && prefix.every((c, k) => cells[k] === c));
   }
 
-  #touch(cell: string | undefined): void {
+  #select(cell: string | undefined): void {
     if (cell === undefined || this.#choices.length === 0) return;
     let prefix = [...this.#prefix, cell];
-    let fitting = this.#fitting(prefix);
-    // A second touch of the same cell lets go of it; another cell begins anew.
-    if (fitting.length === 0) {
+    let matching = this.#matching(prefix);
+    // Selecting the same cell again deselects it; another cell starts over.
+    if (matching.length === 0) {
       prefix = this.#prefix.at(-1) === cell ? [] : [cell];
-      fitting = this.#fitting(prefix);
-      if (fitting.length === 0) prefix = [];
+      matching = this.#matching(prefix);
+      if (matching.length === 0) prefix = [];
     }
     this.#prefix = prefix;
-    const whole = prefix.length > 0 ? fitting.filter(({ cells }) => cells.length === prefix.length) : [];
-    if (whole.length === 1 && fitting.length === 1) return this.#choose(whole[0]!.action);
+    const complete = prefix.length > 0 ? matching.filter(({ cells }) => cells.length === prefix.length) : [];
+    if (complete.length === 1 && matching.length === 1) return this.#choose(complete[0]!.action);
     this.#mark();
-    this.#buttons(whole.length > 0 ? whole : this.#choices.filter(({ cells }) => cells.length === 0));
-    if (whole.length > 0) this.list.querySelector('button')?.focus();
+    this.#buttons(complete.length > 0 ? complete : this.#choices.filter(({ cells }) => cells.length === 0));
+    if (complete.length > 0) this.list.querySelector('button')?.focus();
   }
 
   #choose(action: number): void {
     const chosen = this.#chosen;
-    this.#kept = cellOf(document.activeElement) ?? '';
-    this.rest();
+    this.#lastFocus = cellOf(document.activeElement) ?? '';
+    this.clearChoices();
     chosen(action);
   }
 
   #buttons(choices: Choice[]): void {
     const buttons = choices.map(({ action, name }) => {
-      const button = make('button', name, { type: 'button', 'data-action': String(action) });
+      const button = createElement('button', name, { type: 'button', 'data-action': String(action) });
       button.addEventListener('click', () => this.#choose(action));
       return button;
     });
     this.list.replaceChildren(...buttons);
-    // From then on the place of the buttons stays, so that nothing else comes under the finger.
+    // The space of the buttons stays reserved, so that the layout does not shift under the finger.
     if (buttons.length > 0) this.list.classList.add('used');
   }
 
-  /** Marks the cells that may be touched next, and makes them reachable by keyboard. */
+  /** Marks the cells that can be selected next, and makes them focusable. */
   #mark(): void {
     const next = new Map<string, string[]>();
-    for (const { name, cells } of this.#fitting(this.#prefix)) {
+    for (const { name, cells } of this.#matching(this.#prefix)) {
       const cell = cells[this.#prefix.length];
       if (cell !== undefined) next.set(cell, [...(next.get(cell) ?? []), name]);
     }
@@ -115,37 +116,37 @@ export class Touch {
     for (const cell of this.board.querySelectorAll<SVGElement>('[data-cell]')) {
       const name = cell.dataset.cell!;
       const names = next.get(name);
-      const held = this.#prefix.includes(name);
+      const selected = this.#prefix.includes(name);
       cell.classList.toggle('legal', names !== undefined);
-      cell.classList.toggle('held', held);
-      if (names || held) {
-        const words = names && names.length === 1 ? `${name}: ${names[0]}` : name;
+      cell.classList.toggle('held', selected);
+      if (names || selected) {
+        const label = names && names.length === 1 ? `${name}: ${names[0]}` : name;
         cell.setAttribute('role', 'button');
         cell.setAttribute('tabindex', first ? '0' : '-1');
-        cell.setAttribute('aria-label', clean(words));
-        if (held) cell.setAttribute('aria-pressed', 'true');
+        cell.setAttribute('aria-label', sanitizeText(label));
+        if (selected) cell.setAttribute('aria-pressed', 'true');
         first = false;
       } else {
         for (const key of ['role', 'tabindex', 'aria-label', 'aria-pressed']) cell.removeAttribute(key);
       }
     }
     const all = this.board.querySelectorAll('[data-cell]').length;
-    const many = next.size > Touch.MANY || this.#prefix.length === 0 && next.size >= all * Touch.NEARLY_ALL;
+    const many = next.size > MoveInput.MAX_FRAMED || this.#prefix.length === 0 && next.size >= all * MoveInput.NEARLY_ALL;
     this.board.classList.toggle('many', many);
-    this.hint.textContent = this.#words(next.size, many);
+    this.hint.textContent = this.#hintText(next.size, many);
     const svg = this.board.querySelector('svg');
-    // What has buttons in it is not one image.
+    // An element with buttons inside must not have the role of an image.
     if (svg) svg.setAttribute('role', next.size > 0 ? 'group' : 'img');
     if (focused !== undefined) this.#cell(focused)?.focus();
   }
 
-  /** What a person may do now. */
-  #words(cells: number, many: boolean): string {
+  /** Returns the instruction below the board. */
+  #hintText(cells: number, many: boolean): string {
     const buttons = this.#choices.some(({ cells }) => cells.length === 0);
-    if (this.#prefix.length > 0) return 'Touch the next place, or the same one again to let it go.';
+    if (this.#prefix.length > 0) return 'Select a target, or tap again to deselect.';
     if (cells === 0) return buttons ? 'Choose a move.' : '';
-    const place = many ? 'Touch a place on the board' : 'Touch a place with a dashed frame';
-    return buttons ? `${place}, or choose a move below.` : `${place}.`;
+    const prompt = many ? 'Select a cell on the board' : 'Select a cell with a dashed frame';
+    return buttons ? `${prompt}, or choose a move below.` : `${prompt}.`;
   }
 
   #cell(name: string): SVGElement | undefined {
@@ -158,7 +159,7 @@ export class Touch {
     if (!at) return;
     if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
-      this.#touch(at.dataset.cell);
+      this.#select(at.dataset.cell);
     } else if (event.key === 'Escape') {
       this.#prefix = [];
       this.#mark();
@@ -168,7 +169,7 @@ export class Touch {
     }
   }
 
-  /** Moves the focus to the nearest cell in a direction. */
+  /** Moves the focus to the nearest cell in the direction of an arrow key. */
   #step(at: SVGElement, key: string): void {
     const middle = (cell: SVGElement) => {
       const { left, top, width, height } = cell.getBoundingClientRect();

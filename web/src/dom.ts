@@ -1,58 +1,63 @@
-// Small helpers. All words of others reach the page as text, never as HTML.
+// DOM helpers. User text reaches the page as text nodes, never as HTML.
 
+/**
+ * Returns the first element that matches `selector`.
+ * @throws Error if there is none.
+ */
 export function find<E extends Element = HTMLElement>(selector: string, within: ParentNode = document): E {
   const found = within.querySelector<E>(selector);
-  if (!found) throw new Error(`the page lacks ${selector}`);
+  if (!found) throw new Error(`expected an element ${selector}, found none`);
   return found;
 }
 
-export function make<K extends keyof HTMLElementTagNameMap>(
-  name: K, words?: string, attributes: Record<string, string> = {},
+/** Creates an element with sanitized text and attributes. */
+export function createElement<K extends keyof HTMLElementTagNameMap>(
+  name: K, text?: string, attributes: Record<string, string> = {},
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(name);
-  if (words !== undefined) element.textContent = clean(words);
+  if (text !== undefined) element.textContent = sanitizeText(text);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   return element;
 }
 
-const LONG = 2_000;
-const TOGETHER_MS = 200;
+const MAX_TEXT_CHARS = 2_000;
+/** Announcements within this time are joined. */
+const ANNOUNCE_DELAY_MS = 200;
 
-/** Without what changes the direction of the words around it, and not too long. */
-export function clean(words: string): string {
-  const plain = words.replace(/[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/g, '');
-  return plain.length > LONG ? `${plain.slice(0, LONG)}…` : plain;
+/** Removes bidirectional control characters and truncates long text. */
+export function sanitizeText(text: string): string {
+  const plain = text.replace(/[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/g, '');
+  return plain.length > MAX_TEXT_CHARS ? `${plain.slice(0, MAX_TEXT_CHARS)}…` : plain;
 }
 
-let said: string[] = [];
-
-let due: ReturnType<typeof setTimeout> | undefined;
+let pending: string[] = [];
+let timer: ReturnType<typeof setTimeout> | undefined;
 
 /**
- * Says something in the live region of the page. What comes together is said together, so that nothing is lost; or `instead` of
- * what was to be said.
+ * Announces `text` in the ARIA live region of the page. Texts in quick succession are joined; with `replace`, pending ones are
+ * dropped.
  */
-export function say(words: string, instead = false): void {
-  if (instead) said = [];
-  said.push(clean(words));
-  due ??= setTimeout(() => {
-    due = undefined;
-    find('#said').textContent = said.join('. ');
-    said = [];
-  }, TOGETHER_MS);
+export function announce(text: string, replace = false): void {
+  if (replace) pending = [];
+  pending.push(sanitizeText(text));
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    find('#live-region').textContent = pending.join('. ');
+    pending = [];
+  }, ANNOUNCE_DELAY_MS);
 }
 
-/** Puts text on the clipboard, which the button then says. Where a page may not do that, the text is selected. */
-export async function copy(button: HTMLElement, text: string, shown: Element): Promise<void> {
+/** Copies `text` to the clipboard and confirms on the button. Without clipboard access, selects `source` instead. */
+export async function copyText(button: HTMLElement, text: string, source: Element): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
   } catch {
-    getSelection()?.selectAllChildren(shown);
+    getSelection()?.selectAllChildren(source);
   }
 }
 
-/** The address of the WebSocket of this server. */
-export function address(): string {
+/** Returns the WebSocket URL of this server. */
+export function socketUrl(): string {
   return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`;
 }

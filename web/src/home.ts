@@ -1,11 +1,11 @@
-// The front page: search, and lines to copy.
+// The front page: search, and code snippets to copy.
 
-import { copy, find } from './dom.js';
+import { copyText, find } from './dom.js';
 
 export function home(): void {
   const search = find<HTMLInputElement>('#search');
   const cards = [...document.querySelectorAll<HTMLElement>('.card')];
-  const show = () => {
+  const filter = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
     for (const card of cards) {
@@ -13,12 +13,12 @@ export function home(): void {
       card.hidden = !words.every((word) => text.includes(word));
       if (!card.hidden) found++;
     }
-    find('#found').textContent = words.length > 0 ? `${found} games` : '';
+    find('#found').textContent = words.length > 0 ? `${found} ${found === 1 ? 'game' : 'games'}` : '';
   };
-  search.addEventListener('input', show);
-  show();
+  search.addEventListener('input', filter);
+  filter();
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
     const lines = find('pre', button.parentElement!);
-    button.addEventListener('click', () => copy(button, lines.textContent ?? '', lines));
+    button.addEventListener('click', () => copyText(button, lines.textContent ?? '', lines));
   }
 }

@@ -1,4 +1,4 @@
-// Sends the token once, in a header that no page of others can send here. The answer sets a cookie.
+// Sends the token once, in a header that pages of other origins cannot send. The response sets a cookie.
 
 import { find } from './dom.js';
 
@@ -10,14 +10,14 @@ export function login(): void {
     const problem = find('#problem');
     problem.textContent = '';
     try {
-      const answer = await fetch('/login', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
-      if (answer.ok) {
+      const response = await fetch('/login', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+      if (response.ok) {
         location.assign(form.dataset.next || '/');
       } else {
-        problem.textContent = ((await answer.json()) as { message?: string }).message ?? 'the token was refused';
+        problem.textContent = ((await response.json()) as { message?: string }).message ?? 'The token was rejected.';
       }
     } catch {
-      problem.textContent = 'The token could not be sent: the server does not answer, or the token is not a word.';
+      problem.textContent = 'Cannot send the token. The server is unreachable, or the token has invalid characters.';
     }
   });
 }

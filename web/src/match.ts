@@ -1,21 +1,21 @@
-// A match: live, or step by step afterwards.
+// The page of a match: live, or as a replay.
 
 import type { EventMessage, MatchEvent as Event, MatchStart } from '../../clients/typescript/src/messages.js';
 import { Session } from '../../clients/typescript/src/session.js';
-import { show } from './board.js';
-import { digest } from './digest.js';
-import { address, find, make, say } from './dom.js';
-import { isStep, line, namesOf, verdict, words } from './story.js';
+import { showPicture } from './board.js';
+import { announce, createElement, find, socketUrl } from './dom.js';
+import { eventItem, eventText, isStep, resultText, seatNames } from './event-list.js';
+import { recordDigest } from './record-digest.js';
 
 export function match(): void {
-  new Page().begin();
+  new MatchPage().start();
 }
 
-/** What a line of the list says, without its number and its time. */
-const told = (item: Element): string =>
+/** Returns the text of a list item without its number and its time. */
+const stepText = (item: Element): string =>
   [...item.querySelectorAll(':scope > .who, :scope > bdi')].map((part) => part.textContent?.trim() ?? '').join(' ');
 
-class Page {
+class MatchPage {
   readonly #data = find('#match').dataset;
   readonly #board = find('#board');
   readonly #list = find<HTMLOListElement>('#moves');
@@ -26,7 +26,7 @@ class Page {
   #auto?: ReturnType<typeof setTimeout>;
   #names: string[] = [];
 
-  begin(): void {
+  start(): void {
     for (const button of document.querySelectorAll<HTMLElement>('[data-step]')) {
       button.addEventListener('click', (event) => {
         event.preventDefault();
@@ -39,8 +39,8 @@ class Page {
       this.#stop();
       this.#go(Number(this.#slide.value));
     });
-    const eyes = document.querySelector<HTMLSelectElement>('#eyes');
-    eyes?.addEventListener('change', () => eyes.form!.requestSubmit());
+    const viewer = document.querySelector<HTMLSelectElement>('#viewer');
+    viewer?.addEventListener('change', () => viewer.form!.requestSubmit());
     this.#list.addEventListener('click', (event) => {
       const at = (event.target as Element).closest<HTMLElement>('[data-at]')?.dataset.at;
       if (at === undefined || (event.target as Element).closest('details')) return;
@@ -94,19 +94,19 @@ class Page {
     }, Number(find<HTMLSelectElement>('#speed').value));
   }
 
-  /** Shows a step. */
+  /** Goes to a step, clamped to the steps that exist. */
   #go(at: number): void {
     const to = Math.max(0, Math.min(at, this.#last));
     this.#at = to;
     this.#mark();
     history.replaceState(null, '', `#${to}`);
     const item = this.#list.querySelector(`[data-at="${to}"]`);
-    say(item ? `step ${to}: ${told(item)}` : 'the first position', true);
+    announce(item ? `step ${to}: ${stepText(item)}` : 'first position', true);
     void this.#draw(to);
   }
 
   #mark(): void {
-    this.#count();
+    this.#showCount();
     this.#list.querySelector('[aria-current]')?.removeAttribute('aria-current');
     const item = this.#list.querySelector<HTMLElement>(`[data-at="${this.#at}"]`);
     item?.setAttribute('aria-current', 'step');
@@ -114,8 +114,8 @@ class Page {
     if (item) this.#list.scrollTop = item.offsetTop - this.#list.offsetTop - this.#list.clientHeight / 2;
   }
 
-  /** Shows the number of the step, and of the last one. */
-  #count(): void {
+  /** Displays the numbers of the current and the last step. */
+  #showCount(): void {
     find('#at').textContent = `${this.#at} / ${this.#last}`;
     this.#slide.max = String(this.#last);
     this.#slide.value = String(this.#at);
@@ -123,7 +123,7 @@ class Page {
 
   async #draw(at: number): Promise<void> {
     const svg = await this.#picture(at);
-    if (svg !== undefined && this.#at === at) show(this.#board, svg);
+    if (svg !== undefined && this.#at === at) showPicture(this.#board, svg);
     if (at < this.#last) void this.#picture(at + 1);
   }
 
@@ -132,8 +132,8 @@ class Page {
     if (!picture) {
       const seat = this.#data.seat === undefined ? '' : `&seat=${this.#data.seat}`;
       const load = async () => {
-        const answer = await fetch(`/matches/${this.#data.match}/picture.svg?at=${at}${seat}`);
-        return answer.ok ? answer.text() : undefined;
+        const response = await fetch(`/matches/${this.#data.match}/picture.svg?at=${at}${seat}`);
+        return response.ok ? response.text() : undefined;
       };
       picture = load().catch(() => undefined);
       this.#pictures.set(at, picture);
@@ -144,40 +144,40 @@ class Page {
   // ---- live
 
   #watch(): void {
-    const session: Session = new Session(address(), { patience_ms: 24 * 3_600_000 }, {
-      lost: () => { find('#status').textContent = 'The connection is lost. Trying again …'; },
-      welcomed: () => session.post('spectate', { match: this.#data.match!, views: ['picture'] }, (reply) => {
-        // The match ended before it could be watched: the page has its end now.
+    const session: Session = new Session(socketUrl(), { patience_ms: 24 * 3_600_000 }, {
+      onLost: () => { find('#status').textContent = 'Connection lost. Reconnecting …'; },
+      onWelcome: () => session.post('spectate', { match: this.#data.match!, views: ['picture'] }, (reply) => {
+        // The match ended before the subscription; a reload displays its result.
         if (reply.type === 'error') setTimeout(() => location.reload(), 5_000);
-        else find('#status').replaceChildren(make('span', 'live', { class: 'live' }));
+        else find('#status').replaceChildren(createElement('span', 'Live', { class: 'live' }));
       }),
-      event: (message) => this.#heard(message),
-      failed: (error) => { find('#status').textContent = error.message; },
+      onEvent: (message) => this.#receive(message),
+      onFailed: (error) => { find('#status').textContent = error.message; },
     });
     session.open().catch(() => {});
   }
 
-  #heard(message: EventMessage): void {
+  #receive(message: EventMessage): void {
     if (!('match' in message) || message.match !== this.#data.match) return;
-    if (message.type === 'match_start') this.#start(message);
+    if (message.type === 'match_start') this.#restart(message);
     if (message.type === 'event') this.#event(message);
     if (message.type === 'resync') {
-      this.#start(message.start);
+      this.#restart(message.start);
       for (const event of message.events ?? []) if (event.type === 'event') this.#event(event as Event);
       this.#follow(true);
     }
     const end = message.type === 'resync' ? message.end : message;
     if (end?.type === 'match_end') {
-      const told = verdict(end, this.#names);
-      find('#status').textContent = told;
-      say(told);
-      // The record, its digest and the views of seats come with the page.
+      const result = resultText(end, this.#names);
+      find('#status').textContent = result;
+      announce(result);
+      // The reloaded page has the record, its digest and the views of the seats.
       setTimeout(() => location.reload(), 1_500);
     }
   }
 
-  #start(start: MatchStart): void {
-    this.#names = namesOf(start);
+  #restart(start: MatchStart): void {
+    this.#names = seatNames(start);
     this.#list.replaceChildren();
     this.#last = 0;
   }
@@ -186,15 +186,15 @@ class Page {
     const follows = this.#at === this.#last;
     const step = isStep(event);
     if (step) this.#last++;
-    if (event.kind !== 'presence') this.#list.append(line(event, this.#names, step ? this.#last : undefined));
+    if (event.kind !== 'presence') this.#list.append(eventItem(event, this.#names, step ? this.#last : undefined));
     const svg = event.view?.picture?.svg;
     if (svg !== undefined) this.#pictures.set(this.#last, Promise.resolve(svg));
-    if (!follows) return this.#count();
+    if (!follows) return this.#showCount();
     this.#at = this.#last;
-    if (step) say(words(event, this.#names));
+    if (step) announce(eventText(event, this.#names));
     if (svg === undefined) return;
     this.#mark();
-    show(this.#board, svg);
+    showPicture(this.#board, svg);
   }
 
   #follow(redraw: boolean): void {
@@ -208,16 +208,16 @@ class Page {
     const line = document.querySelector<HTMLElement>('#verified');
     if (!line) return;
     if (!globalThis.crypto?.subtle) {
-      line.textContent = 'not checked: the browser checks over HTTPS or on this machine only';
+      line.textContent = 'Not verified: the browser requires HTTPS or localhost.';
       return;
     }
     try {
       const record = await (await fetch(`/episodes/${this.#data.match}`)).json();
-      const right = (await digest(record)) === line.dataset.digest;
-      line.replaceChildren(make('b', right ? 'verified in this browser' : 'the record does not have this digest'));
-      line.className = right ? 'win' : 'loss';
+      const matches = (await recordDigest(record)) === line.dataset.digest;
+      line.replaceChildren(createElement('b', matches ? 'Verified in this browser' : 'Digest mismatch'));
+      line.className = matches ? 'win' : 'loss';
     } catch {
-      line.textContent = 'could not be checked';
+      line.textContent = 'Verification failed';
     }
   }
 }

@@ -1,10 +1,10 @@
-// A run that is under way: the page is made again now and then, where somebody looks at it.
+// Reloads the page of a run in progress while it is visible.
 
-const AGAIN_MS = 15_000;
+const RELOAD_MS = 15_000;
 
 export function run(): void {
   if (!document.querySelector('progress')) return;
   setInterval(() => {
     if (document.visibilityState === 'visible') location.reload();
-  }, AGAIN_MS);
+  }, RELOAD_MS);
 }

@@ -1,12 +1,12 @@
-"""Writes 60 small Botzone bots for TicTacToe, like the submissions of a course.
+"""Writes 60 small Botzone bots for TicTacToe, similar to the submissions of a course.
 
     python3 class.py FOLDER
     ludex tournament --agents FOLDER --game tic_tac_toe --format double_round_robin
 
-They differ in how far they look ahead, which cells they prefer, and how often they make a random
-move: 48 are in Python, 9 in C++. They keep running, and always play the same move in the same
-position. Three more are bad, although a first trial finds no fault: one crashes in the middle of a
-match, one never answers, and one tries forbidden things and then plays on an occupied cell.
+They differ in search depth, preferred cells, and the rate of random moves. 48 are in Python, 9 in
+C++. They keep running and are deterministic. Three more are faulty in ways that a short trial does
+not reveal: one crashes during a match, one stops responding, and one tries forbidden system calls
+and then plays on an occupied cell.
 """
 
 import itertools
@@ -28,7 +28,7 @@ def won(stones):
 
 
 def value(mine, theirs, depth):
-    """The value of the position for the side to move: 1, 0 or -1."""
+    """Returns the value for the side to move: 1, 0 or -1."""
     if won(theirs):
         return -1
     free = [c for c in ORDER if c not in mine + theirs]
@@ -79,7 +79,7 @@ bool won(const std::string &stones) {
     return false;
 }
 
-// The value of the position for the side to move: 1, 0 or -1.
+// Returns the value for the side to move: 1, 0 or -1.
 int value(const std::string &mine, const std::string &theirs, int depth) {
     if (won(theirs)) return -1;
     int best = -2;
@@ -88,7 +88,7 @@ int value(const std::string &mine, const std::string &theirs, int depth) {
     return best == -2 ? 0 : best;
 }
 
-// The points in a piece of JSON; {"x":-1,"y":-1} means no point.
+// Returns the cells in a piece of JSON; {"x":-1,"y":-1} means no cell.
 std::string cells(const std::string &json) {
     std::string all;
     for (size_t x = json.find("\\"x\\":"); x != std::string::npos; x = json.find("\\"x\\":", x + 1)) {
@@ -121,7 +121,7 @@ int main() {
 }
 """
 
-# Cells are numbered row by row; a bot prefers the first ones of its list.
+# Cells in order of preference, numbered row by row.
 ORDERS = {
     "centre": "402681357",
     "corners": "028641357",
@@ -131,7 +131,7 @@ ORDERS = {
     "columns": "036147258",
 }
 
-# They play normally until the other side has the corners 2 and 6.
+# Faults that occur when the opponent has the corners 2 and 6.
 BAD = {
     "crash": """    if {"2", "6"} <= set(theirs):
         raise IndexError("cell 9 of 9")

@@ -1,9 +1,9 @@
-"""A Botzone bot for ChineseStandardMahjong: it keeps what has neighbours, claims pungs, and never says HU.
+"""Botzone bot for ChineseStandardMahjong: keeps tiles with neighbors, claims pungs, and never declares HU.
 
     ludex match mcr_mahjong --seat 'botzone cmd="python3 mcr_mahjong.py"' --seat random --seat random --seat random
 
-It takes JSON, and with the argument `simple` simplified interaction. It keeps running; with the argument `once` it is started for
-every turn.
+It uses JSON, or simplified interaction with the argument `simple`. It keeps running; with the argument `once`, it is started for
+each turn.
 """
 
 import json
@@ -13,12 +13,12 @@ SIMPLE, ONCE = "simple" in sys.argv, "once" in sys.argv
 
 
 def read_match():
-    """The requests so far; later ones come one by one."""
+    """Returns the requests so far; later ones follow one by one."""
     if not SIMPLE:
         return json.loads(sys.stdin.readline())["requests"]
     turns = int(sys.stdin.readline())
     lines = [sys.stdin.readline().strip() for _ in range(2 * turns - 1)]
-    # Two more lines: the data that a program may keep.
+    # Two more lines: the persistent data of the program.
     sys.stdin.readline()
     sys.stdin.readline()
     return lines[::2]
@@ -37,7 +37,7 @@ class Hand:
         self.walls = [21] * 4
 
     def worst(self, tiles):
-        """The tile with the fewest equal or near ones; honors have no near ones."""
+        """Returns the tile with the fewest equal or adjacent tiles; honors have no adjacent ones."""
 
         def near(tile):
             return sum(
@@ -48,8 +48,8 @@ class Hand:
 
         return min(tiles, key=near)
 
-    def hear(self, request):
-        """Takes a request in, and answers it."""
+    def respond(self, request):
+        """Processes a request and returns the response."""
         kind, *words = request.split()
         if kind == "0":
             self.seat = int(words[0])
@@ -81,10 +81,10 @@ class Hand:
 
 hand = Hand()
 for request in read_match():
-    response = hand.hear(request)
+    response = hand.respond(request)
 while True:
     print(response if SIMPLE else json.dumps({"response": response}))
     if ONCE:
         break
     print(">>>BOTZONE_REQUEST_KEEP_RUNNING<<<", flush=True)
-    response = hand.hear(read_request())
+    response = hand.respond(read_request())

@@ -1,10 +1,10 @@
-// Botzone bot for Reversi with simplified interaction: takes corners, else leaves the other side the fewest moves.
+// Botzone bot for Reversi with simplified interaction: takes corners, else minimizes the opponent's moves.
 //
 //     g++ -O2 -o reversi reversi.cpp
 //     ludex match reversi --seat 'botzone cmd=./reversi io=simple' --seat random
 //
-// Its input is the number of the turn, then all requests and responses in turn, each as a line "x y". -1 -1 is a pass; as
-// the first request it means that this bot begins.
+// Input: the number of the turn, then alternating requests and responses, each as a line "x y". -1 -1 is a pass; as the
+// first request, it means that this bot moves first.
 #include <array>
 #include <iostream>
 #include <vector>
@@ -16,7 +16,7 @@ struct Point {
 // 0 empty, 1 black, -1 white; board[x][y].
 using Board = std::array<std::array<int, 8>, 8>;
 
-// Plays a stone of `side` and returns how many stones it turns; 0 if the move is illegal.
+// Plays a stone of `side` and returns the number of flipped stones; 0 if the move is illegal.
 static int play(Board &board, Point at, int side) {
     if (board[at.x][at.y] != 0) return 0;
     auto inside = [](int x, int y) { return x >= 0 && x < 8 && y >= 0 && y < 8; };
@@ -50,7 +50,7 @@ int main() {
     board[3][3] = board[4][4] = -1;
     int turns, side = 0;
     std::cin >> turns;
-    // Requests are the other side's moves, responses our own. If the first request is a move, we are white.
+    // Requests are the opponent's moves, responses the bot's. If the first request is a move, the bot is white.
     for (int k = 0; k < 2 * turns - 1; k++) {
         Point at;
         std::cin >> at.x >> at.y;

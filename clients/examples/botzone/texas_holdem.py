@@ -11,7 +11,7 @@ from collections import Counter
 
 
 def to_call(request):
-    """The cost of a call, from the blinds and the history; None after an all-in."""
+    """Returns the cost of a call, from the blinds and the history; None after an all-in."""
     dealer = request["dealer_id"]
     bets, street = {dealer: 100, 1 - dealer: 50}, 0
     for move in request["history"]:
@@ -30,7 +30,7 @@ def to_call(request):
 
 
 def strength(request):
-    """The strength of the hand: 0 nothing, 1 a pair or a high card, 2 better."""
+    """Returns the strength of the hand: 0 nothing, 1 a pair or a high card, 2 better."""
     own = [card // 4 for card in request["my_cards"]]
     board = [card // 4 for card in request["public_cards"]]
     made = sorted(Counter(own + board).values(), reverse=True)

@@ -2,7 +2,7 @@
 //
 //     g++ -std=c++17 -O1 -o bot bot.cpp -pthread && ./bot [URL]
 //
-// It plays one match, or with LUDEX_SUITE a whole suite. It uses JSON and resumes after a lost connection.
+// It plays one match, or a whole suite if LUDEX_SUITE is set. It uses JSON and resumes after a lost connection.
 // Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_SUITE, LUDEX_RUN.
 
 #define ASIO_STANDALONE
@@ -23,20 +23,20 @@
 
 using Json = nlohmann::json;
 using Socket = websocketpp::client<websocketpp::config::asio_client>;
-using Key = std::pair<int, int>; // turn and try: the server accepts one act for each, and the bot sends one for each
+using Key = std::pair<int, int>; // turn and try; the server accepts one act per key, and the bot sends one
 
 std::string env(const char *name, const char *otherwise) {
     const char *value = std::getenv(name);
     return value ? value : otherwise;
 }
 
-/// The player. A better one begins here: `turn` is the message on the protocol page, with `view`, `names` and `legal`.
+/// Chooses a move; replace it to make a better player. `turn` is the protocol's message with `view`, `names` and `legal`.
 int choose(const Json &turn) {
     static std::mt19937 random{std::random_device{}()};
     const Json &legal = turn["legal"];
     const Json &pick = legal[random() % legal.size()];
     if (pick.is_number()) return pick;
-    // Games with thousands of ids list them as inclusive ranges.
+    // Games with thousands of ids send inclusive ranges.
     int low = pick[0], high = pick[1];
     return low + int(random() % (high - low + 1));
 }
@@ -47,7 +47,7 @@ public:
     explicit Bot(std::string url) : url(std::move(url)) {}
     virtual ~Bot() = default;
 
-    /// Connects, as often as it must, and returns when there is nothing left to play.
+    /// Connects, reconnects as needed, and returns when all matches are finished.
     void play() {
         auto lost = std::chrono::steady_clock::now();
         while (!done) {
@@ -58,19 +58,19 @@ public:
             if (code == 4005) session = nullptr;
             auto now = std::chrono::steady_clock::now();
             if (connected) lost = now;
-            if (now - lost > std::chrono::minutes(1)) throw std::runtime_error("no server at " + url);
+            if (now - lost > std::chrono::minutes(1)) throw std::runtime_error("no response from " + url);
             std::this_thread::sleep_for(std::chrono::milliseconds(code == 4004 ? 2000 : 100));
         }
     }
 
 protected:
-    /// Asks for what the bot wants to play, after every welcome.
+    /// Joins or enrolls, after every welcome.
     virtual void enter() {
         if (entering == 0 && !joined) entering = request("join", {{"game", env("LUDEX_GAME", "tic_tac_toe")}, {"against", {"random"}}});
     }
-    /// A message that is not about a match.
-    virtual void heard(const Json &) {}
-    virtual void matchOver() { quit(); }
+    /// Handles a message that does not belong to a match.
+    virtual void onLobby(const Json &) {}
+    virtual void onMatchEnd() { quit(); }
 
     int request(const char *type, Json fields) {
         int id = nextId++;
@@ -86,12 +86,12 @@ protected:
         socket->close(line, websocketpp::close::status::normal, "", ignored);
     }
 
-    int entering = 0; // id of the join without a reply
+    int entering = 0; // id of the pending join
 
 private:
     struct Match {
-        Json turn;            // the last turn message
-        Key acted = {-1, 0};  // the last key that was answered
+        Json turn;            // last turn message
+        Key acted = {-1, 0};  // key of the last act
     };
     struct Act {
         std::string match;
@@ -100,7 +100,7 @@ private:
 
     // ---- connections
 
-    /// One connection, from hello to its end; returns its close code.
+    /// Runs one connection, from hello to its end. Returns its close code.
     int connection() {
         socket = std::make_unique<Socket>();
         socket->clear_access_channels(websocketpp::log::alevel::all);
@@ -119,7 +119,7 @@ private:
     }
 
     void send(const Json &message) {
-        websocketpp::lib::error_code ignored; // a lost connection is noticed by its end
+        websocketpp::lib::error_code ignored; // a lost connection is detected by its end
         socket->send(line, message.dump(), websocketpp::frame::opcode::text, ignored);
     }
 
@@ -130,7 +130,7 @@ private:
         if (!session.is_null()) {
             hello["resume"] = session;
             hello["resume"]["seen"] = seen;
-            hello["reclaim"] = true; // if the server forgot the session, our name brings the seats back
+            hello["reclaim"] = true; // if the session no longer exists, the name reclaims the seats
         }
         send(hello);
     }
@@ -139,13 +139,13 @@ private:
         connected = true;
         session = {{"session", message["session"]}, {"key", message["key"]}};
         if (!message.value("resumed", false)) {
-            // Requests of the old session are void, except acts, which their key identifies.
+            // Requests of the old session are void, except acts, which are identified by their key.
             for (auto it = unanswered.begin(); it != unanswered.end();) it = acts.count(it->first) ? ++it : unanswered.erase(it);
             entering = 0;
-            for (const Json &held : message["matches"]) matches[held["match"]];
+            for (const Json &resumed : message["matches"]) matches[resumed["match"]];
             joined = !matches.empty() || (message.contains("joins") && !message["joins"].empty());
         }
-        for (const auto &[id, said] : unanswered) send(said);
+        for (const auto &[id, pending] : unanswered) send(pending);
         enter();
     }
 
@@ -157,7 +157,7 @@ private:
         if (message.contains("re")) return reply(message, message["re"]);
         if (type == "error" && !message.value("retry", false)) throw std::runtime_error(message["message"]);
         if (type == "ping") return send({{"type", "pong"}, {"nonce", message["nonce"]}});
-        if (!message.contains("match")) return heard(message);
+        if (!message.contains("match")) return onLobby(message);
         const std::string match = message["match"];
         if (ended.count(match)) return;
         const int seq = message["seq"];
@@ -166,7 +166,7 @@ private:
         if (type == "resync") {
             resync(match, message);
         } else if (type == "turn") {
-            // After a resume a turn may come again; its key shows whether it was answered.
+            // After a resume a turn may be sent again; its key tells if it has been answered.
             if (matches.count(match)) act(match, matches[match].turn = message);
         } else if (fresh && type == "match_start") {
             matches[match];
@@ -175,7 +175,7 @@ private:
         }
     }
 
-    /// Replaces the knowledge of a match. An act without a reply keeps its key.
+    /// Replaces the state of a match. A pending act keeps its key.
     void resync(const std::string &match, const Json &message) {
         Match &known = matches[match] = Match{};
         if (message.contains("end")) return finish(match, message["end"]);
@@ -213,7 +213,7 @@ private:
         acts.erase(made);
         if (!matches.count(sent.match)) return;
         if (later) {
-            // It was not carried out, so the turn is answered anew.
+            // The act was not executed, so the turn gets a new one.
             matches[sent.match].acted = {-1, 0};
             socket->set_timer(message.value("after_ms", 200), [=](auto error) {
                 if (!error && matches.count(sent.match)) act(sent.match, matches[sent.match].turn);
@@ -225,57 +225,57 @@ private:
             if (message.contains("legal")) turn["legal"] = message["legal"];
             act(sent.match, matches[sent.match].turn = turn);
         } else if (failed && (message["code"] == "unknown_match" || message["code"] == "not_your_seat")) {
-            gone(sent.match);
+            onSeatLost(sent.match);
         }
-        // Other errors say that the act came too late, or came before: nothing is lost.
+        // Other errors: the act was late or repeated, which has no effect.
     }
 
-    /// The server no longer knows the seat.
-    virtual void gone(const std::string &match) { finish(match, {{"reason", "gone"}}); }
+    /// Handles a seat that no longer exists on the server.
+    virtual void onSeatLost(const std::string &match) { finish(match, {{"reason", "gone"}}); }
 
     void finish(const std::string &match, const Json &end) {
         if (matches.erase(match) == 0) return;
         ended.insert(match);
         std::cout << match << ": " << end["reason"] << " " << end.value("returns", Json::array()) << std::endl;
-        matchOver();
+        onMatchEnd();
     }
 
     const std::string url;
     std::unique_ptr<Socket> socket;
     websocketpp::connection_hdl line;
-    Json session;                    // session and key of the last welcome, which resume a lost connection
+    Json session;                    // session and key of the last welcome, for resuming
     Json seen = Json::object();      // match -> last seq
-    int nextId = 2;                  // never reused, even on a new connection; hello has 1
-    std::map<int, Json> unanswered;  // id -> the request as it was sent
+    int nextId = 2;                  // never reused, even on a new connection; hello uses 1
+    std::map<int, Json> unanswered;  // id -> request as sent
     std::map<int, Act> acts;
     std::map<std::string, Match> matches;
     std::set<std::string> ended;
     bool connected = false, joined = false, done = false;
 };
 
-// ---- what a suite needs more
+// ---- additions for a suite
 
-/// Plays a suite to its end, which the server tells. The same program under the same names continues a run.
+/// Plays a suite until the server sends `run_end`. The same program with the same names continues a run.
 class SuiteBot : public Bot {
 public:
     using Bot::Bot;
 
 private:
-    /// After every welcome: the end of the run may have been told while nobody listened.
+    /// Enrolls after every welcome, since `run_end` may have been sent while disconnected.
     void enter() override {
         request("enrol", {{"suite", env("LUDEX_SUITE", "quick")}, {"run", env("LUDEX_RUN", "cpp")}, {"slots", 2}});
     }
-    void heard(const Json &message) override {
-        if (message["type"] == "progress") std::cout << message["done"] << " done, " << message["due"] << " to come" << std::endl;
+    void onLobby(const Json &message) override {
+        if (message["type"] == "progress") std::cout << message["done"] << " finished, " << message["due"] << " remaining" << std::endl;
         if (message["type"] != "run_end") return;
         std::cout << message["reason"] << " " << message["report"] << "\n" << message["verdict"].dump(2) << std::endl;
         quit();
     }
-    void matchOver() override {}
-    void gone(const std::string &) override {}
+    void onMatchEnd() override {}
+    void onSeatLost(const std::string &) override {}
 };
 
-// ---- until here
+// ---- end of the additions
 
 int main(int count, char **words) {
     try {

@@ -1,10 +1,10 @@
-// A bot that plays random legal moves, written from docs/protocol.md without any client library.
+// A bot that plays random legal moves, written from docs/protocol.md without a client library.
 //
 //     java Bot.java [URL]                                    (JDK 17 or newer, no dependencies)
 //
-// It uses MessagePack, resumes after a lost connection, and ends when its matches are over.
-// Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES (1),
-// LUDEX_AGAINST (the server's agent to play against; "queue": another client of the same game).
+// It uses MessagePack, resumes after a lost connection, and exits when its matches are finished.
+// Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES [1],
+// LUDEX_AGAINST (an agent of the server, or "queue" for other clients in the queue).
 
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
@@ -34,7 +34,7 @@ import javax.net.ssl.SSLSocketFactory;
 public class Bot {
     static final long PATIENCE_MS = 60_000;
 
-    /** The connection ended; `code` is its close code, 0 if there was none. */
+    /** The end of a connection with its close code, 0 if there was none. */
     @SuppressWarnings("serial")
     static class Lost extends Exception {
         final int code;
@@ -45,7 +45,7 @@ public class Bot {
         }
     }
 
-    /** A fault that cannot be repaired. */
+    /** An unrecoverable error. */
     @SuppressWarnings("serial")
     static class Fatal extends RuntimeException {
         Fatal(String reason) {
@@ -53,7 +53,7 @@ public class Bot {
         }
     }
 
-    /** Turn and try: the server accepts one act for each, and we send one for each. */
+    /** Turn and try. The server accepts one act per key, and the bot sends one. */
     record Key(long turn, long attempt) {
         boolean after(Key other) {
             return turn > other.turn || turn == other.turn && attempt > other.attempt;
@@ -63,21 +63,21 @@ public class Bot {
     record Act(String match, Key key, long action) {}
 
     static class Match {
-        Map<String, Object> turn; // the last turn message
-        Key acted = new Key(-1, 0); // the last key that was answered
+        Map<String, Object> turn; // last turn message
+        Key acted = new Key(-1, 0); // key of the last act
     }
 
     final URI url;
     final int games = Integer.parseInt(env("LUDEX_GAMES", "1"));
     final Random random = new Random();
     Line line;
-    String session; // session and key resume a lost connection
+    String session; // session and key of the last welcome, for resuming
     String key;
-    long nextId = 2; // never reused, even on a new connection; hello has 1
+    long nextId = 2; // never reused, even on a new connection; hello uses 1
     int results = 0;
-    long joining = 0; // id of the join without a reply
+    long joining = 0; // id of the pending join
     boolean joined = false;
-    boolean noMore = false; // the server stops for good: only finish running matches
+    boolean isDraining = false; // the server shuts down: only finish the current matches
     final Map<Long, byte[]> unanswered = new LinkedHashMap<>();
     final Map<Long, Act> acts = new HashMap<>();
     final Map<String, Match> matches = new LinkedHashMap<>();
@@ -106,7 +106,7 @@ public class Bot {
 
     void run() throws InterruptedException {
         connect();
-        while (results < games && !(noMore && matches.isEmpty())) {
+        while (results < games && !(isDraining && matches.isEmpty())) {
             try {
                 enter();
                 handle(line.receive());
@@ -132,7 +132,7 @@ public class Bot {
             } catch (Lost lost) {
                 if (line != null) line.close();
                 if (lost.code >= 4000 && lost.code <= 4002) throw new Fatal("closed: " + lost.getMessage());
-                if (System.currentTimeMillis() > end) throw new Fatal("no server at " + url);
+                if (System.currentTimeMillis() > end) throw new Fatal("no response from " + url);
                 Thread.sleep(100);
             }
         }
@@ -145,7 +145,7 @@ public class Bot {
         if (!env("LUDEX_TOKEN", "").isEmpty()) hello.put("token", env("LUDEX_TOKEN", ""));
         if (session != null) {
             hello.put("resume", map("session", session, "key", key, "seen", seen));
-            hello.put("reclaim", true); // if the server forgot the session, our name brings the seats back
+            hello.put("reclaim", true); // if the session no longer exists, the name reclaims the seats
         }
         line.send(pack(hello));
         Map<String, Object> message = line.receive();
@@ -156,23 +156,23 @@ public class Bot {
             }
             message = line.receive();
         }
-        line.patient();
+        line.removeTimeout();
         session = text(message, "session");
         key = text(message, "key");
-        if (!flag(message, "resumed")) begin(message);
+        if (!flag(message, "resumed")) startSession(message);
         for (byte[] request : new ArrayList<>(unanswered.values())) line.send(request);
     }
 
-    /** A new session: requests of the old one are void, except acts, which their key identifies. */
-    void begin(Map<String, Object> welcome) {
+    /** Starts a new session: requests of the old one are void, except acts, which are identified by their key. */
+    void startSession(Map<String, Object> welcome) {
         unanswered.keySet().removeIf(id -> !acts.containsKey(id));
         joining = 0;
-        Set<String> held = new HashSet<>();
-        for (Object entry : list(welcome, "matches")) held.add(text(map(entry), "match"));
+        Set<String> resumed = new HashSet<>();
+        for (Object entry : list(welcome, "matches")) resumed.add(text(map(entry), "match"));
         for (String match : new ArrayList<>(matches.keySet())) {
-            if (!held.contains(match)) finish(match, map("reason", "lost"));
+            if (!resumed.contains(match)) finish(match, map("reason", "lost"));
         }
-        for (String match : held) {
+        for (String match : resumed) {
             if (!ended.contains(match)) matches.putIfAbsent(match, new Match());
         }
         long left = 0;
@@ -191,7 +191,7 @@ public class Bot {
     }
 
     void enter() throws Lost {
-        if (joined || joining != 0 || noMore) return;
+        if (joined || joining != 0 || isDraining) return;
         int count = games - results - matches.size();
         Map<String, Object> join = map("type", "join", "count", count);
         join.put("game", env("LUDEX_GAME", "tic_tac_toe"));
@@ -208,7 +208,7 @@ public class Bot {
         if (state == null || !now.after(state.acted) || legal.isEmpty()) return;
         state.acted = now;
         Object pick = legal.get(random.nextInt(legal.size()));
-        if (pick instanceof List<?> range) { // games with thousands of ids list inclusive ranges
+        if (pick instanceof List<?> range) { // games with thousands of ids send inclusive ranges
             long low = (Long) range.get(0), high = (Long) range.get(1);
             pick = low + random.nextInt((int) (high - low + 1));
         }
@@ -232,7 +232,7 @@ public class Bot {
         }
         switch (type) {
             case "ping" -> line.send(pack(map("type", "pong", "nonce", message.get("nonce"))));
-            case "draining" -> noMore = Boolean.FALSE.equals(message.get("resume"));
+            case "draining" -> isDraining = Boolean.FALSE.equals(message.get("resume"));
             case "error" -> {
                 if (!flag(message, "retry")) throw new Fatal(reason(message));
             }
@@ -246,7 +246,7 @@ public class Bot {
         boolean fresh = number(message, "seq", 0) > number(seen, match, -1);
         if (fresh) seen.put(match, message.get("seq"));
         if (type.equals("turn")) {
-            // After a resume a turn may come again; its key shows whether we answered it.
+            // After a resume a turn may be sent again; its key tells if it has been answered.
             if (matches.containsKey(match)) matches.get(match).turn = message;
             answer(match, message);
         } else if (fresh && type.equals("match_start")) {
@@ -256,7 +256,7 @@ public class Bot {
         }
     }
 
-    /** Replace the knowledge of the match. An act without a reply keeps its key. */
+    /** Replaces the state of the match. A pending act keeps its key. */
     void resync(String match, Map<String, Object> message) throws Lost {
         seen.put(match, message.get("seq"));
         Match state = new Match();
@@ -294,7 +294,7 @@ public class Bot {
             }
         } else if (act != null && error) {
             switch (text(message, "code")) {
-                // The act came too late or was a repetition: nothing is lost.
+                // The act was late or repeated, which has no effect.
                 case "stale_turn", "conflict", "not_your_turn", "match_over" -> { }
                 case "unknown_match", "not_your_seat" -> finish(act.match, map("reason", message.get("code")));
                 default -> {
@@ -354,8 +354,8 @@ public class Bot {
     // ---- the WebSocket (RFC 6455)
 
     /**
-     * One connection, read by the thread that plays. We do not use java.net.http.WebSocket, because
-     * that of JDK 17 sometimes does not report a connection that is cut right after a message.
+     * One connection, read by the thread that plays. It replaces java.net.http.WebSocket, which in
+     * JDK 17 may not report a connection that is cut right after a message.
      */
     static class Line {
         static final int BINARY = 2, CLOSE = 8, PING = 9, PONG = 10;
@@ -371,7 +371,7 @@ public class Bot {
                 socket = factory.createSocket(url.getHost(), port);
                 if (socket instanceof SSLSocket secure) {
                     SSLParameters parameters = secure.getSSLParameters();
-                    parameters.setEndpointIdentificationAlgorithm("HTTPS"); // check the name too
+                    parameters.setEndpointIdentificationAlgorithm("HTTPS"); // verifies the host name
                     secure.setSSLParameters(parameters);
                 }
                 socket.setTcpNoDelay(true);
@@ -393,15 +393,15 @@ public class Bot {
                     + "\r\nSec-WebSocket-Protocol: ludex.v1.msgpack\r\nSec-WebSocket-Key: "
                     + Base64.getEncoder().encodeToString(nonce) + "\r\n\r\n";
             socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
-            StringBuilder answer = new StringBuilder();
-            while (answer.indexOf("\r\n\r\n") < 0) answer.append((char) in.readUnsignedByte());
-            if (!answer.toString().startsWith("HTTP/1.1 101 ")) {
-                throw new Lost(0, answer.substring(0, answer.indexOf("\r\n")));
+            StringBuilder response = new StringBuilder();
+            while (response.indexOf("\r\n\r\n") < 0) response.append((char) in.readUnsignedByte());
+            if (!response.toString().startsWith("HTTP/1.1 101 ")) {
+                throw new Lost(0, response.substring(0, response.indexOf("\r\n")));
             }
         }
 
-        /** The welcome has come: from now on a message may take as long as it likes. */
-        void patient() throws Lost {
+        /** Removes the read timeout, after the welcome. */
+        void removeTimeout() throws Lost {
             try {
                 socket.setSoTimeout(0);
             } catch (IOException error) {
@@ -434,7 +434,7 @@ public class Bot {
             }
         }
 
-        /** Wait for the next message. */
+        /** Waits for the next message. */
         Map<String, Object> receive() throws Lost {
             ByteArrayOutputStream message = new ByteArrayOutputStream();
             try {
@@ -466,7 +466,7 @@ public class Bot {
             return new Lost(code, code + " " + new String(payload, from, payload.length - from, StandardCharsets.UTF_8));
         }
 
-        /** Send a close frame, if the connection is still open, and free the socket. */
+        /** Sends a close frame if the connection is open, and frees the socket. */
         void close() {
             try (socket) {
                 send(CLOSE, new byte[] {0x03, (byte) 0xe8}); // 1000
@@ -509,7 +509,7 @@ public class Bot {
                 pack(out, entry);
             });
         } else {
-            throw new IllegalArgumentException("cannot be written in MessagePack: " + value.getClass());
+            throw new IllegalArgumentException("expected a MessagePack value, got " + value.getClass());
         }
     }
 
@@ -547,7 +547,7 @@ public class Bot {
             case 0xdd -> unpackList(in, in.getInt());
             case 0xde -> unpackMap(in, in.getShort() & 0xffff);
             case 0xdf -> unpackMap(in, in.getInt());
-            default -> throw new IllegalArgumentException("this protocol does not use the MessagePack tag " + tag);
+            default -> throw new IllegalArgumentException("expected a MessagePack tag of the protocol, got " + tag);
         };
     }
 

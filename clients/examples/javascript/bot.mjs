@@ -1,10 +1,10 @@
-// A bot that plays random legal moves, written from docs/protocol.md without any client library.
+// A bot that plays random legal moves, written from docs/protocol.md without a client library.
 //
 //     node bot.mjs [URL]
 //
-// It uses JSON, resumes after a lost connection, and ends when its matches are over.
-// Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES (1),
-// LUDEX_AGAINST (the server's agent to play against; "queue": another client of the same game).
+// It uses JSON, resumes after a lost connection, and exits when its matches are finished.
+// Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES [1],
+// LUDEX_AGAINST (an agent of the server, or "queue" for other clients in the queue).
 
 import { isMainThread, Worker } from 'node:worker_threads';
 
@@ -13,20 +13,20 @@ const url = process.argv[2] ?? env.LUDEX_URL ?? 'ws://127.0.0.1:7878';
 const games = Number(env.LUDEX_GAMES ?? 1);
 const against = env.LUDEX_AGAINST ?? 'random';
 const patienceMs = 60_000;
-const LATE = ['stale_turn', 'conflict', 'not_your_turn', 'match_over'];
-const GONE = ['unknown_match', 'not_your_seat'];
+const LATE_CODES = ['stale_turn', 'conflict', 'not_your_turn', 'match_over'];
+const SEAT_LOST_CODES = ['unknown_match', 'not_your_seat'];
 
-let session = null; // {session, key} of the last welcome, which resume a lost connection
+let session = null; // {session, key} of the last welcome, for resuming
 let socket = null;
-let lostAt = null; // when the connection was lost; null while it is open
-let nextId = 2; // never reused, even on a new connection; hello has 1
+let lostAt = null; // time of the connection loss; null while connected
+let nextId = 2; // never reused, even on a new connection; hello uses 1
 let results = 0;
-let joining = null; // id of the join without a reply
+let joining = null; // id of the pending join
 let joined = false;
-let noMore = false; // the server stops for good: only finish running matches
-const unanswered = new Map(); // id -> the request as it was sent
-const acts = new Map(); // id of an act -> its key and its fields
-const matches = new Map(); // id -> {turn: the last turn message, acted: the last key answered}
+let isDraining = false; // the server shuts down: only finish the current matches
+const unanswered = new Map(); // id -> encoded request
+const acts = new Map(); // id of an act -> its key and fields
+const matches = new Map(); // id -> {turn: last turn message, acted: key of the last act}
 const ended = new Set();
 const seen = {}; // match -> last seq
 
@@ -45,7 +45,7 @@ function join(count) {
   joining = request('join', { game: env.LUDEX_GAME ?? 'tic_tac_toe', count, ...opponents });
 }
 
-// A key is turn and try; the server accepts one act for each, and we send one for each.
+// A key is turn and try. The server accepts one act per key, and the bot sends one.
 const later = (a, b) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 
 function act(match, turn) {
@@ -54,7 +54,7 @@ function act(match, turn) {
   if (!state || !later(key, state.acted)) return;
   state.acted = key;
   const pick = turn.legal[Math.floor(Math.random() * turn.legal.length)];
-  // Games with thousands of ids list them as inclusive ranges.
+  // Games with thousands of ids send inclusive ranges.
   const [low, high] = Array.isArray(pick) ? pick : [pick, pick];
   send(match, key, low + Math.floor(Math.random() * (high - low + 1)));
 }
@@ -76,7 +76,7 @@ function receive(message) {
   const fresh = !(message.seq <= seen[match]);
   if (fresh) seen[match] = message.seq;
   if (type === 'turn') {
-    // After a resume a turn may come again; its key shows whether we answered it.
+    // After a resume a turn may be sent again; its key tells if it has been answered.
     const state = matches.get(match);
     if (state) state.turn = message;
     act(match, message);
@@ -88,9 +88,9 @@ function receive(message) {
 }
 
 function resync({ match, seq, turn, end }) {
-  // Replace the knowledge of the match. An act without a reply keeps its key.
+  // Replaces the state of the match. A pending act keeps its key.
   seen[match] = seq;
-  const same = (made) => made.match === match && `${made.key}` === `${[turn?.turn, turn?.try ?? 0]}`;
+  const same = (other) => other.match === match && `${other.key}` === `${[turn?.turn, turn?.try ?? 0]}`;
   const sent = [...acts.values()].find(same);
   matches.set(match, { turn, acted: sent?.key ?? [-1, 0] });
   if (end) finish(match, end);
@@ -102,18 +102,18 @@ function finish(match, end) {
   ended.add(match);
   results += 1;
   console.log(`${match}: ${end.reason} ${JSON.stringify(end.returns ?? [])}`);
-  if (results >= games || (noMore && matches.size === 0)) quit(0);
+  if (results >= games || (isDraining && matches.size === 0)) quit(0);
 }
 
 function drain({ resume }) {
-  noMore = resume === false;
-  if (noMore && matches.size === 0) quit(0);
+  isDraining = resume === false;
+  if (isDraining && matches.size === 0) quit(0);
 }
 
 function reply(message) {
   const id = message.re;
   if (!unanswered.delete(id)) return;
-  const made = acts.get(id);
+  const sent = acts.get(id);
   acts.delete(id);
   const wait = message.after_ms ?? 200;
   if (id === joining) {
@@ -121,22 +121,22 @@ function reply(message) {
     if (message.type !== 'error') joined = true;
     else if (message.retry) setTimeout(enter, wait);
     else fail(`${message.code}: ${message.message}`);
-  } else if (made && message.type === 'refused') {
-    const { turn } = matches.get(made.match) ?? {};
+  } else if (sent && message.type === 'refused') {
+    const { turn } = matches.get(sent.match) ?? {};
     if (message.tries_left > 0 && turn?.turn === message.turn) {
-      act(made.match, { ...turn, try: message.try, legal: message.legal ?? turn.legal });
+      act(sent.match, { ...turn, try: message.try, legal: message.legal ?? turn.legal });
     }
-  } else if (made && message.type === 'error') {
-    // The act came too late or was a repetition: nothing is lost. A match that is gone counts as over.
+  } else if (sent && message.type === 'error') {
+    // The act was late or repeated, which has no effect. A match that no longer exists counts as finished.
     const { code } = message;
-    if (GONE.includes(code)) finish(made.match, { reason: code });
-    else if (message.retry) setTimeout(send, wait, made.match, made.key, made.action);
-    else if (!LATE.includes(code)) fail(`${code}: ${message.message}`);
+    if (SEAT_LOST_CODES.includes(code)) finish(sent.match, { reason: code });
+    else if (message.retry) setTimeout(send, wait, sent.match, sent.key, sent.action);
+    else if (!LATE_CODES.includes(code)) fail(`${code}: ${message.message}`);
   }
 }
 
 function enter() {
-  if (joined || joining !== null || noMore) return;
+  if (joined || joining !== null || isDraining) return;
   const count = games - results - matches.size;
   if (count > 0) join(count);
   else joined = true;
@@ -155,7 +155,7 @@ function connect() {
     if ([4000, 4001, 4002].includes(event.code)) fail(`closed: ${event.code} ${event.reason}`);
     if (event.code === 4005) session = null;
     lostAt ??= Date.now();
-    if (Date.now() - lostAt > patienceMs) fail(`no server at ${url}`);
+    if (Date.now() - lostAt > patienceMs) fail(`no response from ${url}`);
     setTimeout(connect, event.code === 4004 ? 2_000 : 100);
   };
   mine.onclose = lost;
@@ -166,7 +166,7 @@ function connect() {
     if (env.LUDEX_TOKEN) hello.token = env.LUDEX_TOKEN;
     if (session) {
       hello.resume = { session: session.session, key: session.key, seen };
-      hello.reclaim = true; // if the server forgot the session, our name brings the seats back
+      hello.reclaim = true; // if the session no longer exists, the name reclaims the seats
     }
     mine.send(JSON.stringify(hello));
   };
@@ -185,12 +185,12 @@ function welcome(message) {
   session = { session: message.session, key: message.key, open: true };
   lostAt = null;
   if (!message.resumed) {
-    // A new session: requests of the old one are void, except acts, which their key identifies.
+    // A new session: requests of the old one are void, except acts, which are identified by their key.
     for (const id of unanswered.keys()) if (!acts.has(id)) unanswered.delete(id);
     joining = null;
-    const held = new Set((message.matches ?? []).map((m) => m.match));
-    for (const match of matches.keys()) if (!held.has(match)) finish(match, { reason: 'lost' });
-    for (const match of held) {
+    const resumed = new Set((message.matches ?? []).map((m) => m.match));
+    for (const match of matches.keys()) if (!resumed.has(match)) finish(match, { reason: 'lost' });
+    for (const match of resumed) {
       if (!ended.has(match) && !matches.has(match)) matches.set(match, { turn: null, acted: [-1, 0] });
     }
     const left = (message.joins ?? []).reduce((sum, entry) => sum + (entry.left ?? 0), 0);
@@ -217,11 +217,11 @@ function quit(code) {
 if (typeof WebSocket !== 'undefined') {
   connect();
 } else if (isMainThread) {
-  // Node 20 has the WebSocket of Node 22 behind a flag, which a worker thread can set.
+  // Node 20 requires a flag for the global WebSocket, which a worker thread can set.
   const execArgv = ['--experimental-websocket', '--no-warnings'];
   const options = { argv: process.argv.slice(2), execArgv };
   new Worker(new URL(import.meta.url), options).on('exit', (code) => process.exit(code));
 } else {
-  console.error('this needs Node 20.10 or newer');
+  console.error('expected Node 20.10 or newer');
   process.exit(1);
 }

@@ -14,7 +14,7 @@ import ludex
 
 program = os.environ["LUDEX_BIN"]
 with ludex.serve() as server, ludex.Client(server.url) as client:
-    # The game is in the catalogue, and our agent plays a seat of an environment.
+    # The game is in the catalogue, and the crate's agent plays a seat of an environment.
     assert "subtract_square" in [entry["game"] for entry in client.games()]
     env = client.open("subtract_square(pile=20)", seats=["agent", "square_player"])
     state = env.reset(seed=1)
@@ -22,9 +22,9 @@ with ludex.serve() as server, ludex.Client(server.url) as client:
         state = env.step(state.legal[-1])
     print("environment:", state.returns, env.text(seat=0))
 
-    # A match against it: 20 objects are lost for the player to move.
+    # A match against the agent: with 20 objects, the player to move loses.
     def largest(turn: ludex.Turn) -> int:
-        """Take the largest square."""
+        """Takes the largest square."""
         return turn.legal[-1]
 
     [result] = ludex.play(
@@ -38,10 +38,10 @@ with ludex.serve() as server, ludex.Client(server.url) as client:
     assert result.my_outcome == "loss", result
     print("match:", result.match, result.outcome)
 
-    # The record, replayed by the rules of our game.
+    # The record, verified by the rules of the game.
     record = server.url.replace("ws://", "http://") + str(result.record)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "episodes.jsonl"
-        with urllib.request.urlopen(record) as answer:
-            file.write_bytes(answer.read().strip() + b"\n")
+        with urllib.request.urlopen(record) as response:
+            file.write_bytes(response.read().strip() + b"\n")
         subprocess.run([program, "verify", str(file)], check=True)

@@ -1,5 +1,5 @@
-// A bot that plays random legal moves: node dist/examples/bot.js [URL]. With LUDEX_SUITE it plays that suite.
-import { evaluate, play, type Turn } from '../src/index.js'; // in your own program: from 'ludex'
+// A bot that plays random legal moves: node dist/examples/bot.js [URL]. With LUDEX_SUITE, it plays that suite.
+import { evaluate, play, type Turn } from '../src/index.js'; // in your program: from 'ludex'
 
 const { LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT, LUDEX_GAME = 'tic_tac_toe', LUDEX_ENCODING } = process.env;
 const { LUDEX_SUITE, LUDEX_RUN } = process.env;
@@ -11,7 +11,7 @@ const options = { token: LUDEX_TOKEN, encoding };
 if (LUDEX_SUITE) {
   const name = LUDEX_AGENT ?? 'typescript-bot';
   const enrolment = { suite: LUDEX_SUITE, run: LUDEX_RUN ?? name.toLowerCase().replaceAll('.', '-') };
-  const on_progress = ({ done, due }: { done: number; due: number }) => console.log(`${done} done, ${due} to come`);
+  const on_progress = ({ done, due }: { done: number; due: number }) => console.log(`${done} finished, ${due} remaining`);
   const { reason, verdict, report } = await evaluate(url, enrolment, agent, { ...options, name, on_progress });
   console.log(reason, report, JSON.stringify(verdict, null, 2));
 } else {

@@ -1,9 +1,9 @@
-// The results of `reset`, `step` and `restore`: one row per environment, as typed arrays.
+// Results of `reset`, `step` and `restore`: one row per environment, as typed arrays.
 
 import { column, ragged, tensors, type Ragged, type Tensors } from './columns.js';
 import type { Spec, WireBatch, WireColumn, WireFinal, WireTensors } from './messages.js';
 
-/** Values of `to_move` that are not seats. */
+/** Values of `to_move` that name no seat. */
 export const CHANCE = -1;
 export const SIMULTANEOUS = -2;
 export const OVER = -4;
@@ -13,29 +13,29 @@ export interface Views {
   obs?: Tensors;
   /** Perfect-recall tensors. */
   info?: Tensors;
-  /** With `observer: 'all'` R x P entries, row by row; the same holds for `text`. */
+  /** R entries, or R x P in row order with `observer: 'all'`; `text` likewise. */
   struct?: unknown[];
   text?: string[];
 }
 
-/** The ends of the episodes that `same_step` reset in this batch. */
+/** Final states of the episodes that `same_step` reset in this batch. */
 export interface Final extends Views {
-  /** Their rows. */
+  /** Rows of the ended episodes. */
   at: Uint32Array;
   seat?: Int8Array;
-  /** K x P. */
+  /** K x P, for K ended episodes. */
   returns: Float64Array;
   length: Uint32Array;
 }
 
-/** R rows, P seats, A actions; section 4 of docs/protocol.md says what each column means. */
+/** Columns of R rows for P seats and A actions; section 4 of docs/protocol.md defines each. */
 export class Batch implements Views {
   readonly rows: number;
-  /** The environments, if the request named some. */
+  /** Indices of the environments, if the request named some. */
   readonly envs?: Uint32Array;
   /** R: seat >= 0, or `CHANCE`, `SIMULTANEOUS`, `OVER`. */
   readonly to_move: Int8Array;
-  /** R: our seat, if we have exactly one. */
+  /** R: the client's seat, if it has exactly one. */
   readonly seat?: Int8Array;
   /** First axis R, or first axes R and P with `observer: 'all'`. */
   readonly obs?: Tensors;
@@ -46,19 +46,19 @@ export class Batch implements Views {
   readonly mask?: Uint8Array | Ragged;
   /** Outcomes and probabilities of chance nodes, with `chance: 'client'`. */
   readonly chance?: Ragged & { p: Float64Array };
-  /** R x P: the sums since our previous action. */
+  /** R x P: sums since the client's previous action. */
   readonly reward: Float32Array;
-  /** R x P: the sums over the episode so far (view `returns`). */
+  /** R x P: sums over the episode so far (view `returns`). */
   readonly returns?: Float64Array;
   readonly terminated: Uint8Array;
   readonly truncated: Uint8Array;
-  /** R: moves so far. */
+  /** R: number of moves so far. */
   readonly length: Uint32Array;
   readonly episode: Uint32Array;
   readonly final?: Final;
   /** Rows that lost by an illegal action (`on_illegal: 'lose'`). */
   readonly illegal?: Uint32Array;
-  /** Episodes that ended before we could act. */
+  /** Episodes that ended before the client's first action. */
   readonly skipped?: { at: Uint32Array; returns: Float64Array };
   readonly #spec: Pick<Spec, 'players' | 'actions'>;
   readonly #perRow: number;
@@ -81,19 +81,19 @@ export class Batch implements Views {
     if (returns != null) this.returns = column(returns, 'f8', rows * spec.players);
     if (mask != null) this.mask = 'o' in mask ? ragged(mask) : column(mask as WireColumn, 'u1');
     if (chance != null) this.chance = { ...ragged(chance), p: column(chance.p, 'f8') };
-    if (final != null) this.final = ended(final, spec.players);
+    if (final != null) this.final = finalRows(final, spec.players);
     if (illegal != null) this.illegal = column(illegal, 'u4');
     if (skipped != null) this.skipped = { at: column(skipped.at, 'u4'), returns: column(skipped.returns, 'f8') };
   }
 
-  /** Whether the episode of `row` has terminated or was truncated. */
+  /** Returns true if the episode of `row` has terminated or was truncated. */
   over(row: number): boolean {
     return this.terminated[row] === 1 || this.truncated[row] === 1;
   }
 
   /**
-   * Returns the ascending legal ids of a row, for any form of the mask. They are those of the seat that `obs` shows, or
-   * with `observer: 'all'` those of `seat`. At a chance node of ours they are the outcomes.
+   * Returns the legal ids of a row in ascending order, for any form of the mask: those of the observing seat, or of `seat`
+   * with `observer: 'all'`. At chance nodes with `chance: 'client'` the ids are outcomes.
    */
   legal(row = 0, seat = 0): number[] {
     const { mask, chance } = this;
@@ -123,7 +123,7 @@ function views({ obs, info, struct, text }: WireViews): Views {
   return found;
 }
 
-function ended(message: WireFinal, players: number): Final {
+function finalRows(message: WireFinal, players: number): Final {
   const at = column(message.at, 'u4');
   const final: Final = {
     at,

@@ -11,11 +11,11 @@ import { type ConnectOptions, type ReplyTo, Session } from './session.js';
 export type Seed = number | bigint | string;
 
 export interface ClientOptions extends ConnectOptions {
-  /** The name of an agent, for `withdraw`; environments need none. */
+  /** Name of the agent, required by `withdraw` only. */
   name?: string;
 }
 
-/** A connection to a server that resumes after it is lost. */
+/** A connection to a server. Resumes automatically when lost. */
 export class Client {
   readonly #session: Session;
 
@@ -24,9 +24,9 @@ export class Client {
   }
 
   /**
-   * Connects to `url` (`ws://127.0.0.1:7878`, also `wss://`, or only host and port). Of several URLs, it connects to the
-   * first that answers.
-   * @throws LudexError `connection_lost` if no server answers, `unauthorized`, or another error of the server.
+   * Connects to `url` (`ws://127.0.0.1:7878`, `wss://`, or host and port only). Given several URLs, connects to the first
+   * reachable one.
+   * @throws LudexError `connection_lost` if no server responds, `unauthorized`, or another error of the server.
    */
   static async connect(url: string | string[], options: ClientOptions = {}): Promise<Client> {
     const { name } = options;
@@ -35,7 +35,7 @@ export class Client {
     return new Client(session);
   }
 
-  /** Name and version of the server. */
+  /** Name and version of the server, `ludex/0.1.0`. */
   get server(): string {
     return this.#session.welcome?.server ?? '';
   }
@@ -48,14 +48,14 @@ export class Client {
     return this.#session.welcome?.limits ?? {};
   }
 
-  /** Lists the catalogue. */
+  /** Lists the games of the server. */
   async games(filter?: GameFilter): Promise<GameEntry[]> {
     return (await this.#session.call('list_games', { filter }, false)).games;
   }
 
   /**
-   * Returns the description of a game; `game` may be a whole string, `breakthrough(rows=8,columns=3)`.
-   * @throws LudexError `unknown_game`, `bad_params`; `nearest` has the most similar name.
+   * Returns the spec of a game, given as an id or a game string such as `breakthrough(rows=8,columns=3)`.
+   * @throws LudexError `unknown_game`, `bad_params`; `nearest` suggests a similar name.
    */
   async describe(game: string, options: { params?: Json; rules_text?: boolean } = {}): Promise<Spec> {
     return (await this.#session.call('describe', { game, ...options }, false)).spec;
@@ -70,13 +70,13 @@ export class Client {
     return new Env(this.#session, opened, options.observer === 'all');
   }
 
-  /** Lists the suites that the server offers. */
+  /** Lists the suites of the server. */
   async suites(): Promise<SuiteEntry[]> {
     return (await this.#session.call('suites', {}, false)).suites;
   }
 
   /**
-   * Ends a run of the agent `name` for good; its matches under way are lost.
+   * Withdraws the agent `name` from a run. The run ends permanently; matches in progress are forfeited.
    * @throws LudexError `unknown_run`, `forbidden`
    */
   async withdraw(run: string): Promise<void> {
@@ -89,42 +89,42 @@ export class Client {
   }
 }
 
-/** What `Env.view` should return. */
-export interface Look {
-  /** The environment's index [0]. */
+/** Options of `Env.view`. */
+export interface ViewOptions {
+  /** Index of the environment [0]. */
   i?: number;
-  /** The seat whose view it is; absent: the seat to move. */
+  /** Seat to view as; absent: the seat to move. */
   seat?: number;
-  /** All but `returns`, which come with a batch. */
+  /** Views to return; `returns` is available in batches only. */
   views?: GymView[];
-  /** Action ids to be translated to texts. */
+  /** Action ids to convert to texts. */
   names?: number[];
-  /** Texts to be translated to action ids. */
+  /** Texts to convert to action ids. */
   parse?: string[];
 }
 
-export interface Seen {
+/** Result of `Env.view`. */
+export interface ViewResult {
   tensor?: Tensors;
   struct?: unknown;
   text?: string;
   info?: Tensors;
-  /** The position drawn for people. */
+  /** The position as SVG. */
   picture?: PictureView;
   names?: string[];
   parsed?: (number | null)[];
   /** The phase, in games that have several. */
   phase?: string;
-  /** Which of the spec's `proposals` a document of the seat must fit; absent: it is not asked, or no documents are heard. */
+  /** Key of the schema in the spec's `proposals` for the seat's document; absent: the seat cannot submit one. */
   schema?: string;
 }
 
 type OfEnv = 'reset' | 'step' | 'view' | 'clone' | 'snapshot' | 'restore' | 'close';
 
 /**
- * `count` environments that are stepped together, indices 0..count; made by `Client.open`.
+ * A handle of `count` environments that are stepped together, with indices from 0; created by `Client.open`.
  *
- * You may make requests before earlier ones are answered; the server handles them in order. An argument `envs` names
- * some of the environments; absent means all.
+ * Requests can overlap; the server handles them in order. The argument `envs` selects environments by index; absent: all.
  */
 export class Env {
   readonly spec: Spec;
@@ -132,7 +132,7 @@ export class Env {
   readonly #session: Session;
   readonly #env: number;
   readonly #everySeat: boolean;
-  #underWay = 0;
+  #inFlight = 0;
   #closed = false;
 
   constructor(session: Session, opened: Opened, everySeat: boolean) {
@@ -145,9 +145,9 @@ export class Env {
   }
 
   /**
-   * Begins episodes.
-   * @param how `seed`: environment i gets `seed + i`; `seeds`: one for each of `envs`; `seats` replaces the opponents,
-   * from these episodes on.
+   * Starts episodes.
+   * @param how `seed`: environment i gets `seed + i`; `seeds`: one per entry of `envs`; `seats`: replaces the opponents
+   * permanently.
    * @throws LudexError `bad_seed`, `unknown_env`, `unknown_agent`, ...
    */
   async reset(
@@ -161,32 +161,30 @@ export class Env {
   /**
    * Makes one move in every environment, or in `envs`.
    *
-   * `moves` has R entries, or R x P if moves are joint: the columns of the acting seats count, the others are -1. A row
-   * of -1 leaves its environment unchanged. Ids are sent as a column; if there is a text, a document or `null` among the
-   * moves, they are sent as a list.
-   * @throws LudexError `illegal_action` (`at` is the row; no environment has moved), `env_over`, `bad_shape`, ...
+   * `moves` has R entries, or R x P for joint moves, with -1 for seats that do not act. A row of -1 leaves its environment
+   * unchanged. Ids are sent as a column; moves that include a text, a document or `null` are sent as a list.
+   * @throws LudexError `illegal_action` (`at` is the row; no environment is changed), `env_over`, `bad_shape`, ...
    * @throws RangeError if an id is not a 32-bit integer.
    */
   async step(moves: ArrayLike<number> | (Move | null)[], envs?: ArrayLike<number>): Promise<Batch> {
-    const said = Array.isArray(moves) && moves.some((move) => typeof move !== 'number');
-    const fields = said ? { moves: moves as (Move | null)[] } : { actions: packed(moves as ArrayLike<number>, 'i4') };
+    const isList = Array.isArray(moves) && moves.some((move) => typeof move !== 'number');
+    const fields = isList ? { moves: moves as (Move | null)[] } : { actions: packed(moves as ArrayLike<number>, 'i4') };
     return this.#batch(await this.#call('step', { envs: envs && packed(envs, 'u4'), ...fields }));
   }
 
-  /** Returns any seat's view of one environment, and translates between action ids and texts. */
-  async view(look: Look = {}): Promise<Seen> {
-    const viewed = await this.#call('view', { views: [], ...look });
+  /** Returns a seat's view of one environment, and converts between action ids and texts. */
+  async view(options: ViewOptions = {}): Promise<ViewResult> {
+    const viewed = await this.#call('view', { views: [], ...options });
     const { tensor, struct, text, info, picture, names, parsed, phase, schema } = viewed;
-    const seen: Seen = { struct, text, names, parsed, phase, schema };
-    if (tensor != null) seen.tensor = tensors(tensor);
-    if (info != null) seen.info = tensors(info);
-    if (picture != null) seen.picture = picture;
-    return seen;
+    const result: ViewResult = { struct, text, names, parsed, phase, schema };
+    if (tensor != null) result.tensor = tensors(tensor);
+    if (info != null) result.info = tensors(info);
+    if (picture != null) result.picture = picture;
+    return result;
   }
 
   /**
-   * Copies environments into a new handle with equal states. The future chance events are the same too, or, with `seed`,
-   * new ones.
+   * Copies environments into a new handle with equal states and equal future chance events, or new ones with `seed`.
    * @throws LudexError `limit`, `unknown_env`, ...
    */
   async clone(how: { envs?: ArrayLike<number>; seed?: Seed } = {}): Promise<Env> {
@@ -195,20 +193,20 @@ export class Env {
     return new Env(this.#session, opened, this.#everySeat);
   }
 
-  /** Returns states as bytes, to restore here or elsewhere. */
+  /** Returns states as bytes, for `restore` in any handle of the same game. */
   async snapshot(envs?: ArrayLike<number>): Promise<Uint8Array[]> {
     return (await this.#call('snapshot', { envs: envs && packed(envs, 'u4') })).items.map(bytes);
   }
 
   /**
-   * Puts snapshots back, one for each environment or of `envs`.
-   * @throws LudexError `bad_snapshot`: of another game, or a state that cannot be reached.
+   * Restores snapshots, one per environment.
+   * @throws LudexError `bad_snapshot`: another game, or an unreachable state.
    */
   async restore(items: Uint8Array[], envs?: ArrayLike<number>): Promise<Batch> {
     return this.#batch(await this.#call('restore', { items, envs: envs && packed(envs, 'u4') }));
   }
 
-  /** Frees the environments on the server. May be called twice. */
+  /** Frees the environments on the server. Idempotent. */
   async close(): Promise<void> {
     if (this.#closed || this.#lost) return;
     const closing = this.#call('close', {});
@@ -225,14 +223,14 @@ export class Env {
     return new Batch(message, this.spec, this.#everySeat);
   }
 
-  /** A request refused for its rate is sent again, unless it could change places with another of this handle. */
+  /** Sends a request. Retries a rate-limited one, unless later requests of this handle are in flight. */
   async #call<K extends OfEnv>(type: K, fields: Omit<Requests[K][0], 'env'>): Promise<ReplyTo<K>> {
-    if (this.#closed) throw new LudexError(failure('unknown_env', 'this environment is closed', { fault: 'client' }));
-    this.#underWay++;
+    if (this.#closed) throw new LudexError(failure('unknown_env', 'environment is closed', { fault: 'client' }));
+    this.#inFlight++;
     try {
       for (;;) {
         if (this.#lost) {
-          throw new LudexError(failure('session_lost', 'the server no longer has this environment: open it again'));
+          throw new LudexError(failure('session_lost', 'environment was lost with its session; open it again'));
         }
         try {
           return await this.#session.call(type, { env: this.#env, ...fields } as Requests[K][0]);
@@ -240,11 +238,11 @@ export class Env {
           const { code, after_ms } = error as LudexError;
           if (code !== 'rate_limited' && code !== 'window_full') throw error;
           await new Promise((resolve) => setTimeout(resolve, after_ms ?? 100));
-          if (this.#underWay > 1) throw error;
+          if (this.#inFlight > 1) throw error;
         }
       }
     } finally {
-      this.#underWay--;
+      this.#inFlight--;
     }
   }
 }

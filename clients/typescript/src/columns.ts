@@ -1,7 +1,7 @@
 // Columns and tensors: arrays in messages (section 1 of docs/protocol.md).
 //
-// If the alignment allows it, packed data is not copied, so an array may share memory with others of its message. Typed
-// arrays have the machine's byte order. That is little-endian, as in messages, on all machines with browsers.
+// Packed data is not copied if its alignment allows, so arrays may share the memory of their message. Typed arrays use the
+// byte order of the machine: little-endian, as in messages, on all platforms with browsers.
 
 import { failure, LudexError } from './errors.js';
 import type { Dtype, WireBytes, WireColumn, WireRagged, WireTensor, WireTensors } from './messages.js';
@@ -24,15 +24,15 @@ export interface Tensor {
 }
 export type Tensors = Record<string, Tensor>;
 
-/** Lists of different lengths in flat arrays: row r is `a.subarray(o[r], o[r + 1])`. */
+/** Lists of variable length in flat arrays: row r is `a.subarray(o[r], o[r + 1])`. */
 export interface Ragged {
   o: Uint32Array;
   a: Uint32Array;
 }
 
 /**
- * Decodes a column of `type`; with `length`, the column must have this many numbers.
- * @throws LudexError `protocol` if the bytes do not fit.
+ * Decodes a column of `type`, with exactly `length` numbers if given.
+ * @throws LudexError `protocol` if the size does not match.
  */
 export function column<K extends keyof Arrays>(value: WireColumn, type: K, length?: number): Arrays[K] {
   const Type = TYPES[type] as unknown as {
@@ -48,42 +48,46 @@ export function column<K extends keyof Arrays>(value: WireColumn, type: K, lengt
     array = new Type(buffer, byteOffset, value.byteLength / Type.BYTES_PER_ELEMENT);
   }
   if (array && (length === undefined || array.length === length)) return array;
-  throw new LudexError(failure('protocol', `a column does not have ${length ?? 'only'} numbers of type ${type}`));
+  throw new LudexError(failure('protocol', `column: expected ${length ?? 'whole'} numbers of type ${type}, got ${value?.length} entries`));
 }
 
 function tensor({ d, s, b, v }: WireTensor): Tensor {
-  if (!(d in TYPES)) throw new LudexError(failure('protocol', `unknown type of a tensor: ${d}`));
+  if (!(d in TYPES)) throw new LudexError(failure('protocol', `tensor type: expected one of ${Object.keys(TYPES).join(', ')}, got ${d}`));
   const size = s.reduce((product, n) => product * n, 1);
   return { shape: s, data: column(b ?? v ?? [], d, size) };
 }
 
+/** Decodes tensors by name. */
 export function tensors(value: WireTensors): Tensors {
   return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, tensor(entry)]));
 }
 
+/** Decodes a ragged column. */
 export function ragged({ o, a }: WireRagged): Ragged {
   return { o: column(o, 'u4'), a: column(a, 'u4') };
 }
 
 /**
- * Makes a column of integers to send.
- * @throws RangeError if a number does not fit `type`; a typed array would change it silently.
+ * Returns integers as a column to send.
+ * @throws RangeError if a number is out of range for `type`, which a typed array would truncate silently.
  */
 export function packed<K extends 'u4' | 'i4'>(values: ArrayLike<number>, type: K): Arrays[K] {
   if (values instanceof TYPES[type]) return values as Arrays[K];
   const array = TYPES[type].from(values);
   for (let i = 0; i < array.length; i++) {
-    if (array[i] !== values[i]) throw new RangeError(`${values[i]} at ${i} does not fit the type ${type}`);
+    if (array[i] !== values[i]) throw new RangeError(`[${i}]: expected an integer of type ${type}, got ${values[i]}`);
   }
   return array as Arrays[K];
 }
 
+/** Encodes bytes for a JSON message. */
 export function toBase64(bytes: Uint8Array): string {
   let text = '';
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text);
 }
 
+/** Decodes bytes of a message. */
 export function bytes(value: WireBytes): Uint8Array {
   return typeof value === 'string' ? Uint8Array.from(atob(value), (c) => c.charCodeAt(0)) : value;
 }

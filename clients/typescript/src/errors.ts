@@ -2,34 +2,34 @@ import type { ErrorMessage, Issue } from './messages.js';
 import type { MatchResult } from './result.js';
 
 /**
- * The server refused a request, or the connection was lost for good.
+ * A refused request, or a connection that could not be restored.
  *
- * `code` is the protocol's, or one of the client's own: `connection_lost` (no server answered in time), `session_lost`
- * (the server no longer knows this session: its environments are gone), `superseded` (a newer connection took the
- * session or the seat), `protocol` (the server sent something that the protocol does not allow), `tls` (a certificate is
- * not trusted, or one end does not speak TLS).
+ * `code` is a code of the protocol or of the client: `connection_lost` (no server responded in time), `session_lost` (the
+ * session and its environments no longer exist on the server), `superseded` (a newer connection took over the session or
+ * the seat), `protocol` (the server violated the protocol), `tls` (the certificate is not trusted, or one end does not use
+ * TLS).
  */
 export class LudexError extends Error {
   override readonly name = 'LudexError';
   readonly code: ErrorMessage['code'];
   readonly fault: ErrorMessage['fault'];
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   readonly retry: boolean;
-  /** Milliseconds to wait before that. */
+  /** Milliseconds to wait before the retry. */
   readonly after_ms?: number;
-  /** The wrong field, e.g. `params.rows`. */
+  /** Path of the invalid field, such as `params.rows`. */
   readonly path?: string;
-  /** The position of the wrong entry in a list. */
+  /** Index of the invalid list entry. */
   readonly at?: number;
-  /** The wrong value. */
+  /** The invalid value. */
   readonly got?: unknown;
-  /** Values that would be accepted. */
+  /** Allowed values. */
   readonly allowed?: unknown;
-  /** The accepted word that is most similar. */
+  /** The most similar allowed value. */
   readonly nearest?: string;
-  /** What is wrong with a document. */
+  /** Validation errors of a document. */
   readonly issues: Issue[];
-  /** The matches that `play` had finished before it failed. */
+  /** Matches that `play` finished before the failure. */
   results?: MatchResult[];
 
   constructor(from: Pick<ErrorMessage, 'code' | 'message'> & Partial<ErrorMessage>) {
@@ -47,7 +47,7 @@ export class LudexError extends Error {
   }
 }
 
-/** Makes an error of the client itself, in the form of the server's errors. */
+/** Creates an error of the client in the form of the server's errors. */
 export function failure(code: ErrorMessage['code'], message: string, more: Partial<ErrorMessage> = {}): ErrorMessage {
   return { type: 'error', code, message, fault: 'server', retry: false, ...more };
 }

@@ -1,6 +1,6 @@
 /** Ludex: games as environments, over one WebSocket. */
 export { Batch, CHANCE, OVER, SIMULTANEOUS, type Final, type Views } from './batch.js';
-export { Client, type ClientOptions, Env, type Look, type Seed, type Seen } from './client.js';
+export { Client, type ClientOptions, Env, type Seed, type ViewOptions, type ViewResult } from './client.js';
 export type { Ragged, Tensor, Tensors } from './columns.js';
 export { LudexError } from './errors.js';
 export { evaluate, type EvaluateOptions } from './evaluate.js';

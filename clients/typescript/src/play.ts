@@ -1,4 +1,4 @@
-// The match plane: whole matches with a callback (section 5 of docs/protocol.md).
+// Matches: plays whole matches with a callback (section 5 of docs/protocol.md).
 
 import { failure, LudexError } from './errors.js';
 import type { Clock, Join, Json, LobbyMessage, MatchView, Welcome } from './messages.js';
@@ -6,16 +6,16 @@ import { type Agent, Match, Player, type PlayerOptions } from './player.js';
 import type { MatchResult } from './result.js';
 
 export interface PlayOptions extends PlayerOptions {
-  /** Chooses the moves. */
+  /** Callback that chooses the moves. */
   agent: Agent;
-  /** Id of the game, or its whole string with parameters; not needed with a ticket. */
+  /** Game id, or game string with parameters; optional with a ticket. */
   game?: string;
   params?: Json;
-  /** Agents of the server for the other seats, one for all or in seat order; absent: other clients from the queue. */
+  /** Agents of the server for the other seats: one for all, or in seat order; absent: other clients from the queue. */
   against?: string | string[];
-  /** How many matches [1]; 0: until the server stops for good or `signal` says so. */
+  /** Number of matches [1]; 0: until the server shuts down or `signal` is aborted. */
   games?: number;
-  /** How many matches at a time [1]. */
+  /** Number of concurrent matches [1]. */
   slots?: number;
   seat?: number;
   queue?: string;
@@ -25,30 +25,30 @@ export interface PlayOptions extends PlayerOptions {
   layout?: string;
   ticket?: string;
   /**
-   * First take over and finish the matches in which `name` still holds seats, from a process that died; they count as
+   * Take over the seats that `name` still has from a process that died, and finish those matches first. They count as
    * games.
    */
   reclaim?: boolean;
 }
 
 /**
- * Plays matches and returns their results, in the order in which they ended. A lost connection is resumed automatically;
- * the agent is never asked twice for the same attempt.
+ * Plays matches and returns their results, ordered by end. A lost connection resumes automatically; the agent is called
+ * at most once per attempt.
  * @throws LudexError an error of the server, or `connection_lost`; `results` has the finished matches.
- * @throws TypeError the agent returned something that is not a move.
+ * @throws TypeError if the agent does not return a move.
  */
 export function play(url: string | string[], options: PlayOptions): Promise<MatchResult[]> {
-  return new Promise((resolve, reject) => new Joiner(url, options, resolve, reject));
+  return new Promise((resolve, reject) => new MatchPlayer(url, options, resolve, reject));
 }
 
 /** Plays the matches of a join. */
-class Joiner extends Player {
+class MatchPlayer extends Player {
   declare readonly options: PlayOptions;
   readonly #games: number;
-  #join: 'none' | 'asked' | 'joined' = 'none';
-  /** How many matches a join of an earlier connection will still bring. */
-  #owed = 0;
-  #noMore = false;
+  #join: 'none' | 'pending' | 'joined' = 'none';
+  /** Number of matches left in joins of an earlier connection. */
+  #joinedMatches = 0;
+  #isDraining = false;
 
   constructor(
     url: string | string[],
@@ -57,73 +57,73 @@ class Joiner extends Player {
     reject: (error: unknown) => void,
   ) {
     if (options.game === undefined && options.ticket === undefined) {
-      throw new LudexError(failure('bad_field', 'play needs a game or a ticket', { fault: 'client', path: 'game' }));
+      throw new LudexError(failure('bad_field', 'expected game or ticket, got neither', { fault: 'client', path: 'game' }));
     }
     super(url, (turn) => options.agent(turn), options, reject);
     this.reclaim = options.reclaim;
     this.#games = options.games ?? 1;
   }
 
-  /** Does what is due: joins, or ends. */
-  #enter(): void {
+  /** Joins if matches are left, or ends. */
+  #advance(): void {
     if (this.over) return;
     const { length } = this.results;
-    if ((this.#noMore && this.matches.size === 0) || (this.#games > 0 && length >= this.#games)) {
+    if ((this.#isDraining && this.matches.size === 0) || (this.#games > 0 && length >= this.#games)) {
       return this.leave(() => this.resolve(this.results));
     }
-    if (this.#join !== 'none' || this.#noMore) return;
-    const count = this.#games && this.#games - length - this.matches.size - this.#owed;
+    if (this.#join !== 'none' || this.#isDraining) return;
+    const count = this.#games && this.#games - length - this.matches.size - this.#joinedMatches;
     if (this.#games && count <= 0) return;
     const { game, params, queue, against, seat, slots = 1, views, layout, rated, clock, ticket } = this.options;
     const join: Join = { game, params, queue, seat, slots, count, views, layout, rated, clock, ticket };
     if (against !== undefined) join.against = [against].flat();
-    this.#join = 'asked';
+    this.#join = 'pending';
     this.session.post('join', join, (reply) => {
       if (reply.type !== 'error') {
         this.#join = 'joined';
         return;
       }
-      if (this.#join === 'asked') this.#join = 'none';
-      if (reply.code === 'session_lost') this.#enter();
-      else if (reply.retry) setTimeout(() => this.#enter(), reply.after_ms ?? 1_000);
+      if (this.#join === 'pending') this.#join = 'none';
+      if (reply.code === 'session_lost') this.#advance();
+      else if (reply.retry) setTimeout(() => this.#advance(), reply.after_ms ?? 1_000);
       else this.fail(new LudexError(reply));
     });
   }
 
-  /** Takes over the matches of a new session; a resync tells the whole of each. */
-  welcomed(welcome: Welcome): void {
+  /** Takes over the matches of a new session; a resync restores each of them. */
+  onWelcome(welcome: Welcome): void {
     if (welcome.resumed) return;
-    const held = new Set((welcome.matches ?? []).map(({ match }) => match));
-    this.doubtful.clear();
-    for (const match of this.matches.keys()) if (!held.has(match)) this.doubtful.add(match);
-    for (const match of held) {
+    const resumed = new Set((welcome.matches ?? []).map(({ match }) => match));
+    this.unconfirmed.clear();
+    for (const match of this.matches.keys()) if (!resumed.has(match)) this.unconfirmed.add(match);
+    for (const match of resumed) {
       if (!this.ended.has(match) && !this.matches.has(match)) this.matches.set(match, new Match());
     }
     const joins = welcome.joins ?? [];
-    this.#owed = joins.reduce((sum, { left }) => sum + (left ?? 0), 0);
-    // A join without an answer fails with session_lost after this.
+    this.#joinedMatches = joins.reduce((sum, { left }) => sum + (left ?? 0), 0);
+    // A pending join then fails with session_lost.
     if (this.#join === 'joined') this.#join = 'none';
     if (joins.length > 0 && this.#games === 0) this.#join = 'joined';
-    if (this.doubtful.size > 0) {
-      // If the server has kept the end of such a match, it sends it before the answer to the next request.
+    if (this.unconfirmed.size > 0) {
+      // The server sends a stored `match_end` before the reply to the next request.
       this.session.post('ping', {}, (reply) => {
-        if (reply.type !== 'error') for (const match of this.doubtful) this.finish(match, { reason: 'unknown_match' });
+        if (reply.type !== 'error') for (const match of this.unconfirmed) this.finish(match, { reason: 'unknown_match' });
       });
     }
-    this.#enter();
+    this.#advance();
   }
 
-  protected lobby(message: LobbyMessage): void {
-    // If the server will not resume, no matches follow those that still run.
-    if (message.type === 'draining') this.#noMore = message.resume === false;
-    this.#enter();
+  protected onLobby(message: LobbyMessage): void {
+    // Without a resumption, the server starts no further matches.
+    if (message.type === 'draining') this.#isDraining = message.resume === false;
+    this.#advance();
   }
 
-  protected gone(match: string, reason: MatchResult['reason']): void {
+  protected onSeatLost(match: string, reason: MatchResult['reason']): void {
     this.finish(match, { reason });
   }
 
-  protected finished(): void {
-    this.#enter();
+  protected onFinish(): void {
+    this.#advance();
   }
 }

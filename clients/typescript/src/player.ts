@@ -1,5 +1,5 @@
-// The player loop: an agent answers the turns of its matches over connections that may be lost (section 5 of
-// docs/protocol.md). play.ts and evaluate.ts say where the matches come from: a join, or a run.
+// The player loop: calls an agent for the turns of its matches, across reconnections (section 5 of docs/protocol.md).
+// play.ts and evaluate.ts provide the matches: by a join, or by a run.
 
 import { tensors, type Tensors } from './columns.js';
 import { LudexError } from './errors.js';
@@ -8,74 +8,73 @@ import type {
   Resync, SeatView, TurnMessage, Welcome,
 } from './messages.js';
 import type { MatchResult } from './result.js';
-import { type ConnectOptions, type Owner, Session } from './session.js';
+import { type ConnectOptions, Session, type SessionHandler } from './session.js';
 
-// Errors of an act that came too late; none of them costs a try.
-const LATE = ['stale_turn', 'conflict', 'not_your_turn', 'match_over'];
-const GONE = ['unknown_match', 'not_your_seat'];
-// How many ended matches are remembered, so that a repeated end of a match is recognised.
-const REMEMBERED = 1_000;
+// Errors of an act that arrived too late; none of them uses a try.
+const LATE_CODES = ['stale_turn', 'conflict', 'not_your_turn', 'match_over'];
+const SEAT_LOST_CODES = ['unknown_match', 'not_your_seat'];
+// Number of ended matches to remember, for recognizing a repeated `match_end`.
+const MAX_ENDED = 1_000;
 
-/** Why the last attempt at a turn was refused; the state has not changed. */
+/** Refusal of the last attempt at a turn. The state is unchanged. */
 export interface Refusal {
   code: Refused['code'];
   message: string;
-  /** How many tries are left before the policy of the match decides. */
+  /** Tries left before the policy of the match applies. */
   tries_left: number;
-  /** The faults of a proposal. */
+  /** Validation errors of a document. */
   issues: Issue[];
 }
 
-/** Everything that an agent gets when it is asked for a move. */
+/** A move request. */
 export interface Turn {
   match: string;
   game: string;
-  /** Our seat. */
+  /** The agent's seat. */
   seat: number;
-  /** The number of this turn, counting only this seat's turns, from 0. */
+  /** Number of this turn among the seat's turns, from 0. */
   turn: number;
-  /** How many moves were refused in this turn. */
+  /** Number of refused moves in this turn. */
   try: number;
-  /** Ascending ids. */
+  /** Legal action ids, ascending. */
   legal: number[];
-  /** The texts of `legal`, with the view `texts`. */
+  /** Texts of `legal`, with the view `texts`. */
   names?: string[];
   /** The requested views. */
   view: { struct?: unknown; text?: string; tensor?: Tensors; info?: Tensors };
-  /** The seat loses on time after this many milliseconds; absent: no limit. */
+  /** Time limit in milliseconds, after which the seat loses; absent: no limit. */
   budget_ms?: number;
-  /** The time left in every seat's bank. */
+  /** Time left in each seat's bank, in milliseconds. */
   bank_ms: number[];
   /** The phase, in games that have several. */
   phase?: string;
-  /** Which of the spec's `proposals` a document of this turn must fit; absent: no documents are heard now. */
+  /** Key of the schema in the spec's `proposals` for a document; absent: documents are not accepted in this turn. */
   schema?: string;
-  /** The public facts of the match: `seats`, `clock`, `params`, ... */
+  /** Public data of the match: `seats`, `clock`, `params`, ... */
   start: MatchStart;
-  /** Why the last attempt was refused; absent if that answer was lost with a connection. */
+  /** Refusal of the last attempt; absent if it was lost with a connection. */
   refusal?: Refusal;
-  /** Filled by the agent and sent with the move. */
+  /** Notes to send with the move, set by the agent. */
   notes: Notes;
-  /** Aborted if an answer is no longer needed. */
+  /** Aborted when the move is no longer needed. */
   signal: AbortSignal;
 }
 
 /**
- * Called with each turn; returns an action id, a text as people write the move, or a document. After a refusal it is
- * called again. It may be called for several matches at the same time, for one turn of each. An error that it throws
- * ends the playing.
+ * Chooses a move: an action id, a move as text, or a document. Called for each turn, and again after a refusal. Calls for
+ * different matches may overlap; a match has one call at a time. A thrown error ends `play` or `evaluate`.
  */
 export type Agent = (turn: Turn) => Move | Promise<Move>;
 
-/** What every player is told. */
+/** Options of every player. */
 export interface PlayerOptions extends ConnectOptions {
-  /** The name under which ratings are kept [a new one]. */
+  /** Name of the agent, which its ratings belong to [a random name]. */
   name?: string;
   version?: string;
   kind?: AgentKind;
-  /** Called with every message of the matches and the lobby except turns. */
+  /** Called with every message except turns. */
   on_event?(message: EventMessage): void;
-  /** If it is aborted, playing stops and running matches are left. */
+  /** Stops playing when aborted; matches in progress are abandoned. */
   signal?: AbortSignal;
 }
 
@@ -83,15 +82,15 @@ type Key = [turn: number, attempt: number];
 const later = (a: Key, b: Key) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 const same = (a: Key, b: Key) => a[0] === b[0] && a[1] === b[1];
 
-/** The client's knowledge of one running match. */
+/** State of one match in progress. */
 export class Match {
-  /** The last `turn` message. */
+  /** Last `turn` message. */
   frame?: TurnMessage;
-  /** The key of the last question to the agent. */
-  asked: Key = [-1, 0];
-  /** Set while the agent thinks about this question. */
+  /** Key of the last move request to the agent. */
+  requested: Key = [-1, 0];
+  /** Set while the agent chooses a move. */
   thinking?: AbortController;
-  /** The key of an act without an answer. */
+  /** Key of the act without a reply. */
   acting?: Key;
 
   constructor(public start?: MatchStart) {}
@@ -102,21 +101,21 @@ export class Match {
   }
 }
 
-/** Answers turns until `leave` or `fail` is called. A subclass says what it enters, and when it is done. */
-export abstract class Player implements Owner {
+/** Plays turns until `leave` or `fail` is called. Subclasses enter matches and decide when to leave. */
+export abstract class Player implements SessionHandler {
   readonly agent;
   reclaim?: boolean;
   protected readonly session: Session;
   protected readonly results: MatchResult[] = [];
   protected readonly matches = new Map<string, Match>();
   protected readonly ended = new Set<string>();
-  /** Running matches that the new session does not hold. */
-  protected readonly doubtful = new Set<string>();
+  /** Matches in progress that are missing in the new session. */
+  protected readonly unconfirmed = new Set<string>();
   protected over = false;
 
   constructor(
     url: string | string[],
-    readonly ask: Agent,
+    readonly choose: Agent,
     readonly options: PlayerOptions,
     readonly reject: (error: unknown) => void,
   ) {
@@ -128,17 +127,17 @@ export abstract class Player implements Owner {
     this.session.open().catch((error) => this.fail(error));
   }
 
-  /** A connection was made. */
-  abstract welcomed(welcome: Welcome): void;
+  /** Called after each connection. */
+  abstract onWelcome(welcome: Welcome): void;
 
-  /** A message came that is not about a match. */
-  protected abstract lobby(message: LobbyMessage): void;
+  /** Called with each message that does not belong to a match. */
+  protected abstract onLobby(message: LobbyMessage): void;
 
-  /** A match has ended. */
-  protected finished(): void {}
+  /** Called after each match. */
+  protected onFinish(): void {}
 
-  /** The server no longer knows this seat. */
-  protected abstract gone(match: string, reason: MatchResult['reason']): void;
+  /** Called when the seat no longer exists on the server. */
+  protected abstract onSeatLost(match: string, reason: MatchResult['reason']): void;
 
   readonly #aborted = () => this.fail(this.options.signal?.reason);
 
@@ -147,29 +146,29 @@ export abstract class Player implements Owner {
     this.leave(() => this.reject(error));
   }
 
-  protected leave(settle: () => void): void {
+  protected leave(done: () => void): void {
     if (this.over) return;
     this.over = true;
     this.options.signal?.removeEventListener('abort', this.#aborted);
     for (const match of this.matches.values()) match.stop();
     this.session.close();
-    settle();
+    done();
   }
 
   // ---- sessions
 
-  failed(error: LudexError): void {
+  onFailed(error: LudexError): void {
     this.fail(error);
   }
 
   // ---- events
 
-  event(message: EventMessage): void {
+  onEvent(message: EventMessage): void {
     if (this.over) return;
     try {
       this.#event(message);
     } catch (error) {
-      // An error that a callback throws ends the playing, like one of the agent.
+      // An error in a callback ends the player, as an error in the agent does.
       this.fail(error);
     }
   }
@@ -177,16 +176,16 @@ export abstract class Player implements Owner {
   #event(message: EventMessage): void {
     if (!('match' in message)) {
       this.options.on_event?.(message);
-      return this.lobby(message);
+      return this.onLobby(message);
     }
     const { match, seq, type } = message;
-    this.doubtful.delete(match);
+    this.unconfirmed.delete(match);
     if (this.ended.has(match)) return;
     if (type === 'resync') return this.#resync(message);
     const { seen } = this.session;
     const fresh = !(seq <= (seen[match] ?? -1));
     if (fresh) seen[match] = seq;
-    // A turn without an answer may come again with its old number.
+    // An unanswered turn may be sent again with its old number.
     if (type === 'turn') return this.#turn(message);
     if (!fresh) return;
     this.options.on_event?.(message);
@@ -194,7 +193,7 @@ export abstract class Player implements Owner {
     if (type === 'match_end') this.finish(match, message);
   }
 
-  /** Replaces the knowledge of a match, but remembers that the agent thinks about its turn or has answered it. */
+  /** Replaces the state of a match, but keeps a pending move request and a pending act. */
   #resync(message: Resync): void {
     const { match, seq, start, turn, end } = message;
     this.session.seen[match] = seq;
@@ -203,10 +202,10 @@ export abstract class Player implements Owner {
     this.matches.set(match, state);
     state.start = start;
     const key: Key | undefined = turn && [turn.turn, turn.try ?? 0];
-    const busy = key && ((state.thinking && same(key, state.asked)) || (state.acting && same(key, state.acting)));
+    const busy = key && ((state.thinking && same(key, state.requested)) || (state.acting && same(key, state.acting)));
     if (!busy) {
       state.stop();
-      state.asked = [-1, 0];
+      state.requested = [-1, 0];
     }
     if (end) this.finish(match, end);
     else if (turn) this.#turn(turn);
@@ -217,17 +216,17 @@ export abstract class Player implements Owner {
     if (!state?.start) return;
     state.frame = frame;
     const key: Key = [frame.turn, frame.try ?? 0];
-    if (!later(key, state.asked)) return;
+    if (!later(key, state.requested)) return;
     state.stop();
-    state.asked = key;
+    state.requested = key;
     state.thinking = new AbortController();
-    void this.#ask(state, state.thinking, {
+    void this.#requestMove(state, state.thinking, {
       match: frame.match,
       game: state.start.game,
       seat: state.start.seat ?? 0,
       turn: key[0],
       try: key[1],
-      legal: ids(frame.legal ?? []),
+      legal: legalIds(frame.legal ?? []),
       names: frame.names,
       view: view(frame.view ?? {}),
       budget_ms: frame.budget_ms,
@@ -241,9 +240,9 @@ export abstract class Player implements Owner {
     });
   }
 
-  async #ask(state: Match, thinking: AbortController, turn: Turn): Promise<void> {
+  async #requestMove(state: Match, thinking: AbortController, turn: Turn): Promise<void> {
     try {
-      const move = said(await this.ask(turn));
+      const move = moveFields(await this.choose(turn));
       if (state.thinking !== thinking) return;
       state.thinking = undefined;
       const notes = Object.keys(turn.notes).length > 0 ? turn.notes : undefined;
@@ -260,7 +259,7 @@ export abstract class Player implements Owner {
     if (!state || this.over) return;
     const key: Key = [act.turn, act.try ?? 0];
     state.acting = key;
-    const answered = (reply: Requests['act'][1] | ErrorMessage) => {
+    const onReply = (reply: Requests['act'][1] | ErrorMessage) => {
       if (this.over || this.matches.get(act.match) !== state) return;
       if (reply.type === 'error' && reply.retry) {
         setTimeout(() => this.#act(act), reply.after_ms ?? 100);
@@ -268,22 +267,22 @@ export abstract class Player implements Owner {
       }
       if (state.acting && same(state.acting, key)) state.acting = undefined;
       if (reply.type === 'refused') this.#refused(state, reply);
-      if (reply.type !== 'error' || LATE.includes(reply.code)) return;
-      if (GONE.includes(reply.code)) this.gone(act.match, reply.code as MatchResult['reason']);
+      if (reply.type !== 'error' || LATE_CODES.includes(reply.code)) return;
+      if (SEAT_LOST_CODES.includes(reply.code)) this.onSeatLost(act.match, reply.code as MatchResult['reason']);
       else this.fail(new LudexError(reply));
     };
-    // Not bound to the session: the server recognises a repeated act by (match, turn, try).
-    this.session.post('act', act, answered, false);
+    // Not bound to the session: the server recognizes a repeated act by (match, turn, try).
+    this.session.post('act', act, onReply, false);
   }
 
   #refused(state: Match, { turn, try: attempt, code, message, tries_left, legal, issues }: Refused): void {
     const { frame } = state;
     if (!frame || frame.turn !== turn || tries_left === 0) return;
-    const names = frame.names && new Map(ids(frame.legal ?? []).map((id, i) => [id, frame.names![i]!]));
+    const names = frame.names && new Map(legalIds(frame.legal ?? []).map((id, i) => [id, frame.names![i]!]));
     const again: TurnMessage = { ...frame, try: attempt };
     if (legal) {
       again.legal = legal;
-      if (names) again.names = ids(legal).map((id) => names.get(id) ?? `${id}`);
+      if (names) again.names = legalIds(legal).map((id) => names.get(id) ?? `${id}`);
     }
     this.#turn(again, { code, message, tries_left, issues: issues ?? [] });
   }
@@ -304,15 +303,15 @@ export abstract class Player implements Owner {
       record: end.record,
     });
     this.ended.add(match);
-    if (this.ended.size > REMEMBERED) {
+    if (this.ended.size > MAX_ENDED) {
       const [oldest] = this.ended as Iterable<string> as [string];
       this.ended.delete(oldest);
       delete this.session.seen[oldest];
     }
-    this.finished();
+    this.onFinish();
   }
 
-  /** Drops the knowledge of a match; the agent need not answer its turn any more. */
+  /** Removes a match and aborts its pending move request. */
   protected forget(match: string): Match | undefined {
     const state = this.matches.get(match);
     state?.stop();
@@ -321,8 +320,8 @@ export abstract class Player implements Owner {
   }
 }
 
-/** Returns legal ids one by one; a game may list them as inclusive ranges. */
-function ids(legal: (number | [number, number])[]): number[] {
+/** Returns legal ids as a flat list; games may send inclusive ranges. */
+function legalIds(legal: (number | [number, number])[]): number[] {
   return legal.flatMap((entry) => {
     if (typeof entry === 'number') return [entry];
     const [low, high] = entry;
@@ -331,15 +330,15 @@ function ids(legal: (number | [number, number])[]): number[] {
 }
 
 function view({ tensor, info, ...rest }: SeatView): Turn['view'] {
-  const seen: Turn['view'] = rest;
-  if (tensor != null) seen.tensor = tensors(tensor);
-  if (info != null) seen.info = tensors(info);
-  return seen;
+  const decoded: Turn['view'] = rest;
+  if (tensor != null) decoded.tensor = tensors(tensor);
+  if (info != null) decoded.info = tensors(info);
+  return decoded;
 }
 
-function said(move: Move): { action: number } | { text: string } | { proposal: Json } {
+function moveFields(move: Move): { action: number } | { text: string } | { proposal: Json } {
   if (typeof move === 'number' && Number.isSafeInteger(move)) return { action: move };
   if (typeof move === 'string') return { text: move };
   if (typeof move === 'object' && move !== null) return { proposal: move };
-  throw new TypeError(`the agent returned ${move}, but a move is an action id, a text or a document`);
+  throw new TypeError(`expected a move (action id, text or document) from the agent, got ${move}`);
 }

@@ -1,14 +1,14 @@
 import type { Outcome, Progress, Reason, RunEnd } from './messages.js';
 
-/** How a match ended. */
+/** Result of a match. */
 export interface MatchResult {
   match: string;
   game: string;
-  /** Our seat. */
+  /** The agent's seat. */
   seat: number;
   /** Names of the agents. */
   seats: string[];
-  /** For each seat; empty if the server no longer knew the match. */
+  /** Return of each seat; empty if the server no longer has the match. */
   returns: number[];
   outcome: Outcome[];
   reason: Reason | 'unknown_match' | 'not_your_seat';
@@ -19,8 +19,11 @@ export interface MatchResult {
   record?: string;
 }
 
-/** How far a run is. */
-export type RunStanding = Omit<Progress, 'type' | 're'>;
+/** Progress of a run. */
+export type RunStanding = Omit<Progress, 'type' | 're'> & {
+  /** Estimated time left in ms, after enrolling. */
+  eta_ms?: number;
+};
 
-/** How a run ended. */
+/** Result of a run. */
 export type RunResult = Omit<RunEnd, 'type' | 're'>;

@@ -1,16 +1,16 @@
-// One WebSocket, with messages in one of the two encodings.
+// One WebSocket connection, and the two message encodings.
 
 import { decode, encode } from '@msgpack/msgpack';
 
 import { toBase64 } from './columns.js';
 import { failure, LudexError } from './errors.js';
 import type { ClientMessage, ServerMessage } from './messages.js';
-import { advice, trusted } from './tls.js';
+import { advice, trustedCertificates } from './tls.js';
 
 export type Encoding = 'msgpack' | 'json';
 export type Packed = string | Uint8Array<ArrayBuffer>;
 
-/** Encodes a message; `undefined` fields are left out, typed arrays become columns, `Uint8Array`s become bytes. */
+/** Encodes a message. Omits `undefined` fields, and encodes typed arrays as columns and `Uint8Array`s as bytes. */
 export function pack(message: ClientMessage, encoding: Encoding): Packed {
   if (encoding === 'msgpack') return encode(message, { ignoreUndefined: true });
   return JSON.stringify(message, (_, value: unknown) => {
@@ -28,15 +28,15 @@ export function unpack(data: string | ArrayBuffer | Uint8Array): ServerMessage {
   try {
     message = typeof data === 'string' ? JSON.parse(data) : decode(data);
   } catch (error) {
-    throw new LudexError(failure('protocol', `the server sent a message that cannot be read: ${error}`));
+    throw new LudexError(failure('protocol', `cannot decode a message of the server: ${error}`));
   }
   if (typeof (message as ServerMessage | null)?.type === 'string') return message as ServerMessage;
-  throw new LudexError(failure('protocol', 'the server sent a message without a type'));
+  throw new LudexError(failure('protocol', 'expected a message with a type from the server'));
 }
 
 /**
- * Turns `host:port`, `http(s)://` and `ws(s)://` into the URL of a WebSocket.
- * @throws LudexError `bad_field` if it is not the URL of a server.
+ * Converts `host:port`, `http(s)://` and `ws(s)://` to a WebSocket URL.
+ * @throws LudexError `bad_field` if `text` has another form.
  */
 export function normalUrl(text: string): string {
   try {
@@ -44,44 +44,45 @@ export function normalUrl(text: string): string {
     url.protocol = url.protocol.replace(/^http/, 'ws');
     if (/^wss?:$/.test(url.protocol) && url.hostname) return url.href.replace(/#.*/, '');
   } catch {
-    // Reported below.
+    // Falls through to the error below.
   }
-  const why = `${text} is not the URL of a server`;
+  const why = `url: expected host:port, ws://, wss://, http:// or https://, got ${text}`;
   throw new LudexError(failure('bad_field', why, { fault: 'client', path: 'url', got: text }));
 }
 
-export interface Listener {
-  opened(): void;
-  received(message: ServerMessage): void;
+/** Callbacks of a connection. */
+export interface ConnectionHandler {
+  onOpen(): void;
+  onMessage(message: ServerMessage): void;
   /**
-   * The connection has ended. Called once, as the last call. `error` is set if trying again does not help: a message
-   * could not be decoded, or TLS failed.
+   * Called once, as the last call, when the connection ends. `error` is set if a retry cannot help: a message could not
+   * be decoded, or TLS failed.
    */
-  lost(code: number, reason: string, error?: LudexError): void;
+  onClose(code: number, reason: string, error?: LudexError): void;
 }
 
 /**
  * Returns a function that opens a socket: the global WebSocket (browsers, Node >= 22), or that of the package `ws`, which
- * alone takes certificates.
+ * is required for additional certificates.
  */
-async function opener(own?: string): Promise<(url: string, protocol: string) => WebSocket> {
-  const ca = await trusted(own);
+async function socketFactory(own?: string): Promise<(url: string, protocol: string) => WebSocket> {
+  const ca = await trustedCertificates(own);
   if (typeof WebSocket !== 'undefined' && !ca) return (url, protocol) => new WebSocket(url, protocol);
   const { WebSocket: Socket } = await import('ws');
   const options = { perMessageDeflate: false, maxPayload: 0, ca };
   return (url, protocol) => new Socket(url, protocol, options) as unknown as WebSocket;
 }
 
-/** A connection, from the attempt to its end. */
-export class Line {
+/** One connection, from the attempt to its end. */
+export class Connection {
   #socket?: WebSocket;
-  #listener?: Listener;
+  #handler?: ConnectionHandler;
 
-  /** `ca`: certificates to trust, as PEM. */
-  constructor(readonly url: string, encoding: Encoding, listener: Listener, ca?: string) {
-    this.#listener = listener;
-    opener(ca)
-      .then((open) => this.#listener && this.#attach(open(url, `ludex.v1.${encoding}`)))
+  /** Starts to connect; `ca` has additional trusted certificates as PEM. */
+  constructor(readonly url: string, encoding: Encoding, handler: ConnectionHandler, ca?: string) {
+    this.#handler = handler;
+    socketFactory(ca)
+      .then((open) => this.#handler && this.#attach(open(url, `ludex.v1.${encoding}`)))
       .catch((error) => this.#end(1006, String(error)));
   }
 
@@ -91,7 +92,7 @@ export class Line {
     let open = false;
     socket.onopen = () => {
       open = true;
-      this.#listener?.opened();
+      this.#handler?.onOpen();
     };
     socket.onmessage = ({ data }) => {
       let message: ServerMessage;
@@ -100,10 +101,10 @@ export class Line {
       } catch (error) {
         return this.#end(1002, 'unreadable', error as LudexError);
       }
-      this.#listener?.received(message);
+      this.#handler?.onMessage(message);
     };
-    // After an error of an open connection, a close event with a code follows. In Node 22 none follows a failed attempt.
-    let why = 'the connection broke';
+    // An error on an open connection is followed by a close event with a code; in Node 22, a failed attempt is not.
+    let why = 'connection failed';
     socket.onerror = (event) => {
       why = (event as ErrorEvent).message || why;
       if (open) return;
@@ -114,23 +115,23 @@ export class Line {
   }
 
   #end(code: number, reason: string, error?: LudexError): void {
-    const listener = this.#listener;
-    this.cut();
-    listener?.lost(code, reason, error);
+    const handler = this.#handler;
+    this.close();
+    handler?.onClose(code, reason, error);
   }
 
-  /** Sends a message; does nothing if the connection has ended. */
+  /** Sends a message. Does nothing if the connection has ended. */
   send(packed: Packed): void {
     if (this.#socket?.readyState === 1) this.#socket.send(packed);
   }
 
-  /** Closes the connection without waiting for its end; the listener is not called again. */
-  cut(): void {
+  /** Closes the connection without waiting; the handler is not called again. */
+  close(): void {
     const socket = this.#socket;
-    this.#listener = undefined;
+    this.#handler = undefined;
     this.#socket = undefined;
     if (!socket) return;
-    // Closing a socket that is not open yet is an error; Node 22 reports it within `close`.
+    // Closing a connecting socket is an error, which Node 22 reports within `close`.
     socket.onopen = socket.onmessage = socket.onerror = socket.onclose = () => {};
     socket.close();
   }

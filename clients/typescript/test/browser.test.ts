@@ -1,4 +1,4 @@
-// The same code in a browser: Chromium loads a page that plays a match, steps environments, and reports the results.
+// The client in a browser: a page in Chromium plays matches, steps environments, and reports the results.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -34,10 +34,10 @@ const page = (url: string) => `<!doctype html>
   { "imports": { "@msgpack/msgpack": "/node_modules/@msgpack/msgpack/dist.esm/index.mjs" } }
 </script>
 <script type="module">
-  const report = (told) => fetch('/report', { method: 'POST', body: JSON.stringify(told) });
+  const report = (results) => fetch('/report', { method: 'POST', body: JSON.stringify(results) });
   try {
     const { Client, play } = await import('/dist/src/index.js');
-    const told = {};
+    const reports = {};
     for (const encoding of ['msgpack', 'json']) {
       const agent = async ({ legal }) => legal[0];
       const results = await play('${url}', { game: 'tic_tac_toe', against: 'random', games: 2, encoding, agent });
@@ -49,12 +49,12 @@ const page = (url: string) => `<!doctype html>
       const restored = await env.restore([snapshot], [0]);
       const refused = await env.step([3, 9]).catch(({ code, at }) => ({ code, at }));
       client.close();
-      told[encoding] = {
+      reports[encoding] = {
         reasons: results.map(({ reason }) => reason),
         length: [...length, ...restored.length], mask: mask.length, board: [...obs.board.data.slice(42, 84)], refused,
       };
     }
-    await report(told);
+    await report(reports);
   } catch (error) {
     await report({ error: String(error.stack ?? error) });
   }
@@ -79,7 +79,7 @@ test('a page in Chromium plays a match and steps environments', { skip }, async 
       } else {
         const type = types[path.split('.').pop()!];
         const file = type && !path.includes('..') && (await readFile(join(root, path)).catch(() => undefined));
-        if (!file && path !== '/favicon.ico') reject(new Error(`the page asked for ${path}`));
+        if (!file && path !== '/favicon.ico') reject(new Error(`unexpected request for ${path}`));
         response.writeHead(file ? 200 : 404, { 'content-type': type ?? 'text/plain' }).end(file || '');
       }
     });
@@ -90,19 +90,19 @@ test('a page in Chromium plays a match and steps environments', { skip }, async 
   const address = `http://127.0.0.1:${(host.address() as AddressInfo).port}/`;
   const flags = [...FLAGS, `--user-data-dir=${profile}`, address];
   const browser = spawn(chromium!, flags, { stdio: 'ignore', timeout: 60_000 });
-  const gone = once(browser, 'exit');
+  const exited = once(browser, 'exit');
   try {
-    const died = gone.then(([code]) => Promise.reject(new Error(`chromium ended with ${code}`)));
-    const told = await Promise.race([reported, died]);
-    assert.equal(told.error, undefined);
-    const { reasons, length, refused, board } = told.msgpack;
+    const failed = exited.then(([code]) => Promise.reject(new Error(`chromium exited with ${code}`)));
+    const result = await Promise.race([reported, failed]);
+    assert.equal(result.error, undefined);
+    const { reasons, length, refused, board } = result.msgpack;
     assert.deepEqual([reasons, length], [['finished', 'finished'], [1, 1, 1]]);
     assert.deepEqual(refused, { code: 'illegal_action', at: 1 });
     assert.equal(board.filter((cell: number) => cell === 1).length, 1);
-    assert.deepEqual(told.json, told.msgpack);
+    assert.deepEqual(result.json, result.msgpack);
   } finally {
     browser.kill();
-    await gone;
+    await exited;
     host.close();
     await rm(profile, { recursive: true, maxRetries: 3 });
     await server.stop();

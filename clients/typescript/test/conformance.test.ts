@@ -1,4 +1,4 @@
-// Runs `ludex check-client` on the example: a cut at every message, resync, restarts, refusals, slow replies.
+// Runs `ludex check-client` on the example bot: cuts at every message, resync, restarts, refusals, slow replies.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,13 +8,13 @@ import { ludex, withoutServer } from './server.js';
 
 const bot = fileURLToPath(new URL('../examples/bot.js', import.meta.url));
 
-// Node 20 has the WebSocket of Node 22 behind a flag.
-const ways = {
+// Node 20 requires a flag for the global WebSocket.
+const transports = {
   'MessagePack and the package ws': {},
   'JSON and the WebSocket of Node': { LUDEX_ENCODING: 'json', NODE_OPTIONS: '--experimental-websocket --no-warnings' },
 };
-for (const [name, env] of Object.entries(ways)) {
-  test(`ludex check-client finds nothing wrong: ${name}`, { skip: withoutServer }, async () => {
+for (const [name, env] of Object.entries(transports)) {
+  test(`example bot passes ludex check-client: ${name}`, { skip: withoutServer }, async () => {
     const { stdout } = await ludex(['check-client', '--', process.execPath, bot, '{url}'], env);
     assert.match(stdout, /^ok section 7: comes back after a cut at every message$/m);
   });

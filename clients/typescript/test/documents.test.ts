@@ -1,4 +1,4 @@
-// Moves that are documents, single and joint: the game `naming` of the example crate.
+// Documents as moves, single and joint, in the game `naming` of the example crate.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { Client, LudexError, play, SIMULTANEOUS } from '../src/index.js';
 import { ownGame, Server } from './server.js';
 
-const skip = ownGame ? false : 'OWN_GAME_BIN names no program: cargo build -p own-game';
+const skip = ownGame ? false : 'OWN_GAME_BIN is not set: cargo build -p own-game';
 
 describe('documents', { skip, timeout: 60_000 }, () => {
   let server: Server;
@@ -14,7 +14,7 @@ describe('documents', { skip, timeout: 60_000 }, () => {
   after(() => server.stop());
 
   for (const encoding of ['msgpack', 'json'] as const) {
-    test(`joint moves of an environment over ${encoding}`, async () => {
+    test(`environment accepts joint documents over ${encoding}`, async () => {
       const client = await Client.connect(server.url, { encoding });
       const env = await client.open('naming', { observer: 'all' });
       const batch = await env.reset({ seed: 1 });
@@ -36,18 +36,18 @@ describe('documents', { skip, timeout: 60_000 }, () => {
       client.close();
     });
 
-    test(`a match over ${encoding}`, async () => {
-      const told: unknown[] = [];
+    test(`match accepts documents over ${encoding}`, async () => {
+      const requests: unknown[] = [];
       const [result] = await play(server.url, {
         game: 'naming', against: 'random', seat: 0, encoding,
         agent: ({ phase, schema, try: attempt, refusal }) => {
-          told.push([schema, refusal?.issues.map(({ path, code }) => `${path} ${code}`)]);
+          requests.push([schema, refusal?.issues.map(({ path, code }) => `${path} ${code}`)]);
           if (phase === 'name') return { number: attempt === 0 ? -1 : 9 };
           return { swap: false, say: 'kept' };
         },
       });
       assert.equal(result!.reason, 'finished');
-      assert.deepEqual(told, [['name', undefined], ['name', ['/number minimum']], ['swap/first', undefined]]);
+      assert.deepEqual(requests, [['name', undefined], ['name', ['/number minimum']], ['swap/first', undefined]]);
     });
   }
 });

@@ -1,4 +1,4 @@
-// Runs over the wire, with a real server.
+// Runs with a real server.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -53,7 +53,7 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
   });
   const start = () => Server.start('--suite', join(folder, 'tiny.toml'), '--suite', 'quick');
 
-  test('the suites of a server', async () => {
+  test('suites are listed', async () => {
     const client = await Client.connect(server.url);
     const suites = await client.suites();
     client.close();
@@ -68,17 +68,17 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
   });
 
   for (const encoding of ['msgpack', 'json'] as const) {
-    test(`a whole run over ${encoding}`, async () => {
+    test(`agent plays a whole run over ${encoding}`, async () => {
       const standings: RunStanding[] = [];
-      let [together, most] = [0, 0];
+      let [active, maxActive] = [0, 0];
       const enrolment = { suite: 'tiny', run: `whole-${encoding}`, slots: 3 };
       const options = {
         name: 'whole', encoding, version: '7', on_progress: (standing: RunStanding) => void standings.push(standing),
       };
       const agent = async (turn: Turn) => {
-        most = Math.max(most, ++together);
+        maxActive = Math.max(maxActive, ++active);
         await new Promise((resolve) => setTimeout(resolve, 2));
-        together--;
+        active--;
         return turn.legal[0]!;
       };
       const end = await evaluate(server.url, enrolment, agent, options);
@@ -92,111 +92,111 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
       const [nim, kuhn, duel] = parts.map(({ wins, draws, losses }) => [wins, draws, losses]);
       assert.deepEqual([nim, kuhn![0]! + kuhn![2]!, duel], [[0, 0, 4], 4, [0, 0, 0]]);
       assert.deepEqual([end.ratings.length, end.ratings[0]!.part], [1, 'kuhn']);
-      assert(most > 1 && most <= 3, `${most} at a time`);
+      assert(maxActive > 1 && maxActive <= 3, `${maxActive} at a time`);
       const page = await fetch(new URL(end.report, server.url.replace('ws', 'http')));
-      assert.equal(page.status, 200, 'the report is there');
+      assert.equal(page.status, 200, 'the report exists');
 
-      // The same enrolment hears the same end, and plays nothing.
+      // The same enrolment returns the same result without playing.
       standings.length = 0;
-      const again = await evaluate(server.url, enrolment, () => assert.fail('asked again'), options);
+      const again = await evaluate(server.url, enrolment, () => assert.fail('no move is requested again'), options);
       assert.deepEqual([again, standings.map(({ due }) => due)], [end, [0]]);
     });
   }
 
-  test('a process that ends, and another that continues', async () => {
+  test('another process continues a run', async () => {
     const enrolment = { suite: 'tiny', run: 'two-processes' };
     const stop = new AbortController();
-    const asked: string[] = [];
-    const agent = (turn: Turn) => (asked.push(key(turn)), turn.legal.at(-1)!);
+    const requests: string[] = [];
+    const agent = (turn: Turn) => (requests.push(key(turn)), turn.legal.at(-1)!);
     const on_progress = ({ done }: RunStanding) => done === 3 && stop.abort(new Error('enough'));
     await assert.rejects(evaluate(server.url, enrolment, agent, { name: 'heir', signal: stop.signal, on_progress }), /enough/);
     const standings: number[] = [];
-    const heard = ({ done }: RunStanding) => void standings.push(done);
-    const end = await evaluate(server.url, enrolment, agent, { name: 'heir', on_progress: heard });
+    const onProgress = ({ done }: RunStanding) => void standings.push(done);
+    const end = await evaluate(server.url, enrolment, agent, { name: 'heir', on_progress: onProgress });
     assert.deepEqual([end.reason, standings], ['done', [3, 4, 5, 6, 7, 8]]);
-    assert.equal(new Set(asked.map((turn) => turn.split(' ')[0])).size, 8, 'no match was played twice');
+    assert.equal(new Set(requests.map((turn) => turn.split(' ')[0])).size, 8, 'no match was played twice');
   });
 
-  test('an agent that fails, and one that is mended', async () => {
+  test('run continues after errors of the agent', async () => {
     const enrolment = { suite: 'tiny', run: 'mended', only: ['nim'] };
     const options = { name: 'mended' };
     let turns = 0;
     const fails = (turn: Turn) => (++turns < 4 ? turn.legal[0]! : (undefined as unknown as number));
     await assert.rejects(evaluate(server.url, enrolment, fails, options), TypeError);
     await assert.rejects(evaluate(server.url, enrolment, () => Promise.reject(new Error('no idea')), options), /no idea/);
-    const throws = () => { throw new Error('not heard'); };
-    await assert.rejects(evaluate(server.url, enrolment, first, { ...options, on_progress: throws }), /not heard/);
-    await assert.rejects(evaluate(server.url, enrolment, first, { ...options, on_event: throws }), /not heard/);
+    const throws = () => { throw new Error('callback failed'); };
+    await assert.rejects(evaluate(server.url, enrolment, first, { ...options, on_progress: throws }), /callback failed/);
+    await assert.rejects(evaluate(server.url, enrolment, first, { ...options, on_event: throws }), /callback failed/);
     assert.equal((await evaluate(server.url, enrolment, first, options)).reason, 'done');
   });
 
-  describe('a cut at every message', () => {
+  describe('run survives a cut', () => {
     for (const [from, when] of [['server', 'before'], ['client', 'after']] as const) {
       test(`${when} a message from the ${from}`, async () => {
         for (let message = 1; await survives({ from, when, message }); message++);
       });
     }
 
-    /** Plays a run over a connection that is cut once; false if the run ended before the cut. */
+    /** Plays a run over a connection that is cut once. Returns false if the run ended before the cut. */
     async function survives(plan: Cut): Promise<boolean> {
       const proxy = await Proxy.start(server.url, plan);
-      const asked: string[] = [];
+      const requests: string[] = [];
       const dones: number[] = [];
       const run = `cut-${plan.from}-${plan.when}-${plan.message}`;
-      const agent = async (turn: Turn) => (asked.push(key(turn)), await null, turn.legal[0]!);
+      const agent = async (turn: Turn) => (requests.push(key(turn)), await null, turn.legal[0]!);
       const options = { name: 'cut', encoding: 'json' as const, on_progress: ({ done }: RunStanding) => void dones.push(done) };
       const enrolment = { suite: 'tiny', run, only: ['nim'], scale: 0.5 };
       const { reason, verdict } = await evaluate(proxy.url, enrolment, agent, options);
       proxy.stop();
       const where = `cut ${run}`;
       assert.deepEqual([reason, (verdict.parts as object[]).length], ['done', 1], where);
-      assert.equal(new Set(asked).size, asked.length, `${where}: asked ${asked}`);
+      assert.equal(new Set(requests).size, requests.length, `${where}: requested ${requests}`);
       assert.deepEqual(dones, [...dones].sort(), where);
-      const said = proxy.said.map((body) => JSON.parse(body.toString()) as Record<string, unknown>);
-      const acts = said.filter(({ type }) => type === 'act');
+      const messages = proxy.sent.map((body) => JSON.parse(body.toString()) as Record<string, unknown>);
+      const acts = messages.filter(({ type }) => type === 'act');
       const keys = new Set(acts.map((act) => `${act.match} ${act.turn} ${act.try}`));
-      assert.equal(new Set(acts.map((act) => JSON.stringify(act))).size, keys.size, `${where}: one act for one key`);
-      const count = (what: string) => said.filter(({ type }) => type === what).length;
+      assert.equal(new Set(acts.map((act) => JSON.stringify(act))).size, keys.size, `${where}: one act per key`);
+      const count = (wanted: string) => messages.filter(({ type }) => type === wanted).length;
       if (proxy.cuts > 0 && plan.from === 'server') assert(count('enrol') >= count('hello') - 1, `${where}: enrolled again`);
       return proxy.cuts > 0;
     }
   });
 
-  test('cuts while the agent thinks about several matches', async () => {
+  test('concurrent matches survive repeated cuts', async () => {
     const proxy = await Proxy.start(server.url);
-    const asked: string[] = [];
+    const requests: string[] = [];
     const agent = async (turn: Turn) => {
-      asked.push(key(turn));
-      if (asked.length % 5 === 0) proxy.cut();
-      if (asked.length % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      requests.push(key(turn));
+      if (requests.length % 5 === 0) proxy.cut();
+      if (requests.length % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
       return turn.legal[0]!;
     };
     const { reason } = await evaluate(proxy.url, { suite: 'tiny', run: 'thinking', slots: 3 }, agent, { name: 'thinker' });
     proxy.stop();
     assert(proxy.cuts >= 2);
-    assert.deepEqual([reason, new Set(asked).size], ['done', asked.length]);
+    assert.deepEqual([reason, new Set(requests).size], ['done', requests.length]);
   });
 
-  test('a server that dies in the middle of a run', async () => {
+  test('run survives server crashes', async () => {
     const mortal = await start();
-    const asked: string[] = [];
-    let deaths = 0;
+    const requests: string[] = [];
+    let crashes = 0;
     const agent = async (turn: Turn) => {
-      asked.push(key(turn));
-      if (asked.length % 4 === 3 && deaths < 2) {
-        deaths++;
+      requests.push(key(turn));
+      if (requests.length % 4 === 3 && crashes < 2) {
+        crashes++;
         await mortal.kill();
         await mortal.run(new URL(mortal.url).host);
       }
       return turn.legal[0]!;
     };
     const end = await evaluate(mortal.url, { suite: 'tiny', run: 'mortal' }, agent, { name: 'lasting' });
-    assert.deepEqual([end.reason, deaths], ['done', 2]);
+    assert.deepEqual([end.reason, crashes], ['done', 2]);
     await mortal.stop();
-    assert.equal(new Set(asked.map((turn) => turn.split(' ')[0])).size, 8);
+    assert.equal(new Set(requests.map((turn) => turn.split(' ')[0])).size, 8);
   });
 
-  test('two candidates meet', async () => {
+  test('two candidates share a run', async () => {
     const enrolment = { suite: 'tiny', run: 'pair', candidates: 2, only: ['duel'] };
     const play = (name: string) => evaluate(server.url, enrolment, first, { name });
     const [left, right] = await Promise.all([play('left'), play('right')]);
@@ -205,13 +205,13 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
     assert.deepEqual(parts.map(({ agent }) => agent).sort(), ['left', 'right']);
   });
 
-  test('a run that its agent withdraws from', async () => {
+  test('withdrawing ends a run', async () => {
     const enrolment = { suite: 'tiny', run: 'given-up' };
     let thinks = () => {};
     const thinking = new Promise<void>((resolve) => (thinks = resolve));
-    let told = false;
+    let aborted = false;
     const agent = ({ signal }: Turn) => {
-      signal.addEventListener('abort', () => (told = true));
+      signal.addEventListener('abort', () => (aborted = true));
       thinks();
       return new Promise<number>(() => {});
     };
@@ -224,12 +224,12 @@ describe('runs', { skip: withoutServer, timeout: 120_000 }, () => {
     await assert.rejects(client.withdraw('never-begun'), { code: 'unknown_run' });
     await client.withdraw('given-up');
     const end = await playing;
-    assert.deepEqual([end.reason, told], ['withdrawn', true]);
+    assert.deepEqual([end.reason, aborted], ['withdrawn', true]);
     client.close();
     assert.deepEqual(await evaluate(server.url, enrolment, first, { name: 'quitter' }), end);
   });
 
-  test('what the server refuses', async () => {
+  test('invalid enrolments are refused', async () => {
     const enrolment = { suite: 'tiny', run: 'refused', only: ['nim'] };
     const refuses = (more: object, error: object, name = 'refused') =>
       assert.rejects(evaluate(server.url, { ...enrolment, ...more }, first, { name }), error);

@@ -1,4 +1,4 @@
-// The golden frames of the repository, in both encodings, and the types.
+// Golden frames in both encodings, and the message types.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -23,7 +23,7 @@ function both<T>(name: string): [T, T] {
   return [unpack(Buffer.from(frame.msgpack, 'hex')), unpack(JSON.stringify(frame.json))] as [T, T];
 }
 
-test('what a client says is packed as in the golden frames', () => {
+test('client messages are packed as in the golden frames', () => {
   for (const { name, from, json, msgpack } of frames) {
     if (from !== 'client') continue;
     const message: Record<string, unknown> = { ...json, absent: undefined };
@@ -56,7 +56,7 @@ test('batches are the same in both encodings', () => {
   assert.deepEqual(ended.skipped?.returns, Float64Array.of(1, -1, 0.5, -0.5));
 });
 
-test('the other frames that the client reads', () => {
+test('turns, errors and snapshots are unpacked from both encodings', () => {
   for (const turn of both<TurnMessage>('turn')) {
     assert.deepEqual(tensors(turn.view!.info!), { history: { shape: [2], data: Float32Array.of(0.5, 1) } });
   }
@@ -72,8 +72,14 @@ test('the other frames that the client reads', () => {
   }
 });
 
+test('message types are current', async () => {
+  const { generate } = (await import(new URL('../../generate.mjs', import.meta.url).href)) as { generate(schema: unknown): string };
+  const schema = JSON.parse(readFileSync(here('../../../../docs/protocol.schema.json'), 'utf8'));
+  assert.equal(readFileSync(here('../../src/messages.ts'), 'utf8'), generate(schema), 'run `npm run types`');
+});
+
 test('every golden frame has its type', () => {
-  // The compiler reports fields that the types lack, and types that are too narrow.
+  // The compiler reports missing fields and narrow types.
   const checks = frames.map(({ name, from, json }) => {
     const type = from === 'client' ? 'ClientMessage' : 'ServerMessage';
     return `export const ${from}_${name}: ${type} = ${JSON.stringify(json)};`;
@@ -90,7 +96,7 @@ test('every golden frame has its type', () => {
   }
 });
 
-test('columns that do not fit are refused', () => {
+test('invalid columns are refused', () => {
   assert.deepEqual(column(new Uint8Array([9, 1, 0, 0, 0]).subarray(1), 'u4'), Uint32Array.of(1), 'not aligned');
   assert.throws(() => column(new Uint8Array(5), 'u4'), { code: 'protocol' });
   assert.throws(() => column([1, 2], 'f8', 3), { code: 'protocol' });
@@ -100,14 +106,14 @@ test('columns that do not fit are refused', () => {
   assert.throws(() => unpack(Uint8Array.of(0xc1)), { code: 'protocol' });
 });
 
-test('URLs are taken as people write them', () => {
+test('URLs are normalized', () => {
   assert.equal(normalUrl('localhost:7878'), 'ws://localhost:7878/');
   assert.equal(normalUrl('https://example.org/ws#x'), 'wss://example.org/ws');
   assert.throws(() => normalUrl('ftp://example.org'), { code: 'bad_field', got: 'ftp://example.org' });
   assert.throws(() => normalUrl('a b'), { code: 'bad_field' });
 });
 
-test('nothing that the package needs is under the GPL', () => {
+test('no dependency is under the GPL', () => {
   const lock = JSON.parse(readFileSync(here('../../package-lock.json'), 'utf8'));
   const needs = Object.entries<{ license: string; resolved?: string }>(lock.packages);
   assert(needs.length > 5);

@@ -1,4 +1,4 @@
-// The gym plane with a real server.
+// Environments with a real server.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -7,19 +7,19 @@ import { type Batch, CHANCE, Client, type Encoding, type Env, LudexError, OVER, 
 import { Proxy } from './proxy.js';
 import { Server, withoutServer } from './server.js';
 
-/** Asserts that two answers have equal arrays of the same types; 0 equals -0, as in JSON. */
+/** Asserts that two results have equal arrays of equal types; 0 equals -0, as in JSON. */
 function assertSame(left: unknown, right: unknown, message = 'equal'): void {
-  const [a, b] = [left, right].map((answer) =>
-    JSON.stringify(answer, (_, value: unknown) =>
+  const [a, b] = [left, right].map((result) =>
+    JSON.stringify(result, (_, value: unknown) =>
       ArrayBuffer.isView(value) ? [value.constructor.name, ...(value as Int8Array)] : value),
   ) as [string, string];
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
-  // Show only the first difference, because a whole batch is long.
+  // Prints only the text around the first difference, since a batch is long.
   if (a !== b) assert.equal(a.slice(Math.max(0, at - 200), at + 50), b.slice(Math.max(0, at - 200), at + 50), message);
 }
 
-describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
+describe('environments', { skip: withoutServer, timeout: 60_000 }, () => {
   let server: Server;
   let clients: Record<Encoding, Client>;
 
@@ -36,7 +36,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     await server.stop();
   });
 
-  /** Returns a legal move for every row, pseudo-random but equal in every run. */
+  /** Returns a legal move for each row, pseudo-random and reproducible. */
   function moves(batch: Batch, step: number): Int32Array {
     return Int32Array.from({ length: batch.rows }, (_, row) => {
       const legal = batch.legal(row);
@@ -45,14 +45,14 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   }
 
-  /** Makes the same requests in both encodings, and asserts that the answers are equal. */
+  /** Runs `work` in both encodings and asserts that the results are equal. */
   async function inBoth<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const [binary, text] = [await work(clients.msgpack), await work(clients.json)];
     assertSame(binary, text);
     return binary;
   }
 
-  test('the catalogue', async () => {
+  test('games are listed and described', async () => {
     const games = await inBoth((client) => client.games({ information: 'imperfect' }));
     assert(games.some(({ game, players }) => game === 'kuhn_poker' && players[0] === 2));
     const spec = await inBoth((client) => client.describe('connect_four', { rules_text: true }));
@@ -62,7 +62,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.match(clients.json.server, /^ludex\//);
   });
 
-  test('an error says what is wrong and what is allowed', async () => {
+  test('errors have structured fields', async () => {
     await assert.rejects(clients.msgpack.describe('conect_four'), (error: LudexError) => {
       assert(error instanceof LudexError);
       assert.deepEqual([error.code, error.nearest, error.fault], ['unknown_game', 'connect_four', 'client']);
@@ -74,7 +74,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     await assert.rejects(env.step([0, 9, 1]), { code: 'illegal_action', at: 1, got: 9 });
     await assert.rejects(env.step([0, 1]), { code: 'bad_shape' });
     await assert.rejects(env.step([0, 1, 0.5]), RangeError);
-    assert.deepEqual([...(await env.step([0, 1, 2])).length], [1, 1, 1], 'nothing had moved');
+    assert.deepEqual([...(await env.step([0, 1, 2])).length], [1, 1, 1], 'no environment has moved');
   });
 
   for (const mask of ['u1', 'bits', 'ids'] as const) {
@@ -102,7 +102,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   }
 
-  test('every form of the mask says the same', async () => {
+  test('all mask forms have the same legal ids', async () => {
     const runs = await Promise.all((['u1', 'bits', 'ids'] as const).map(async (mask) => {
       const env = await clients.msgpack.open('tic_tac_toe', { count: 8, mask });
       let batch = await env.reset({ seed: 1 });
@@ -120,7 +120,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.deepEqual([batch.mask, batch.legal()], [undefined, []]);
   });
 
-  test('one episode move by move: views, texts, snapshots, clones', async () => {
+  test('views, texts, snapshots and clones work in one episode', async () => {
     await inBoth(async (client) => {
       const env = await client.open('tic_tac_toe', { autoreset: 'disabled', mask: 'ids', views: ['returns'] });
       let batch = await env.reset({ seed: 7n });
@@ -151,7 +151,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   });
 
-  test('some environments of a handle', async () => {
+  test('requests select environments', async () => {
     const env = await clients.json.open('kuhn_poker', { count: 4, autoreset: 'disabled' });
     const first = await env.reset({ seeds: ['18446744073709551615', 5], envs: [3, 1] });
     assert.deepEqual(first.envs, Uint32Array.of(3, 1));
@@ -162,7 +162,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.deepEqual([one.rows, one.length[0]], [1, 1]);
   });
 
-  test('chance in the hand of the client', async () => {
+  test('client decides chance', async () => {
     await inBoth(async (client) => {
       const env = await client.open('kuhn_poker', { chance: 'client', autoreset: 'disabled', views: ['returns'] });
       let batch = await env.reset();
@@ -175,7 +175,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   });
 
-  test('joint moves, and the views of all seats', async () => {
+  test('joint moves and views of all seats work', async () => {
     await inBoth(async (client) => {
       const params = { num_repetitions: 2 };
       const views = ['tensor', 'text', 'struct', 'returns'] as const;
@@ -192,7 +192,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   });
 
-  test('seats that the server plays', async () => {
+  test('server plays seats', async () => {
     const env = await clients.msgpack.open('tic_tac_toe', {
       count: 32, seats: ['agent', 'random'], rotate: 'cycle', autoreset: 'same_step',
     });
@@ -207,14 +207,14 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     await assert.rejects(env.reset({ seats: ['agent', 'rondom'] }), { code: 'unknown_agent' });
   });
 
-  test('requests in flight are carried out in order', async () => {
+  test('overlapping requests are executed in order', async () => {
     const [ahead, behind] = await Promise.all(
       [0, 1].map(() => clients.msgpack.open('tic_tac_toe', { count: 4 })),
     ) as [Env, Env];
     const lines = [4, 0, 8, 1, 2, 6].map((move) => Array<number>(4).fill(move));
-    const [, ...flying] = await Promise.all([ahead.reset({ seed: 0 }), ...lines.map((line) => ahead.step(line))]);
+    const [, ...pending] = await Promise.all([ahead.reset({ seed: 0 }), ...lines.map((line) => ahead.step(line))]);
     await behind.reset({ seed: 0 });
-    for (const [i, line] of lines.entries()) assertSame(await behind.step(line), flying[i]);
+    for (const [i, line] of lines.entries()) assertSame(await behind.step(line), pending[i]);
   });
 
   test('steps survive a cut at every message', async () => {
@@ -233,7 +233,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
           const proxy = await Proxy.start(server.url, { from, message, when });
           const encoding = message % 2 ? 'msgpack' : 'json';
           assertSame(await run(proxy.url, encoding), expected, `cut ${when} message ${message} from the ${from}`);
-          // The cut after the last message comes when the work is done.
+          // A cut after the last message happens after the last reply.
           assert(proxy.cuts === 1 || message === 7);
           proxy.stop();
         }
@@ -241,7 +241,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     }
   });
 
-  test('what belongs to a lost session says so', async () => {
+  test('environments of a lost session fail with session_lost', async () => {
     const lost = await Server.start();
     const client = await Client.connect(lost.url);
     const env = await client.open('tic_tac_toe');
@@ -252,12 +252,12 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     await waiting;
     const again = await opening;
     assert.equal((await again.reset()).rows, 1);
-    await assert.rejects(env.reset(), { code: 'session_lost' }, 'the server gave its number to the new one');
+    await assert.rejects(env.reset(), { code: 'session_lost' }, 'its number now belongs to the new handle');
     client.close();
     await lost.stop();
   });
 
-  test('a server that is not there', async () => {
+  test('unreachable server fails with connection_lost', async () => {
     await assert.rejects(Client.connect('ws://127.0.0.1:9', { patience_ms: 200 }), { code: 'connection_lost' });
     await assert.rejects(Client.connect('ftp://127.0.0.1'), { code: 'bad_field' });
     const client = await Client.connect(['ws://127.0.0.1:9', server.url]);

@@ -1,4 +1,4 @@
-// The match plane with a real server.
+// Matches with a real server.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -12,13 +12,13 @@ import { Server, withoutServer } from './server.js';
 
 const first = ({ legal }: Turn) => legal[0]!;
 
-describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
+describe('matches', { skip: withoutServer, timeout: 60_000 }, () => {
   let server: Server;
   before(async () => (server = await Server.start()));
   after(() => server.stop());
 
   for (const encoding of ['msgpack', 'json'] as const) {
-    test(`whole matches over ${encoding}`, async () => {
+    test(`agent plays whole matches over ${encoding}`, async () => {
       const events: EventMessage[] = [];
       const turns: Turn[] = [];
       const results = await play(server.url, {
@@ -50,7 +50,7 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   }
 
-  test('texts, and refusals', async () => {
+  test('texts are moves, and refusals repeat the turn', async () => {
     const tries: number[] = [];
     const [result] = await play(server.url, {
       game: 'tic_tac_toe', against: ['random'], seat: 0,
@@ -67,23 +67,23 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
   });
 
   test('too many refusals forfeit', async () => {
-    let asked = 0;
-    const agent = () => (asked++, 99);
+    let calls = 0;
+    const agent = () => (calls++, 99);
     const [result] = await play(server.url, { game: 'tic_tac_toe', against: 'random', agent });
     assert.deepEqual([result!.reason, result!.at_fault, result!.returns[result!.seat]], ['illegal', result!.seat, -1]);
-    assert.equal(asked, 3);
+    assert.equal(calls, 3);
   });
 
-  test('two bots meet in the queue, and think about matches at the same time', async () => {
-    let together = 0;
-    let most = 0;
+  test('two bots meet in the queue and play matches concurrently', async () => {
+    let active = 0;
+    let maxActive = 0;
     const bot = (name: string) =>
       play(server.url, {
         game: 'connect_four(rows=4,columns=4,x_in_row=3)', queue: 'live-test', games: 4, slots: 2, name,
         agent: async ({ legal, turn }) => {
-          most = Math.max(most, ++together);
+          maxActive = Math.max(maxActive, ++active);
           await new Promise((resolve) => setTimeout(resolve, 2));
-          together--;
+          active--;
           return legal[turn % legal.length]!;
         },
       });
@@ -91,17 +91,17 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     const key = ({ match, returns }: MatchResult) => `${match} ${returns}`;
     assert.deepEqual(left.map(key).sort(), right.map(key).sort());
     assert(left.every(({ seats }) => [...seats].sort().join() === 'left,right'));
-    assert(most >= 2);
+    assert(maxActive >= 2);
   });
 
-  test('joint moves', async () => {
+  test('joint moves are played', async () => {
     const params = { num_repetitions: 3 };
     const options = { game: 'iterated_prisoners_dilemma', params, against: 'random', views: ['struct' as const] };
     const [result] = await play(server.url, { ...options, agent: () => 'Defect' });
     assert.deepEqual([result!.reason, result!.returns.length], ['finished', 2]);
   });
 
-  test('what the server refuses, and what the agent does wrong', async () => {
+  test('errors of server, agent and callback end the call', async () => {
     const options: PlayOptions = { game: 'tic_tac_toe', against: 'random', agent: first };
     const fails = (more: Partial<PlayOptions>, error: object) =>
       assert.rejects(play(server.url, { ...options, ...more }), error);
@@ -111,14 +111,14 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     await fails({ game: undefined }, { code: 'bad_field' });
     await fails({ agent: () => NaN }, TypeError);
     await fails({ agent: () => Promise.reject(new Error('no idea')) }, /no idea/);
-    await fails({ on_event: () => { throw new Error('not heard'); } }, /not heard/);
+    await fails({ on_event: () => { throw new Error('callback failed'); } }, /callback failed/);
     await assert.rejects(play('ws://127.0.0.1:9', { ...options, patience_ms: 100 }), { code: 'connection_lost' });
     let turns = 0;
     const agent = ({ legal }: Turn) => (++turns < 20 ? legal[0]! : (null as unknown as number));
     await fails({ games: 0, agent }, TypeError);
   });
 
-  test('stopping by a signal', async () => {
+  test('abort signal stops playing', async () => {
     const stop = new AbortController();
     const playing = play(server.url, {
       game: 'tic_tac_toe', against: 'random', games: 0, signal: stop.signal,
@@ -128,18 +128,18 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     await assert.rejects(playing, /enough/);
     await assert.rejects(play(server.url, { game: 'tic_tac_toe', signal: stop.signal, agent: first }), /enough/);
     const thinking = new AbortController();
-    let told = false;
+    let aborted = false;
     const agent = ({ signal }: Turn) => {
-      signal.addEventListener('abort', () => (told = true));
+      signal.addEventListener('abort', () => (aborted = true));
       thinking.abort(new Error('no more'));
       return new Promise<number>(() => {});
     };
     const options = { game: 'tic_tac_toe', against: 'random', signal: thinking.signal, agent };
     await assert.rejects(play(server.url, options), /no more/);
-    assert(told, 'the agent was told');
+    assert(aborted, 'the signal of the turn was aborted');
   });
 
-  describe('a cut at every message', () => {
+  describe('match survives a cut', () => {
     const places = [['server', 'before'], ['server', 'after'], ['client', 'before'], ['client', 'after']] as const;
     for (const [from, when] of places) {
       for (const encoding of ['msgpack', 'json'] as const) {
@@ -149,53 +149,53 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
       }
     }
 
-    /** Plays a match over a connection that is cut once; false if the match ended before the cut. */
+    /** Plays a match over a connection that is cut once. Returns false if the match ended before the cut. */
     async function survives(plan: Cut, encoding: 'msgpack' | 'json'): Promise<boolean> {
       const proxy = await Proxy.start(server.url, plan);
-      const asked: string[] = [];
+      const requests: string[] = [];
       const agent = async (turn: Turn) => {
-        asked.push(`${turn.turn} ${turn.try}`);
+        requests.push(`${turn.turn} ${turn.try}`);
         await null;
         return turn.turn === 1 && turn.try === 0 ? 99 : turn.legal[0]!;
       };
       const results = await play(proxy.url, { game: 'tic_tac_toe', against: 'random', seat: 0, encoding, agent });
       proxy.stop();
       assert.deepEqual(results.map(({ reason }) => reason), ['finished'], `cut ${plan.when} ${plan.message}`);
-      assert.equal(new Set(asked).size, asked.length, `asked ${asked}`);
-      // The same act may be sent again, but not another one for the same turn and try.
-      const acts = proxy.said
+      assert.equal(new Set(requests).size, requests.length, `requested ${requests}`);
+      // An act may be sent again, but never a different one for the same turn and try.
+      const acts = proxy.sent
         .map((body) => (encoding === 'json' ? JSON.parse(body.toString()) : decode(body)) as Record<string, unknown>)
         .filter(({ type }) => type === 'act');
       const keys = new Set(acts.map((act) => `${act.turn} ${act.try}`));
-      assert.equal(new Set(acts.map((act) => JSON.stringify(act))).size, keys.size, 'one act for one key');
+      assert.equal(new Set(acts.map((act) => JSON.stringify(act))).size, keys.size, 'one act per key');
       return proxy.cuts > 0;
     }
   });
 
-  test('cuts while the agent thinks about several matches', async () => {
+  test('concurrent matches survive repeated cuts', async () => {
     const proxy = await Proxy.start(server.url);
-    const asked: string[] = [];
+    const requests: string[] = [];
     const results = await play(proxy.url, {
       game: 'connect_four', against: 'random', games: 5, slots: 2, encoding: 'json',
       agent: async (turn) => {
-        asked.push(`${turn.match} ${turn.turn} ${turn.try}`);
-        if (asked.length % 3 === 0) proxy.cut();
-        if (asked.length % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-        return turn.legal[asked.length % turn.legal.length]!;
+        requests.push(`${turn.match} ${turn.turn} ${turn.try}`);
+        if (requests.length % 3 === 0) proxy.cut();
+        if (requests.length % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        return turn.legal[requests.length % turn.legal.length]!;
       },
     });
     proxy.stop();
     assert(proxy.cuts > 5);
-    const hellos = proxy.said.map((body) => JSON.parse(body.toString())).filter(({ type }) => type === 'hello');
+    const hellos = proxy.sent.map((body) => JSON.parse(body.toString())).filter(({ type }) => type === 'hello');
     const { version } = createRequire(import.meta.url)('../../package.json');
     assert.equal(hellos[0].client, `ludex-typescript/${version}`);
     const seen = hellos.slice(1).map(({ resume }) => Object.values<number>(resume.seen));
-    assert(seen.length > 5 && seen.every((seqs) => seqs.some((seq) => seq > 0)), 'what was seen is told');
+    assert(seen.length > 5 && seen.every((seqs) => seqs.some((seq) => seq > 0)), 'hello has the received seqs');
     assert.deepEqual(results.map(({ reason }) => reason), Array(5).fill('finished'));
-    assert.equal(new Set(asked).size, asked.length);
+    assert.equal(new Set(requests).size, requests.length);
   });
 
-  test('another process reclaims the seats of a name', async () => {
+  test('another process reclaims the seats', async () => {
     const options = { game: 'connect_four', against: 'random', name: 'phoenix' };
     const matches = new Set<string>();
     let hangs = () => {};
@@ -218,22 +218,22 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.deepEqual([result!.reason, begins, [...matches]], ['finished', 2, [result!.match]]);
   });
 
-  test('a server that dies in the middle of a match', async () => {
+  test('match survives a server crash', async () => {
     const mortal = await Server.start();
-    const asked: string[] = [];
+    const requests: string[] = [];
     let resyncs = 0;
-    let told = () => {};
-    const resync = new Promise<void>((resolve) => (told = resolve));
+    let onResync = () => {};
+    const resync = new Promise<void>((resolve) => (onResync = resolve));
     const [result] = await play(mortal.url, {
       game: 'connect_four', against: 'random', rated: true,
       on_event: ({ type }) => {
         if (type !== 'resync') return;
         resyncs++;
-        told();
+        onResync();
       },
       agent: async (turn) => {
-        asked.push(`${turn.turn} ${turn.try}`);
-        if (asked.length === 3) {
+        requests.push(`${turn.turn} ${turn.try}`);
+        if (requests.length === 3) {
           await mortal.kill();
           await mortal.run(new URL(mortal.url).host);
           await resync;
@@ -243,25 +243,25 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
     await mortal.stop();
     assert.deepEqual([result!.reason, resyncs], ['finished', 1]);
-    assert.equal(new Set(asked).size, asked.length, 'the turn that it thought about was not asked again');
+    assert.equal(new Set(requests).size, requests.length, 'the pending turn was requested once');
   });
 
-  test('a server that falls silent', async (context) => {
+  test('silent server is detected by a ping', async (context) => {
     context.mock.timers.enable({ apis: ['setInterval'] });
     const proxy = await Proxy.start(server.url);
     const agent = ({ turn, legal }: Turn) => {
       if (turn === 1) context.mock.timers.tick(50_000);
       if (turn === 2) {
-        assert.deepEqual([said('ping'), said('hello')], [1, 1], 'a sign of life was asked for, and came');
+        assert.deepEqual([count('ping'), count('hello')], [1, 1], 'one ping was sent and answered');
         proxy.freeze();
         context.mock.timers.tick(60_000);
       }
       return legal[0]!;
     };
-    const said = (type: string) => proxy.said.filter((body) => JSON.parse(body.toString()).type === type).length;
+    const count = (type: string) => proxy.sent.filter((body) => JSON.parse(body.toString()).type === type).length;
     const options: PlayOptions = { game: 'connect_four', against: 'random', encoding: 'json', agent };
     const [result] = await play(proxy.url, options);
-    assert.deepEqual([result!.reason, said('hello')], ['finished', 2]);
+    assert.deepEqual([result!.reason, count('hello')], ['finished', 2]);
     proxy.stop();
   });
 });

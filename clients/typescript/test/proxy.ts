@@ -1,21 +1,21 @@
-// A TCP relay between client and server that knows where WebSocket messages end, and can cut there.
+// A TCP proxy between client and server that can cut the connection at a WebSocket message.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** The message at which the connection is cut: before or after it passes. */
+/** A cut of the connection before or after one message. */
 export interface Cut {
   from: 'client' | 'server';
-  /** Counted from 1 over all connections. */
+  /** Number of the message, from 1, over all connections. */
   message: number;
   when: 'before' | 'after';
 }
 
 export class Proxy {
-  /** Messages that passed. */
+  /** Number of forwarded messages. */
   readonly passed = { client: 0, server: 0 };
-  /** The bodies of the client's messages that passed. */
-  readonly said: Buffer[] = [];
+  /** Bodies of the forwarded messages of the client. */
+  readonly sent: Buffer[] = [];
   cuts = 0;
   readonly #listener: Server;
   readonly #open = new Set<Socket>();
@@ -56,7 +56,7 @@ export class Proxy {
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** Silently stops all traffic of the current connections. */
+  /** Stops all traffic of the current connections without closing them. */
   freeze(): void {
     for (const socket of this.#open) socket.pause();
   }
@@ -82,8 +82,8 @@ export class Proxy {
         target.write(part);
         if (!isMessage) continue;
         this.passed[from]++;
-        if (from === 'client') this.said.push(unmasked(part));
-        // Send the bytes that were written before closing.
+        if (from === 'client') this.sent.push(unmasked(part));
+        // Flushes the written bytes before closing.
         if (this.#cutsHere(from, 'after')) return void target.end(() => this.cut());
       }
     });
@@ -96,13 +96,13 @@ export class Proxy {
   }
 }
 
-/** Returns where the body of a frame begins: after two bytes, a longer length, a mask. */
+/** Returns the offset of a frame's body, after the header, extended length and mask. */
 function bodyStart(frame: Buffer): number {
   const length = frame[1]! & 0x7f;
   return 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + (frame[1]! & 0x80 ? 4 : 0);
 }
 
-/** Returns where the first frame of a buffer ends; 0 if that is not known yet. */
+/** Returns the end of the first frame in a buffer; 0 if its header is incomplete. */
 function frameEnd(buffer: Buffer): number {
   if (buffer.length < 2 || buffer.length < bodyStart(buffer)) return 0;
   const length = buffer[1]! & 0x7f;

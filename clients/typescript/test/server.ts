@@ -1,4 +1,4 @@
-// A server for tests: the program that LUDEX_BIN names.
+// A server for tests: the program in LUDEX_BIN.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,10 +10,10 @@ import { promisify } from 'node:util';
 
 const program = process.env.LUDEX_BIN;
 
-/** For `skip` of a test that needs the program. */
-export const withoutServer = program ? false : 'LUDEX_BIN names no ludex program';
+/** Value for `skip` of tests that need the program. */
+export const withoutServer = program ? false : 'LUDEX_BIN is not set';
 
-/** The example with games of its own, which serves as the program does. */
+/** The program of the example crate with its own games. */
 export const ownGame = process.env.OWN_GAME_BIN;
 
 /** Runs another command of the program. */
@@ -36,7 +36,7 @@ export class Server {
     return server;
   }
 
-  /** A server of another program. */
+  /** Starts a server of another program. */
   static async of(other: string): Promise<Server> {
     const server = new Server();
     server.#program = other;
@@ -45,7 +45,7 @@ export class Server {
     return server;
   }
 
-  /** Starts the program. After `kill`, start it again at the same address: `new URL(server.url).host`. */
+  /** Starts the program. To restart after `kill`, pass the same address: `new URL(server.url).host`. */
   async run(listen: string): Promise<void> {
     const args = ['serve', '--listen', listen, '--data', this.#data, '--json', ...this.#args];
     this.#process = spawn(this.#program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -53,7 +53,7 @@ export class Server {
     this.url = JSON.parse(line).url;
   }
 
-  /** Kills the program, like a crash. */
+  /** Kills the program, as in a crash. */
   async kill(): Promise<void> {
     this.#process!.kill('SIGKILL');
     await once(this.#process!, 'exit');

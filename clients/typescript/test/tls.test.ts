@@ -1,4 +1,4 @@
-// TLS with a certificate of one's own, a closed client, and what is said when one end does not speak TLS.
+// TLS with a private certificate, advice for TLS failures, and closed clients.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -9,8 +9,8 @@ import { Client, LudexError } from '../src/index.js';
 import { Server, withoutServer } from './server.js';
 
 const pem = (name: string) => fileURLToPath(new URL(`../../../../tests/data/tls/${name}.pem`, import.meta.url));
-// If it were tried again, the test would not end.
-const forever = { patience_ms: 3_600_000 };
+// A retry would exceed the test's timeout.
+const noLimit = { patience_ms: 3_600_000 };
 
 describe('TLS', { skip: withoutServer, timeout: 60_000 }, () => {
   let server: Server;
@@ -23,32 +23,32 @@ describe('TLS', { skip: withoutServer, timeout: 60_000 }, () => {
 
   after(() => server.stop());
 
-  test('a certificate of its own is trusted when it is named', async () => {
-    const client = await Client.connect(url, { ...forever, ca: await readFile(pem('cert'), 'utf8') });
+  test('private certificate is trusted by option or SSL_CERT_FILE', async () => {
+    const client = await Client.connect(url, { ...noLimit, ca: await readFile(pem('cert'), 'utf8') });
     assert.ok((await client.games()).length > 0);
     client.close();
     process.env.SSL_CERT_FILE = pem('cert');
-    const again = await Client.connect(url, forever);
+    const again = await Client.connect(url, noLimit);
     again.close();
     delete process.env.SSL_CERT_FILE;
   });
 
-  test('what is wrong is said at once', { skip: Number(process.versions.node.split('.')[0]) > 20 }, async () => {
+  test('TLS mismatch fails immediately with advice', { skip: Number(process.versions.node.split('.')[0]) > 20 }, async () => {
     const plain = await Server.start();
     for (const [at, why] of [
       [url, /ca \(PEM\)/],
       [url.replace('wss:', 'ws:'), /use wss:\/\/ instead of ws:\/\//],
       [plain.url.replace('ws:', 'wss:'), /use ws:\/\/ instead of wss:\/\//],
     ] as const) {
-      await assert.rejects(Client.connect(at, forever), (error: LudexError) => error.code === 'tls' && why.test(error.message));
+      await assert.rejects(Client.connect(at, noLimit), (error: LudexError) => error.code === 'tls' && why.test(error.message));
     }
     await plain.stop();
   });
 
-  test('a closed client fails at once, also while others wait for their replies', async () => {
-    const client = await Client.connect(url, { ...forever, ca: await readFile(pem('cert'), 'utf8') });
+  test('closed client fails immediately', async () => {
+    const client = await Client.connect(url, { ...noLimit, ca: await readFile(pem('cert'), 'utf8') });
     const env = await client.open('connect_four');
-    // Calls share one thread, so they need no lock: each reply goes to its own call.
+    // Concurrent calls get their own replies.
     const [spec, games] = [client.describe('nim'), client.games()];
     assert.deepEqual([(await spec).game, (await games).length > 1], ['nim', true]);
     client.close();

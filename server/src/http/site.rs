@@ -150,8 +150,8 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
             answer
         }
         Err(error) => {
-            tracing::error!(template, error = %format!("{error:#}"), "a page could not be made");
-            (StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made; the log says why\n").into_response()
+            tracing::error!(template, error = %format!("{error:#}"), "page rendering failed");
+            (StatusCode::INTERNAL_SERVER_ERROR, "page rendering failed; the server log has the cause\n").into_response()
         }
     }
 }

@@ -41,23 +41,23 @@ async fn an_agent_has_a_course_of_its_rating_and_what_its_moves_cost() {
         |turn| json!({"action": turn["legal"][0], "notes": notes.clone()}),
     )
     .await;
-    let body = until(&server, "/agents/dear", "Elo match by match").await;
+    let body = until(&server, "/agents/dear", "Elo by match").await;
     for said in [
         "<svg class=\"figure\"",
         "Elo after each match of Tic-tac-toe",
-        "it begins at 1500 and moves by at most 32 points a match",
-        "What a move takes",
+        "it starts at 1500 and changes by at most 32 points per match",
+        "Cost per move",
         "<td class=\"n\">120</td><td class=\"n\">0.25</td>",
-        "is its own word",
+        "self-reported",
         "href=\"/agents/random\"",
         "curves.css?",
     ] {
         assert!(body.contains(said), "{said}: {body}");
     }
     // The table under the curve has a number for each match.
-    let rows = body.split("The numbers").nth(1).unwrap().split("</table>").next().unwrap().matches("<tr><td").count();
+    let rows = body.split("<summary>Data").nth(1).unwrap().split("</table>").next().unwrap().matches("<tr><td").count();
     assert_eq!(rows, 6, "{body}");
-    let body = until(&server, "/agents/random", "Elo match by match").await;
+    let body = until(&server, "/agents/random", "Elo by match").await;
     assert!(!body.contains("<td class=\"n\">120</td>"), "{body}");
 }
 
@@ -82,7 +82,7 @@ async fn scales_of_one_game_are_told_apart() {
     bot.call("enrol", json!({"suite": "little", "run": "mine"})).await;
     bot.play(2, first).await;
     bot.wait("run_end").await;
-    let (part, other) = ("Tic-tac-toe, part tic of little", "Tic-tac-toe, outside of runs");
+    let (part, other) = ("Tic-tac-toe, part tic of little", "Tic-tac-toe, outside runs");
     for path in ["/games/tic_tac_toe", "/agents/ada"] {
         let body = until(&server, path, part).await;
         assert!(body.contains(other), "{body}");

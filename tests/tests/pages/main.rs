@@ -79,12 +79,12 @@ async fn browsers_get_pages_and_programs_what_they_always_got() {
     assert!(server.get("/").await.1.starts_with("ludex: "));
     for path in ["/games/ches", "/matches/m_0", "/agents/nobody", "/runs/nothing", "/ladders/nothing", "/play/ches"] {
         let (status, body) = server.get_with(path, BROWSER).await;
-        assert_eq!((status, body.contains("There is no such")), (404, true), "{path}: {body}");
+        assert_eq!((status, body.contains(" not found</h1>")), (404, true), "{path}: {body}");
     }
     for path in ["/nosuch", "/games/%3Cscript%3Ealert(1)%3C/script%3E", "/episodes/m_0", "/runs/nothing/report.json"] {
         let (status, body) = server.get_with(path, BROWSER).await;
         assert!(
-            status == 404 && body.contains("There is no such page") && !body.contains("<script>"),
+            status == 404 && body.contains("Page not found") && !body.contains("<script>"),
             "{path}: {body}"
         );
         let (status, body) = server.get(path).await;

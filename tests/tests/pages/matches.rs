@@ -118,7 +118,7 @@ async fn what_agents_thought_is_drawn_after_the_end() {
     }
     bot.play(1, &mut choose).await;
     let body = page(&server, &format!("/matches/{id}")).await;
-    for said in ["<svg class=\"figure\"", "Expected result", "mybot (", "What is good for", "curves.css?"] {
+    for said in ["<svg class=\"figure\"", "Expected result", "mybot (", "Higher is better for", "curves.css?"] {
         assert!(body.contains(said), "{said}: {body}");
     }
     // The second seat's value is told from the first one's side.

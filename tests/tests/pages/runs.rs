@@ -82,10 +82,10 @@ async fn a_verdict_is_told_to_people() {
     bot.play(2, first).await;
     let body = page(&server, "/runs/mine").await;
     for said in [
-        "under way",
+        "In progress",
         "<progress max=",
         "/runs/mine/play",
-        "Until then they stand among <a href=\"/matches\">all matches</a>",
+        "Until then, find them under <a href=\"/matches\">all matches</a>",
     ] {
         assert!(body.contains(said), "{said}: {body}");
     }
@@ -103,7 +103,7 @@ async fn a_verdict_is_told_to_people() {
         ends.filter(|(seat, outcome)| outcome[seat.as_u64().unwrap() as usize] == key).count() as u64
     };
     let told = format!("won {}, drew {} and lost {} of 8 matches: ", of("win"), of("draw"), of("loss"));
-    for said in [&told, "% of the points.", "<td class=\"n\">", "Groups of parts", "The whole report", "/games/nim"] {
+    for said in [&told, "% of the points.", "<td class=\"n\">", "Groups of parts", "View full report", "/games/nim"] {
         assert!(body.contains(said), "{said}: {body}");
     }
     assert!(!body.contains("&quot;parts&quot;") && !body.contains("{"), "no JSON: {body}");
@@ -111,8 +111,8 @@ async fn a_verdict_is_told_to_people() {
         assert!(body.contains(&format!("href=\"/matches/{id}\"")), "{id}: {body}");
     }
     let body = page(&server, "/runs").await;
-    assert!(body.contains("<td>over: all played</td>") && body.contains("No run is under way"), "{body}");
-    assert!(page(&server, "/runs?after=mine").await.contains("No run is over"));
+    assert!(body.contains("<td>Finished: all matches played</td>") && body.contains("No runs in progress"), "{body}");
+    assert!(page(&server, "/runs?after=mine").await.contains("No finished runs"));
     assert!(page(&server, &format!("/matches/{}", bot.matches.keys().next().unwrap())).await.contains("human"));
     // Its seat is gone.
     let answer = ask(&server, "GET /runs/mine/play", BROWSER).await;
@@ -134,7 +134,7 @@ async fn a_person_enters_a_run_from_the_list_of_suites() {
     assert_eq!(to, "/runs/mine/play?suite=little&only=nim&scale=0.5");
     let body = page(&server, to).await;
     for said in
-        ["data-run=\"mine\"", "data-suite=\"little\"", "data-only=\"nim\"", "data-scale=\"0.5\"", "id=\"table\""]
+        ["data-run=\"mine\"", "data-suite=\"little\"", "data-only=\"nim\"", "data-scale=\"0.5\"", "id=\"live-match\""]
     {
         assert!(body.contains(said), "{said}: {body}");
     }
@@ -153,7 +153,7 @@ async fn a_person_enters_a_run_from_the_list_of_suites() {
     ] {
         let (status, body) = server.get_with(&path, BROWSER).await;
         assert!(
-            status == 404 && body.contains("There is no such") && !body.contains("<script>alert"),
+            status == 404 && body.contains(" not found</h1>") && !body.contains("<script>alert"),
             "{path}: {body}"
         );
     }
@@ -189,7 +189,7 @@ async fn a_verdict_counts_the_parts_that_have_a_score() {
     bot.play(due as usize, first).await;
     bot.wait("run_end").await;
     let body = page(&server, "/runs/mine").await;
-    let others = format!("Not counted here: {} in parts without a score.", due - 2);
+    let others = format!("Not counted: {} in parts without a score.", due - 2);
     for said in [" of 2 matches: ", &others] {
         assert!(body.contains(said), "{said}: {body}");
     }
@@ -226,7 +226,7 @@ async fn a_tournament_has_standings() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    for said in ["Final standings", "round robin", "href=\"/agents/ann\"", "<th class=\"n\">points</th>"] {
+    for said in ["Final standings", "round robin", "href=\"/agents/ann\"", "<th class=\"n\">Points</th>"] {
         assert!(body.contains(said), "{said}: {body}");
     }
 }

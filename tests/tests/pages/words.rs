@@ -21,10 +21,10 @@ async fn who_did_not_come_is_named() {
     assert_eq!((&end["reason"], &end["at_fault"]), (&json!("no_show"), &json!(0)), "{end}");
     let id = end["match"].as_str().unwrap();
     let body = page(&server, &format!("/matches/{id}")).await;
-    assert!(body.contains("absent (x) did not come. The match does not count."), "{body}");
+    assert!(body.contains("absent (x) did not show up. This match is not counted."), "{body}");
     let list = page(&server, "/matches").await;
     let link = format!("<a href=\"/matches/{id}\"><span class=\"hidden\">Tic-tac-toe, absent and present: </span>20");
-    assert!(list.contains("</a>, absent did not come") && list.contains(&link), "{list}");
+    assert!(list.contains("</a>, absent did not show up") && list.contains(&link), "{list}");
     let entries: Value = serde_json::from_str(&server.get("/matches?live=false").await.1).unwrap();
     assert_eq!(entries["matches"][0]["at_fault"], 0);
 }
@@ -105,30 +105,30 @@ async fn seasons_are_listed_and_their_matches_are_said_to_wait() {
     let list = get("/runs", &bob).await.1;
     let rows: Vec<&str> = list.split("id=\"seasons\"").nth(1).unwrap().split("<tr>").skip(2).collect();
     for (row, said) in rows.iter().zip([
-        ["<a href=\"/runs?season=cards%2Fpast\">past</a>", "2001-01-01 00:00", "2001-02-01 00:00", "<td>over</td>"],
+        ["<a href=\"/runs?season=cards%2Fpast\">past</a>", "2001-01-01 00:00", "2001-02-01 00:00", "<td>Finished</td>"],
         [
             "<a href=\"/runs?season=cards%2Fpresent\">present</a>",
             "2001-03-01",
             "2201-01-01",
-            "<b class=\"live\">open</b>",
+            "<b class=\"live\">In progress</b>",
         ],
-        ["<td>later</td>", "2201-01-01", "not said yet", "<td>coming</td>"],
+        ["<td>later</td>", "2201-01-01", "not announced", "<td>Upcoming</td>"],
     ]) {
         assert!(said.iter().all(|said| row.contains(said)), "{said:?}: {row}");
     }
-    assert!(list.contains("(2 matches at most, season present)"), "{list}");
+    assert!(list.contains("(at most 2 matches, season present)"), "{list}");
     let of_season = get("/runs?season=cards%2Fpresent", &bob).await.1;
     assert!(of_season.contains("href=\"/runs/hers\""), "{of_season}");
     assert!(!get("/runs?season=cards%2Fpast", &bob).await.1.contains("href=\"/runs/hers\""));
     // Who may see the list of matches is told why this one is not shown; a stranger learns nothing.
     let id = ann.matches.keys().next().unwrap();
-    assert!(get("/matches", &bob).await.1.contains("shown when its season is over"));
+    assert!(get("/matches", &bob).await.1.contains("hidden until its season ends"));
     for (headers, known) in [(bob.as_str(), true), (BROWSER, false)] {
         for (id, there) in [(id.as_str(), true), ("hers.kuhn.9-9.9.9", false), ("m_0", false)] {
             let (status, body) = get(&format!("/matches/{id}"), headers).await;
             assert_eq!(status, 404);
-            assert_eq!(body.contains("This match is not shown yet"), known && there, "{id}: {body}");
-            assert_eq!(body.contains("There is no such match"), !(known && there), "{id}: {body}");
+            assert_eq!(body.contains("This match is hidden"), known && there, "{id}: {body}");
+            assert_eq!(body.contains("Match not found"), !(known && there), "{id}: {body}");
         }
     }
 }

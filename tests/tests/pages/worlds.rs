@@ -46,7 +46,7 @@ async fn told(server: &Server, game: &str, id: &str) -> Vec<(String, u16, String
     for (path, headers) in pages.iter().map(|p| (p, BROWSER)).chain(parts.iter().map(|p| (p, ""))) {
         // Ratings that are not made yet are asked for again.
         let (mut status, mut body) = server.get_with(path, headers).await;
-        while body.contains("are being made") {
+        while body.contains("being computed") {
             (status, body) = server.get_with(path, headers).await;
         }
         let body = body.replace(id, "ID").replace(&host, "HOST");

@@ -1,4 +1,4 @@
-//! A game and an agent of one's own, added to Ludex's. `ludex` itself is not changed.
+//! A game and an agent that extend the registries of Ludex, without a fork.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use ludex_env::Games;
 use naming::Naming;
 use subtract_square::SubtractSquare;
 
-/// The games and agents of Ludex, and ours.
+/// Returns the registries of Ludex with the games and the agent of this crate.
 pub fn registries() -> (Games, Roster) {
     (Games::builtin().with::<SubtractSquare>().with::<Naming>(), Roster::builtin().with(square_player::ENTRY))
 }

@@ -1,4 +1,4 @@
-//! A game and an agent of one's own, added to Ludex's: served, and their records verified.
+//! Serves Ludex's games with the game and the agent of this crate, and verifies their records.
 //!
 //! ```text
 //! own-game serve --listen 127.0.0.1:7878 --data ./data [--json]
@@ -30,7 +30,7 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// The value after an option.
+/// Returns the value after an option.
 fn value<'a>(args: &'a [String], option: &str) -> Option<&'a str> {
     let at = args.iter().position(|a| a == option)?;
     args.get(at + 1).map(String::as_str)

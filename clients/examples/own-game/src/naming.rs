@@ -7,32 +7,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The rules.
+/// Rules of the game.
 pub struct Naming {
     params: Params,
 }
 
-/// The game has no parameters.
+/// Parameters: none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
 
-/// One position, and all of it is seen by everybody.
+/// Position, also the view of all viewers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct State {
-    /// The number of each seat, once both are named.
+    /// Number of each seat, once both are named.
     pub numbers: Option<[u8; 2]>,
-    /// Whether the first seat swapped; absent before.
+    /// True if the first seat swapped; absent before.
     pub swapped: Option<bool>,
-    /// What it said with that.
+    /// Text of the first seat beside its choice.
     pub words: Option<String>,
 }
 
 const KEEP: Action = 0;
 const SWAP: Action = 1;
-/// The numbers that have an id.
+/// Count of numbers with an id, from 0.
 const IDS: u32 = 4;
-/// The word that nobody may say.
+/// Word that a document must not contain.
 const SECRET: &str = "please";
 
 impl Game for Naming {
@@ -126,7 +126,7 @@ impl Game for Naming {
         s.words = said["say"].as_str().map(str::to_owned);
     }
 
-    /// The host has checked size and schema.
+    /// Reads a document whose size and schema the host has checked.
     fn parse_document(&self, s: &State, _seat: Seat, said: &Value) -> Result<ParsedMove, Vec<Issue>> {
         let Value::Object(document) = said else {
             let how = if s.numbers.is_none() { "a number from 0 to 9 in an object" } else { "keep or swap" };
@@ -140,7 +140,7 @@ impl Game for Naming {
         Ok(ParsedMove::Document(said.clone()))
     }
 
-    /// Numbers are told when both have named one.
+    /// Describes a document; numbers are revealed together.
     fn observe_document(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> EventView {
         let text = match before.numbers {
             None => format!("names {}", said["number"]),
@@ -185,7 +185,7 @@ impl Game for Naming {
     }
 
     fn sample_world(&self, view: &State, _rng: &mut Stream) -> State {
-        // A view may come from outside, so its numbers may be out of range.
+        // Views can come from clients, so their numbers may be out of range.
         State { numbers: view.numbers.map(|both| both.map(|n| n.min(9))), ..view.clone() }
     }
 

@@ -1,4 +1,4 @@
-//! An agent for one game, which plays it perfectly.
+//! Agent that plays `subtract_square` perfectly.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use ludex_env::{Game as _, MoveRequest};
 
 use crate::subtract_square::{SubtractSquare, View, squares, taken};
 
-/// The roster's entry: specs begin with this name.
+/// Roster entry; agent specs start with its name.
 pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square: plays perfectly", |spec, game| {
     let id = &game.spec().game;
     if id != SubtractSquare::ID {
@@ -19,8 +19,8 @@ pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square:
 
 struct SquarePlayer;
 
-/// For each size of the pile up to `pile`, whether the player to move loses against perfect play: no move leads to a size
-/// from which the other player loses.
+/// Returns, for each pile size up to `pile`, true if the player to move loses against perfect play: no move leads to a size
+/// from which the opponent loses.
 pub fn lost(pile: u32) -> Vec<bool> {
     let mut lost = vec![true; pile as usize + 1];
     for size in 1..=pile {
@@ -30,7 +30,7 @@ pub fn lost(pile: u32) -> Vec<bool> {
 }
 
 impl Agent for SquarePlayer {
-    /// Leaves a size from which the other player loses; if there is none, takes one object.
+    /// Leaves a size from which the opponent loses, or takes one object if there is none.
     fn act(&self, ask: &MoveRequest<'_>, _deadline: Option<Instant>) -> Result<MoveReply, AgentError> {
         let view = ask.view();
         let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {

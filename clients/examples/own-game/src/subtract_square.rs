@@ -7,12 +7,12 @@ use ludex_env::{ParamError, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The rules with a given pile.
+/// Rules with a given pile.
 pub struct SubtractSquare {
     params: Params,
 }
 
-/// The size of the pile.
+/// Parameters of the game.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -27,33 +27,33 @@ impl Default for Params {
     }
 }
 
-/// One position.
+/// Position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pile: u32,
-    /// The seat to move; after the end, the seat that did not move last.
+    /// Seat to move; after the end, the seat that did not move last.
     seat: u8,
 }
 
-/// What everybody sees.
+/// View of all viewers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// Objects in the pile.
     pub pile: u32,
-    /// The seat to move; absent when the game is over.
+    /// Seat to move; absent after the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<u8>,
-    /// The seat that won; absent before the end.
+    /// Winning seat; absent before the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<u8>,
 }
 
-/// How many objects an action takes.
+/// Returns the number of objects that an action takes.
 pub fn taken(a: Action) -> u32 {
     (a + 1).saturating_mul(a + 1)
 }
 
-/// How many actions are legal: the squares up to `pile`.
+/// Returns the number of legal actions: squares up to `pile`.
 pub fn squares(pile: u32) -> u32 {
     pile.isqrt()
 }
@@ -116,7 +116,7 @@ impl Game for SubtractSquare {
     }
 
     fn sample_world(&self, view: &View, _rng: &mut Stream) -> State {
-        // A view may come from outside, so its numbers may be out of range.
+        // Views can come from clients, so their numbers may be out of range.
         let seat = view.to_move.or(view.winner.map(|p| 1 - (p & 1))).unwrap_or(0) & 1;
         State { pile: view.pile.min(self.params.pile), seat }
     }
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// The sizes from which the player to move loses: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
+    /// Source of the losing sizes: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
     #[test]
     fn the_lost_sizes_are_known() {
         let lost = [2, 5, 7, 10, 12, 15, 17, 20, 22, 34, 39];

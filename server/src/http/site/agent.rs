@@ -82,7 +82,7 @@ fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Valu
         let points = row.course.points().into_iter().map(|(at, elo)| (at as f64, elo)).collect();
         let title = format!("Elo after each match of {called}");
         let note = note(row);
-        let drawn = curve(&title, &note, ["match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
+        let drawn = curve(&title, &note, ["Match", "Elo"], 0, vec![("Elo".to_owned(), points)]);
         let cost = cost(row);
         let costly = cost.as_object().is_some_and(|cost| cost.values().any(Value::is_number));
         Some(json!({
@@ -96,10 +96,10 @@ fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Valu
 /// What the curve of an agent shows, and why its last number is not the agent's rating.
 fn note(row: &AgentRow) -> String {
     let Elo { start, k } = Elo::default();
-    let zero = if row.anchored { ", on a scale on which random has 0" } else { "" };
+    let zero = if row.anchored { ", on a scale where random has 0" } else { "" };
     format!(
-        "Elo in the order of the matches: it begins at {start} and moves by at most {k} points a match. The rating in the table is made \
-         of all matches at once{zero}. So the two cannot be compared."
+        "Sequential Elo: it starts at {start} and changes by at most {k} points per match. The rating in the table is fitted \
+         to all matches at once{zero}, so the two are not comparable."
     )
 }
 

@@ -9,7 +9,7 @@ use super::{Answer, page, text};
 
 /// For a program.
 pub(super) fn no_page() -> Answer {
-    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "unknown page"))
 }
 
 /// For a person: what was looked for, and a word about it. `list` is where there are others.

@@ -42,7 +42,7 @@ pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Ans
         return foreign();
     }
     let Some(token) = token::bearer(&headers) else {
-        return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "there is no token in the request"));
+        return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "expected a bearer token, got none"));
     };
     match auth::admit(&shared.store, Some(&token), peer.guests_welcome(), shared.epoch_ms()).await {
         Ok(grant) => {
@@ -63,7 +63,7 @@ pub(super) async fn leave(headers: HeaderMap) -> Answer {
 }
 
 fn foreign() -> Answer {
-    let why = "only a page of this server may do this";
+    let why = "expected a request from a page of this server";
     failed(StatusCode::FORBIDDEN, Refusal::new(ErrorCode::Forbidden, why))
 }
 
@@ -74,7 +74,7 @@ fn set(mut answer: Answer, headers: &HeaderMap, token: &str, seconds: u32) -> An
     let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}", token::COOKIE);
     match HeaderValue::from_str(&cookie) {
         Ok(cookie) => drop(answer.headers_mut().insert(header::SET_COOKIE, cookie)),
-        Err(_) => return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "the token is not a word")),
+        Err(_) => return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "expected a token of printable ASCII characters")),
     }
     answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer

@@ -64,7 +64,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Match
 /// Lines of the list, and what the page after them is asked with.
 pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32) -> (Vec<Value>, Option<u64>) {
     let page = shared.hub.page_of_matches(filter, limit).await.unwrap_or_else(|error| {
-        tracing::error!(%error, "matches could not be listed");
+        tracing::error!(%error, "match listing failed");
         Value::Null
     });
     (match_lines(shared, &page["matches"]), page["next"].as_u64())
@@ -151,7 +151,7 @@ pub(super) async fn page(
 pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let Some((notation, written)) = shared.hub.written(&id).await else {
-        let why = "there is no such match, its record is not released yet, or its game has no notation of its own";
+        let why = "expected a released match of a game with a notation";
         return failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownMatch, why));
     };
     let file = format!("attachment; filename=\"{}.{}\"", text::path(&id), notation.extension);
@@ -199,11 +199,11 @@ fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Opti
         names.iter().enumerate().map(line).filter(|(_, points)| !points.is_empty()).collect()
     };
     let first = names.first().map(String::as_str).unwrap_or_default();
-    let (good, own) = (format!("What is good for {first} is above."), "Each agent tells what it expects for itself.");
+    let (good, own) = (format!("Higher is better for {first}."), "Each agent's expectation of its own return.");
     let note = if against { good.as_str() } else { own };
-    let axes = |y| ["step", y];
-    curve("Expected result", note, axes("return"), 2, all("value", 1.0))
-        .or_else(|| curve("Evaluation", note, axes("pawns"), 2, all("cp", 0.01)))
+    let axes = |y| ["Step", y];
+    curve("Expected result", note, axes("Return"), 2, all("value", 1.0))
+        .or_else(|| curve("Evaluation", note, axes("Pawns"), 2, all("cp", 0.01)))
 }
 
 /// The greatest value that is drawn: what an agent notes beyond it is a slip.
@@ -230,7 +230,7 @@ fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[Strin
                 at += 1;
                 json!({ "at": at, "text": text })
             }
-            EventKind::Reveal { text, .. } => json!({ "word": "shown", "text": text }),
+            EventKind::Reveal { text, .. } => json!({ "word": "revealed", "text": text }),
             EventKind::Say { seat, text } => json!({ "word": "says", "seat": seat, "text": text }),
             EventKind::Phase { phase } => json!({ "word": "phase", "text": phase }),
             EventKind::Reward { rewards } => {

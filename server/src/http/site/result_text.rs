@@ -27,13 +27,13 @@ const fn why(reason: EndReason) -> &'static str {
         EndReason::Finished => "",
         EndReason::Illegal => "{} made too many illegal moves",
         EndReason::Timeout => "{} ran out of time",
-        EndReason::Disconnect => "{} stayed away for too long",
+        EndReason::Disconnect => "{} disconnected for too long",
         EndReason::Resign => "{} resigned",
-        EndReason::Truncated => "the match reached its limit of moves",
-        EndReason::AgentError => "the program of {} failed",
-        EndReason::NoShow => "{} did not come",
+        EndReason::Truncated => "the match reached its move limit",
+        EndReason::AgentError => "{} had an agent error",
+        EndReason::NoShow => "{} did not show up",
         EndReason::InfraError => "the server failed",
-        EndReason::Aborted => "the match was called off",
+        EndReason::Aborted => "the match was aborted",
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn verdict(end: &Value, called: &[String]) -> String {
         // Names keep their letters.
         (false, false) => why.strip_prefix("the ").map_or_else(|| why.clone(), |rest| format!("The {rest}")),
     };
-    if counts { format!("{said}.") } else { format!("{said}. The match does not count.") }
+    if counts { format!("{said}.") } else { format!("{said}. This match is not counted.") }
 }
 
 /// Who won, or what each player has.
@@ -99,14 +99,14 @@ fn result(end: &Value, called: &[String]) -> String {
         return format!("{} {}", list(&won), if won.len() == 1 { "wins" } else { "win" });
     }
     if !with("draw").is_empty() {
-        return "A draw".to_owned();
+        return "Draw".to_owned();
     }
     if !lost.is_empty() {
         return format!("{} {}", list(&lost), if lost.len() == 1 { "loses" } else { "lose" });
     }
     let returns: &[Value] = end["returns"].as_array().map(Vec::as_slice).unwrap_or_default();
     match returns {
-        [] => "Over".to_owned(),
+        [] => "Match over".to_owned(),
         [one] => points(one),
         [first, rest @ ..] if rest.iter().all(|other| other == first) => format!("{} each", points(first)),
         all => {
@@ -156,7 +156,7 @@ mod tests {
         let known = schema["$defs"]["Reason"]["oneOf"].as_array().unwrap();
         let whys: Value = serde_json::from_str(&END_REASON_TEXTS).unwrap();
         assert_eq!(whys.as_object().unwrap().len(), known.len(), "{whys}");
-        assert_eq!((&whys["finished"], &whys["no_show"]), (&json!(""), &json!("!{} did not come")));
+        assert_eq!((&whys["finished"], &whys["no_show"]), (&json!(""), &json!("!{} did not show up")));
     }
 
     #[test]
@@ -170,13 +170,13 @@ mod tests {
         assert_eq!(end(won, [1.0, -1.0], "timeout", Some(1)), "ada (x) wins: bob (o) ran out of time.");
         assert_eq!(
             end(won, [1.0, -1.0], "no_show", Some(1)),
-            "ada (x) wins: bob (o) did not come. The match does not count."
+            "ada (x) wins: bob (o) did not show up. This match is not counted."
         );
-        assert_eq!(end(none, [0.0, 0.0], "no_show", Some(0)), "ada (x) did not come. The match does not count.");
-        assert_eq!(end(none, [0.0, 0.0], "infra_error", None), "The server failed. The match does not count.");
+        assert_eq!(end(none, [0.0, 0.0], "no_show", Some(0)), "ada (x) did not show up. This match is not counted.");
+        assert_eq!(end(none, [0.0, 0.0], "infra_error", None), "The server failed. This match is not counted.");
         assert_eq!(
             end(["draw", "draw"], [0.0, 0.0], "truncated", None),
-            "A draw: the match reached its limit of moves."
+            "Draw: the match reached its move limit."
         );
         assert_eq!(end(["win", "win"], [1.0, 1.0], "finished", None), "ada (x) and bob (o) win.");
         assert_eq!(end(none, [12.0, 12.0], "finished", None), "12 points each.");

@@ -53,7 +53,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<RunLi
         runs.retain(|run| run["suite"] == suite && run["season"]["name"] == name);
     }
     for run in runs.iter_mut().chain(&mut over) {
-        run["told"] = state(run).into();
+        run["state_text"] = state(run).into();
         run["title"] = app.0.catalogue.called(run["game"].as_str().unwrap_or_default()).into();
     }
     let (suites, seasons) = (alone(&app.0), app.0.hub.seasons());
@@ -149,16 +149,16 @@ pub(super) async fn play(
     let scale = scale.parse::<f64>().ok().filter(|scale| *scale != 1.0);
     let seats = json!(app.0.hub.seats_of(&run, &suite, &only)).to_string();
     let context = json!({ "run": run, "suite": suite, "only": only, "scale": scale, "seats": seats, "agent": grant.default_name(), "prefix": grant.prefix() });
-    show("enrolled.html", context)
+    show("run-play.html", context)
 }
 
 /// How a run stands, in words.
 fn state(about: &Value) -> &'static str {
     match about["state"].as_str().unwrap_or_default() {
-        "open" => "under way",
-        "withdrawn" => "over: an agent withdrew",
-        "deadline" => "over: its time was up",
-        _ => "over: all played",
+        "open" => "In progress",
+        "withdrawn" => "Finished: an agent withdrew",
+        "deadline" => "Finished: deadline reached",
+        _ => "Finished: all matches played",
     }
 }
 

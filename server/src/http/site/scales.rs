@@ -41,7 +41,7 @@ pub(super) fn names(scales: &[Scale], catalogue: &Catalogue, suites: &Suites) ->
                 [] => format!("{game}, part {part} of a run"),
                 ref of => format!("{game}, part {part} of {}", of.join(" or ")),
             },
-            None if has_parts() => format!("{game}, outside of runs"),
+            None if has_parts() => format!("{game}, outside runs"),
             None => game,
         }
     };

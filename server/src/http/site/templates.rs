@@ -21,7 +21,7 @@ const SOURCES: [(&str, &str); 15] = [
     ("match.html", include_str!("../../../../web/templates/match.html")),
     ("matches.html", include_str!("../../../../web/templates/matches.html")),
     ("play.html", include_str!("../../../../web/templates/play.html")),
-    ("enrolled.html", include_str!("../../../../web/templates/enrolled.html")),
+    ("run-play.html", include_str!("../../../../web/templates/run-play.html")),
     ("run.html", include_str!("../../../../web/templates/run.html")),
     ("runs.html", include_str!("../../../../web/templates/runs.html")),
 ];
@@ -37,7 +37,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env.add_filter("path", |part: Value| text::path(&words_of(&part)));
     for (name, source) in SOURCES {
         if let Err(error) = env.add_template(name, source) {
-            tracing::error!(name, %error, "a template cannot be read");
+            tracing::error!(name, %error, "template parsing failed");
         }
     }
     env
