@@ -30,7 +30,9 @@ pub mod tower_defense;
 pub mod undercover;
 
 /// The games of this crate, in documented order.
-pub(crate) const GAMES: &[RegisteredGame] = &[
+///
+/// A `static`, not a `const`: a `const` is evaluated in every crate that uses it, which compiles all games there again.
+pub(crate) static GAMES: &[RegisteredGame] = &[
     RegisteredGame::of::<tic_tac_toe::TicTacToe>(),
     RegisteredGame::of::<connect_four::ConnectFour>(),
     RegisteredGame::of::<nim::Nim>(),

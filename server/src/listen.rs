@@ -4,7 +4,7 @@
 //! way of a request has to be shared or to wake another core.
 
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -40,7 +40,11 @@ const TIDY: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// What keeps a server from starting: certificates, limits that contradict each other, a store that cannot be opened.
-pub async fn run(listener: TcpListener, config: Config, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
+pub async fn run(
+    listener: TcpListener,
+    config: Config,
+    shutdown: impl Future<Output = ()> + Send,
+) -> anyhow::Result<()> {
     run_then(listener, config, |_| Ok(()), shutdown).await
 }
 
@@ -51,8 +55,30 @@ pub async fn run(listener: TcpListener, config: Config, shutdown: impl Future<Ou
 pub async fn run_then(
     listener: TcpListener,
     config: Config,
-    ready: impl FnOnce(&Arc<Hub>) -> anyhow::Result<()>,
-    shutdown: impl Future<Output = ()>,
+    ready: impl FnOnce(&Arc<Hub>) -> anyhow::Result<()> + Send,
+    shutdown: impl Future<Output = ()> + Send,
+) -> anyhow::Result<()> {
+    boxed(listener, config, Box::new(ready), Box::pin(shutdown)).await
+}
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+type Ready<'a> = Box<dyn FnOnce(&Arc<Hub>) -> anyhow::Result<()> + Send + 'a>;
+
+/// The body of [`run_then`]. Boxed, so that the server is compiled here and not in every crate that starts one.
+fn boxed<'a>(
+    listener: TcpListener,
+    config: Config,
+    ready: Ready<'a>,
+    shutdown: Boxed<'a, ()>,
+) -> Boxed<'a, anyhow::Result<()>> {
+    Box::pin(serve_until(listener, config, ready, shutdown))
+}
+
+async fn serve_until(
+    listener: TcpListener,
+    config: Config,
+    ready: Ready<'_>,
+    shutdown: Boxed<'_, ()>,
 ) -> anyhow::Result<()> {
     crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;

@@ -1,6 +1,8 @@
 //! The questions to an agent in a match, and its answers.
 
+use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -159,5 +161,47 @@ where
 {
     fn turn(&self, ask: TurnRequest) -> impl Future<Output = Result<TurnReply, Failure>> + Send {
         self(ask)
+    }
+}
+
+/// A [`Handler`] of any type, so that the player is compiled once and not per handler.
+pub(crate) trait DynHandler: Send + Sync {
+    fn turn(&self, ask: Ask) -> Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send + '_>>;
+    fn started(&self, start: &Arc<MatchStart>);
+    fn event(&self, event: &Event);
+    fn resync(&self, resync: &Resync);
+    fn ended(&self, played: &Played);
+    fn progress(&self, progress: &Progress);
+}
+
+impl<H: Handler> DynHandler for H {
+    fn turn(&self, ask: Ask) -> Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send + '_>> {
+        Box::pin(Handler::turn(self, ask))
+    }
+
+    fn started(&self, start: &Arc<MatchStart>) {
+        Handler::started(self, start);
+    }
+
+    fn event(&self, event: &Event) {
+        Handler::event(self, event);
+    }
+
+    fn resync(&self, resync: &Resync) {
+        Handler::resync(self, resync);
+    }
+
+    fn ended(&self, played: &Played) {
+        Handler::ended(self, played);
+    }
+
+    fn progress(&self, progress: &Progress) {
+        Handler::progress(self, progress);
+    }
+}
+
+impl fmt::Debug for dyn DynHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handler")
     }
 }

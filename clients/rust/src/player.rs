@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::{Future, pending};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::client::{Client, Events, Reply, expect};
 use crate::error::Error;
-use crate::handler::{Failure, Handler, MatchResult, TurnReply, TurnRequest};
+use crate::handler::{DynHandler, Failure, Handler, MatchResult, TurnReply, TurnRequest};
 use crate::options::Options;
 use crate::session::Event;
 
@@ -29,6 +29,8 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// How many ended matches are remembered, so that a repeated message does not begin one again.
 const ENDED: usize = 1_000;
 
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
 /// (turn, try): the question that an act answers. The server accepts one act for each, and a player sends one for each.
 type Key = (u32, u32);
 
@@ -37,10 +39,10 @@ type Key = (u32, u32);
 /// The player answers each (turn, try) with one move. If the connection or the whole session is lost, it sends the same
 /// move again. The server recognises a move by (match, turn, try) and plays it once.
 #[derive(Debug)]
-pub struct Player<H> {
+pub struct Player {
     client: Client,
     events: Events,
-    handler: Arc<H>,
+    handler: Arc<dyn DynHandler>,
     aim: Aim,
     entry: Entry,
     /// How the run ended.
@@ -136,22 +138,22 @@ pub async fn evaluate<H: Handler>(
     over
 }
 
-impl<H: Handler> Player<H> {
+impl Player {
     /// Creates a player. The connection must have an agent name, and nobody else may read its events.
-    pub fn new(client: Client, events: Events, join: Join, handler: H) -> Self {
-        Self::with(client, events, Aim::Join(Box::new(join)), handler)
+    pub fn new(client: Client, events: Events, join: Join, handler: impl Handler) -> Self {
+        Self::with(client, events, Aim::Join(Box::new(join)), Arc::new(handler))
     }
 
     /// Creates a player for a run. The connection must have an agent name, and nobody else may read its events.
-    pub fn enrolled(client: Client, events: Events, enrol: Enrol, handler: H) -> Self {
-        Self::with(client, events, Aim::Enrol(Box::new(enrol)), handler)
+    pub fn enrolled(client: Client, events: Events, enrol: Enrol, handler: impl Handler) -> Self {
+        Self::with(client, events, Aim::Enrol(Box::new(enrol)), Arc::new(handler))
     }
 
-    fn with(client: Client, events: Events, aim: Aim, handler: H) -> Self {
+    fn with(client: Client, events: Events, aim: Aim, handler: Arc<dyn DynHandler>) -> Self {
         Player {
             client,
             events,
-            handler: Arc::new(handler),
+            handler,
             aim,
             over: None,
             entry: Entry::Out,
@@ -174,8 +176,8 @@ impl<H: Handler> Player<H> {
     /// # Errors
     /// [`Error::Refused`] if the server refuses the join, or refuses an act for another reason than lateness;
     /// [`Error::Agent`] if the handler fails; and the errors that end the connection.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Vec<MatchResult>, Error> {
-        self.play(stop).await?;
+    pub async fn run(mut self, stop: impl Future<Output = ()> + Send) -> Result<Vec<MatchResult>, Error> {
+        self.boxed(Box::pin(stop)).await?;
         Ok(self.played)
     }
 
@@ -184,13 +186,17 @@ impl<H: Handler> Player<H> {
     ///
     /// # Errors
     /// As [`Player::run`]; [`Error::Refused`] if the server refuses the enrolment.
-    pub async fn run_to_end(mut self, stop: impl Future<Output = ()>) -> Result<Option<Box<RunEnd>>, Error> {
-        self.play(stop).await?;
+    pub async fn run_to_end(mut self, stop: impl Future<Output = ()> + Send) -> Result<Option<Box<RunEnd>>, Error> {
+        self.boxed(Box::pin(stop)).await?;
         Ok(self.over)
     }
 
-    async fn play(&mut self, stop: impl Future<Output = ()>) -> Result<(), Error> {
-        let mut stop = pin!(stop);
+    /// Boxed, so that the player is compiled here and not in the crates that use it.
+    fn boxed<'a>(&'a mut self, stop: Boxed<'a, ()>) -> Boxed<'a, Result<(), Error>> {
+        Box::pin(self.play(stop))
+    }
+
+    async fn play(&mut self, mut stop: Boxed<'_, ()>) -> Result<(), Error> {
         let mut stopped = false;
         let welcome = self.client.welcome().clone();
         let mut done = self.adopt(&welcome).await;

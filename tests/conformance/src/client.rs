@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
+use futures_util::future::LocalBoxFuture;
 use tokio::net::TcpListener;
 
 pub use script::Level;
@@ -55,6 +56,15 @@ const NEVER_MET: &str = "the client did not come as far as `hello` in the first 
 /// A command that cannot be started, no free port on loopback, a name that no script contains, or a trace that cannot be
 /// written.
 pub async fn check(plan: &ClientCheckOptions, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
+    boxed(plan, &mut tell).await
+}
+
+/// The body of [`check`]. Boxed, so that the checks are compiled here and not in the caller's crate.
+fn boxed<'a>(plan: &'a Plan, tell: &'a mut dyn FnMut(&Check)) -> LocalBoxFuture<'a, anyhow::Result<Vec<Check>>> {
+    Box::pin(check_all(plan, tell))
+}
+
+async fn check_all(plan: &Plan, tell: &mut dyn FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |script: &&Script| plan.only.as_ref().is_none_or(|only| script.name.contains(only));
     let scripts = script::SCRIPTS.iter().filter(|script| plan.level.includes(script.level)).filter(wanted);
     let scripts: Vec<&Script> = scripts.collect();
