@@ -205,7 +205,7 @@ impl Metric {
     pub fn named(id: &str) -> Result<&'static Metric, String> {
         METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
             let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
-            format!("there is no metric {id:?}{}", instead(id, &ids))
+            format!("unknown metric {id:?}{}", instead(id, &ids))
         })
     }
 
