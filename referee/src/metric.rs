@@ -205,7 +205,7 @@ impl Metric {
     pub fn find(id: &str) -> Result<&'static Metric, String> {
         METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
             let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
-            format!("there is no metric {id:?}{}", did_you_mean(id, &ids))
+            format!("unknown metric {id:?}{}", did_you_mean(id, &ids))
         })
     }
 

@@ -59,7 +59,7 @@ pub struct SuiteError(pub String);
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Name: a word of small letters, digits, `_` and `-`.
+    /// Name: a word of lowercase letters, digits, `_` and `-`.
     pub name: String,
     /// Version, raised with every change that affects results.
     pub version: u32,
@@ -242,7 +242,7 @@ pub enum Invalid {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartSpec {
-    /// Name in results: a word of small letters, digits, `_` and `-`.
+    /// Name in results: a word of lowercase letters, digits, `_` and `-`.
     pub id: String,
     /// Game with parameters, e.g. `breakthrough(rows=8,columns=3)` or `chess(preset=qitown)`.
     pub game: String,
@@ -346,7 +346,7 @@ impl Suite {
         let found = SUITES.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| {
             let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
-            SuiteError(format!("there is no suite {name:?}{}, or a path to a suite file", did_you_mean(name, &names)))
+            SuiteError(format!("unknown suite {name:?}{}, or a path to a suite file", did_you_mean(name, &names)))
         })
     }
 
@@ -359,7 +359,7 @@ impl Suite {
         let mut suite: Suite = toml::from_str(text).map_err(wrong)?;
         suite.lay_policies(&toml::from_str(text).map_err(wrong)?).map_err(wrong)?;
         if !is_word(&suite.name) {
-            return Err(SuiteError(format!("name = {:?}: a word of small letters, digits, _ and -", suite.name)));
+            return Err(SuiteError(format!("name = {:?}: a word of lowercase letters, digits, _ and -", suite.name)));
         }
         if suite.parts.is_empty() {
             return Err(SuiteError("a suite has at least one [[part]]".into()));
@@ -368,7 +368,7 @@ impl Suite {
         let mut ids = BTreeSet::new();
         for part in &suite.parts {
             if !is_word(&part.id) || !ids.insert(&part.id) {
-                let why = "a word of small letters, digits, _ and -, used by one part only";
+                let why = "a word of lowercase letters, digits, _ and -, used by one part only";
                 return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
             }
             let opponents = suite.count_opponents(part);
@@ -394,7 +394,7 @@ impl Suite {
         for figure in &self.figures {
             if !is_word(&figure.id) || !ids.insert(&figure.id) || RESERVED.contains(&figure.id.as_str()) {
                 let why = format!(
-                    "a word of small letters, digits, _ and -, used by one figure only, and not {}",
+                    "a word of lowercase letters, digits, _ and -, used by one figure only, and not {}",
                     RESERVED.join(" or ")
                 );
                 return Err(SuiteError(format!("figure id = {:?}: {why}", figure.id)));

@@ -269,7 +269,11 @@ fn decisions(import: &mut Import, cells: &Cells, _: bool) -> Result<(), ImportEr
             "draw" => 0.0,
             "loss" => -1.0,
             other => {
-                return Err(ImportError::at(row.number, "result", format!("expected win, draw or loss, got {other:?}")));
+                return Err(ImportError::at(
+                    row.number,
+                    "result",
+                    format!("expected win, draw or loss, got {other:?}"),
+                ));
             }
         };
         let value = cells.text(row, "value")?;

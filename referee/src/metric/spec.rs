@@ -142,7 +142,7 @@ impl Args {
         if let Some(unknown) = given.keys().find(|name| params.iter().all(|p| p.name != **name)) {
             let known =
                 if params.is_empty() { "it takes no arguments".into() } else { format!("it takes {}", names()) };
-            return Err(format!("there is no argument {unknown:?}: {known}"));
+            return Err(format!("unknown argument {unknown:?}: {known}"));
         }
         let mut out = BTreeMap::new();
         for param in params {

@@ -257,13 +257,13 @@ fn sides_follow_the_plan() {
 #[test]
 fn invalid_specs_are_refused() {
     let wrong = |ask: &str| MetricQuery::parse(ask).map(|_| ()).unwrap_err();
-    assert!(wrong("scorerate").starts_with("there is no metric \"scorerate\"; did you mean score_rate?"));
-    assert_eq!(wrong("nra shape=win"), "metric nra: there is no argument \"shape\": it takes form, mode");
-    assert_eq!(wrong("wdl by=x"), "metric wdl: there is no argument \"by\": it takes no arguments");
+    assert!(wrong("scorerate").starts_with("unknown metric \"scorerate\"; did you mean score_rate?"));
+    assert_eq!(wrong("nra shape=win"), "metric nra: unknown argument \"shape\": it takes form, mode");
+    assert_eq!(wrong("wdl by=x"), "metric wdl: unknown argument \"by\": it takes no arguments");
     assert_eq!(wrong("nra form=won"), "metric nra: form = \"won\" is not one of win, reward");
     assert_eq!(wrong("elo k=many"), "metric elo: k = \"many\" is not a number");
     assert!(wrong("mean").starts_with("metric mean: of is missing"));
-    assert!(wrong("normalised of=nothing").contains("there is no metric \"nothing\""));
+    assert!(wrong("normalised of=nothing").contains("unknown metric \"nothing\""));
     assert_eq!(wrong("nra form"), "\"nra form\": \"form\" is not an argument of the form name=value");
     assert_eq!(wrong("nra form=win form=reward"), "\"nra form=win form=reward\": form is given twice");
     // Metric specs as text or table in a suite.

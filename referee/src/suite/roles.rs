@@ -11,7 +11,7 @@ use super::{PartSpec, Suite, SuiteError, is_word};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Name: a word of small letters, digits, `_` and `-`.
+    /// Name: a word of lowercase letters, digits, `_` and `-`.
     pub name: String,
     /// Default agents of the role. Without them a run must supply some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,7 +75,9 @@ impl Suite {
         let mut names = BTreeSet::new();
         for Role { name, agents, count, .. } in &self.roles {
             if !is_word(name) || !names.insert(name) {
-                return Err(format!("role {name:?}: a word of small letters, digits, _ and -, used by one role only"));
+                return Err(format!(
+                    "role {name:?}: a word of lowercase letters, digits, _ and -, used by one role only"
+                ));
             }
             if *count == 0 || (!agents.is_empty() && agents.len() != *count) {
                 return Err(format!("role {name:?}: count = {count}, but {} named", agents_text(agents.len())));
@@ -136,7 +138,7 @@ impl Suite {
         let found = self.roles.iter().find(|role| role.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.roles.iter().map(|role| role.name.as_str()).collect();
-            format!("there is no role {name:?}{}", did_you_mean(name, &names))
+            format!("unknown role {name:?}{}", did_you_mean(name, &names))
         })
     }
 }

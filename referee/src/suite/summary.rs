@@ -14,7 +14,7 @@ pub const SCORE: &str = "score";
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Name in results: a word of small letters, digits, `_` and `-`.
+    /// Name in results: a word of lowercase letters, digits, `_` and `-`.
     pub id: String,
     /// Metric to average: [`SCORE`], or a metric of the parts in the format of results, or its id alone. A suite may
     /// use the syntax of parts.
@@ -126,11 +126,11 @@ impl Suite {
             let Summary { id, metric, except, groups, .. } = summary;
             if !is_word(id) || !ids.insert(id) {
                 return Err(format!(
-                    "summary {id:?}: a word of small letters, digits, _ and -, used by one summary only"
+                    "summary {id:?}: a word of lowercase letters, digits, _ and -, used by one summary only"
                 ));
             }
             if let Some(other) = except.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
-                return Err(format!("summary {id:?}: there is no part {other:?} to leave out"));
+                return Err(format!("summary {id:?}: unknown part {other:?} in except"));
             }
             if let Some(other) = groups.iter().find(|group| self.parts.iter().all(|part| !part.groups.contains(group)))
             {

@@ -35,7 +35,7 @@ pub struct VariantOf {
 pub(super) fn check_names(variants: &[Variant]) -> Result<(), String> {
     let names: BTreeSet<&str> = variants.iter().map(|v| v.name.as_str()).collect();
     if names.len() < variants.len() || !names.iter().all(|name| is_word(name)) {
-        return Err("variants have names, words of small letters, digits, _ and -, each its own".into());
+        return Err("variants have names, words of lowercase letters, digits, _ and -, each its own".into());
     }
     Ok(())
 }
@@ -45,7 +45,7 @@ impl Suite {
         check_names(&self.variants)?;
         for Variant { name, parts, .. } in &self.variants {
             if let Some(other) = parts.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
-                return Err(format!("variant {name:?}: there is no part {other:?}"));
+                return Err(format!("variant {name:?}: unknown part {other:?}"));
             }
         }
         let within = |variant: &Variant| !variant.parts.is_empty();

@@ -127,7 +127,7 @@ fn two_runs_stand_in_one_report() {
     fs::write(place.path("small.toml"), [SUITE, &FIGURES.replace("scatter", "scater")].concat()).unwrap();
     let wrong = place.evaluate("random", "c", &[]);
     assert!(
-        wrong.fails().contains("figure \"effort\": there is no kind \"scater\"; did you mean scatter?"),
+        wrong.fails().contains("figure \"effort\": unknown kind \"scater\"; did you mean scatter?"),
         "{}",
         wrong.err
     );

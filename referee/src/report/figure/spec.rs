@@ -14,7 +14,7 @@ use crate::metric::{MetricQuery, MetricSpec};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Id in file names: a word of small letters, digits, `_` and `-`.
+    /// Id in file names: a word of lowercase letters, digits, `_` and `-`.
     pub id: String,
     /// Heading.
     pub title: String,
@@ -261,7 +261,7 @@ impl Figure {
     pub fn check(&self, parts: &[KnownPart]) -> Result<(), String> {
         let Some(kind) = FigureKind::find(&self.kind) else {
             let ids: Vec<&str> = KINDS.iter().map(|kind| kind.id).collect();
-            return Err(format!("there is no kind {:?}{}", self.kind, did_you_mean(&self.kind, &ids)));
+            return Err(format!("unknown kind {:?}{}", self.kind, did_you_mean(&self.kind, &ids)));
         };
         if self.title.trim().is_empty() {
             return Err("it needs a title".into());
@@ -273,7 +273,7 @@ impl Figure {
         for id in self.parts.iter().chain(&self.part).chain(of_cells) {
             if parts.iter().all(|part| part.id != id) {
                 let ids: Vec<&str> = parts.iter().map(|part| part.id).collect();
-                return Err(format!("there is no part {id:?}{}", did_you_mean(id, &ids)));
+                return Err(format!("unknown part {id:?}{}", did_you_mean(id, &ids)));
             }
         }
         self.check_fields(kind)?;

@@ -30,10 +30,13 @@ fn tables_are_measured() {
     write("bad.csv", &LADDER.replace("5,0,27", "5,-1,27"));
     write("both.csv", "part,agent,opponent,wins,draws,losses\np,A,B,1,0,1\np,B,A,2,0,0\n");
     for (args, why) in [
-        (&["bad.csv", "--metric", "level"][..], "bad.csv: row 3, column draws: expected a whole number from 0 to 1000000, got \"-1\""),
+        (
+            &["bad.csv", "--metric", "level"][..],
+            "bad.csv: row 3, column draws: expected a whole number from 0 to 1000000, got \"-1\"",
+        ),
         (&["both.csv", "--metric", "wdl"], "both.csv: row 3, column wins: B against A is 2-0-0, but row 2 says 1-0-1"),
         (&["ladder.csv", "--metric", "elo"], "elo needs columns that this table of results lacks: cycle, order"),
-        (&["ladder.csv", "--metric", "levl"], "there is no metric \"levl\"; did you mean level?"),
+        (&["ladder.csv", "--metric", "levl"], "unknown metric \"levl\"; did you mean level?"),
         (&["ladder.csv", "--metric", "level", "--arg", "form=new"], "form = \"new\" is not one of paper, corrected"),
         (&["ladder.csv", "--metric", "level", "--arg", "form"], "--arg form: it has the form NAME=VALUE"),
         (&["ladder.txt", "--metric", "level"], "ladder.txt: a table ends in .csv or .json"),

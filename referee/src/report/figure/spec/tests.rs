@@ -30,9 +30,9 @@ fn figures_round_trip_through_text() {
 #[test]
 fn invalid_figures_are_refused() {
     let cases = [
-        (GOOD.replace("table", "tabel"), "there is no kind \"tabel\"; did you mean table?"),
-        (GOOD.replace("score_rate", "score_rat"), "there is no metric \"score_rat\"; did you mean score_rate?"),
-        (format!("{GOOD}part = \"c\"\n"), "there is no part \"c\". There are: a, b"),
+        (GOOD.replace("table", "tabel"), "unknown kind \"tabel\"; did you mean table?"),
+        (GOOD.replace("score_rate", "score_rat"), "unknown metric \"score_rat\"; did you mean score_rate?"),
+        (format!("{GOOD}part = \"c\"\n"), "unknown part \"c\". There are: a, b"),
         (format!("{GOOD}part = \"a\"\nparts = [\"b\"]\n"), "part and parts exclude each other"),
         (format!("{GOOD}rows = \"mark:fold\"\n"), "have no mark \"fold\"; there are: action, equity"),
         (format!("{GOOD}rows = \"agents\"\n"), "\"agents\" is not one of agent, part, opponent"),
@@ -44,7 +44,7 @@ fn invalid_figures_are_refused() {
         (GOOD.replace("table", "scatter"), "kind scatter needs x"),
         (GOOD.replace("\"score_rate\"", "{ id = \"score_rate\" }"), "needs metric = ID"),
         (GOOD.replace("\"score_rate\"", "3"), "is neither the id of a metric nor a table"),
-        (GOOD.replace("\"score_rate\"", "{ metric = \"score_rate\", of = \"x\" }"), "there is no argument \"of\""),
+        (GOOD.replace("\"score_rate\"", "{ metric = \"score_rate\", of = \"x\" }"), "unknown argument \"of\""),
         (GOOD.replace("\"T\"", "\" \""), "it needs a title"),
         (format!("{GOOD}highlight = \"worst\"\n"), "unknown variant `worst`"),
     ];
