@@ -70,7 +70,7 @@ pub(super) fn winner(rules: &Rules, s: &Play) -> Winner {
     }
 }
 
-/// Applies the tie-break.
+/// Applies the configured tie-break.
 pub(super) fn tie(rules: &Rules, s: &Play) -> Winner {
     let first = usize::from(s.first);
     match rules.document.tie {
