@@ -95,7 +95,7 @@ pub struct View {
     /// `x` or `o`; absent when the game is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_move: Option<String>,
-    /// Moves so far.
+    /// Number of moves so far.
     pub plies: u32,
     /// Boards after the last clone (or at the start) and after every jump since, before their flips, as rows from the
     /// top separated by `/`; empty if repetition is allowed.

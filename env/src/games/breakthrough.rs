@@ -21,7 +21,7 @@ pub struct Breakthrough {
     params: Params,
     rows: u32,
     columns: u32,
-    /// All squares.
+    /// All squares of the board.
     board: u128,
     /// Starting squares of each side's men.
     home: [u128; 2],

@@ -37,9 +37,8 @@ struct Shape {
     stride: u32,
     /// All cells of the board.
     board: u64,
-    /// The bottom row.
     bottom: u64,
-    /// Column 0.
+    /// All cells of column 0.
     file: u64,
 }
 
@@ -94,7 +93,7 @@ impl State {
 }
 
 impl Shape {
-    /// The standard board.
+    /// The standard board, 6 by 7.
     const USUAL: Shape = Shape::new(6, 7, 4);
 
     const fn new(rows: u32, columns: u32, line: u32) -> Shape {

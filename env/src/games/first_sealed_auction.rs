@@ -21,7 +21,7 @@ use crate::tensor::{one_hot, ones, stretches};
 /// The game for a number of seats and a currency.
 pub struct FirstSealedAuction {
     params: Params,
-    /// Number of seats.
+    /// Number of seats at the table.
     n: usize,
     /// The highest value, in the smallest coin.
     steps: u16,
@@ -122,7 +122,7 @@ impl FirstSealedAuction {
         if self.params.cents { CENTS } else { 1 }
     }
 
-    /// Formats an amount.
+    /// Formats an amount of coins.
     fn money(&self, coins: u32) -> String {
         if self.params.cents { format!("{}.{:02}", coins / CENTS, coins % CENTS) } else { coins.to_string() }
     }

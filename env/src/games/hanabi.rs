@@ -25,7 +25,7 @@ pub use view::{Card, View};
 /// The game for a number of seats and a deck.
 pub struct Hanabi {
     params: Params,
-    /// Number of seats.
+    /// Number of seats at the table.
     n: usize,
     /// Number of cards in a full hand.
     hand: usize,

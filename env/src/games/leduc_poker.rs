@@ -17,7 +17,7 @@ use crate::tensor::{one_hot, stretches, wrap};
 /// The game for a number of seats.
 pub struct LeducPoker {
     params: Params,
-    /// Number of seats.
+    /// Number of seats at the table.
     n: usize,
 }
 
@@ -60,7 +60,7 @@ const LETTERS: [char; 3] = ['f', 'c', 'r'];
 /// A position of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Cards by seat.
+    /// Cards of each seat.
     cards: [u8; MOST],
     dealt: u8,
     /// The card on the board; it starts the second round.

@@ -19,7 +19,7 @@ use crate::tensor::{ones, stretches, wrap};
 /// The game for a number of seats and dice.
 pub struct LiarsDice {
     params: Params,
-    /// Number of seats.
+    /// Number of seats at the table.
     n: usize,
     /// Number of dice per seat.
     each: usize,

@@ -106,9 +106,9 @@ pub struct View {
     /// Maximum number of proposals, once drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u8>,
-    /// Number of each item in the pool, as far as drawn.
+    /// Quantities of the items drawn so far.
     pub pool: Vec<u8>,
-    /// Value of one of each item to the observer, as far as drawn.
+    /// Values of single items to the observer, drawn so far.
     pub values: Vec<u8>,
     /// Number of chance draws so far.
     pub drawn: u8,
@@ -126,7 +126,7 @@ pub struct View {
     pub shown: Option<[Vec<u8>; 2]>,
 }
 
-/// A chance draw.
+/// A draw made by chance.
 enum Drawn {
     Limit,
     Pool(usize),

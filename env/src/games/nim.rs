@@ -18,7 +18,7 @@ use crate::tensor::stretches;
 pub struct Nim {
     params: Params,
     start: State,
-    /// Number of piles.
+    /// Number of piles in the game.
     n: usize,
     /// Size of the largest initial pile.
     largest: usize,

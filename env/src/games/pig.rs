@@ -16,7 +16,7 @@ use crate::tensor::stretches;
 /// The game for a number of seats and a die.
 pub struct Pig {
     params: Params,
-    /// Number of seats.
+    /// Number of seats at the table.
     n: usize,
     /// Number of points that wins.
     goal: u16,

@@ -10,7 +10,7 @@ use crate::plan_game::{BattleEnd, BattleLog, EventField, tell};
 
 /// Maximum number of turns; the side with more health then wins.
 const CAP: u32 = 200;
-/// Maximum attack.
+/// Maximum attack of a card.
 const MOST_ATTACK: i32 = 9_999;
 
 /// A card on the field.
@@ -58,14 +58,12 @@ fn word((side, number): Name) -> EventField {
     EventField::Unit(if side == 0 { 'i' } else { 'd' }, number)
 }
 
-/// Source of damage.
 #[derive(Clone, Copy)]
 struct Source {
     name: Name,
     card: &'static Card,
 }
 
-/// Type of damage.
 #[derive(Clone, Copy)]
 enum Blow {
     Hit,

@@ -50,7 +50,6 @@ fn is(invaders: &str, defenders: &str, expected: &str) {
     assert_eq!(fight(invaders, defenders).events().len(), events(expected).len());
 }
 
-/// Growth, taunt, element.
 #[test]
 fn growth_taunt_and_element_apply() {
     is(
@@ -195,7 +194,7 @@ fn bandit_leader_carries_excess_damage() {
     );
 }
 
-/// Its counterattack of 1 stays 1 against nature (3/2 rounded down). The sapling burns before its second attack and
+/// A counterattack of 1 stays 1 against nature (3/2 rounded down). The sapling burns before its second attack and
 /// dies.
 #[test]
 fn lava_golem_burns_attackers() {

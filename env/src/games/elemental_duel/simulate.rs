@@ -86,7 +86,6 @@ struct Status {
     value: u32,
     /// Rounds left, or [`ALWAYS`].
     rounds: u8,
-    /// Layers of burning.
     layers: u8,
 }
 

@@ -26,7 +26,7 @@ pub fn factor(user: u8, target: u8) -> u64 {
 /// Effect of a skill. Damage values are bases of direct hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skill {
-    /// A direct hit.
+    /// A direct hit without extras.
     Hits(u32),
     /// A hit, if the damage is not 0, and layers of burning for two rounds.
     Ignites(u32, u32),

@@ -93,7 +93,6 @@ fn two(hp: [u32; 2], invader: &str, defender: &str) -> Vec<Value> {
 
 const USUAL: [u32; 2] = [100, 160];
 
-/// Elements and emblem.
 #[test]
 fn elements_and_emblem_apply() {
     let log = fight(

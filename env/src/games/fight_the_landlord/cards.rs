@@ -10,7 +10,7 @@ pub type Cards = u64;
 /// Number of cards of each rank, four bits each.
 pub type Counts = u64;
 
-/// All 54 cards.
+/// The set of all 54 cards.
 pub const DECK: Cards = 1 << 56 | 1 << 52 | ((1 << 52) - 1);
 
 /// Number of the big joker; its bit index differs.

@@ -25,7 +25,7 @@ const CHAINED: usize = 12;
 /// The kinds of combinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One single card.
+    /// A single card by itself.
     Single,
     /// Five or more ranks in a row.
     Straight,
@@ -57,7 +57,7 @@ pub enum Kind {
     ShuttlePairs,
     /// Four of a rank.
     Bomb,
-    /// Both jokers together.
+    /// Both jokers played together.
     Rocket,
 }
 

@@ -8,11 +8,11 @@ use super::combinations::{Combination, FIRST};
 use super::{FightTheLandlord, Rules};
 use crate::game::{Action, Seat};
 
-/// Number of seats.
+/// Number of seats at the table.
 pub const SEATS: usize = 3;
 /// Number of cards dealt one by one; three are left over.
 pub const DEALT: u8 = 51;
-/// The highest bid.
+/// The highest bid allowed.
 pub const MOST_BID: u8 = 3;
 /// Maximum number of bids and plays.
 pub const MOST_MOVES: usize = 171;
@@ -91,7 +91,6 @@ impl State {
         (0..).zip(played).map(move |(k, &a)| (seat_after(self.landlord, k), Action::from(a)))
     }
 
-    /// Records a move.
     fn note(&mut self, a: Action) {
         if let Some(place) = self.moves.get_mut(usize::from(self.length)) {
             *place = a as u16;

@@ -70,7 +70,7 @@ pub struct Put {
     pub seat: u8,
     /// The action id, 0 for a pass.
     pub action: u32,
-    /// The played cards.
+    /// The cards that were played.
     pub cards: Vec<u8>,
 }
 

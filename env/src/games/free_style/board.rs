@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number of cells.
 pub(super) const CELLS: usize = 25;
 /// The set of all cells.
 pub(super) const ALL: u32 = (1 << CELLS) - 1;

@@ -107,7 +107,7 @@ pub enum First {
     Random,
 }
 
-/// Order of moves.
+/// Order in which seats move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -213,7 +213,7 @@ fn one() -> u8 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Near {
-    /// No requirement.
+    /// No requirement on adjacent cells.
     #[default]
     Any,
     /// An own piece, orthogonally adjacent.
@@ -252,7 +252,7 @@ pub enum StepsPreset {
     Diag,
     /// In all eight directions.
     King,
-    /// As the knight in chess.
+    /// Like the knight in chess.
     Knight,
 }
 
@@ -260,9 +260,9 @@ pub enum StepsPreset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Onto {
-    /// An empty cell.
+    /// A cell without a piece.
     Empty,
-    /// An opposing piece.
+    /// A piece of the opponent.
     OppAny,
     /// An opposing piece with a lower number.
     OppLower,
@@ -340,7 +340,7 @@ pub enum On {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cells {
-    /// Orthogonally adjacent cells.
+    /// Cells that are orthogonally adjacent.
     Adj4,
     /// Orthogonally and diagonally adjacent cells.
     Adj8,
@@ -411,7 +411,7 @@ pub enum Reveal {
     /// At the end of the game.
     #[default]
     End,
-    /// When a piece moves onto another one, and at the end of the game.
+    /// On contact, if a piece moves onto another one, and at the end of the game.
     Contact,
 }
 
@@ -521,7 +521,7 @@ pub enum StuckThen {
     Draw,
 }
 
-/// A scoring rule.
+/// A rule that adds points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "per", rename_all = "snake_case")]
 pub enum Score {

@@ -5,7 +5,7 @@ use super::document::{Cells, Cond, Effect, On, Then, Who};
 use super::position::{BoardState, NONE};
 use super::rules::Rules;
 
-/// Which pieces stand where, whose they are and their numbers, before the first effect.
+/// The owners and numbers of all pieces before the first effect.
 pub(super) struct Snapshot {
     pieces: [u32; 2],
     value: [u8; CELLS],

@@ -52,7 +52,7 @@ pub(super) fn supplied(rules: &Rules, s: &BoardState, seat: usize) -> bool {
     (0..rules.document.kinds.len()).any(|k| rules.placed >> k & 1 == 1 && left(k))
 }
 
-/// Returns true if a piece on `from` may try to capture the opposing piece on `to`, as far as the seat can see.
+/// Returns true if a piece on `from` may try to capture the opposing piece on `to`, by the information of the seat.
 fn takes(rules: &Rules, s: &BoardState, seat: usize, action: &Moves, from: usize, to: usize) -> bool {
     if !action.onto.compares() {
         return action.onto != Onto::Empty;

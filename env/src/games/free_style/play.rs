@@ -64,7 +64,7 @@ impl BoardState {
         }
     }
 
-    /// Updates the legal actions at the start of a turn, and ends the game if there are none.
+    /// Updates the legal actions at the start of a turn, and ends the game without any.
     fn begin(&mut self, rules: &Rules) {
         let seats = if rules.together() { 0b11 } else { 1 << self.mover };
         let free = (0..2).filter(|&seat| seats >> seat & 1 == 1 && legal::free(rules, self, seat));

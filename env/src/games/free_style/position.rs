@@ -132,7 +132,7 @@ impl BoardState {
         !rules.document.hidden.pieces || self.over.is_some() || viewer == Some(seat)
     }
 
-    /// Returns the cells that are empty as far as `seat` can see.
+    /// Returns the cells that are empty by the information of `seat`.
     #[inline]
     pub(super) fn empty(&self, rules: &Rules, seat: usize) -> u32 {
         let known = if rules.document.hidden.pieces { self.pieces[seat] | self.bumped[seat] } else { self.occupied() };

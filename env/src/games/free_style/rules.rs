@@ -29,7 +29,7 @@ const BUILT_IN: [&str; 3] = [
 /// A document compiled for play.
 #[derive(Debug)]
 pub struct Rules {
-    /// The document itself.
+    /// The document that was compiled.
     pub document: Document,
     /// The canonical form of the document.
     pub canonical: Value,
@@ -50,7 +50,6 @@ pub struct Rules {
     pub(super) unlimited: u8,
 }
 
-/// A place action.
 #[derive(Debug)]
 pub(super) struct Place {
     pub kind: usize,
@@ -58,7 +57,6 @@ pub(super) struct Place {
     pub near: Near,
 }
 
-/// A move action.
 #[derive(Debug)]
 pub(super) struct Moves {
     pub kind: usize,

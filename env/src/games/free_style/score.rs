@@ -70,7 +70,7 @@ pub(super) fn winner(rules: &Rules, s: &BoardState) -> Winner {
     }
 }
 
-/// Applies the tie-break.
+/// Applies the configured tie-break.
 pub(super) fn tie(rules: &Rules, s: &BoardState) -> Winner {
     let first = usize::from(s.first);
     match rules.document.tie {

@@ -33,7 +33,6 @@ pub enum MessageAct {
     Reject,
 }
 
-/// A negotiation message.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub seat: Seat,

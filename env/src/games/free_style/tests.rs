@@ -47,7 +47,10 @@ const BULLETS: [(&str, &[&str]); 16] = [
     ),
     ("line", &["line_end_respects_exact_and_dirs", "flipped_line_counts_for_opponent"]),
     ("supply_out", &["supply_counts_placements_only", "end_conditions_are_checked_for_mover_first"]),
-    ("other ends", &["reach_and_eliminated_end_game", "stuck_end_has_each_result", "neighbors_flip_until_board_is_full_under_f1"]),
+    (
+        "other ends",
+        &["reach_and_eliminated_end_game", "stuck_end_has_each_result", "neighbors_flip_until_board_is_full_under_f1"],
+    ),
     ("score", &["scoring_rules_add_points", "territory_touches_one_side_only", "captures_count_own_plies_only"]),
     ("tie", &["ties_are_broken_as_configured", "full_board_is_a_draw_under_f0"]),
     (
@@ -58,10 +61,7 @@ const BULLETS: [(&str, &[&str]); 16] = [
             "revealed_piece_stays_revealed_after_move",
         ],
     ),
-    (
-        "hidden",
-        &["bump_on_hidden_piece_counts_and_repeats_turn", "hidden_numbers_are_visible_to_owner_only"],
-    ),
+    ("hidden", &["bump_on_hidden_piece_counts_and_repeats_turn", "hidden_numbers_are_visible_to_owner_only"]),
     (
         "simultaneous",
         &[

@@ -87,7 +87,7 @@ impl PartialEq for Ready {
     }
 }
 
-/// A negotiation message.
+/// A message of the negotiation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageView {
     /// The seat that wrote the message.
@@ -207,7 +207,6 @@ pub(super) fn plies(rules: &Rules, now: &BoardState, viewer: Option<Seat>) -> Ve
     out
 }
 
-/// Plays one ply.
 pub(super) fn advance(rules: &Rules, s: &mut BoardState, joint: [Option<Action>; 2]) {
     if rules.together() {
         s.step_together(rules, joint);

@@ -13,7 +13,7 @@ use super::bits::Bits;
 /// The geometry of a board of `size * size` points; point = row * size + column.
 pub(super) struct Grid<const W: usize> {
     pub size: usize,
-    /// All points.
+    /// All points of the board.
     pub points: Bits<W>,
     /// All points except those of the first column, and of the last.
     not_first: Bits<W>,

@@ -121,7 +121,7 @@ fn table(sketch: &mut Sketch, game: &Hanabi, view: &View, colors: &[char]) {
     }
 }
 
-/// Draws a card with the knowledge from hints beside it.
+/// Draws a card with the knowledge from hints next to it.
 fn one(sketch: &mut Sketch, [x, y]: [i32; 2], card: &Card) {
     match &card.card {
         Some(name) => coloured(sketch, [x, y], paint(name.chars().next()), name.get(1..).unwrap_or("?")),

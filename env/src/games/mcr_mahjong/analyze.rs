@@ -35,7 +35,6 @@ fn said(value: &Value) -> String {
     truncate_text(&value.to_string())
 }
 
-/// A parsed query.
 struct Question {
     melds: Vec<Meld>,
     standing: Counts,

@@ -10,7 +10,7 @@ use super::hand::{Meld, MeldKind};
 use super::heights::{GROUPS, Heights, ONES, total};
 use super::tiles::{RANKS, SUITS, Tile};
 
-/// A set: a pung or kong is its kind plus one, a chow its lowest kind plus [`CHOWS`]; 0 is no set.
+/// A set: a pung or kong is its kind plus one, a chow its lowest kind plus [`CHOWS`]; 0 means none.
 pub(super) type Set = u8;
 
 /// Offset that is added to the lowest kind of a chow.

@@ -170,7 +170,7 @@ pub const ALL_HONORS: Fan = 11;
 pub const FOUR_CONCEALED_PUNGS: Fan = 12;
 /// One suit: 123,123,789,789 and pair 55.
 pub const PURE_TERMINAL_CHOWS: Fan = 13;
-/// Four identical chows.
+/// Four identical chows of one suit.
 pub const QUADRUPLE_CHOW: Fan = 14;
 /// Four pungs of one suit in consecutive ranks.
 pub const FOUR_PURE_SHIFTED_PUNGS: Fan = 15;
@@ -188,15 +188,15 @@ pub const GREATER_HONORS_AND_KNITTED_TILES: Fan = 20;
 pub const ALL_EVEN_PUNGS: Fan = 21;
 /// Only one suit, no honors.
 pub const FULL_FLUSH: Fan = 22;
-/// Three identical chows.
+/// Three identical chows of one suit.
 pub const PURE_TRIPLE_CHOW: Fan = 23;
 /// Three pungs of one suit in consecutive ranks.
 pub const PURE_SHIFTED_PUNGS: Fan = 24;
-/// Only ranks 7,8,9.
+/// Only tiles of ranks 7, 8 and 9.
 pub const UPPER_TILES: Fan = 25;
-/// Only ranks 4,5,6.
+/// Only tiles of ranks 4, 5 and 6.
 pub const MIDDLE_TILES: Fan = 26;
-/// Only ranks 1,2,3.
+/// Only tiles of ranks 1, 2 and 3.
 pub const LOWER_TILES: Fan = 27;
 /// Chows 123,456,789 of one suit.
 pub const PURE_STRAIGHT: Fan = 28;
@@ -208,17 +208,17 @@ pub const PURE_SHIFTED_CHOWS: Fan = 30;
 pub const ALL_FIVES: Fan = 31;
 /// Pungs of the same rank in all three suits.
 pub const TRIPLE_PUNG: Fan = 32;
-/// Three concealed pungs/kongs.
+/// Three concealed pungs or kongs.
 pub const THREE_CONCEALED_PUNGS: Fan = 33;
 /// 14 different singles from honors + a knitted pattern (not all seven honors).
 pub const LESSER_HONORS_AND_KNITTED_TILES: Fan = 34;
 /// 147,258,369 in three different suits as nine tiles; the remaining five form a set + pair (or a Lesser Honors hand).
 pub const KNITTED_STRAIGHT: Fan = 35;
-/// Only ranks 6-9.
+/// Only tiles of ranks 6 to 9.
 pub const UPPER_FOUR: Fan = 36;
-/// Only ranks 1-4.
+/// Only tiles of ranks 1 to 4.
 pub const LOWER_FOUR: Fan = 37;
-/// Three wind pungs/kongs.
+/// Three pungs or kongs of winds.
 pub const BIG_THREE_WINDS: Fan = 38;
 /// 123,456,789 chows in three different suits.
 pub const MIXED_STRAIGHT: Fan = 39;
@@ -248,15 +248,15 @@ pub const MIXED_SHIFTED_CHOWS: Fan = 50;
 pub const ALL_TYPES: Fan = 51;
 /// Four claimed melds and a win on a discard for the pair. A concealed kong breaks it.
 pub const MELDED_HAND: Fan = 52;
-/// Two concealed kongs.
+/// Two concealed kongs in one hand.
 pub const TWO_CONCEALED_KONGS: Fan = 53;
-/// Two dragon pungs/kongs.
+/// Two pungs or kongs of dragons.
 pub const TWO_DRAGON_PUNGS: Fan = 54;
 /// Every set and the pair contains a terminal or an honor.
 pub const OUTSIDE_HAND: Fan = 55;
 /// No claimed meld (concealed kongs allowed) and self-drawn win.
 pub const FULLY_CONCEALED_HAND: Fan = 56;
-/// Two melded kongs.
+/// Two melded kongs in one hand.
 pub const TWO_MELDED_KONGS: Fan = 57;
 /// Winning tile whose other three copies are all visible to everyone (discards/open melds).
 pub const LAST_TILE: Fan = 58;
@@ -274,9 +274,9 @@ pub const ALL_CHOWS: Fan = 63;
 pub const TILE_HOG: Fan = 64;
 /// Two pungs of the same rank in two suits; two such pairs score twice.
 pub const DOUBLE_PUNG: Fan = 65;
-/// Two concealed pungs/kongs.
+/// Two concealed pungs or kongs.
 pub const TWO_CONCEALED_PUNGS: Fan = 66;
-/// One concealed kong.
+/// One concealed kong in the hand.
 pub const CONCEALED_KONG: Fan = 67;
 /// No terminals or honors.
 pub const ALL_SIMPLES: Fan = 68;

@@ -108,7 +108,7 @@ pub struct Hand {
     pub melds: ArrayVec<Meld, MELDS>,
     /// The standing tiles without the winning one.
     pub standing: Counts,
-    /// The winning tile.
+    /// The tile that completes the hand.
     pub win: Tile,
     /// Source of the winning tile, and the winds.
     pub flags: Flags,

@@ -5,7 +5,7 @@ use crate::game::Action;
 
 /// Number of action ids.
 pub const ACTIONS: u32 = 108;
-/// Claims nothing.
+/// Declines to claim the tile.
 pub const PASS: Action = 0;
 /// First of the discards, ordered by kind.
 pub const PLAY: Action = 1;
@@ -13,7 +13,7 @@ pub const PLAY: Action = 1;
 pub const GANG: Action = PLAY + KINDS as Action;
 /// First of the promoted kongs, ordered by kind.
 pub const BUGANG: Action = GANG + KINDS as Action;
-/// Wins the hand.
+/// Declares the hand as won.
 pub const HU: Action = BUGANG + KINDS as Action;
 /// Claims the discard for a pung.
 pub const PENG: Action = HU + 1;
@@ -52,7 +52,7 @@ pub fn reading(a: Action) -> Doing {
     }
 }
 
-/// Returns the middle tile of a chow with `offer` at position `place`; `None` if there is no such chow.
+/// Returns the middle tile of a chow with `offer` at position `place`; `None` for an impossible chow.
 pub fn middle(offer: Tile, place: u8) -> Option<Tile> {
     let (rank, place) = (rank(offer), usize::from(place));
     let fits = suited(offer) && rank >= place && rank + 2 - place < RANKS;

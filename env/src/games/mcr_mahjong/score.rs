@@ -232,7 +232,6 @@ mod about {
     pub const PUNGS: u32 = 0;
     pub const WINDS: u32 = 4;
     pub const DRAGONS: u32 = 8;
-    /// Pungs of terminals.
     pub const ENDS: u32 = 12;
     /// Pungs of even ranks.
     pub const EVEN: u32 = 16;

@@ -13,7 +13,7 @@ use super::tiles::{COPIES, Counts, KINDS, Tile, rank, suited};
 use super::{Errors, McrMahjong};
 use crate::game::{Action, Seat};
 
-/// Number of seats.
+/// Number of seats at the table.
 pub const SEATS: usize = 4;
 /// Number of tiles without flowers.
 pub const TILES: usize = 136;
@@ -74,7 +74,7 @@ pub(super) struct Laid {
     pub overrode: u8,
 }
 
-/// A finished hand.
+/// The result of a finished hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedHand {
     pub(super) outcome: Outcome,

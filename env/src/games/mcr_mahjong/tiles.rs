@@ -10,7 +10,7 @@ pub type Counts = [u8; KINDS];
 pub const KINDS: usize = 34;
 /// Number of kinds with flowers; each flower is a single tile.
 pub const ALL_KINDS: usize = 42;
-/// Number of suits.
+/// Number of suits of tiles.
 pub const SUITS: usize = 3;
 /// Number of ranks of a suit.
 pub const RANKS: usize = 9;

@@ -122,7 +122,7 @@ pub struct Discard {
     pub number: u16,
     /// The seat that discarded.
     pub seat: u8,
-    /// The discarded tile.
+    /// The tile that was discarded.
     pub tile: Kind,
     /// The seat that claimed the discard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ pub struct Discard {
 /// A tile that may be claimed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Offer {
-    /// The offered tile.
+    /// The tile on offer.
     pub tile: Kind,
     /// The seat that offers the tile.
     pub seat: u8,
@@ -160,7 +160,7 @@ pub struct HandResult {
     /// The seat that supplied the winning tile; absent for a drawn tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u8>,
-    /// The winning tile.
+    /// The tile that completes the hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<Kind>,
     /// The fans: points of one, count, name.

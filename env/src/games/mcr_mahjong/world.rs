@@ -47,7 +47,6 @@ fn done(result: &HandResult, own: Option<u8>) -> FinishedHand {
     }
 }
 
-/// The unseen tiles.
 struct Pool {
     left: [u8; ALL_KINDS],
 }

@@ -25,7 +25,7 @@ pub(super) const CALL: Action = 1;
 pub(super) enum Next {
     /// A card is dealt.
     Card,
-    /// A position acts.
+    /// The position that acts next.
     Move(usize),
     /// The hand has ended.
     Over,
@@ -339,7 +339,7 @@ impl Chips {
         self.in_hand(p) && self.spent[p] < t.stacks[p]
     }
 
-    /// Returns the next position after `p` that can still bet; `p` itself if there is none.
+    /// Returns the next position after `p` that can still bet; `p` itself if no other can.
     fn after(&self, t: &PokerTable, p: usize) -> u8 {
         let order = (1..=t.n).map(|k| (p + k) % t.n);
         order.clone().find(|&q| self.acts(t, q)).unwrap_or(p % t.n) as u8

@@ -24,7 +24,7 @@ pub(super) const NO_END: u32 = i32::MAX as u32;
 /// ACPC's dealer.
 pub(super) const ROUND_MOVES: usize = 64;
 
-/// Sizing of bets.
+/// Rule for the sizes of bets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Betting {

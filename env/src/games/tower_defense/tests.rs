@@ -63,7 +63,6 @@ fn count(log: &[Value], kind: &str, n: usize) {
     assert_eq!(log.iter().filter(|e| e[1] == kind).count(), n, "{kind}");
 }
 
-/// Rifle and shield.
 #[test]
 fn rifle_and_shield_apply() {
     is(
@@ -76,7 +75,6 @@ fn rifle_and_shield_apply() {
     );
 }
 
-/// Jump and bomb.
 #[test]
 fn jump_and_bomb_apply() {
     is(
@@ -155,7 +153,7 @@ fn shield_breaker_damages_shields_more() {
     has(&fight("LightMage 10,0", "ShieldBreakerDemon 0"), r#"[20,"hit","d0","h0",10,10]"#);
 }
 
-/// It cannot be jumped over, and the jump is not used up: 30 points end in tick 600. From tick 601 on the demon moves;
+/// The enhanced shield cannot be jumped over, and the jump is not used up: 30 points end in tick 600. From tick 601 on the demon moves;
 /// it meets the shield in column 9 at 11200, 26 steps later, and jumps over it to 10080.
 #[test]
 fn enhanced_shield_prevents_jump() {

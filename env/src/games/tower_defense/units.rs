@@ -38,7 +38,7 @@ pub enum Shot {
 /// Area of an explosion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blast {
-    /// Its own cell and the surrounding ones.
+    /// The cell of the unit and the surrounding ones.
     Around,
     /// The whole row of the unit.
     Row,
@@ -74,11 +74,11 @@ pub enum Trait {
 pub struct Human {
     /// Name of the unit.
     pub name: &'static str,
-    /// Health in points.
+    /// Initial health in points.
     pub health: i32,
     /// Milliseconds between shots or pulses, or to the explosion; 0 for none.
     pub interval: u16,
-    /// Damage in points.
+    /// Damage per hit in points.
     pub damage: i32,
     /// Price of the unit.
     pub cost: u32,
@@ -95,7 +95,7 @@ pub struct Human {
 pub struct Demon {
     /// Name of the demon.
     pub name: &'static str,
-    /// Health in points.
+    /// Initial health in points.
     pub health: i32,
     /// Speed in multiples of 22 field units per tick.
     pub speed: i32,

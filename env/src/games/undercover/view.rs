@@ -46,7 +46,7 @@ pub struct View {
 /// The elimination of a seat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Out {
-    /// The eliminated seat.
+    /// The seat that was eliminated.
     pub seat: u8,
     /// Index of the round.
     pub round: u8,
@@ -83,7 +83,7 @@ pub struct GuessedWord {
     pub round: u8,
     /// The seat whose word is guessed.
     pub seat: u8,
-    /// The guessed word.
+    /// The word that was guessed.
     pub word: String,
 }
 

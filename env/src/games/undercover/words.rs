@@ -17,7 +17,7 @@ pub(super) struct Lexicon {
     pub pairs: Vec<[&'static str; 2]>,
     /// The category of each pair.
     pub categories: Vec<&'static str>,
-    /// All words, sorted.
+    /// All words in sorted order.
     pub words: Vec<&'static str>,
     pub clues: Vec<Stock>,
 }
