@@ -1,5 +1,5 @@
-//! Agents with names, prices and what was measured of them: `agents.toml` in the data folder, and files of the same form
-//! that name the entrants of a tournament.
+//! Named agents with prices and measurements: `agents.toml` in the data folder, and files of the same format that
+//! list the entrants of a tournament.
 //!
 //! ```toml
 //! folder = "bots"                   # every program in it enters, under the name of its file
@@ -29,63 +29,61 @@ use ludex_protocol::{ErrorCode, Refusal};
 pub use edit::{add, keep_measured, remove};
 pub use read::BOTS;
 
-/// The file's name in the data folder.
+/// File name in the data folder.
 pub const FILE: &str = "agents.toml";
 
-/// The agents of one file.
+/// Agents of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Agents {
-    /// The file.
     pub path: PathBuf,
-    /// In the order of the file, then those of its folder of programs by name.
+    /// Entries in the order of the file, then the programs of its folder by name.
     pub entries: Vec<NamedAgent>,
 }
 
-/// An agent with a name.
+/// Agent with a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedAgent {
-    /// Its name.
     pub name: String,
-    /// What plays.
+    /// Spec or program of the agent.
     pub source: AgentSource,
-    /// USD for a million tokens of questions, if known.
+    /// USD per million input tokens, if known.
     pub price_in: Option<f64>,
-    /// USD for a million tokens of answers, if known.
+    /// USD per million output tokens, if known.
     pub price_out: Option<f64>,
-    /// A note for people.
+    /// Note for people.
     pub note: Option<String>,
-    /// What `ludex agents check` measured.
+    /// Measurements of `ludex agents check`.
     pub measured: Option<MeasuredCalls>,
 }
 
-/// What plays under a name.
+/// Implementation of a named agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentSource {
-    /// An agent of this program.
+    /// Built-in agent by its spec.
     Spec(AgentSpec),
-    /// A program that speaks Botzone's JSON. It is made ready when it is needed.
+    /// Program that uses Botzone's JSON protocol, compiled on first use.
     Program(Bot),
 }
 
-/// What a check measured of an endpoint, for estimates: means over calls.
+/// Measurements of an endpoint for cost estimates: means over calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredCalls {
-    /// Tokens of a question.
+    /// Tokens of a prompt.
     pub tokens_in: f64,
-    /// Tokens of an answer.
+    /// Tokens of a reply.
     pub tokens_out: f64,
-    /// Seconds.
+    /// Duration of a call in seconds.
     pub seconds: f64,
-    /// Whether the endpoint takes JSON schemas.
+    /// True if the endpoint accepts JSON schemas.
     pub schema: bool,
-    /// When, as RFC 3339.
+    /// Time of the measurement in RFC 3339.
     pub at: String,
 }
 
-/// The agents of a file such as `agents.toml`, or the programs of a folder.
+/// Reads the agents of a file such as `agents.toml`, or the programs of a folder.
 ///
 /// # Errors
-/// A file that cannot be read or is wrong. The message gives the line, and says what to do.
+/// Returns an error with line and remedy for a file that cannot be read or is invalid.
 pub fn read(path: &Path) -> anyhow::Result<Agents> {
     let entries = if path.is_dir() {
         let entries = read::programs(path, &[])?;
@@ -98,26 +96,26 @@ pub fn read(path: &Path) -> anyhow::Result<Agents> {
     Ok(Agents { path: path.to_owned(), entries })
 }
 
-/// The agents of a data folder; empty if it has no file of named agents.
+/// Reads the agents of a data folder; empty without an agents file.
 ///
 /// # Errors
-/// As [`read`].
+/// Same as [`read`].
 pub fn of_data(data: &Path) -> anyhow::Result<Agents> {
     let path = data.join(FILE);
     if path.exists() { read(&path) } else { Ok(Agents { path, entries: Vec::new() }) }
 }
 
 impl Agents {
-    /// The agent of this name.
+    /// Returns the agent of this name.
     pub fn find(&self, name: &str) -> Option<&NamedAgent> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// The agent that `text` names, by a name or a spec. The result has the agent's name (for a spec, its canonical text) and
-    /// its spec. A program is made ready in its own folder below `into`.
+    /// Resolves a name or a spec to the name of the agent (for a spec, its canonical text) and its spec. A program is
+    /// compiled into its own folder below `into`.
     ///
     /// # Errors
-    /// A text that is neither a name nor a spec, or a program that cannot be made ready.
+    /// Returns an error for a text that is neither a name nor a spec, or a program that cannot be compiled.
     pub fn resolve(&self, text: &str, into: &Path) -> anyhow::Result<(String, AgentSpec)> {
         let text = text.trim();
         if let Some(entry) = self.find(text) {
@@ -140,10 +138,10 @@ impl Agents {
 }
 
 impl NamedAgent {
-    /// Its spec, with the prices. A program is made ready in its own folder below `into`.
+    /// Returns the spec with prices. A program is compiled into its own folder below `into`.
     ///
     /// # Errors
-    /// A program that cannot be made ready. The message holds the compiler's words, or says what is missing.
+    /// Returns an error with the compiler output, or with the missing tool, if the program cannot be compiled.
     pub fn spec(&self, into: &Path) -> anyhow::Result<AgentSpec> {
         match &self.source {
             AgentSource::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),
@@ -157,12 +155,12 @@ impl NamedAgent {
     }
 }
 
-/// The spec of an agent that is started by a command line.
+/// Returns the spec of an agent that a command line starts.
 pub fn program(line: &str) -> String {
     format!("botzone cmd=\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A spec with prices in USD for a million tokens. Only a language model has prices.
+/// Adds prices in USD per million tokens to a spec. Only language models have prices.
 fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Result<AgentSpec, Refusal> {
     let wrong = |message: String| Err(Refusal::new(ErrorCode::UnknownAgent, message));
     let mut spec = spec.clone();
@@ -179,7 +177,7 @@ fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Re
     Ok(spec)
 }
 
-/// What is wrong with a name for an agent, and what to do.
+/// Returns the problem with an agent name and its remedy; `None` for a valid name.
 fn fault_of_name(name: &str) -> Option<String> {
     if !ludex_protocol::is_agent_name(name) {
         return Some(format!("{name:?} is not a valid agent name: 1 to 40 of A-Za-z0-9._- are allowed"));

@@ -1,4 +1,4 @@
-//! Measuring a ladder: its anchors play each other, unit by unit, and what is played is kept on disk.
+//! Measurement of an anchor ladder: its anchors play each other, and finished units are stored on disk.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -20,36 +20,35 @@ use sha2::{Digest as _, Sha256};
 
 use crate::local::{Participant, Series};
 
-/// How a ladder is measured.
+/// Settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct AnchorRunSettings {
-    /// Units of play for each pairing.
+    /// Units of play per pairing.
     pub units: u64,
-    /// The same seed gives the same figures.
+    /// Seed of the matches; the same seed gives the same ratings.
     pub seed: u64,
-    /// Matches at a time; 0: one for each core.
+    /// Parallel matches; 0: one per core.
     pub jobs: usize,
-    /// Units that are played are kept here, in the folder `ladders`. The same settings with the same build continue there.
+    /// Data folder; finished units are stored in its folder `ladders`, where the same settings and build resume.
     pub data: PathBuf,
 }
 
-/// A ladder with its measurements.
+/// Anchor ladder with its measurements.
 pub struct MeasuredLadder {
-    /// The ladder.
     pub ladder: AnchorLadder,
-    /// Its rungs with their figures.
+    /// Rungs of the ladder with their ratings.
     pub rows: Vec<AnchorRow>,
     /// Share of draws between agents of equal strength.
     pub draws: f64,
-    /// Mean and greatest time of a move by rung, in microseconds, over the matches of this call.
+    /// Mean and maximum time per move of each rung in microseconds, over the matches of this call.
     pub times: Vec<Option<[f64; 2]>>,
 }
 
-/// Plays the units that are missing and measures the ladder of a game. `progress` is told how many units are played, and of
-/// how many.
+/// Plays the missing units and rates the ladder of a game. `progress` receives the number of units played and their
+/// total.
 ///
 /// # Errors
-/// A game whose only level is random, an agent that fails, a folder that cannot be written.
+/// Returns an error for a game whose only level is random, an agent that fails, or a folder that cannot be written.
 pub fn measure(
     game: &GameRef,
     settings: &AnchorRunSettings,
@@ -66,7 +65,7 @@ pub fn measure(
         .map(|(text, watch)| Ok(watch.time(Participant::new(text, game).with_context(|| text.clone())?)))
         .collect::<anyhow::Result<_>>()?;
     let mut kept = Kept::open(game, &ladder, settings)?;
-    // Unit by unit through all pairings, so that an interrupted measurement is balanced.
+    // Unit by unit across all pairings, so that an interrupted measurement is balanced.
     let due: Vec<(u64, usize)> = (0..settings.units)
         .flat_map(|u| (0..ladder.pairings()).map(move |k| (u, k)))
         .filter(|at| !kept.units.contains_key(at))
@@ -94,7 +93,7 @@ pub fn measure(
     Ok(MeasuredLadder { ladder, rows, draws, times })
 }
 
-/// How long the moves of an agent took.
+/// Timer for the moves of one agent.
 #[derive(Default)]
 struct Stopwatch {
     moves: AtomicU64,
@@ -103,7 +102,7 @@ struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// The same player, timed.
+    /// Wraps a player to measure its moves.
     fn time(self: &Arc<Self>, player: Participant) -> Participant {
         let watch = self.clone();
         let timed = wrap(player.agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline: Option<Instant>| {
@@ -125,9 +124,9 @@ impl Stopwatch {
     }
 }
 
-/// Eight hex digits that tell builds of this program apart, by the length and the time of its file.
+/// Returns eight hex digits that identify the build of this program, from size and modification time of its file.
 fn build() -> anyhow::Result<String> {
-    let about = std::env::current_exe().and_then(fs::metadata).context("this program's own file cannot be found")?;
+    let about = std::env::current_exe().and_then(fs::metadata).context("cannot find the executable of this program")?;
     let time = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     Ok(stamp(about.len(), time))
 }
@@ -136,7 +135,7 @@ fn stamp(bytes: u64, time: Duration) -> String {
     hex::encode(&Sha256::digest(format!("{bytes} {}", time.as_nanos()))[..4])
 }
 
-/// A unit as a line of the file.
+/// Line of the file: one unit.
 #[derive(Serialize, Deserialize)]
 struct Line {
     agents: [String; 2],
@@ -144,12 +143,12 @@ struct Line {
     returns: Returns,
 }
 
-/// The units that are played, on disk as JSON Lines. There is one file for each game, rules, unit of play, seed and build of
-/// this program, because another build may play differently under the same name.
+/// Finished units, on disk as JSON Lines. Each game, rules hash, unit of play, seed and build has its own file, since
+/// another build may play differently under the same name.
 struct Kept {
     file: File,
     path: PathBuf,
-    /// By unit and pairing.
+    /// Returns by unit and pairing.
     units: HashMap<(u64, usize), Returns>,
 }
 
@@ -167,12 +166,12 @@ impl Kept {
             let places: HashMap<[&str; 2], usize> = (0..ladder.pairings()).map(|k| (ladder.agents_of(k), k)).collect();
             let mut lines = BufReader::new(file);
             let mut text = String::new();
-            // Only the last line can be cut off; its unit is played again.
+            // Only the last line can be incomplete; its unit is played again.
             while lines.read_line(&mut text).with_context(failed)? > 0 && text.ends_with('\n') {
                 let Ok(line) = serde_json::from_str::<Line>(&text) else { break };
                 whole += text.len() as u64;
                 let place = places.get(&line.agents.each_ref().map(String::as_str));
-                // Lines of other agents are from before the ladder was changed.
+                // Lines of unknown agents predate a change of the ladder.
                 if let Some(&k) = place.filter(|_| line.returns.len() == ladder.episodes()) {
                     units.insert((line.unit, k), line.returns);
                 }
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_build_has_another_stamp() {
+    fn stamp_differs_between_builds() {
         let [one, other] = [1, 2].map(Duration::from_nanos);
         assert_eq!(stamp(7, one), stamp(7, one));
         assert!(stamp(7, one) != stamp(7, other) && stamp(7, one) != stamp(8, one));

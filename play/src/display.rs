@@ -1,21 +1,21 @@
-//! Numbers, moves and results in words, as commands, logs and transcripts show them.
+//! Text forms of numbers, moves and results for commands, logs and transcripts.
 
 use ludex_env::recording::ReplayStep;
 use ludex_env::{DynState, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
-/// `1 match`, `2 matches`.
+/// Formats a count with its noun: `1 match`, `2 matches`.
 pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// A return, with decimals only where it has some.
+/// Formats a return, with three decimals unless it is an integer.
 pub fn points(x: f64) -> String {
     number(x, if x.fract() == 0.0 { 0 } else { 3 })
 }
 
-/// A number with this many decimals.
+/// Formats a number with this many decimals; zero has no minus sign.
 pub fn number(x: f64, digits: usize) -> String {
     let text = format!("{x:.digits$}");
     // -0.00 is 0.00.
@@ -26,15 +26,16 @@ pub fn number(x: f64, digits: usize) -> String {
     }
 }
 
-/// A text of somebody else for a terminal or a page: characters that would change either are replaced, so control characters
-/// but for tabs and ends of lines, and those that turn the direction of what follows.
+/// Sanitizes untrusted text for a terminal or a page: replaces control characters other than tabs and newlines, and
+/// characters that change the text direction.
 pub fn plain(text: &str) -> String {
     let turns = |c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let harmless = |c: char| matches!(c, '\t' | '\n') || !(c.is_control() || turns(c));
     text.chars().map(|c| if harmless(c) { c } else { '\u{fffd}' }).collect()
 }
 
-/// What a step played, each move as its mover knows it: `x (random): x(0,1)`. `None` where it played nothing.
+/// Returns the moves of a step as their movers see them, such as `x (random): x(0,1)`; `None` for a step without a
+/// move.
 pub fn step(record: &Record, step: &ReplayStep<'_>) -> Option<String> {
     if let [RecordEvent::Chance(c)] = step.events {
         return Some(format!("chance: {}", step.before.outcome_text(c.action?)));
@@ -43,7 +44,7 @@ pub fn step(record: &Record, step: &ReplayStep<'_>) -> Option<String> {
     texts.filter(|_| step.played).map(|texts| texts.join("; "))
 }
 
-/// A move as its mover knows it; `None` where the event holds none.
+/// Returns a move as its mover sees it; `None` for an event without a move.
 pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
     let (seat, viewer) = (m.seat as usize, Viewer::Seat(m.seat as usize));
     match (m.action, &m.said) {
@@ -53,7 +54,7 @@ pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
     }
 }
 
-/// `x (random): x(0,1)`, as the mover knows it.
+/// Returns a move with its seat and agent, such as `x (random): x(0,1)`, as the mover sees it.
 fn said(state: &dyn DynState, record: &Record, m: &MoveRecord) -> Option<String> {
     let agent = &record.header.seats.get(m.seat as usize)?.name;
     let place = state.spec().seats.get(m.seat as usize)?;
@@ -67,8 +68,7 @@ fn said(state: &dyn DynState, record: &Record, m: &MoveRecord) -> Option<String>
     Some(format!("{place} ({agent}): {text}{tries}{forced}"))
 }
 
-/// The result of a match in one line:
-/// `finished: x (human) loses with -1, o (mcts sims=500) wins with 1`.
+/// Returns the result of a match in one line, such as `finished: x (human) loss, -1; o (mcts sims=500) win, 1`.
 pub fn result(spec: &Spec, record: &Record) -> String {
     let word = |v: serde_json::Value| v.as_str().map(|w| w.replace('_', " ")).unwrap_or_default();
     let footer = &record.footer;
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_changes_the_terminal() {
+    fn plain_replaces_control_characters() {
         let evil = "a\u{1b}[2J\u{7}\0\r\u{9b}b\u{202e}c\u{2067}\td\n\u{e9}\u{5d0}";
         let shown = "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}\u{fffd}b\u{fffd}c\u{fffd}\td\n\u{e9}\u{5d0}";
         assert_eq!(plain(evil), shown);

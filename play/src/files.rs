@@ -1,13 +1,13 @@
-//! Files that are written whole or not at all.
+//! Atomic file writes.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Writes a file in one step: a reader gets the old file or the new one, never a part of it.
+/// Replaces a file atomically: a reader sees the old file or the new one, never a part of it.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let draft = folder.join(format!("{name}.draft"));
     let mut file = File::create(&draft)?;

@@ -1,5 +1,5 @@
-//! Matches without a network: the match machine with its clocks, series of matches in one process, agents as remote
-//! players, and runs (suites and tournaments that continue wherever they were stopped).
+//! Matches without a network: the match machine with its clocks, series of matches in one process, agents that play
+//! on a remote server, and resumable runs of suites and tournaments.
 //!
 //! ```
 //! # fn main() -> anyhow::Result<()> {
@@ -12,11 +12,12 @@
 //! # }
 //! ```
 //!
-//! What always holds here:
-//! - The crate opens no socket and knows no store. A [remote agent](remote_agent) plays over a client that it is given.
-//! - A [machine] does no IO: time is an argument, chance comes from the seed, and the driver takes the outputs in
+//! Invariants:
+//! - The crate opens no socket and uses no store. A [remote agent](remote_agent) plays over a client supplied by the
+//!   caller.
+//! - A [machine] does no IO: time is an argument, chance comes from the seed, and the driver executes outputs in
 //!   order.
-//! - The same game, agents and seed give the same moves, on any number of threads.
+//! - The same game, agents and seed give the same moves on any number of threads.
 #![forbid(unsafe_code)]
 
 pub mod agents_file;
@@ -33,5 +34,5 @@ pub mod transcript;
 
 pub use self::local::{AgentInput, play};
 
-/// The program as it names itself to clients and in records.
+/// Program name and version, as sent to clients and written to records.
 pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));

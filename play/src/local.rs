@@ -1,8 +1,8 @@
-//! Matches among in-process agents, without sockets, store or waiting: the server's own machine, driven to its end in
+//! Matches between in-process agents, without sockets, store or waiting: the server's match machine, driven in
 //! virtual time.
 //!
-//! A match is a function of its game, its players and its seed; only `started` and `ended` of the record tell one run from
-//! another. The match's clock stands still, except while an agent thinks whose answers are not reproducible anyway.
+//! A match is a function of its game, players and seed; records of two runs differ only in `started` and `ended`. The
+//! match clock advances only while an agent computes whose replies are not reproducible.
 
 mod check;
 mod compute_slots;
@@ -26,20 +26,20 @@ pub use self::run_match::{
 pub use self::series::Series;
 use crate::machine::MatchMachine;
 
-/// The cores that this machine has for us.
+/// Returns the number of cores available to this process.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Matches at a time with an agent that gathers questions, if nobody says how many: the more there are, the fewer batches.
+/// Default number of parallel matches with a batched agent; more matches need fewer batches.
 pub const GATHERED_JOBS: usize = 1024;
 
-/// An agent for [`play`].
+/// Agent for [`play`].
 #[derive(Clone)]
 pub enum AgentInput {
-    /// An agent of the roster, by its spec.
+    /// Built-in agent by its spec.
     Spec(String),
-    /// An agent of the caller's own. Records call it `agent`.
+    /// Agent of the caller; records name it `agent`.
     Own(Arc<dyn Agent>),
 }
 
@@ -55,12 +55,12 @@ impl From<Arc<dyn Agent>> for AgentInput {
     }
 }
 
-/// Plays one match of `game` to its end between `agents`, one for each seat in order. The same agents and the same seed
-/// give the same moves. The record has the returns and the reason of the end in its footer.
+/// Plays one match of `game` between `agents`, one per seat in order. The same agents and the same seed give the same
+/// moves. The footer of the record holds the returns and the reason for the end.
 ///
 /// # Errors
-/// A spec that the roster does not know, or too few or too many agents. An agent that fails in the match is not an error:
-/// it loses, and [`Played::failure`] says why.
+/// Returns an error for an unknown spec or a wrong number of agents. An agent that fails during the match is not an
+/// error: it loses, and [`PlayedMatch::failure`] holds the reason.
 pub fn play<A: Into<AgentInput>>(
     game: &GameRef,
     agents: impl IntoIterator<Item = A>,
@@ -83,7 +83,7 @@ pub fn play<A: Into<AgentInput>>(
     let given = seats.len();
     anyhow::ensure!(
         given == spec.players as usize,
-        "{} has {} seats, {given} agents were given",
+        "agents of {}: expected {}, got {given}",
         spec.string,
         spec.players
     );

@@ -1,13 +1,13 @@
-//! A match as a machine without IO: what comes in with the time it came, what goes out in the order it must happen.
+//! One match as a state machine without IO: timed inputs go in, ordered outputs come out.
 //!
-//! Sockets, in-process agents, `ludex match`, resume, crash recovery and the tests all drive this one. It holds no
-//! task, no timer and no generator: time is an argument, chance is drawn from the episode's seed.
+//! The server, `ludex match`, session resume, crash recovery and tests all drive this machine. The machine has no
+//! task, timer or random generator: time is an argument and chance is drawn from the episode's seed.
 //!
-//! Outputs are in order of effect: what follows an [`Output::Keep`] of a rated match may be shown only when that row is
-//! durable. The driver waits there; the machine need not know.
+//! Outputs are in order of effect: in a rated match, nothing after an [`Output::Persist`] may be sent before that row
+//! is durable. The driver waits for the write; the machine does not.
 //!
-//! The machine keeps the course: rules, clocks, attempts and the story of what happened. Frames are made where somebody
-//! listens ([`Match::listen`]), and made again from the story for those who come later.
+//! The machine owns rules, clocks, attempts and the match log. Frames are built as events happen for subscribed
+//! watchers ([`MatchMachine::add_watcher`]), and rebuilt from the log for later ones.
 
 mod act_replies;
 mod advance;
@@ -43,37 +43,37 @@ use self::seat_history::SeatHistory;
 pub use self::watcher::Watcher;
 use crate::time::Since;
 
-/// Numbers of frames restart here times the number of restarts, so that an old `seen` is never mistaken.
+/// Offset between the frame numbers of two restarts, so that a stale `seen` is never mistaken for a current one.
 pub const RESTART_STEP: u64 = 1_000_000;
 
 #[derive(Default)]
 struct SeatState {
     /// Turns issued so far; the open turn is `issued - 1`.
     issued: u32,
-    /// Whether a client was asked and has not answered.
+    /// True while a client's move request is pending.
     open: bool,
-    /// Whether an in-process agent was asked and has not answered.
+    /// True while an in-process agent's move request is pending.
     asked: bool,
-    /// A joint move's part, until all have moved.
+    /// Part of a joint move, until all acting seats have moved.
     pending: Option<AcceptedMove>,
     tries: Vec<RefusedMove>,
-    /// The same refusals as an in-process agent is told them.
+    /// Refusals in `tries`, in the form sent to an in-process agent.
     attempts: Vec<PriorAttempt>,
-    /// The actions that an in-process agent chooses from.
+    /// Legal actions of the pending request to an in-process agent.
     legal: Vec<Action>,
-    /// What an in-process agent is told about the past, if it reads it.
+    /// Observed history for an in-process agent that needs it.
     memory: Option<SeatHistory>,
     online: bool,
     away_since: Option<u64>,
-    /// Whether it ever answered anything.
+    /// True after the first move, refused or not, and after resigning.
     acted: bool,
-    /// After a restart the clock waits until the client is back.
+    /// True after a restart until the client reconnects; the clock does not start meanwhile.
     waits: bool,
-    /// For how many milliseconds the host could not hear it.
+    /// Milliseconds during which the host could not read from this seat.
     stalled: u64,
 }
 
-/// A match. See the module.
+/// State machine of one match; see the [module](self).
 pub struct MatchMachine {
     setup: MatchSetup,
     state: Box<dyn DynState>,
@@ -82,22 +82,23 @@ pub struct MatchMachine {
     outcomes: Outcomes,
     story: MatchLog,
     time: Since,
-    /// The story of a match that is over and has been packed.
+    /// Log of a match that has ended, compressed by [`MatchMachine::pack`].
     packed: Option<Box<[u8]>>,
     places: Vec<SeatState>,
     clocks: Clocks,
     narrator: Option<Narrator>,
-    /// Whether rows are put out.
+    /// True if the machine emits [`Output::Persist`].
     keeps: bool,
-    /// Decisions of those whose decisions the excerpt counts.
+    /// Decisions by the seats that the excerpt counts.
     decisions: u32,
-    /// The record of a match that had ended before a restart.
+    /// Record of a match that had ended before a restart.
     recalled: Option<Box<Record>>,
     out: Vec<Output>,
 }
 
 impl MatchMachine {
-    /// A match before its start. Its clients listen; others do after [`Match::listen`].
+    /// Creates a match that has not started. Its clients are subscribed; add others with
+    /// [`MatchMachine::add_watcher`].
     pub fn new(setup: MatchSetup, now: u64) -> Self {
         let seats = setup.seats.len();
         let draw = Draw::new(setup.game.id(), setup.seed, 0);
@@ -124,13 +125,13 @@ impl MatchMachine {
         }
     }
 
-    /// The same match for a driver without a store: it puts out no rows.
+    /// Disables [`Output::Persist`], for a driver without a store.
     pub fn without_rows(mut self) -> Self {
         self.keeps = false;
         self
     }
 
-    /// From now on the frames of `to` are put out. Those so far can be had by [`Match::retold`].
+    /// Emits frames for `to` from now on. Earlier frames are available from [`MatchMachine::replay_frames`].
     pub fn add_watcher(&mut self, to: Watcher) {
         if self.narrator.as_ref().is_some_and(|n| n.hears(to)) || self.packed.is_some() {
             return;
@@ -143,46 +144,46 @@ impl MatchMachine {
         }
     }
 
-    // ---- what drivers ask ----------------------------------------------------------------------------------------
+    // ---- queries
+    // ------------------------------------------------------------------------------------------------------
 
-    /// The id.
     pub fn id(&self) -> &str {
         &self.setup.header.episode
     }
 
-    /// The head of the record.
+    /// Returns the header of the record.
     pub fn header(&self) -> &Header {
         &self.setup.header
     }
 
-    /// The setup.
     pub fn setup(&self) -> &MatchSetup {
         &self.setup
     }
 
-    /// The record, when the match is over and not packed. Complete: what may be shown to whom is the caller's business.
+    /// Returns the complete record of a match that has ended and is not packed. The caller decides who may see which
+    /// part.
     pub fn record(&self) -> Option<&Record> {
         self.story.record().filter(|_| self.packed.is_none())
     }
 
-    /// The record of a match that is over.
+    /// Returns the record of a match that has ended and is not packed.
     pub fn into_record(self) -> Option<Record> {
         if self.packed.is_some() { None } else { self.story.into_record() }
     }
 
-    /// The moves so far with what spectators may see of them, for the episode's page while it runs.
+    /// Returns the events so far as spectators may see them, for the match page of a running match.
     pub fn public_events(&self) -> Vec<MatchFrame> {
         let mut frames = self.replay_frames(Watcher::Public, &[]);
         frames.retain(|f| matches!(f, MatchFrame::Event(_)));
         frames
     }
 
-    /// Whether it is over.
+    /// Returns true if the match has ended.
     pub fn is_over(&self) -> bool {
         self.story.record().is_some()
     }
 
-    /// When [`Input::Tick`] is due.
+    /// Returns the time at which [`Input::Tick`] is due, in milliseconds of the host's clock.
     pub fn next_deadline(&self) -> Option<u64> {
         if self.is_over() {
             return None;
@@ -191,7 +192,7 @@ impl MatchMachine {
         [self.clocks.next().map(|n| n.0), away].into_iter().flatten().min()
     }
 
-    /// Starts the clocks of turns that have just been handed to their sockets.
+    /// Starts the clocks of turns that have just been written to their sockets.
     pub fn start_client_clocks(&mut self, now: u64) {
         for (seat, place) in self.places.iter().enumerate() {
             let held = self.setup.grace_ms.is_none() && place.away_since.is_some();
@@ -201,14 +202,16 @@ impl MatchMachine {
         }
     }
 
-    /// Starts the time of an in-process agent's turn, for a driver that asks at once. It runs through refused attempts.
+    /// Starts the clock of an in-process agent's turn, for a driver that requests the move at once. The clock runs on
+    /// through refused attempts.
     pub fn start_agent_clock(&mut self, now: u64, seat: Seat) {
         if let Some(place) = self.places.get(seat).filter(|p| p.asked) {
             self.clocks.start(seat, place.issued == 1, now);
         }
     }
 
-    /// What an in-process agent is asked, for a driver without clocks that asks at once.
+    /// Returns the pending move request of an in-process agent, for a driver without clocks that calls the agent at
+    /// once.
     pub fn ask(&mut self, seat: Seat, agent: &dyn Agent) -> Option<MoveRequest<'_>> {
         let place = self.places.get_mut(seat).filter(|p| p.asked)?;
         place.legal.clear();
@@ -224,8 +227,8 @@ impl MatchMachine {
         Some(if agent.needs_full_state() && !self.setup.header.rated { ask.with_peek() } else { ask })
     }
 
-    /// What an in-process agent is asked, to be answered elsewhere. Starts its clock; where the match has none, the agent
-    /// has `limit_ms` for the turn.
+    /// Returns the pending move request of an in-process agent, for use on another thread, and starts the agent's
+    /// clock. Without a clock rule, the agent has `limit_ms` milliseconds for the turn.
     pub fn agent_request(
         &mut self,
         now: u64,
@@ -250,15 +253,15 @@ impl MatchMachine {
         })
     }
 
-    /// For `welcome`: where a seat stands.
+    /// Returns the entry of `welcome` for a resumed seat.
     pub fn resume_entry(&self, seat: Seat) -> ResumedMatch {
         let to = Watcher::Seat(seat);
         let seq = self.replay_frames(to, &[]).last().map_or(0, MatchFrame::seq);
         ResumedMatch { match_id: self.id().to_owned(), seat: Some(seat as u32), seq }
     }
 
-    /// What a watcher gets who saw frames up to `seen`: the frames after it, or one `resync`. An open turn is sent
-    /// again, with its old number, even if it was seen.
+    /// Returns the frames after `seen`, or a single `resync` if `seen` is unknown. An open turn is sent again under
+    /// its old number, even if `seen` covers it.
     pub fn catch_up(&self, to: Watcher, seen: Option<u64>) -> Vec<ServerMessage> {
         let base = u64::from(self.setup.restarts) * RESTART_STEP;
         let mut frames = self.replay_frames(to, &[]);
@@ -271,7 +274,7 @@ impl MatchMachine {
         frames.into_iter().map(ServerMessage::from).chain(open.map(ServerMessage::Turn)).collect()
     }
 
-    /// Everything about the match so far in one message.
+    /// Returns one message with the whole match so far.
     pub fn resync(&self, to: Watcher) -> ServerMessage {
         self.resync_of(to, self.replay_frames(to, &[]))
     }
@@ -293,7 +296,7 @@ impl MatchMachine {
         ServerMessage::Resync(Box::new(Resync { seq, match_id, start, events, turn, end }))
     }
 
-    /// The open turn of a seat, the last among its frames, with the number of tries so far.
+    /// Returns the open turn of a seat, found as the last turn in `frames`, with the current number of tries.
     fn open_turn(&self, to: Watcher, frames: &[MatchFrame]) -> Option<Box<TurnFrame>> {
         let Watcher::Seat(seat) = to else { return None };
         let place = self.places.get(seat).filter(|p| p.open)?;
@@ -303,8 +306,9 @@ impl MatchMachine {
         Some(turn)
     }
 
-    /// All frames of a watcher so far, each event with the views asked for. Only the last event has a picture, because
-    /// those of a long match would fill any mailbox; [`Match::picture_after`] draws the others.
+    /// Returns all frames of a watcher so far, each event with the requested views. Only the last event has a
+    /// picture, since all pictures of a long match would overflow a mailbox; use [`MatchMachine::picture_after`] for
+    /// the others.
     pub fn replay_frames(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
         let mut frames = Vec::new();
         let of_seat = |s: Seat| self.setup.seats[s].views.contains(&MatchView::Picture);
@@ -321,7 +325,7 @@ impl MatchMachine {
         frames
     }
 
-    /// The picture that `to` sees after `heard` of the moves and outcomes that it hears of; after all of them if there are
+    /// Returns the picture for `to` after `heard` visible moves and outcomes, or after all of them if there are
     /// fewer.
     pub fn picture_after(&self, to: Watcher, heard: usize) -> Option<PictureView> {
         let mut left = heard;
@@ -348,7 +352,7 @@ impl MatchMachine {
         drawn
     }
 
-    /// The cells that the transition touches which begins with event `at`.
+    /// Returns the cells touched by the transition that starts with event `at`.
     fn touched_at(&self, events: &[RecordEvent], at: usize) -> Vec<String> {
         let mut position = ReplayCursor::new(&*self.setup.game);
         if position.state.spec().information != Information::Perfect {
@@ -363,7 +367,7 @@ impl MatchMachine {
         Vec::new()
     }
 
-    /// The views of the position now, for a spectator.
+    /// Returns the views of the current position for a spectator.
     pub fn spectator_view(&self, to: Watcher, views: &[MatchView]) -> SeatView {
         let others: Vec<MatchView> = views.iter().copied().filter(|view| *view != MatchView::Picture).collect();
         let mut view = view_of(&*self.state, to.viewer(), &others, Layout::Ludex);
@@ -373,12 +377,13 @@ impl MatchMachine {
         view
     }
 
-    /// The position as `to` sees it, for people.
+    /// Returns the current position for `to` as text for people.
     pub fn drawing(&self, to: Watcher) -> String {
         self.state.view(to.viewer()).drawing(to.viewer())
     }
 
-    /// Keeps of a match that is over only what is needed to tell it again: a few kilobytes. Its record is gone then.
+    /// Compresses the log of a match that has ended to the few kilobytes that replays need. The record is no longer
+    /// available afterwards.
     pub fn pack(&mut self) {
         if !self.is_over() || self.packed.is_some() {
             return;
@@ -402,9 +407,10 @@ impl MatchMachine {
         }
     }
 
-    // ---- inputs --------------------------------------------------------------------------------------------------
+    // ---- inputs
+    // -------------------------------------------------------------------------------------------------------
 
-    /// Takes one input at `now` (milliseconds of the host's monotonic clock) and says what follows.
+    /// Applies one input at `now` (milliseconds of the host's monotonic clock) and returns the resulting outputs.
     pub fn handle(&mut self, now: u64, input: Input) -> Vec<Output> {
         if !matches!(input, Input::Start) {
             self.expire(now);
@@ -437,8 +443,8 @@ impl MatchMachine {
         std::mem::take(&mut self.out)
     }
 
-    /// The host was held up: for `lost[seat]` milliseconds more it could not hear that seat. What ran against the seat
-    /// meanwhile, clock or the time that it is held for a lost connection, is given back. The record tells of it.
+    /// Credits a host stall: `lost[seat]` is the additional number of milliseconds in which that seat could not be
+    /// read. The seat's clock and reconnect deadline are extended, and the record states the stall.
     pub fn credit_stall(&mut self, lost: &[u64]) {
         if self.is_over() {
             return;
@@ -451,7 +457,7 @@ impl MatchMachine {
         self.clocks.credit_episode(lost.iter().copied().max().unwrap_or(0));
     }
 
-    /// Ends the match if a clock, or the time that a seat is held for a lost connection, ran out before `now`.
+    /// Ends the match if a clock or a reconnect deadline expired by `now`.
     fn expire(&mut self, now: u64) {
         if self.is_over() {
             return;
@@ -467,7 +473,7 @@ impl MatchMachine {
         }
     }
 
-    /// The first seat that will not be held any longer for a lost connection, and when.
+    /// Returns the earliest reconnect deadline and its seat.
     fn gone(&self) -> Option<(u64, Seat)> {
         let grace = self.setup.grace_ms?;
         let away = self.places.iter().enumerate().filter_map(|(seat, p)| Some((p.away_since?, seat))).min();
@@ -475,7 +481,7 @@ impl MatchMachine {
     }
 
     fn blame(&mut self, reason: EndReason, seat: Seat) {
-        // Only a client can stay away from the start: an agent of the host is there.
+        // Only a client can miss the start: in-process agents are always present.
         let shown = self.places[seat].acted || !self.setup.seats[seat].remote;
         let reason = if shown { reason } else { EndReason::NoShow };
         self.finish(reason, Some(seat));
@@ -508,7 +514,7 @@ impl MatchMachine {
 
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.is_over();
-        // Said again, because the answer was lost with the connection.
+        // The client repeats its resignation if the reply was lost with the connection.
         let end = |story: &MatchLog| story.record().map(|r| (r.footer.reason, r.footer.at_fault));
         let again = over && self.with_story(end) == Some((Some(EndReason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
@@ -529,14 +535,14 @@ impl MatchMachine {
         self.out.push(Output::Reply { seat, re, message: Box::new(message) });
     }
 
-    /// Puts out a row, where rows are kept.
+    /// Emits a row unless rows are disabled.
     fn keep(&mut self, row: impl FnOnce() -> LogRow) {
         if self.keeps {
             self.out.push(Output::Persist(Box::new(row())));
         }
     }
 
-    /// Puts out the frames of what happened since the last time.
+    /// Emits the frames of all events since the last call.
     fn narrate(&mut self) {
         let Some(narrator) = &mut self.narrator else { return };
         let out = &mut self.out;

@@ -1,7 +1,7 @@
-//! Runs: suites and tournaments that are played to their end, however often they are interrupted.
+//! Runs: suites and tournaments that can be interrupted and resumed at any time.
 //!
-//! A run is a folder. The matches that its files hold are done, and a run that is opened again continues from there. No
-//! decision depends on memory alone, so a run may be killed at any moment.
+//! A run is a folder. Matches recorded in the files of the folder are done, and a resumed run continues after them.
+//! No decision depends on process state alone, so a run may be killed at any moment.
 
 pub mod answer_cache;
 pub mod archive;
@@ -41,16 +41,16 @@ use ludex_referee::suite::{MatchPolicy, OpponentFault, PartSpec, Suite};
 use self::answer_cache::CachePolicy;
 use crate::local::{Participant, faults_as_infra};
 
-/// The rules of a run, as functions of the matches that are done: which blocks are due, and what a match counts.
+/// Rules of a run as functions of the finished matches: the blocks that are due, and the score of each match.
 pub trait RunSchedule: Sync {
-    /// The blocks that are due, in the order to play them; empty when the run is done. `done` says for each match what it
-    /// counts.
+    /// Returns the blocks that are due, in playing order; empty when the run is done. `done` holds the score of each
+    /// finished match.
     fn next(&self, done: &Results, records: &[Record]) -> Vec<Block>;
-    /// What a match counts; it was played at place `turn` of a block of `part`.
+    /// Returns the score of a match played at position `turn` of a block of `part`.
     fn judge(&self, part: usize, turn: usize, record: &Record) -> MatchScore;
-    /// The part of a match and its place in its block, by its [key](ludex_referee::suite::plan::key).
+    /// Returns the part of a match and its position in its block, by its [key](ludex_referee::suite::plan::key).
     fn find(&self, key: &str) -> Option<(usize, usize)>;
-    /// How many times a match of a part is replayed after an infrastructure failure.
+    /// Returns how often a match of a part is repeated after an infrastructure failure.
     fn rematches(&self, part: usize) -> u32;
 }
 
@@ -72,47 +72,45 @@ impl RunSchedule for Plan {
     }
 }
 
-/// A game with the agents that play it.
+/// Game with the agents that play it.
 pub struct GameRoster {
-    /// The game.
     pub game: GameRef,
-    /// The agents, by their index in the run.
+    /// Agents by their index in the run.
     pub players: BTreeMap<usize, Participant>,
 }
 
-/// A part of a run with the agents that play it.
+/// Part of a run with the agents that play it.
 pub struct RunPart {
-    /// The part's id; names of episodes hold it.
+    /// Id of the part, contained in the names of its episodes.
     pub id: String,
-    /// Its games, more than one if it sweeps parameters.
+    /// Games of the part, more than one if it sweeps parameters.
     pub rooms: Vec<GameRoster>,
-    /// How many places of a block each game has.
+    /// Positions in a block per game.
     pub seatings: usize,
-    /// How its matches are held.
     pub policy: MatchPolicy,
-    /// The seeds of its matches.
     pub seeds: MatchSeeds,
-    /// Those of its agents whose failures spoil a match instead of losing it ([`blameless`]): the suite's own opponents that are not
-    /// language models, unless its policy says otherwise.
+    /// Agents whose failures discard a match instead of losing it ([`faults_as_infra`]): the suite's own opponents
+    /// that are not language models, unless the suite's policy says otherwise.
     pub own_opponents: BTreeSet<usize>,
-    /// What its matches play, if not the whole game.
+    /// Excerpts of the game that its matches play, if any.
     pub excerpts: Excerpts,
-    /// Which of its questions are asked once.
+    /// Rule for the move requests whose replies are cached.
     pub once: CachePolicy,
 }
 
 impl RunPart {
-    /// The game at a place of a block, with its players.
+    /// Returns the game at a position of a block, with its players.
     pub fn room(&self, turn: usize) -> &GameRoster {
         &self.rooms[turn / self.seatings.max(1) % self.rooms.len()]
     }
 }
 
-/// The tables of a suite's parts. Every agent is built for every game that it plays, so that an agent that cannot play is
+/// Builds the parts of a suite. Every agent is built for each of its games, so that an agent that cannot play is
 /// found before the first match.
 ///
 /// # Errors
-/// An agent that cannot play its part, by name and part, or an argument of the suite for language models that they do not take.
+/// Returns an error for an agent that cannot play its part, or an argument of the suite that its language models do
+/// not accept.
 pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>> {
     preflight::arguments(plan)?;
     let mut out = Vec::new();
@@ -127,7 +125,8 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
                 let entrant = &plan.agents[who];
                 let player = spec_in(plan, at, who).and_then(|spec| {
                     let agent = spec.build(game)?;
-                    // What a language model answers is its own doing; its endpoint's failures are nobody's anyway.
+                    // Failures of a model's replies are charged to the model; failures of its endpoint already count
+                    // as infrastructure.
                     let own = !entrant.candidate && spec.class() != AgentClass::Model;
                     let agent = if own && policy.opponent_fault == OpponentFault::Discard {
                         own_opponents.insert(who);
@@ -159,11 +158,11 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunPart>
     Ok(out)
 }
 
-/// The spec of an agent in a part. A language model, candidate or opponent, takes the suite's arguments for prompts if its own spec does not give
-/// them. The arguments of a variant come before all others.
+/// Returns the spec of an agent in a part. Language models, candidates and opponents alike, take prompt arguments
+/// from the suite unless their own spec sets them. Arguments of a variant override all others.
 ///
 /// # Errors
-/// An invalid spec, or an argument of the suite that the agent does not accept.
+/// Returns an error for an invalid spec, or an argument of the suite that the agent does not accept.
 pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec> {
     let entrant = &plan.agents[who];
     let mut spec = AgentSpec::parse(&entrant.spec)?;

@@ -1,4 +1,4 @@
-//! Changes of the file by commands. The rest of the file stays as it is, with its comments.
+//! Edits of the agents file by commands. The rest of the file, with its comments, is preserved.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,11 @@ use crate::files::write_whole;
 
 use super::{AgentSource, MeasuredCalls, NamedAgent, fault_of_name, read};
 
-/// Writes an entry to the agents of `path`. With `replace`, an entry of the same name is replaced, and keeps its
-/// measurements if the spec is the same.
+/// Writes an entry to the agents file `path`. With `replace`, an entry of the same name is replaced; its measurements
+/// remain if the spec is the same.
 ///
 /// # Errors
-/// An invalid name or price, an entry that exists already, or a file that is wrong or cannot be written.
+/// Returns an error for an invalid name or price, an existing entry, or a file that is invalid or cannot be written.
 pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()> {
     if let Some(why) = fault_of_name(&entry.name) {
         anyhow::bail!(why);
@@ -48,10 +48,10 @@ pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()>
     })
 }
 
-/// Takes an entry out of the agents of `path`.
+/// Removes an entry from the agents file `path`.
 ///
 /// # Errors
-/// There is no such entry, or the file is wrong or cannot be written.
+/// Returns an error for a missing entry, or a file that is invalid or cannot be written.
 pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
     change(path, |entries, document| {
         entered(path, entries, name)?;
@@ -61,10 +61,10 @@ pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
     })
 }
 
-/// Writes the measurements of a check into an agent's entry.
+/// Writes the measurements of a check to an agent's entry.
 ///
 /// # Errors
-/// As [`remove`].
+/// Same as [`remove`].
 pub fn keep_measured(path: &Path, name: &str, measured: &MeasuredCalls) -> anyhow::Result<()> {
     change(path, |entries, document| {
         entered(path, entries, name)?;
@@ -90,7 +90,7 @@ fn measured_item(measured: &MeasuredCalls) -> Item {
     Item::Table(table)
 }
 
-/// The table of all agents. The file has no header line for it.
+/// Returns the table of all agents, which has no header line in the file.
 fn agents(document: &mut DocumentMut) -> anyhow::Result<&mut Table> {
     let mut table = Table::new();
     table.set_implicit(true);
@@ -98,7 +98,7 @@ fn agents(document: &mut DocumentMut) -> anyhow::Result<&mut Table> {
     item.as_table_mut().context("agents stand in one line in braces; write them as tables [agents.NAME]")
 }
 
-/// Reads the file, lets `edit` change it, and writes the new text in one step.
+/// Reads the file, applies `edit`, and replaces the file atomically.
 fn change(path: &Path, edit: impl FnOnce(&[NamedAgent], &mut DocumentMut) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -109,7 +109,7 @@ fn change(path: &Path, edit: impl FnOnce(&[NamedAgent], &mut DocumentMut) -> any
     let mut document: DocumentMut = text.parse()?;
     edit(&entries, &mut document)?;
     let text = document.to_string();
-    // The new text must be valid.
+    // Refuse to write an invalid file.
     read::agents(path, &text)?;
     let (folder, name) =
         (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default().to_string_lossy());

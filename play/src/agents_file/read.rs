@@ -1,4 +1,4 @@
-//! Reads the file. Errors give the line.
+//! Parser of the agents file. Errors include the line.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,10 +13,10 @@ use super::{AgentSource, MeasuredCalls, NamedAgent, fault_of_name, priced};
 
 const FIELDS: [&str; 6] = ["spec", "file", "price_in", "price_out", "note", "measured"];
 const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at"];
-/// Which files are bots, in words.
+/// Accepted bot files, for error messages.
 pub const BOTS: &str = ".py, .js, .cpp, .c, .java, .jar and executables are bots";
 
-/// The agents of the text of `path`.
+/// Parses the agents in the text of `path`.
 pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>> {
     let file = File { path, text };
     let document = Document::parse(text).map_err(|e| {
@@ -51,7 +51,7 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>>
     Ok(entries)
 }
 
-/// The programs of a folder, without those that `entries` name.
+/// Returns the programs of a folder except those listed in `entries`.
 pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<Vec<NamedAgent>> {
     let bots = programs::bots(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<
     Ok(found)
 }
 
-/// The file, for messages that say where it is wrong.
+/// File context of error messages.
 struct File<'a> {
     path: &'a Path,
     text: &'a str,
@@ -90,12 +90,12 @@ impl File<'_> {
         }
     }
 
-    /// The path that a name in the file means. It is relative to the file's folder.
+    /// Resolves a path relative to the folder of the file.
     fn beside(&self, name: &str) -> std::path::PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(name)
     }
 
-    /// Refuses unknown fields.
+    /// Rejects unknown fields.
     fn known(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
         let Some((name, item)) = table.iter().find(|(name, _)| !fields.contains(name)) else { return Ok(()) };
         let mut hint = did_you_mean(name, fields);
@@ -181,7 +181,7 @@ impl File<'_> {
         item.as_str().map(Some).ok_or_else(wrong)
     }
 
-    /// A number that is not below zero.
+    /// Returns a field as a finite number of at least 0.
     fn number(&self, table: &dyn TableLike, of: &str, field: &str) -> anyhow::Result<Option<f64>> {
         let Some(item) = table.get(field) else { return Ok(None) };
         let number = item.as_float().or_else(|| item.as_integer().map(|n| n as f64));

@@ -1,4 +1,4 @@
-//! Whether an agent is fit to play.
+//! Trial matches that test an agent.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::participant::Participant;
 use super::run_match::HostOptions;
 use super::series::Series;
 
-/// Lets an agent play a match against itself, and one against random on each seat; `limit` as in [`Asking`].
+/// Plays one match of the agent against itself, and one against `random` on each seat; `limit` as in [`HostOptions`].
 ///
 /// # Errors
-/// What went wrong in the first match that its fault ended.
+/// Returns the failure of the first match that the agent's fault ended.
 pub fn check(player: Participant, game: &GameRef, limit: Option<Duration>) -> Result<(), Unfit> {
     let random = Participant::new("random", game).map_err(|e| Unfit { why: e.to_string(), own: false })?;
     let seats = game.spec().players as usize;
@@ -33,12 +33,11 @@ pub fn check(player: Participant, game: &GameRef, limit: Option<Duration>) -> Re
     Ok(())
 }
 
-/// Why an agent did not pass its check.
+/// Failed trial match of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Unfit {
-    /// What went wrong.
     pub why: String,
-    /// Whether it is the agent's own fault, not that of a program or an endpoint that it needs.
+    /// True if the agent itself failed, false if a program or an endpoint that it needs did.
     pub own: bool,
 }

@@ -1,21 +1,21 @@
-//! Who computes when many matches are played at a time.
+//! Limit on concurrent computation when many matches run in parallel.
 //!
-//! Agents that gather questions wait for hours in hundreds of matches. When their answers come, all opponents are to move at once.
-//! They take turns, so that none of them is late because of the others.
+//! Batched agents leave hundreds of matches waiting for hours. When a batch returns, all opponents must move at once;
+//! they take turns on the cores, so that none exceeds its time limit because of the others.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// A number of places for agents that compute.
+/// Fixed number of slots for agents that compute.
 pub struct Turns {
     free: Mutex<usize>,
     left: Condvar,
 }
 
-/// A place, which is free again when this is dropped.
+/// Slot that is released on drop.
 pub(super) struct ComputeSlot<'a>(&'a Turns);
 
 impl Turns {
-    /// A place for each core.
+    /// Creates one slot per core.
     pub fn of_cores() -> Self {
         Turns::new(super::cores())
     }
@@ -24,7 +24,7 @@ impl Turns {
         Turns { free: Mutex::new(places), left: Condvar::new() }
     }
 
-    /// Waits for a place.
+    /// Blocks until a slot is free.
     pub(super) fn take(&self) -> ComputeSlot<'_> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut free = self.left.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_than_the_places_are_taken() {
+    fn concurrent_holders_never_exceed_slots() {
         let (turns, inside, most) = (Turns::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {

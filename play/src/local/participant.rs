@@ -1,4 +1,4 @@
-//! An agent on its seat.
+//! Agents that take part in local matches.
 
 use std::sync::Arc;
 
@@ -7,29 +7,28 @@ use ludex_env::GameRef;
 use ludex_protocol::Refusal;
 use ludex_protocol::record::{AgentKind, RecordSeat};
 
-/// An agent that takes seats.
+/// Agent that can take seats.
 #[derive(Clone)]
 pub struct Participant {
-    /// What records call it: its spec, unless somebody gave it a name.
+    /// Name in records: the spec, unless the agent has a name.
     pub name: String,
-    /// As it was written, in canonical form.
+    /// Spec in canonical form.
     pub spec: AgentSpec,
-    /// The agent.
     pub agent: Arc<dyn Agent>,
 }
 
 impl Participant {
-    /// The agent that `text` means in `game`.
+    /// Builds the agent of the spec `text` for `game`.
     ///
     /// # Errors
-    /// As [`AgentSpec::parse`] and [`AgentSpec::build`].
+    /// Same as [`AgentSpec::parse`] and [`AgentSpec::build`].
     pub fn new(text: &str, game: &GameRef) -> Result<Self, Refusal> {
         let spec = AgentSpec::parse(text)?;
         let agent = spec.build(game)?;
         Ok(Participant { name: spec.to_string(), spec, agent })
     }
 
-    /// The seat as records tell it.
+    /// Returns the seat's entry in the record header.
     pub(crate) fn record_seat(&self) -> RecordSeat {
         let kind = kind_of(&self.spec);
         let spec = (self.spec.class() != AgentClass::Remote).then(|| self.spec.to_string());
@@ -37,7 +36,7 @@ impl Participant {
     }
 }
 
-/// What records call an agent.
+/// Returns the kind of an agent in records.
 pub(crate) fn kind_of(spec: &AgentSpec) -> AgentKind {
     match spec.class() {
         AgentClass::Person => AgentKind::Human,

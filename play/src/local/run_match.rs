@@ -1,4 +1,4 @@
-//! One match.
+//! Execution of a single match.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,17 +22,17 @@ use crate::machine::interface::{AgentOutcome, Input, MatchSetup, Output, SeatSet
 use crate::machine::{MatchMachine, Watcher};
 use crate::time::now_text;
 
-/// A match that was played.
+/// Finished match.
 #[derive(Clone, Debug)]
 pub struct PlayedMatch {
-    /// The record, with seed, salt and digest.
+    /// Record with seed, salt and digest.
     pub record: Record,
-    /// What went wrong, where an agent's failure ended the match.
+    /// Reason for the failure, if an agent's failure ended the match.
     pub failure: Option<String>,
 }
 
-/// The terms of a match without a clock between `players` (one for each seat). `block` is the key of the block of matches
-/// that it belongs to ([`block_key`]), `turn` its place there; a match alone has no `pair`.
+/// Returns the setup of a match without a clock between `players` (one per seat). `block` is the key of the match's
+/// block ([`block_key`]) and `turn` the position in the block; a single match has no `pair`.
 pub fn setup(
     game: &GameRef,
     players: &[&Participant],
@@ -46,7 +46,7 @@ pub fn setup(
     MatchSetup { pair, ..terms(game, seats, peeks, seed, block, turn) }
 }
 
-/// The same for agents that are known by their seats in the record alone.
+/// Returns the same setup for agents known only by their seat entries in the record.
 pub(super) fn terms(
     game: &GameRef,
     seats: Vec<RecordSeat>,
@@ -93,49 +93,50 @@ pub(super) fn terms(
     }
 }
 
-/// The key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<names, sorted>:<seed>`, where an agent
-/// without a name is named by its spec. Names and salts are taken from it, so that the same block has the same name wherever it is
-/// played.
+/// Returns the key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<names,
+/// sorted>:<seed>`, with the spec as the name of an unnamed agent. Episode names and salts derive from the key, so
+/// that a block has the same names on every machine.
 pub fn block_key(game: &GameRef, players: &[&Participant], seed: u64) -> Key {
     block_of(game, players.iter().map(|p| p.name.clone()).collect(), seed)
 }
 
-/// The same for names.
+/// Returns the block key for a list of names.
 pub(super) fn block_of(game: &GameRef, mut names: Vec<String>, seed: u64) -> Key {
     names.sort();
     key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, names.join("|")))
 }
 
-/// What a host decides about the asking of agents.
+/// Options of the host for move requests.
 #[derive(Clone, Copy, Default)]
 pub struct HostOptions<'a> {
-    /// How long an agent may think about one move. Those that cannot be hurried take the time they need, and those that gather
-    /// questions ([`Agent::gathers`]) have no limit.
+    /// Time limit per move. Agents that cannot be interrupted may exceed it, and batched agents
+    /// ([`Agent::is_batched`]) have none.
     pub limit: Option<Duration>,
-    /// Where agents that compute wait for their turn, if many matches are played at a time.
+    /// Slots for agents that compute, if many matches run in parallel.
     pub turns: Option<&'a Turns>,
-    /// A seat with one legal action is not asked, even where the game hides something: nobody here could tell by the time.
+    /// Plays a seat's only legal action without a request, even in games with hidden information, since no local
+    /// agent can observe the timing.
     pub skip_forced: bool,
-    /// Being late is a fault of the infrastructure.
+    /// Counts a timeout as an infrastructure failure.
     pub late_is_infra: bool,
-    /// Where each seat keeps what it did outside.
+    /// Journals that store the external calls of each seat.
     pub journals: Option<&'a dyn Journals>,
-    /// Once this is set, the match is called off instead of playing the next answer. Its record says `aborted`.
+    /// Flag that aborts the match before its next move; the record ends with `aborted`.
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// The journals of an episode, one for each seat.
+/// Journals of an episode, one per seat.
 pub trait Journals: Send + Sync {
-    /// The journal of a seat.
+    /// Returns the journal of a seat.
     fn of(&self, seat: usize) -> &dyn Journal;
-    /// Milliseconds that the calls took which the seat found in its journal since this was asked last. They are part of the time
-    /// of its move.
+    /// Takes the duration of the calls that `seat` replayed from its journal since the last call of this function, in
+    /// milliseconds. The duration counts as time of the move.
     fn spared(&self, _seat: usize) -> u64 {
         0
     }
 }
 
-/// A journal for the length of a match that nobody keeps: conversations look back in it.
+/// In-memory journal for the duration of a match, in which conversations find earlier calls.
 #[derive(Default)]
 struct Memory(Mutex<HashMap<String, Value>>);
 
@@ -150,12 +151,12 @@ impl Journal for Memory {
     }
 }
 
-/// Plays a match to its end. Nobody listens, so no frame is made.
+/// Plays a match to its end without building frames.
 pub fn play_match(setup: MatchSetup, players: &[&Participant], asking: HostOptions) -> PlayedMatch {
     run(MatchMachine::new(setup, 0), &agents_of(players), asking, |_, _| {})
 }
 
-/// Plays a match to its end; `told` hears each frame of `ears` when it happens.
+/// Plays a match to its end and calls `told` with each frame for `ears` as it happens.
 pub fn play_observed(
     setup: MatchSetup,
     players: &[&Participant],
@@ -194,7 +195,7 @@ pub(super) fn run(
             _ => continue,
         };
         let agent = agents[seat];
-        // The records of agents that answer alike every time are the same everywhere, so no time is taken.
+        // Reproducible agents use no time, so that their records are equal on all machines.
         if !agent.reproducible() {
             machine.start_agent_clock(now, seat);
         }
@@ -228,7 +229,7 @@ pub(super) fn run(
         due.extend(machine.handle(now, Input::Agent { seat, turn, did }));
     }
     if !machine.is_over() {
-        // Nobody is asked and it is not over: no rule leads here, and a record must say so.
+        // No request is pending although the match has not ended. No rule leads here, and the record must state it.
         machine.handle(now, Input::Abort(EndReason::InfraError));
     }
     agents.iter().for_each(|agent| agent.leave());
@@ -237,8 +238,8 @@ pub(super) fn run(
     PlayedMatch { record, failure }
 }
 
-/// The agent, whose failures and illegal moves are faults of the infrastructure: an opponent that belongs to the test, not to
-/// those who are tested.
+/// Wraps an agent so that its failures and illegal moves count as infrastructure failures, for an opponent that is
+/// part of the test rather than under test.
 pub fn faults_as_infra(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| {
         let answer = agent.act(ask, deadline).and_then(|answer| lawful(ask, answer));
@@ -246,7 +247,7 @@ pub fn faults_as_infra(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     }))
 }
 
-/// The agent, which is not asked where it has one legal action.
+/// Wraps an agent so that its only legal action is played without a request.
 pub fn auto_play_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, |agent: &dyn Agent, ask: &MoveRequest<'_>, deadline| match ask.legal[..] {
         [only] => Ok(MoveReply::id(only)),
@@ -254,17 +255,17 @@ pub fn auto_play_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     }))
 }
 
-/// The answer, if its move can be made.
+/// Returns the reply if its move is legal.
 fn lawful(ask: &MoveRequest, answer: MoveReply) -> Result<MoveReply, AgentError> {
     let legal = match &answer.mv {
         Some(Move::Id(id)) => Action::try_from(*id).is_ok_and(|a| ask.legal.contains(&a)),
         Some(other) => ask.view().world(&mut ask.stream()).parse_move(ask.seat, other).is_ok(),
         None => true,
     };
-    if legal { Ok(answer) } else { Err(AgentError::failed(format!("it made an illegal move: {:?}", answer.mv))) }
+    if legal { Ok(answer) } else { Err(AgentError::failed(format!("expected a legal move, got {:?}", answer.mv))) }
 }
 
-/// The move that ended the match against the seat that made it.
+/// Returns the illegal move that ended the match.
 fn illegal_move(record: &Record) -> Option<String> {
     let at_fault = record.footer.at_fault.filter(|_| record.footer.reason == Some(EndReason::Illegal))?;
     let tries = record.events.iter().rev().find_map(|event| match event {
@@ -278,5 +279,5 @@ fn illegal_move(record: &Record) -> Option<String> {
         (_, _, Some(document)) => document.to_string(),
         _ => return None,
     };
-    Some(format!("an illegal move: {text}"))
+    Some(format!("illegal move: {text}"))
 }

@@ -14,15 +14,13 @@ use super::compute_slots::Turns;
 use super::participant::Participant;
 use super::run_match::{HostOptions, PlayedMatch, block_key, play_match, setup};
 
-/// Matches to be played by a plan.
+/// Matches played by a plan.
 pub struct Series {
-    /// The game.
     pub game: GameRef,
-    /// Who takes part; the plan names them by index.
+    /// Players; the plan refers to them by index.
     pub players: Vec<Participant>,
-    /// The matches. Those of one block are a pair.
+    /// Matches of the plan. Those of one block form a pair.
     pub plan: Vec<Planned>,
-    /// The seeds of the blocks.
     pub seeds: Seeds,
 }
 
@@ -30,12 +28,12 @@ impl Series {
     /// Plays match `k` of the plan.
     ///
     /// # Panics
-    /// If there is no such match, or it names a player that is missing.
+    /// Panics if there is no such match, or it names a missing player.
     pub fn play(&self, k: usize) -> PlayedMatch {
         self.play_asking(k, HostOptions::default())
     }
 
-    /// [`Series::play`] with agents that are asked in this way.
+    /// Plays match `k` with the given host options.
     pub(super) fn play_asking(&self, k: usize, asking: HostOptions) -> PlayedMatch {
         let planned = &self.plan[k];
         let players: Vec<&Participant> = planned.seats.iter().map(|&p| &self.players[p]).collect();
@@ -45,11 +43,12 @@ impl Series {
         play_match(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, asking)
     }
 
-    /// Plays the whole plan on `jobs` threads (0: one for each core, or for each match if a player gathers questions). `done` gets every match with its place in the plan,
-    /// in the order of the plan, as soon as those before it are done. Where it breaks, the rest of the plan is left out.
+    /// Plays the whole plan on `jobs` threads; 0 means one per core, or up to [`GATHERED_JOBS`] with a batched
+    /// player. `done` receives each match with its index, in the order of the plan, once all earlier ones have
+    /// finished. If `done` breaks, the rest of the plan is skipped.
     ///
     /// # Errors
-    /// The first error of `done`; matches that have not begun are not played then. When the system gives no threads.
+    /// Returns the first error of `done`, without starting further matches, or an error if no thread can be started.
     pub fn run(
         &self,
         jobs: usize,
@@ -60,7 +59,7 @@ impl Series {
         let turns = gathers.then(Turns::of_cores);
         let play = |k| self.play_asking(k, HostOptions { turns: turns.as_ref(), ..HostOptions::default() });
         if jobs == 1 {
-            // One thread need not hand its matches to another.
+            // A single thread needs no channel.
             for k in 0..self.plan.len() {
                 if done(k, play(k))?.is_break() {
                     break;
@@ -71,7 +70,8 @@ impl Series {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let (tx, rx) = mpsc::channel();
         std::thread::scope(|scope| {
-            // One after the other, not in halves, so that little waits for its turn. Nobody listens after an error.
+            // Bridge the plan in order instead of splitting it, to keep few results waiting. After an error the
+            // receiver is gone.
             let all =
                 || (0..self.plan.len()).par_bridge().try_for_each_with(tx, |tx, k| tx.send((k, play(k))).map_err(drop));
             scope.spawn(|| pool.install(all));
@@ -80,7 +80,7 @@ impl Series {
             for (k, played) in rx {
                 early.insert(k, played);
                 while let Some(played) = early.remove(&next) {
-                    // Nobody listens any more then, so no match is begun.
+                    // Dropping the receiver keeps further matches from starting.
                     if done(next, played)?.is_break() {
                         return Ok(());
                     }
@@ -107,7 +107,7 @@ mod tests {
         Series { game, players, plan: blocks(&table, pairs, 0), seeds: Seeds::Open(1) }
     }
 
-    /// Records without the time of day.
+    /// Returns the records without timestamps.
     fn records(series: &Series, jobs: usize) -> Vec<Record> {
         let mut all = Vec::new();
         series
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_the_same_on_any_number_of_threads() {
+    fn series_is_independent_of_thread_count() {
         for (game, seats) in [
             ("tic_tac_toe", &["mcts sims=20", "random"][..]),
             ("kuhn_poker(players=3)", &["random", "mcts sims=20", "random"]),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_listener_ends_the_series() {
+    fn callback_error_ends_series() {
         let series = series("tic_tac_toe", &["random", "random"], 500);
         let mut seen = 0;
         let end = series.run(1, |k, _| {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_that_has_enough_ends_the_series() {
+    fn callback_break_ends_series() {
         let series = series("tic_tac_toe", &["random", "random"], 500);
         for jobs in [1, 3] {
             let mut seen = Vec::new();

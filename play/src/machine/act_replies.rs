@@ -1,4 +1,4 @@
-//! What a client was answered to an act: made again from the story when the client asks again.
+//! Replies to earlier acts, rebuilt from the match log when a client repeats a request.
 
 use ludex_env::message_views::legal_of;
 use ludex_env::recording::submitted_move;
@@ -13,9 +13,9 @@ use super::match_log::MatchLog;
 use super::replay_cursor::ReplayCursor;
 use super::{MatchMachine, SeatState};
 
-/// An act that was answered.
+/// Reply to an earlier act, with what identifies that act.
 pub(super) struct EarlierReply {
-    /// The position that it was made in.
+    /// Position before the act.
     state: Box<dyn DynState>,
     seat: Seat,
     what: What,
@@ -28,7 +28,7 @@ enum What {
 }
 
 impl EarlierReply {
-    /// Whether `chosen` is the move that was answered: refused moves as they were written, others in any notation.
+    /// Returns true if `chosen` is the same move: refused moves must match literally, accepted ones in any notation.
     pub(super) fn is_to(&self, chosen: &Move) -> bool {
         match &self.what {
             What::Refused(given) => given == chosen,
@@ -38,7 +38,7 @@ impl EarlierReply {
 }
 
 impl MatchMachine {
-    /// The answer that `seat` got to the act with this key.
+    /// Returns the reply that `seat` received for the act with this key.
     pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32) -> Option<EarlierReply> {
         self.with_story(|story| {
             let place = &self.places[seat];
@@ -51,7 +51,7 @@ impl MatchMachine {
         })
     }
 
-    /// In the turn that is open, or waits for others.
+    /// Searches the turn that is open or whose joint move is incomplete.
     fn answered_now(&self, place: &SeatState, seat: Seat, turn: u32, attempt: u32) -> Option<EarlierReply> {
         let state = || self.state.boxed();
         if let Some((tried, before)) = attempt_of(&place.tries, attempt) {
@@ -61,7 +61,7 @@ impl MatchMachine {
         accepted_again(&self.setup, state(), act)
     }
 
-    /// In a turn of the record.
+    /// Searches the turns in the log.
     fn answered_before(&self, story: &MatchLog, seat: Seat, turn: u32, attempt: u32) -> Option<EarlierReply> {
         let of = |e: &RecordEvent| matches!(e, RecordEvent::Move(m) if m.seat as usize == seat && m.turn == turn);
         let at = story.events().iter().position(of)?;
@@ -80,7 +80,7 @@ impl MatchMachine {
     }
 }
 
-/// A refused attempt of a turn, and those before it.
+/// Returns a refused attempt of a turn and the attempts before it.
 fn attempt_of(tries: &[RefusedMove], attempt: u32) -> Option<(&RefusedMove, &[RefusedMove])> {
     let at = attempt as usize;
     Some((tries.get(at)?, tries.get(..at)?))
@@ -111,7 +111,7 @@ fn refused_again(
     Some(EarlierReply { state, seat, what: What::Refused(given), message })
 }
 
-/// The answer to an act that counts; `state` is the position before it.
+/// Returns the reply to an accepted act; `state` is the position before it.
 pub(super) fn accepted(setup: &MatchSetup, state: &dyn DynState, act: &AcceptedMove) -> ServerMessage {
     let seat = act.seat;
     let text = match (act.action, &act.said) {
@@ -123,7 +123,7 @@ pub(super) fn accepted(setup: &MatchSetup, state: &dyn DynState, act: &AcceptedM
     ServerMessage::Accepted(Accepted { match_id, turn: act.turn, action: act.action, text, bank_ms: act.bank_ms })
 }
 
-/// The answer to an act that is refused in a turn, after the attempts `before`.
+/// Returns the reply to an act that is refused after the attempts `before` in the same turn.
 pub(super) fn refused_reply(
     setup: &MatchSetup,
     state: &dyn DynState,

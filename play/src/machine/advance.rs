@@ -1,4 +1,4 @@
-//! The course of the game: moves, chance, whom to ask.
+//! Game progress: applies moves, draws chance outcomes and requests the next moves.
 
 use ludex_env::{Seat, ToMove};
 use ludex_protocol::record::{ChanceRecord, EndReason, MoveRecord, RecordEvent};
@@ -8,7 +8,7 @@ use super::interface::{AcceptedMove, Output};
 use super::replay_cursor::ReplayCursor;
 
 impl MatchMachine {
-    /// Plays an accepted move, or keeps it until the joint move is complete.
+    /// Plays an accepted move, or buffers it until the joint move is complete.
     pub(super) fn apply(&mut self, act: AcceptedMove) {
         if self.setup.excerpt.counts(act.seat) && self.state.legal_list(act.seat).len() != 1 {
             self.decisions += 1;
@@ -33,8 +33,9 @@ impl MatchMachine {
             (Some(a), _) => self.state.play_unchecked(a),
             (None, Some(said)) => {
                 if let Err(e) = self.state.play_said(act.seat, said) {
-                    // `read` gave this very document; a game that refuses it now is wrong, and the match must not hang.
-                    tracing::error!(match_id = self.id(), %e, "a canonical saying was refused");
+                    // `parse_move` returned this document; a game that refuses it now has a bug, and the match must
+                    // not hang.
+                    tracing::error!(match_id = self.id(), %e, "game refused its own canonical document");
                 }
             }
             (None, None) => {}
@@ -73,7 +74,7 @@ impl MatchMachine {
         self.story.push(RecordEvent::Move(event), act.bank_ms);
     }
 
-    /// Begins: plays the start that was given, and then until somebody has to be asked.
+    /// Starts the match: plays the excerpt's start position, then advances to the first move request.
     pub(super) fn begin(&mut self) {
         self.story.begun = true;
         let start = self.setup.excerpt.start.clone();
@@ -95,7 +96,7 @@ impl MatchMachine {
         self.advance();
     }
 
-    /// Plays until somebody has to be asked or the episode is over.
+    /// Plays chance and forced moves until a seat must move or the match ends.
     pub(super) fn advance(&mut self) {
         while !self.is_over() {
             match self.state.turn() {
@@ -117,7 +118,7 @@ impl MatchMachine {
     fn play_chance(&mut self) {
         self.state.chance(&mut self.outcomes);
         let Some(a) = self.draw.pick(&self.outcomes) else {
-            tracing::error!(match_id = self.id(), "a chance node without outcomes");
+            tracing::error!(match_id = self.id(), "chance node has no outcomes");
             return self.finish(EndReason::InfraError, None);
         };
         self.state.play_unchecked(a);
@@ -142,7 +143,7 @@ impl MatchMachine {
         });
     }
 
-    /// Asks a seat for its next move. The frame for a client is the narrator's.
+    /// Requests the next move of a seat. Clients receive their frame from the narrator.
     fn ask_seat(&mut self, seat: Seat) {
         let place = &mut self.places[seat];
         place.issued += 1;
@@ -151,7 +152,7 @@ impl MatchMachine {
             return;
         }
         place.asked = true;
-        // An in-process agent is asked after everybody heard what it is asked about.
+        // Emit the preceding events before the agent is called.
         self.narrate();
         self.out.push(Output::Ask(seat));
     }

@@ -8,8 +8,8 @@ use super::MatchMachine;
 use super::interface::{LogRow, Output};
 
 impl MatchMachine {
-    /// What was said in a turn that the end cut short: the parts of a joint move that others had made, and what the
-    /// seat at fault tried, as a move without an action. All parts of an unfinished joint move have `more`.
+    /// Records the acts of a turn cut short by the end: submitted parts of a joint move, and the refused attempts of
+    /// the seat at fault as a move without an action. All parts of an unfinished joint move have `more`.
     fn record_unfinished(&mut self, at_fault: Option<Seat>) {
         let more = matches!(self.state.turn(), ToMove::Simultaneous(_));
         for seat in 0..self.places.len() {
@@ -27,7 +27,7 @@ impl MatchMachine {
         }
     }
 
-    /// Ends the match: the record, and `match_end` for everybody.
+    /// Ends the match: completes the record and sends `match_end` to all watchers.
     pub(super) fn finish(&mut self, reason: EndReason, at_fault: Option<Seat>) {
         self.narrate();
         self.clocks.halt();
@@ -47,14 +47,14 @@ impl MatchMachine {
         self.out.push(Output::Over);
     }
 
-    /// Completes the record of a match that ends here.
+    /// Completes the record of a match that ends now.
     fn complete(&mut self, reason: EndReason, at_fault: Option<Seat>) {
         let spec = self.setup.game.spec();
         let mut returns = self.state.returns();
         let (mut reason, mut at_fault) = (reason, at_fault.map(|s| s as u32));
         if returns.iter().any(|r| !r.is_finite()) {
-            // No record holds such a number. The rules failed, so nobody is at fault.
-            tracing::error!(match_id = self.setup.header.episode, ?returns, "returns that are not finite");
+            // Records cannot hold such numbers. The rules are wrong, so no seat is at fault.
+            tracing::error!(match_id = self.setup.header.episode, ?returns, "game returned non-finite scores");
             returns.fill(0.0);
             (reason, at_fault) = (EndReason::InfraError, None);
         }
@@ -71,7 +71,7 @@ impl MatchMachine {
             ..Footer::default()
         };
         if let Err(error) = self.story.end(spec, &returns, footer) {
-            tracing::error!(match_id = self.setup.header.episode, %error, "a record without a canonical form");
+            tracing::error!(match_id = self.setup.header.episode, %error, "record has no canonical form");
         }
     }
 }

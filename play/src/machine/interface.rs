@@ -1,4 +1,4 @@
-//! What a match machine is made of, takes and gives.
+//! Inputs, outputs and setup of a match machine.
 
 use std::sync::Arc;
 
@@ -17,122 +17,108 @@ use ludex_referee::suite::starts::Excerpt;
 
 use super::watcher::Watcher;
 
-/// What is fixed before the first move.
+/// Settings of a match, fixed before the first move.
 #[derive(Clone)]
 pub struct MatchSetup {
-    /// The game.
     pub game: GameRef,
-    /// The head of the record: id, game, seats, clock, policy, commitment, length of the start.
+    /// Header of the record: id, game, seats, clock, policy, commitment, length of the start.
     pub header: Header,
-    /// One entry per seat.
     pub seats: Vec<SeatSetup>,
-    /// Whether a seat with one legal action is not asked (perfect information only).
+    /// True if a seat with one legal action moves without a request (perfect information only).
     pub skip_forced: bool,
-    /// The seed.
     pub seed: u64,
-    /// The salt of the commitment.
+    /// Salt of the seed commitment.
     pub salt: [u8; 16],
-    /// Whether seed, salt and digest may be shown at the end: no other running match shares the seed.
+    /// True if seed, salt and digest may be published at the end, since no other running match shares the seed.
     pub release: bool,
-    /// How long a seat is held for a lost connection. `None`: until its client comes back; its clock stands still meanwhile.
+    /// Milliseconds to wait for a disconnected client. `None`: no limit, with the seat's clock paused meanwhile.
     pub grace_ms: Option<u64>,
-    /// Run and pair of the match, for the record alone.
+    /// Run of the match, for the record only.
     pub run: Option<String>,
-    /// See `run`.
+    /// Pair of the match, for the record only.
     pub pair: Option<String>,
-    /// The returns of the mirror on the same seed, for the record alone; empty without one.
+    /// Returns of the mirror match on the same seed, for the record only; empty without one.
     pub mirror: Vec<f64>,
-    /// The part of the game that is played.
+    /// Part of the game to play.
     pub excerpt: Excerpt,
-    /// How often the match was brought back after a crash.
+    /// Number of restarts after a crash.
     pub restarts: u32,
 }
 
 impl MatchSetup {
-    /// Whether `seat`, which is to move alone, is not asked since it has no choice.
+    /// Returns true if the only legal move of `seat` is played for it.
     pub(super) fn skips(&self, state: &dyn DynState, seat: Seat) -> bool {
         let open = self.game.spec().information == Information::Perfect;
         self.skip_forced && open && state.legal_list(seat).len() == 1
     }
 }
 
-/// A seat before the first move.
+/// Settings of one seat.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SeatSetup {
-    /// Whether a client plays it (else an in-process agent).
+    /// True for a client, false for an in-process agent.
     pub remote: bool,
-    /// Views of its turns.
+    /// Views sent with its turns.
     #[serde(default)]
     pub views: Vec<MatchView>,
-    /// Whether tensors have OpenSpiel's layout.
+    /// True for tensors in OpenSpiel's layout.
     #[serde(default)]
     pub openspiel: bool,
-    /// The join that it came from.
+    /// Join request that filled the seat.
     #[serde(default)]
     pub join: Option<String>,
 }
 
-/// What comes in.
+/// Input of the machine.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// Begin.
     Start,
-    /// A client's move.
+    /// Move by a client.
     Act {
-        /// The seat.
         seat: Seat,
-        /// The request's id.
+        /// Id of the request.
         re: i64,
-        /// The message.
         act: Box<Act>,
     },
-    /// What an in-process agent did.
+    /// Outcome of an in-process agent's turn.
     Agent {
-        /// The seat.
         seat: Seat,
-        /// Its turn. What belongs to another turn than the open one is dropped.
+        /// Turn of the outcome; outcomes of turns that are not open are dropped.
         turn: u32,
-        /// What it did.
         did: AgentOutcome,
     },
-    /// A client gives up.
+    /// Resignation by a client.
     Resign {
-        /// The seat.
         seat: Seat,
-        /// The request's id.
+        /// Id of the request.
         re: i64,
     },
-    /// A client is connected.
+    /// Client connected.
     Online(Seat),
-    /// A client's connection is lost.
+    /// Client disconnected.
     Offline(Seat),
-    /// The agent of a seat gives the match up without saying so itself.
+    /// Seat that is resigned on behalf of its agent.
     Withdrawn(Seat),
-    /// The agent of a seat has not come.
+    /// Seat whose agent never connected.
     Absent(Seat),
-    /// Time passed.
+    /// Passage of time.
     Tick,
-    /// The match ends without a verdict.
+    /// End of the match without a result.
     Abort(EndReason),
 }
 
-/// What an in-process agent did in its turn.
+/// Outcome of an in-process agent's turn.
 #[derive(Clone, Debug)]
 pub enum AgentOutcome {
-    /// It moved.
     Move {
-        /// The move.
         chosen: Move,
-        /// What it says beside it.
+        /// Message and reasoning that accompany the move.
         notes: Option<Box<Notes>>,
     },
-    /// It gives up.
     Resign,
-    /// It failed.
     Failed {
-        /// How the match ends: `agent_error`, `timeout`, or `infra_error` where nobody is at fault.
+        /// Reason for the end of the match: `agent_error`, `timeout`, or `infra_error` where no seat is at fault.
         reason: EndReason,
-        /// Why.
         message: String,
     },
 }
@@ -156,97 +142,87 @@ impl From<Result<MoveReply, AgentError>> for AgentOutcome {
     }
 }
 
-/// What goes out, in order of effect.
+/// Output of the machine; outputs are in order of effect.
 #[derive(Clone, Debug)]
 pub enum Output {
-    /// An answer to one client.
+    /// Reply to a client's request.
     Reply {
-        /// The seat.
         seat: Seat,
-        /// The request's id.
+        /// Id of the request.
         re: i64,
-        /// The answer.
         message: Box<ServerMessage>,
     },
-    /// An event of one watcher, numbered.
+    /// Numbered frame for one watcher.
     Frame {
-        /// Whose.
         to: Watcher,
-        /// What.
         frame: Box<MatchFrame>,
     },
-    /// A row to keep. In rated matches nothing after it is shown before it is durable.
+    /// Row to persist. In rated matches later outputs wait until it is durable.
     Persist(Box<LogRow>),
-    /// An in-process agent is to move: see [`Match::question`](super::Match::question).
+    /// Request to an in-process agent: see [`MatchMachine::agent_request`](super::MatchMachine::agent_request).
     Ask(Seat),
-    /// The match is over.
     Over,
 }
 
-/// A row of the log of a running match; enough to bring it back.
+/// Row in the log of a running match, from which the match is restored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "row", rename_all = "snake_case")]
 pub enum LogRow {
-    /// A move that counts.
+    /// Accepted move.
     Act(AcceptedMove),
-    /// A move that was refused.
+    /// Refused move.
     Refused {
-        /// The seat.
         seat: Seat,
-        /// What was tried.
+        /// Submitted move.
         tried: RefusedMove,
-        /// What was answered.
+        /// Reply to the client.
         answer: Box<ActRefused>,
     },
-    /// The end.
+    /// Record of the ended match.
     End(Box<Record>),
 }
 
-/// A move that counts, with the clock after it.
+/// Accepted move, with the clock after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AcceptedMove {
-    /// The seat.
     pub seat: Seat,
-    /// Its turn.
+    /// Turn of the seat, from 0.
     pub turn: u32,
-    /// The number of refusals before it.
+    /// Number of refused attempts before it.
     #[serde(rename = "try")]
     pub attempt: u32,
-    /// The action, unless it was said.
+    /// Action; `None` for a move given as a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,
-    /// The canonical saying.
+    /// Canonical document of the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Value>,
-    /// Time used.
+    /// Milliseconds used.
     pub ms: u64,
-    /// What was said beside it.
+    /// Message and reasoning that accompany the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
-    /// Whether the policy for illegal moves played it.
+    /// True if the policy for illegal moves chose the move.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
-    /// The seat's bank afterwards.
+    /// Remaining bank of the seat after the move.
     pub bank_ms: u64,
 }
 
 impl AcceptedMove {
-    /// The move as the game understood it.
+    /// Returns the move in the form that the game parsed.
     pub(super) fn parsed_move(&self) -> Option<ParsedMove> {
         let said = || self.said.clone().map(ParsedMove::Document);
         self.action.map(ParsedMove::Action).or_else(said)
     }
 }
 
-/// A question to an in-process agent; owns all that it needs, so that it can be answered elsewhere.
+/// Move request for an in-process agent. Owns its data, so that another thread can use it.
 pub struct OwnedMoveRequest {
-    /// The seat.
     pub seat: Seat,
-    /// Its turn.
     pub turn: u32,
     /// Milliseconds until the machine ends the turn.
     pub left_ms: u64,
-    /// Legal actions.
     pub legal: Vec<u32>,
     pub(super) state: Box<dyn DynState>,
     pub(super) key: Key,
@@ -256,7 +232,7 @@ pub struct OwnedMoveRequest {
 }
 
 impl OwnedMoveRequest {
-    /// The question as agents take it.
+    /// Borrows the request in the form that agents take.
     pub fn ask(&self) -> MoveRequest<'_> {
         let ask = MoveRequest::on_state(&*self.state, self.seat, self.turn, &self.legal, AgentKey::Own(&self.key));
         let ask = ask.with_attempts(&self.attempts);

@@ -1,4 +1,4 @@
-//! What happened in a match, kept once. The record, the frames and the answers of old turns are made from it.
+//! Log of a match. The record, the frames and the replies for old turns are built from it.
 
 use std::io::{Read, Write};
 
@@ -10,28 +10,28 @@ use ludex_protocol::record::{Footer, Header, Notes, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 use serde::{Deserialize, Serialize};
 
-/// Packed stories of up to this many bytes are kept as they are: to deflate one costs as much as a short match.
+/// Size in bytes up to which packed logs stay uncompressed: compressing one costs as much as a short match.
 const SMALL: usize = 3_000;
-/// The first byte of a packed story that is deflated. JSON never begins with it.
+/// First byte of a compressed log. JSON never starts with it.
 const DEFLATED: u8 = 0;
 
-/// What happened in a match.
+/// Events, banks and presence changes of one match.
 pub(super) struct MatchLog {
     pub(super) begun: bool,
     log: Log,
-    /// The mover's bank after each event, for clocks that have banks.
+    /// Bank of the mover after each event; empty for clocks without banks.
     banks: Vec<u64>,
     pub(super) presence: Vec<Presence>,
 }
 
 enum Log {
-    /// Of a match that runs.
+    /// Log of a running match.
     Open(RecordBuilder),
-    /// Of one that is over.
+    /// Log of an ended match.
     Closed(Record),
 }
 
-/// What remains of the story of a match that is over.
+/// Packed form of the log of an ended match.
 #[derive(Serialize, Deserialize)]
 struct Remains {
     record: Record,
@@ -39,23 +39,23 @@ struct Remains {
     presence: Vec<Presence>,
 }
 
-/// A connection that was lost or came back.
+/// Lost or restored connection.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Presence {
-    /// Events before it.
+    /// Number of events before the change.
     pub(super) at: usize,
     pub(super) seat: u32,
     pub(super) online: bool,
 }
 
 impl MatchLog {
-    /// Before the start.
+    /// Creates the log of a match that has not started.
     pub(super) fn new(header: Header) -> Self {
-        // Only a parameter beyond the range of a double has no canonical form, and no game has one.
+        // Only a parameter outside the range of a double has no canonical form, and no game has such a parameter.
         let log = match RecordBuilder::begin(header.clone()) {
             Ok(history) => Log::Open(history),
             Err(error) => {
-                tracing::error!(%error, "a header without a canonical form");
+                tracing::error!(%error, "header has no canonical form");
                 Log::Closed(Record { header, ..Record::default() })
             }
         };
@@ -69,7 +69,7 @@ impl MatchLog {
         }
     }
 
-    /// The record of a match that is over.
+    /// Returns the record of a match that has ended.
     pub(super) fn record(&self) -> Option<&Record> {
         match &self.log {
             Log::Open(_) => None,
@@ -84,7 +84,7 @@ impl MatchLog {
         }
     }
 
-    /// Adds an event; `bank` is the mover's bank after it.
+    /// Appends an event; `bank` is the mover's bank after it.
     pub(super) fn push(&mut self, event: RecordEvent, bank: u64) {
         let Log::Open(history) = &mut self.log else { return };
         let clock = &history.header().clock;
@@ -92,14 +92,14 @@ impl MatchLog {
             self.banks.push(bank);
         }
         if let Err(error) = history.push(event) {
-            tracing::error!(%error, "an event without a canonical form");
+            tracing::error!(%error, "event has no canonical form");
         }
     }
 
-    /// The end: the record is completed.
+    /// Ends the match and completes the record.
     ///
     /// # Errors
-    /// As [`History::end`].
+    /// Same as [`RecordBuilder::end`].
     pub(super) fn end(&mut self, spec: &Spec, returns: &[f64], footer: Footer) -> Result<(), NotCanonical> {
         let log = std::mem::replace(&mut self.log, Log::Closed(Record::default()));
         self.log = Log::Closed(match log {
@@ -109,12 +109,12 @@ impl MatchLog {
         Ok(())
     }
 
-    /// The end, with a record from before a restart.
+    /// Ends the match with a record from before a restart.
     pub(super) fn close(&mut self, record: Record) {
         self.log = Log::Closed(record);
     }
 
-    /// The mover's bank after event `n`.
+    /// Returns the mover's bank after event `n`.
     pub(super) fn bank(&self, n: usize) -> u64 {
         self.banks.get(n).copied().unwrap_or(0)
     }
@@ -123,8 +123,8 @@ impl MatchLog {
         self.presence.push(Presence { at: self.events().len(), seat, online });
     }
 
-    /// A story that is over, in a few bytes. Of the notes only what was said aloud remains: frames show nothing else.
-    /// `None` while it runs.
+    /// Compresses the log of an ended match; `None` while the match runs. Of the notes only `say` remains, since
+    /// frames use nothing else.
     pub(super) fn pack(&self) -> Option<Box<[u8]>> {
         let mut record = self.record()?.clone();
         for event in &mut record.events {
@@ -143,7 +143,7 @@ impl MatchLog {
         packed.finish().ok().map(Vec::into_boxed_slice)
     }
 
-    /// What [`Story::pack`] packed.
+    /// Restores a log from the bytes of [`MatchLog::pack`].
     pub(super) fn unpack(packed: &[u8]) -> Option<MatchLog> {
         let mut text = Vec::new();
         let plain = match packed.strip_prefix(&[DEFLATED]) {
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packed_match_is_small() {
+    fn packed_match_stays_below_size_limit() {
         for (name, seats, most) in [
             ("tic_tac_toe", 2, SMALL),
             ("kuhn_poker", 2, SMALL),

@@ -1,7 +1,7 @@
-//! Tells watchers what happens in a match, each in a gapless numbering of its own.
+//! Builds the frames of a match for each watcher, numbered per watcher without gaps.
 //!
-//! Frames are a function of the setup and the [`Story`]. So none is kept: a narrator that listens from the start makes
-//! each frame when it happens, and a new one makes all of them again for a watcher who asks later.
+//! Frames are a function of the setup and the [`MatchLog`], so none is stored: a narrator present from the start
+//! builds each frame as events happen, and a new one rebuilds all of them for a watcher added later.
 
 use std::collections::HashSet;
 
@@ -21,40 +21,40 @@ use super::match_log::MatchLog;
 use super::replay_cursor::ReplayCursor;
 use super::watcher::Watcher;
 
-/// Takes frames in the order of effect.
+/// Receiver of frames in order of effect.
 pub(super) type FrameSink<'a> = dyn FnMut(Watcher, MatchFrame) + 'a;
 
-/// A watcher who listens.
+/// Subscribed watcher.
 struct Ear {
     to: Watcher,
-    /// The number of the next frame.
+    /// Number of the next frame.
     next: u64,
-    /// What was revealed to it: nothing is revealed twice.
+    /// Texts revealed so far, none of which is sent twice.
     revealed: HashSet<String>,
 }
 
-/// See the module.
+/// Frame builder for a set of watchers; see the [module](self).
 pub(super) struct Narrator {
     position: ReplayCursor,
     phase: Option<&'static str>,
     returns: Vec<f64>,
     banks: Vec<u64>,
-    /// Turns of each seat so far.
+    /// Number of turns of each seat so far.
     issued: Vec<u32>,
-    /// Presence events told so far.
+    /// Number of presence changes emitted so far.
     present: usize,
     begun: bool,
     ended: bool,
-    /// Whether the events of seats that asked for pictures carry one.
+    /// True if events for seats with the picture view carry a picture.
     draws: bool,
-    /// What the last transition touched, where somebody sees pictures.
+    /// Cells touched by the last transition; empty if no seat has the picture view.
     touched: Vec<String>,
-    /// In the order of [`Watcher`].
+    /// Subscribed watchers in the order of [`Watcher`].
     ears: Vec<Ear>,
 }
 
 impl Narrator {
-    /// Before the start, for `watchers`.
+    /// Creates a narrator for `watchers` before the first frame.
     pub(super) fn new(setup: &MatchSetup, watchers: impl IntoIterator<Item = Watcher>) -> Self {
         let position = ReplayCursor::new(&*setup.game);
         let seats = setup.seats.len();
@@ -75,24 +75,24 @@ impl Narrator {
         }
     }
 
-    /// The same for watchers who listen while it happens: seats that asked for pictures get one with each event.
+    /// Adds pictures to the events of seats with the picture view, for watchers that follow the match live.
     pub(super) fn drawing(mut self) -> Self {
         self.draws = true;
         self
     }
 
-    /// Whether `to` listens.
+    /// Returns true if `to` is subscribed.
     pub(super) fn hears(&self, to: Watcher) -> bool {
         self.ears.iter().any(|ear| ear.to == to)
     }
 
-    /// Takes over the watchers of another narrator that has told just as much.
+    /// Takes over the watchers of another narrator that has emitted the same events.
     pub(super) fn join(&mut self, other: Narrator) {
         self.ears.extend(other.ears);
         self.ears.sort_by_key(|ear| ear.to);
     }
 
-    /// Tells what was not told yet. Events carry the views asked for.
+    /// Emits the frames of new events. Events carry the requested views.
     pub(super) fn emit(&mut self, setup: &MatchSetup, story: &MatchLog, views: &[MatchView], sink: &mut FrameSink) {
         if story.begun && !self.begun {
             self.begun = true;
@@ -118,7 +118,7 @@ impl Narrator {
         sink(ear.to, frame);
     }
 
-    /// Sends an event, with the views of the position now.
+    /// Sends an event with views of the current position.
     fn event(&mut self, ear: usize, kind: EventKind, setup: &MatchSetup, views: &[MatchView], sink: &mut FrameSink) {
         let viewer = self.ears[ear].to.viewer();
         let drawn =
@@ -129,7 +129,7 @@ impl Narrator {
         self.send(ear, MatchFrame::Event(Box::new(event)), sink);
     }
 
-    /// The views of the position now. A picture marks what was touched last.
+    /// Returns views of the current position. A picture marks the cells touched last.
     fn view(&self, viewer: Viewer, views: &[MatchView], layout: Layout) -> SeatView {
         let mut view = view_of(&*self.position.state, viewer, views, layout);
         if let Some(picture) = &mut view.picture {
@@ -180,7 +180,7 @@ impl Narrator {
         }
     }
 
-    /// The events of one transition, each watcher its own; what it changed; and whom it asks.
+    /// Sends each watcher its view of one transition, then the resulting changes and move requests.
     fn tell_transition(
         &mut self,
         setup: &MatchSetup,
@@ -215,7 +215,7 @@ impl Narrator {
         self.tell_turns(setup, sink);
     }
 
-    /// Rewards, revelations and the phase after a transition.
+    /// Sends rewards, reveals and the phase after a transition.
     fn tell_changes(&mut self, setup: &MatchSetup, views: &[MatchView], sink: &mut FrameSink) {
         let now = self.position.state.returns();
         let rewards: Vec<f64> = now.iter().zip(&self.returns).map(|(n, b)| n - b).collect();
@@ -239,10 +239,10 @@ impl Narrator {
         }
     }
 
-    /// The questions that the position asks.
+    /// Sends the move requests of the current position.
     fn tell_turns(&mut self, setup: &MatchSetup, sink: &mut FrameSink) {
         let state = &*self.position.state;
-        // Nobody is asked for a move of the start.
+        // Moves of the start position are not requested.
         let given = self.position.at < setup.header.start as usize;
         match state.turn() {
             ToMove::Seat(seat) => {
@@ -294,7 +294,7 @@ impl Narrator {
     }
 }
 
-/// What `to` hears of a move or an outcome; `before` is the position that it was made in.
+/// Returns the event that `to` receives for a move or an outcome; `before` is the position before it.
 fn heard_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<EventKind> {
     let EventView { action, text } = seen_of(before, to, event);
     let text = text?;
@@ -304,7 +304,7 @@ fn heard_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<E
     })
 }
 
-/// What `to` sees of a move or an outcome.
+/// Returns the view that `to` has of a move or an outcome.
 pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> EventView {
     let m = match event {
         RecordEvent::Chance(c) => {
@@ -318,7 +318,7 @@ pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -
     };
     let seat = m.seat as usize;
     match (to, m.action, &m.said) {
-        // Full spectators see what the mover knows of its own move.
+        // Full spectators get the mover's view of its own move.
         (Watcher::Full, Some(a), _) => {
             EventView { action: Some(a), text: Some(before.view(Viewer::Seat(seat)).action_text(seat, a)) }
         }
@@ -329,7 +329,7 @@ pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -
     }
 }
 
-/// The last message of a match that is over.
+/// Returns the final message of a match that has ended.
 fn end_of(setup: &MatchSetup, footer: &Footer) -> MatchEnd {
     let reason = footer.reason.unwrap_or(EndReason::Aborted);
     let released = |text: &Option<String>| text.clone().filter(|_| setup.release);

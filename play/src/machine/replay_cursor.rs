@@ -1,23 +1,24 @@
-//! A position that follows the events of its match.
+//! Position that follows the events of a match.
 
 use ludex_env::message_views::touched;
 use ludex_env::{DynGame, DynState, ParsedMove, ToMove};
 use ludex_protocol::record::RecordEvent;
 
-/// A position on its way through the events. It plays without checks: the events are this very machine's.
+/// Position after a prefix of the events. Moves are played unchecked, since the same machine recorded them.
 pub(super) struct ReplayCursor {
     pub(super) state: Box<dyn DynState>,
-    /// Events played so far.
+    /// Number of events played.
     pub(super) at: usize,
 }
 
 impl ReplayCursor {
-    /// Before the first event.
+    /// Creates a cursor before the first event.
     pub(super) fn new(game: &dyn DynGame) -> Self {
         ReplayCursor { state: game.start(), at: 0 }
     }
 
-    /// The next transition: one event, or all moves of a joint turn. `None` at the end, and at a turn that was cut short.
+    /// Returns the next transition: one event, or all moves of a joint turn. `None` at the end, and at an incomplete
+    /// turn.
     pub(super) fn next<'e>(&self, events: &'e [RecordEvent]) -> Option<&'e [RecordEvent]> {
         let rest = events.get(self.at..)?;
         let more = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.more);
@@ -31,7 +32,7 @@ impl ReplayCursor {
         }
     }
 
-    /// The cells that a transition which comes next touches.
+    /// Returns the cells touched by `transition`, which must come next.
     pub(super) fn touched(&self, transition: &[RecordEvent]) -> Vec<String> {
         let moves = transition.iter().filter_map(|event| match event {
             RecordEvent::Move(m) => Some((m.seat as usize, m.action)),
@@ -40,7 +41,7 @@ impl ReplayCursor {
         touched(&*self.state, moves)
     }
 
-    /// Plays what [`Follower::next`] gave.
+    /// Plays the transition returned by [`ReplayCursor::next`].
     pub(super) fn play(&mut self, transition: &[RecordEvent]) {
         self.at += transition.len();
         if let (ToMove::Simultaneous(_), Some(RecordEvent::Move(_))) = (self.state.turn(), transition.first()) {
@@ -59,7 +60,7 @@ impl ReplayCursor {
             [RecordEvent::Chance(c)] => self.state.play_unchecked(c.action.unwrap_or(0)),
             [RecordEvent::Move(m)] => match (m.action, &m.said) {
                 (Some(a), _) => self.state.play_unchecked(a),
-                // The machine logs it when a game refuses its own canonical saying.
+                // The machine already logged an error if the game refuses its own canonical document.
                 (None, Some(said)) => drop(self.state.play_said(m.seat as usize, said)),
                 (None, None) => {}
             },

@@ -1,4 +1,4 @@
-//! A match brought back from its rows.
+//! Restores a match from its persisted rows.
 
 use ludex_env::Seat;
 use ludex_protocol::record::{EndReason, Record};
@@ -7,26 +7,26 @@ use super::MatchMachine;
 use super::interface::{LogRow, MatchSetup, Output};
 
 impl MatchMachine {
-    /// A running match brought back from its rows: agents are not asked again, chance is drawn again from the seed,
-    /// clocks stand where they last were durable, and nobody is connected. Returns the questions to in-process agents;
-    /// clients get a `resync` when they come back.
+    /// Restores a running match from its rows and returns the pending requests to in-process agents. Recorded moves
+    /// are not requested again, chance is redrawn from the seed, clocks resume at their last durable values, and no
+    /// client is connected; clients get a `resync` when they reconnect.
     ///
     /// # Errors
-    /// A row that does not apply, by number: the store or the rules changed under the match.
+    /// Returns the number of the first row that does not apply, because the store or the rules changed.
     pub fn restore(setup: MatchSetup, rows: Vec<LogRow>, now: u64) -> Result<(Self, Vec<Output>), String> {
         let mut m = MatchMachine::new(setup, now);
         m.again(rows, now)?;
-        // What was shown before the crash is not shown again.
+        // Frames sent before the crash are not sent again.
         m.narrate();
         m.out.clear();
         let asks: Vec<Seat> = (0..m.places.len()).filter(|&s| m.places[s].asked).collect();
         Ok((m, asks.into_iter().map(Output::Ask).collect()))
     }
 
-    /// A match that had ended, with its record: for clients who did not hear of it.
+    /// Restores a match that had ended, with its record, for clients that did not receive the end.
     ///
     /// # Errors
-    /// As [`Match::restore`].
+    /// Same as [`MatchMachine::restore`].
     pub fn recall(setup: MatchSetup, rows: Vec<LogRow>, record: Record, now: u64) -> Result<Self, String> {
         let mut m = MatchMachine::new(setup, now);
         let (reason, at_fault) = (record.footer.reason, record.footer.at_fault);
@@ -39,7 +39,7 @@ impl MatchMachine {
         Ok(m)
     }
 
-    /// Plays the rows of the log.
+    /// Applies the rows of the log in order.
     fn again(&mut self, rows: Vec<LogRow>, now: u64) -> Result<(), String> {
         for (place, seat) in self.places.iter_mut().zip(&self.setup.seats) {
             place.waits = seat.remote;
@@ -57,10 +57,10 @@ impl MatchMachine {
             LogRow::Act(act) => {
                 let seat = act.seat;
                 if self.places.get(seat).is_none_or(|p| p.issued == 0 || p.issued - 1 != act.turn) {
-                    return Err(format!("seat {seat} is not at turn {}", act.turn));
+                    return Err(format!("turn of seat {seat}: expected the open turn, got {}", act.turn));
                 }
                 if !act.action.map_or(act.said.is_some(), |a| act.said.is_none() && self.state.is_legal(seat, a)) {
-                    return Err("it is not legal here".into());
+                    return Err("expected a legal move".into());
                 }
                 self.clocks.stop(seat, now);
                 self.clocks.set_bank(seat, act.bank_ms);
@@ -69,12 +69,12 @@ impl MatchMachine {
                 Ok(())
             }
             LogRow::Refused { seat, tried, answer } => {
-                let Some(place) = self.places.get_mut(seat) else { return Err(format!("there is no seat {seat}")) };
+                let Some(place) = self.places.get_mut(seat) else { return Err(format!("seat: expected one below {}, got {seat}", self.setup.seats.len())) };
                 place.acted = true;
                 self.count_try(seat, tried, &answer.message);
                 Ok(())
             }
-            LogRow::End(_) => Err("an end stands in the log of a running match".into()),
+            LogRow::End(_) => Err("expected a move, got the end of a running match".into()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an agent is told about how the episode came to its position.
+//! Observed history of an episode for in-process agents.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::narrator::seen_of;
 use super::replay_cursor::ReplayCursor;
 use super::watcher::Watcher;
 
-/// The moves and outcomes that a seat saw. It grows when the seat is asked and is never made again.
+/// Moves and outcomes visible to one seat, extended at each move request and never rebuilt.
 pub(super) struct SeatHistory {
     position: ReplayCursor,
     pub(super) past: Arc<Vec<ObservedMove>>,
-    /// What was revealed: games may repeat it.
+    /// Texts revealed so far, since games may repeat them.
     revealed: HashSet<String>,
 }
 
@@ -24,10 +24,10 @@ impl SeatHistory {
         SeatHistory { position: ReplayCursor::new(game), past: Arc::default(), revealed: HashSet::new() }
     }
 
-    /// Adds what `seat` saw of the events that are new.
+    /// Appends the part of the new events that `seat` can see.
     pub(super) fn grow(&mut self, seat: Seat, events: &[RecordEvent]) {
         while let Some(transition) = self.position.next(events) {
-            // Copies only while an older question is still open.
+            // Copies only while an earlier move request is still in use.
             let past = Arc::make_mut(&mut self.past);
             for event in transition {
                 let seen = seen_of(&*self.position.state, Watcher::Seat(seat), event);
@@ -47,14 +47,14 @@ impl SeatHistory {
     }
 }
 
-/// Adds a text to what was revealed after the last move; what comes before the first one is not kept.
+/// Adds a text to the reveals after the last move; texts before the first move are dropped.
 fn show(past: &mut [ObservedMove], text: String) {
     if let Some(last) = past.last_mut() {
         last.reveals.push(text);
     }
 }
 
-/// Adds what an event tells an agent about the moves of the episode.
+/// Appends a move, an outcome or a reveal from an event frame.
 pub(crate) fn tell(past: &mut Vec<ObservedMove>, event: &EventKind) {
     let mut add = |by: Mover, action: Option<u32>, text: &String| {
         past.push(ObservedMove { by, action, text: text.clone(), reveals: Vec::new() });

@@ -1,4 +1,4 @@
-//! What seats answer: keys, refusals, acceptance.
+//! Moves submitted by seats: request keys, refusal and acceptance.
 
 use ludex_env::recording::submitted_move;
 use ludex_env::{ParsedMove, PriorAttempt, Seat};
@@ -11,21 +11,22 @@ use super::MatchMachine;
 use super::act_replies::{accepted, refused_reply};
 use super::interface::{AcceptedMove, AgentOutcome, LogRow, Output};
 
-/// A move as it was given.
+/// Move as submitted.
 pub(super) struct GivenMove {
     seat: Seat,
     chosen: Move,
     notes: Option<Notes>,
-    /// The request of a client. In-process agents have none.
+    /// Id of a client's request; `None` for in-process agents.
     re: Option<i64>,
 }
 
 impl MatchMachine {
-    /// A client's act. The rule of keys, in this order: known and the same: the first answer again; a lower turn: stale;
-    /// known and another move: conflict; a higher turn or try: not yet. None of these costs a try.
+    /// Handles a client's act by its key (turn, attempt). A known key with the same move repeats the first reply;
+    /// with another move it is a conflict, or stale in an earlier turn. An unknown key is stale in an earlier turn,
+    /// and otherwise not yet due. None of these uses up a try.
     pub(super) fn act(&mut self, now: u64, seat: Seat, re: i64, act: Act) {
         let Some(chosen) = act.as_move() else {
-            let e = Refusal::new(ErrorCode::BadField, "an act has exactly one of action, text and proposal");
+            let e = Refusal::new(ErrorCode::BadField, "expected exactly one of: action, text, proposal");
             return self.reply(seat, re, e.path("action").into());
         };
         let place = &self.places[seat];
@@ -39,23 +40,23 @@ impl MatchMachine {
             (Some(answered), _) if answered.is_to(&chosen) => return self.reply(seat, re, answered.message),
             (Some(_), _) => {
                 let code = if stale { ErrorCode::StaleTurn } else { ErrorCode::Conflict };
-                let text = format!("turn {} try {} was answered with another move", act.turn, act.attempt);
+                let text = format!("expected the move first sent for turn {} try {}, got another one", act.turn, act.attempt);
                 Refusal::new(code, text)
             }
             _ if self.is_over() => Refusal::new(ErrorCode::MatchOver, "the match is over"),
             (_, Some(c)) if stale => {
-                Refusal::new(ErrorCode::StaleTurn, format!("turn {} is past; this seat is at turn {c}", act.turn))
+                Refusal::new(ErrorCode::StaleTurn, format!("expected turn {c} of this seat, got turn {}, which is over", act.turn))
             }
             (_, Some(c)) if self.places[seat].open => Refusal::new(
                 ErrorCode::NotYourTurn,
-                format!("this seat is at turn {c} try {tries}, not at turn {} try {}", act.turn, act.attempt),
+                format!("expected turn {c} try {tries} of this seat, got turn {} try {}", act.turn, act.attempt),
             ),
-            _ => Refusal::new(ErrorCode::NotYourTurn, "this seat is not to move"),
+            _ => Refusal::new(ErrorCode::NotYourTurn, "expected a move by another seat; this seat is not to move"),
         };
         self.reply(seat, re, e.into());
     }
 
-    /// What an in-process agent did. What belongs to another turn than the open one comes too late and is dropped.
+    /// Applies the outcome of an in-process agent's turn. Outcomes of turns that are no longer open are dropped.
     pub(super) fn agent(&mut self, now: u64, seat: Seat, turn: u32, did: AgentOutcome) {
         let expected = self.places.get(seat).is_some_and(|p| p.asked && p.issued.checked_sub(1) == Some(turn));
         if self.is_over() || !expected {
@@ -67,13 +68,13 @@ impl MatchMachine {
             }
             AgentOutcome::Resign => self.resign(seat, None),
             AgentOutcome::Failed { reason, message } => {
-                tracing::warn!(match_id = self.id(), seat, %message, "an in-process agent failed");
+                tracing::warn!(match_id = self.id(), seat, %message, "in-process agent failed");
                 self.finish(reason, reason.counts().then_some(seat));
             }
         }
     }
 
-    /// A move in the open turn of its seat.
+    /// Plays a submitted move in the open turn of its seat.
     fn play(&mut self, now: u64, mut given: GivenMove) {
         given.notes = given.notes.filter(|n| !n.is_empty());
         let seat = given.seat;
@@ -92,7 +93,7 @@ impl MatchMachine {
         }
     }
 
-    /// Stops the clock of a move that counts.
+    /// Stops the clock and returns the accepted move.
     fn accept(&mut self, now: u64, seat: Seat, heard: ParsedMove, notes: Option<Notes>, forced: bool) -> AcceptedMove {
         let ms = self.clocks.stop(seat, now);
         let place = &self.places[seat];
@@ -104,11 +105,11 @@ impl MatchMachine {
         AcceptedMove { seat, turn, attempt, action, said, ms, notes, forced, bank_ms: self.clocks.banks()[seat] }
     }
 
-    /// Counts a refusal and says what follows.
+    /// Counts a refused attempt, replies, and applies the policy for illegal moves once no tries are left.
     fn refuse(&mut self, now: u64, given: GivenMove, why: Refusal) {
         let GivenMove { seat, chosen, notes, re } = given;
         if re.is_none() {
-            tracing::warn!(match_id = self.id(), seat, %why, "an in-process agent made an illegal move");
+            tracing::warn!(match_id = self.id(), seat, %why, "in-process agent made an illegal move");
         }
         let tried = try_of(chosen, &why, self.clocks.used(seat, now), notes);
         let place = &self.places[seat];
@@ -159,7 +160,7 @@ fn try_of(chosen: Move, why: &Refusal, ms: u64, notes: Option<Notes>) -> Refused
     tried
 }
 
-/// A refusal as an in-process agent is told it.
+/// Converts a refusal to the form for in-process agents.
 fn attempt_of(tried: &RefusedMove, why: &str) -> PriorAttempt {
     PriorAttempt { given: submitted_move(tried), why: why.to_owned(), issues: tried.issues.clone() }
 }

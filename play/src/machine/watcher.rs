@@ -1,20 +1,19 @@
-//! Those who are told about a match.
+//! Recipients of match frames.
 
 use ludex_env::{Seat, Viewer};
 
-/// Somebody who is told about a match.
+/// Recipient of the frames of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Watcher {
-    /// A seat.
     Seat(Seat),
-    /// Spectators who see what everybody at the table sees.
+    /// Spectators that see public information only.
     Public,
-    /// Spectators who see hidden information.
+    /// Spectators that see hidden information as well.
     Full,
 }
 
 impl Watcher {
-    /// Whose eyes the watcher has.
+    /// Returns the viewer whose view of the position applies.
     pub fn viewer(self) -> Viewer {
         match self {
             Watcher::Seat(s) => Viewer::Seat(s),

@@ -1,10 +1,10 @@
-//! Plays the matches of a run that are still due.
+//! Plays the due matches of a run.
 //!
-//! Blocks are played on threads. One thread plays a block from its first match to its last, so that a run stops between
-//! blocks. If the infrastructure ends a match (an endpoint that is down, a rate limit that lasts), nobody loses it: it is
-//! played again at the end, and discarded if it fails again. After several such matches in a row, the endpoint is asked for
-//! a word. If it does not answer, the run stops and those matches are not kept; the same command continues the run when the
-//! endpoint is back.
+//! Blocks run in parallel, the matches of a block in sequence on one thread, so that a run stops between blocks. A
+//! match ended by the infrastructure (an endpoint that is down, a persistent rate limit) is lost by no agent: the run
+//! repeats it at the end and discards it after another failure. After several such matches in a row, the driver
+//! probes the endpoints. If one is down, the run stops without recording those matches; the same command resumes the
+//! run later.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,71 +25,68 @@ use super::{GameRoster, RunPart, RunSchedule};
 use crate::local::{self, HostOptions, Participant, PlayedMatch, Turns};
 use crate::machine::interface::MatchSetup;
 
-/// In the log: parts stop when the intervals of their ratings have this width.
+/// Log line for the interval width at which parts stop early.
 pub(crate) const CI: &str = "ci";
-/// After this many infrastructure failures in a row, the endpoints are asked whether they are up.
+/// Infrastructure failures in a row after which the endpoints are probed.
 const STREAK: usize = 5;
-/// The bounds at which a run stops before it is done. They are checked between blocks. No block is begun that the budget does
-/// not reach by the mean cost of a match so far, so that it is exceeded by about one block at most.
+/// Limits at which a run stops before it is done, checked between blocks. No block starts if the mean cost of a match
+/// so far predicts that the budget cannot pay for it, so the excess is at most about one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
-    /// US dollars, over the whole run.
+    /// US dollars over the whole run.
     pub usd: Option<f64>,
-    /// Tokens read and written, over the whole run.
+    /// Input and output tokens over the whole run.
     pub tokens: Option<u64>,
-    /// Matches, over the whole run.
+    /// Matches over the whole run.
     pub games: Option<u64>,
-    /// Hours from now.
+    /// Hours from the start of this process.
     pub hours: Option<f64>,
 }
 
-/// Why a run ended.
+/// Reason for the end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StopReason {
-    /// Everything that is to be played is played.
+    /// All planned matches have been played.
     Done,
-    /// A bound of the budget is reached, in words.
+    /// Budget limit reached, with a description.
     Budget(String),
-    /// The infrastructure failed repeatedly; the last failure.
+    /// Repeated infrastructure failures, with the last message.
     Infrastructure(String),
-    /// The executor cannot play at present, for example because a remote agent is away.
+    /// Executor unable to play at present, for example because a remote agent is disconnected.
     Waiting,
 }
 
-/// What a run reports while it is played.
+/// Progress report of a running run.
 pub enum RunNews<'a> {
-    /// This many matches are due, as far as is known now.
+    /// Number of matches that are due, as far as is known now.
     Due(usize),
-    /// A match is done.
+    /// Finished match.
     Match(&'a Record),
 }
 
-/// Chooses among the blocks that are due, by the records so far.
+/// Filter for the due blocks, given the records so far.
 pub type BlockFilter<'a> = dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync + 'a;
 
-/// Plays a run to its end, or until it must stop.
+/// Runner of the due matches of a run.
 pub struct Driver<'a> {
-    /// Plays its matches.
     pub executor: &'a dyn Executor,
-    /// Where it is kept.
     pub folder: &'a Folder,
-    /// What is due.
     pub schedule: &'a dyn RunSchedule,
-    /// Games and players, by part.
+    /// Games and players by part.
     pub tables: &'a [RunPart],
-    /// Matches at a time, at least 1.
+    /// Parallel matches, at least 1.
     pub jobs: usize,
-    /// When to stop.
     pub budget: Budget,
-    /// The width of rating intervals at which `wanted` leaves the rest of a part out, if it does; the log tells it.
+    /// Width of rating intervals, in points, at which `wanted` skips the rest of a part; written to the log.
     pub ci: Option<f64>,
-    /// Chooses the blocks of a wave, for example because some intervals are narrow enough.
+    /// Selects the blocks of a wave, for example to skip parts whose intervals are narrow enough.
     pub wanted: &'a BlockFilter<'a>,
-    /// Asks whether the endpoints of the agents are up.
+    /// Probes the endpoints of the agents.
     pub alive: &'a (dyn Fn() -> anyhow::Result<()> + Sync),
 }
 
-/// The matches that are done by the records of a run, and how often each match failed that is to be played again.
+/// Returns the finished matches of a run by their records, and the number of failures of each match that is to be
+/// repeated.
 pub fn results(run: &str, schedule: &dyn RunSchedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
     let (mut done, mut failed) = (Results::new(), HashMap::new());
     for record in records {
@@ -111,13 +108,13 @@ pub fn results(run: &str, schedule: &dyn RunSchedule, records: &[Record]) -> (Re
     (done, failed)
 }
 
-/// A match that was played and is not kept yet.
+/// Finished match that has not been recorded.
 struct FinishedMatch {
     part: usize,
     turn: usize,
     key: String,
     played: PlayedMatch,
-    /// When it began and when it ended.
+    /// Start and end of the match.
     begun: Instant,
     over: Instant,
 }
@@ -128,42 +125,42 @@ impl FinishedMatch {
     }
 }
 
-/// Blocks that are played together.
+/// Blocks that are played in parallel.
 struct Wave<'a> {
     queue: Mutex<Queue>,
-    /// Told whenever a match is kept.
+    /// Notified after each recorded match.
     kept: Condvar,
-    /// No block is begun after this is set.
+    /// No block starts after this is set.
     stop: AtomicBool,
-    /// The executor cannot play at present.
+    /// Set when the executor cannot play at present.
     waits: AtomicBool,
-    /// Answers that are given again.
+    /// Cached replies.
     book: &'a Arc<AnswerCache>,
-    /// Calls of matches that were interrupted.
+    /// Calls of interrupted matches.
     open: &'a Mutex<HashMap<String, Calls>>,
-    /// Matches that failed once.
+    /// Failure counts of matches that are to be repeated.
     failed: &'a HashMap<String, u32>,
-    /// Where agents that compute wait for their turn, if another agent gathers questions.
+    /// Limit on concurrent computation, used if another agent is batched.
     turns: Option<&'a Turns>,
 }
 
-/// The blocks that are due, and what is under way.
+/// Due blocks and matches in progress.
 struct Queue {
     blocks: VecDeque<Block>,
-    /// Matches of blocks that were begun, and that are not over.
+    /// Unfinished matches of blocks that have started.
     flying: usize,
-    /// Matches that the run has kept.
+    /// Matches recorded by the run.
     kept: usize,
 }
 
-/// A match, and where its thread is told that it has been kept.
+/// Match, and the channel that confirms to its thread that the match is recorded.
 type Handover = (FinishedMatch, mpsc::Sender<()>);
 
 impl Driver<'_> {
     /// Plays until nothing is due, the budget is used up, or the infrastructure fails.
     ///
     /// # Errors
-    /// A record or a line of the log cannot be written. Nothing is played after that.
+    /// Returns an error if a record or a log line cannot be written; no further match is played.
     pub fn play(&self, past: RunHistory, mut news: impl FnMut(RunNews)) -> anyhow::Result<(StopReason, Vec<Record>)> {
         if let Some(points) = self.ci {
             self.folder.log(CI, None, Some(&points.to_string()))?;
@@ -184,7 +181,7 @@ impl Driver<'_> {
             let (done, failed) = results(self.folder.run(), self.schedule, &keeper.records);
             let asked = self.schedule.next(&done, &keeper.records);
             let mut due = (self.wanted)(&keeper.records, asked)?;
-            // A block without matches would stay due.
+            // A block without matches would stay due forever.
             due.retain(|block| !block.matches.is_empty());
             (keeper.news)(RunNews::Due(due.iter().map(|b| b.matches.len()).sum()));
             if due.is_empty() {
@@ -204,7 +201,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Plays blocks on threads, and gives the keeper their matches one by one.
+    /// Plays blocks on threads and passes their matches to the keeper one by one.
     fn play_wave(&self, wave: &Wave, keeper: &mut Keeper) -> anyhow::Result<()> {
         let (matches, finished) = mpsc::channel::<Handover>();
         std::thread::scope(|scope| {
@@ -214,8 +211,8 @@ impl Driver<'_> {
                 let thread = std::thread::Builder::new().spawn_scoped(scope, move || self.play_blocks(wave, &matches));
                 match thread {
                     Ok(_) => {}
-                    Err(e) if k == 0 => return Err(e).context("the system gives no thread to play on"),
-                    // Those that there are play everything.
+                    Err(e) if k == 0 => return Err(e).context("cannot start a thread for matches"),
+                    // Continue with the threads started so far.
                     Err(_) => break,
                 }
             }
@@ -230,7 +227,7 @@ impl Driver<'_> {
                 queue.kept = keeper.records.len();
                 drop(queue);
                 wave.kept.notify_all();
-                kept.send(()).map_err(|_| anyhow::anyhow!("a thread that plays matches has ended"))
+                kept.send(()).map_err(|_| anyhow::anyhow!("match thread ended unexpectedly"))
             });
             wave.stop.store(true, Relaxed);
             wave.kept.notify_all();
@@ -238,8 +235,8 @@ impl Driver<'_> {
         })
     }
 
-    /// The next block to play; waits while the matches that are under way will probably use the budget up. `None` if there is
-    /// nothing more to begin.
+    /// Returns the next block to play, or `None` if no block is left. Blocks while the matches in progress will
+    /// probably use up the budget.
     fn next_block(&self, wave: &Wave) -> Option<Block> {
         let mut queue = wave.queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -251,17 +248,17 @@ impl Driver<'_> {
                 queue.flying += block.matches.len();
                 return Some(block);
             }
-            // A thread that ends without a match tells nobody, so nobody waits without end.
+            // A thread that ends without a match sends no notification, so wait with a timeout.
             let waited = wave.kept.wait_timeout(queue, Duration::from_millis(200));
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Whether the budget reaches beyond the matches under way, if each costs what a match has cost so far.
+    /// Returns true if the budget covers more than the matches in progress, at the mean cost of a match so far.
     fn has_room(&self, queue: &Queue) -> bool {
         let Budget { usd, tokens, games, .. } = self.budget;
         let used = self.folder.usage();
-        // Before the first match is over, nobody knows what one costs.
+        // The cost of a match is unknown until the first one has finished.
         let each = |used: f64| if queue.kept == 0 { f64::INFINITY } else { used / queue.kept as f64 };
         let room = |used: f64, most: f64| used + each(used) * (queue.flying as f64) < most;
         games.is_none_or(|most| ((queue.kept + queue.flying) as u64) < most)
@@ -269,7 +266,7 @@ impl Driver<'_> {
             && tokens.is_none_or(|most| room(used.tokens() as f64, most as f64))
     }
 
-    /// Plays blocks until the queue is empty or the wave is stopped.
+    /// Plays blocks until the queue is empty or the wave stops.
     fn play_blocks(&self, wave: &Wave, matches: &mpsc::Sender<Handover>) {
         while let Some(block) = self.next_block(wave) {
             for due in &block.matches {
@@ -278,8 +275,8 @@ impl Driver<'_> {
                     wave.waits.store(true, Relaxed);
                     return;
                 };
-                // The thread waits until the match is kept, so that it begins nothing that the budget does not allow. Without
-                // an answer the match could not be kept, and the run ends.
+                // Wait until the match is recorded, to start nothing beyond the budget. If the keeper is gone, the
+                // match could not be recorded and the run ends.
                 let (kept, is_kept) = mpsc::channel();
                 if matches.send((finished, kept)).is_err() || is_kept.recv().is_err() {
                     return;
@@ -316,7 +313,7 @@ impl Driver<'_> {
         Some(FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() })
     }
 
-    /// The bound that is reached, in words.
+    /// Returns a description of the budget limit that is reached.
     fn spent(&self, games: usize, begun: Instant) -> Option<String> {
         let Budget { usd, tokens, games: most, hours } = self.budget;
         let used: Usage = self.folder.usage();
@@ -335,49 +332,49 @@ impl Driver<'_> {
     }
 }
 
-/// Keeps what was played, and decides when the run ends.
+/// Recorder of finished matches, which decides when the run ends.
 struct Keeper<'a, 'n> {
     driver: &'a Driver<'a>,
     begun: Instant,
     records: Vec<Record>,
-    /// Matches that the infrastructure ended. They are not kept before it is known that the endpoints are up.
+    /// Matches ended by the infrastructure, recorded only after a probe finds the endpoints up.
     spoiled: Vec<FinishedMatch>,
-    /// Why the run ends, once it is known.
+    /// Reason for the end of the run, once known.
     end: Option<StopReason>,
     news: &'n mut dyn FnMut(RunNews),
 }
 
 impl Keeper<'_, '_> {
-    /// Takes a match that is over.
+    /// Records a finished match or sets it aside after an infrastructure failure.
     fn take(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
         let judged = self.driver.schedule.judge(finished.part, finished.turn, &finished.played.record);
         if judged == MatchScore::Discarded {
             self.take_spoiled(finished)?;
         } else {
-            // A success proves that the endpoints are up, so failures of matches that ended before it began count against
-            // those matches.
+            // A success proves that the endpoints are up, so matches that failed before its start count as failures
+            // of their own.
             let (own, others) = self.spoiled.drain(..).partition(|f| f.over <= finished.begun);
             self.spoiled = others;
             self.keep_all(own)?;
             self.keep(finished)?;
         }
-        // A match that was spoiled costs something too.
+        // Failed matches have a cost too.
         self.check_budget()
     }
 
-    /// Takes a match that the infrastructure ended.
+    /// Sets aside a match that the infrastructure ended.
     fn take_spoiled(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
         self.driver.folder.log("failed", Some(&finished.played.record.header.episode), finished.failure())?;
         self.spoiled.push(finished);
         if self.spoiled.len() >= STREAK { self.ask_endpoints() } else { Ok(()) }
     }
 
-    /// At the end of a wave, no later match can show whether the endpoints are up.
+    /// Probes the endpoints at the end of a wave, since no later match can prove that they are up.
     fn end_wave(&mut self) -> anyhow::Result<()> {
         if self.spoiled.is_empty() { Ok(()) } else { self.ask_endpoints() }
     }
 
-    /// Asks whether the endpoints are up. If they are, the spoiled matches are kept; if not, the run ends.
+    /// Probes the endpoints. If they are up, the failed matches are recorded; otherwise the run ends.
     fn ask_endpoints(&mut self) -> anyhow::Result<()> {
         if self.end.is_some() {
             return Ok(());
@@ -386,7 +383,7 @@ impl Keeper<'_, '_> {
             let spoiled = std::mem::take(&mut self.spoiled);
             return self.keep_all(spoiled);
         }
-        let why = self.spoiled.last().and_then(FinishedMatch::failure).unwrap_or("no reason is known").to_owned();
+        let why = self.spoiled.last().and_then(FinishedMatch::failure).unwrap_or("reason unknown").to_owned();
         self.driver.folder.log("stopped", None, Some(&why))?;
         self.end = Some(StopReason::Infrastructure(why));
         Ok(())
@@ -424,7 +421,7 @@ impl Keeper<'_, '_> {
     }
 }
 
-/// The setup of a match of a run: that of any match in this process, with the names and the policy of the run.
+/// Returns the setup of a match of a run: a local match with the names and the policy of the run.
 pub fn setup(table: &RunPart, block: &Block, due: &DueMatch, run: &str, episode: &str) -> MatchSetup {
     let GameRoster { game, players } = table.room(due.turn);
     let players: Vec<_> = due.seats.iter().map(|who| &players[who]).collect();

@@ -1,40 +1,40 @@
-//! Names of episodes: `RUN.PART.PAIRING.INDEX.TURN`, with `.re` at the end if the match was played again.
+//! Names of episodes: `RUN.PART.PAIRING.INDEX.TURN`, with the suffix `.re` for a repeated match.
 
 use ludex_protocol::record::RecordParts;
 use ludex_referee::suite::plan::MatchKey;
 use serde_json::Value;
 
-/// The mark of an episode that was played again.
+/// Suffix for the episode of a repeated match.
 pub const AGAIN: &str = ".re";
 
-/// Where a match belongs in its run.
+/// Position of a match in its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchPlace {
     /// Part, pairing, seed and seating.
     pub place: MatchKey,
-    /// Whether it was played because the first try failed.
+    /// True if the match repeats a failed one.
     pub rematch: bool,
 }
 
 impl MatchPlace {
-    /// The place of an episode of `run`; `None` if the name is not that of a match of the run.
+    /// Parses the name of an episode of `run`; `None` if it names no match of the run.
     pub fn parse(run: &str, episode: &str) -> Option<MatchPlace> {
         let (key, rematch) = key_of(run, episode)?;
         Some(MatchPlace { place: MatchKey::parse(key)?, rematch })
     }
 
-    /// Who met, as indices of the run's agents, joined by `-`.
+    /// Returns the indices of the paired agents in the run, joined by `-`.
     pub fn pairing(&self) -> String {
         self.place.pairing.iter().map(usize::to_string).collect::<Vec<_>>().join("-")
     }
 }
 
-/// The episode of a match of `run`, by the match's [key](ludex_referee::suite::plan::key).
+/// Returns the episode name of a match of `run`, by its [key](ludex_referee::suite::plan::key).
 pub(crate) fn name_of(run: &str, key: &str, rematch: bool) -> String {
     format!("{run}.{key}{}", if rematch { AGAIN } else { "" })
 }
 
-/// The key of the match that an episode's name holds, and whether it was played again.
+/// Returns the match key in the name of an episode, and true for a repeated match.
 pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
     let key = episode.strip_prefix(run)?.strip_prefix('.')?;
     Some(match key.strip_suffix(AGAIN) {
@@ -43,7 +43,7 @@ pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
     })
 }
 
-/// The name of a record's episode; empty if it has none.
+/// Returns the name of a record's episode; empty if it has none.
 pub fn episode_of(parts: &RecordParts) -> &str {
     parts.header.get("episode").and_then(Value::as_str).unwrap_or_default()
 }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_read() {
+    fn match_place_parses_from_episode_name() {
         let name = name_of("my-run", "chess.0-12.3.1", true);
         assert_eq!(name, "my-run.chess.0-12.3.1.re");
         let found = MatchPlace::parse("my-run", &name).unwrap();

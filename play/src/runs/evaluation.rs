@@ -32,50 +32,49 @@ use super::{GameRoster, RunPart, tables};
 use crate::agents_file;
 use crate::local::{self, Participant};
 
-/// Rounds of blocks that are played before the intervals are computed again.
+/// Rounds of blocks between two computations of the rating intervals.
 const ROUNDS: u64 = 4;
-/// Matches at a time with a language model. Most of their time is waiting.
+/// Default number of parallel matches with a language model, which mostly wait for replies.
 const MODEL_JOBS: usize = 8;
 
-/// Which agents are evaluated, and by which suite.
+/// Candidates, suite and options of an evaluation.
 #[derive(Clone, Debug)]
 pub struct EvaluationRequest {
-    /// Who is evaluated.
     pub candidates: Candidates,
-    /// The text of the suite, see [`suite_text`].
+    /// Text of the suite, see [`suite_text`].
     pub suite: String,
-    /// The folder with runs and named agents.
+    /// Folder with runs and named agents.
     pub data: PathBuf,
-    /// The share of the suite that is played.
+    /// Factor applied to the block counts of the suite.
     pub scale: f64,
-    /// The parts that are played; empty: all.
+    /// Parts to play; empty: all.
     pub only: Vec<String>,
-    /// The agents in the suite's roles, in the place of the suite's own: see [`cast`].
+    /// Agents that replace the suite's own in its roles, see [`parse_roles`].
     pub roles: RoleAssignment,
-    /// Bytes in hex that seeds are made from. Without them, the suite's public seeds are played.
+    /// Hex bytes from which seeds are derived; `None`: public seeds of the suite.
     pub secret: Option<String>,
-    /// Whether the matches of a block share a seed, in the place of what the suite says.
+    /// Override for the suite's setting of seed sharing within a block.
     pub deals: Option<Deals>,
-    /// The share of the plan that is played; without it, the whole. The run's folder is that of the shard.
+    /// Share of the plan to play, each in its own run folder; `None`: the whole plan.
     pub shard: Option<Shard>,
-    /// Matches at a time; by default 8 with a language model, 1,024 with one that is asked in batches, otherwise one for each core.
+    /// Parallel matches; by default 8 with a language model, 1,024 with batched calls, otherwise one per core.
     pub jobs: Option<usize>,
 }
 
-/// The agents under evaluation.
+/// Agents under evaluation.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     /// Names and specs.
     list: Vec<(String, String)>,
-    /// What was measured of their calls.
+    /// Measurements of their calls.
     known: MeasuredCandidates,
 }
 
 impl Candidates {
-    /// Specs of agents, or names of the file of named agents in the folder `data`.
+    /// Resolves specs of agents, and names from the agents file in the folder `data`.
     ///
     /// # Errors
-    /// An agent that does not exist, or is named twice.
+    /// Returns an error for an unknown agent or a repeated name.
     pub fn resolve(agents: &[String], data: &Path) -> anyhow::Result<Self> {
         let named = agents_file::of_data(data)?;
         let mut out = Candidates { list: Vec::new(), known: MeasuredCandidates::new() };
@@ -95,24 +94,24 @@ impl Candidates {
         Ok(out)
     }
 
-    /// Agents that play as clients of a server, by their names there.
+    /// Creates candidates that play as clients of a server, by their names there.
     pub fn remote(names: impl IntoIterator<Item = String>) -> Self {
         let list = names.into_iter().map(|name| (name, REMOTE.to_owned())).collect();
         Candidates { list, known: MeasuredCandidates::new() }
     }
 }
 
-/// What records call an agent. A model without a name is named by the arguments that decide its moves; endpoints and prices
-/// may change.
+/// Returns the name of an agent in records. A model without a name is named by the arguments that determine its
+/// moves; endpoint and prices may change.
 fn name_of(name: String, spec: &AgentSpec) -> String {
     if name == spec.to_string() { llm::essence(spec).to_string() } else { name }
 }
 
-/// Reads which agents fill the roles of a suite, each as `ROLE=AGENT`: specs, or names of the file of named agents in the folder
-/// `data`. A role that takes several agents is given as often.
+/// Parses role assignments of the form `ROLE=AGENT`, with a spec or a name from the agents file in the folder `data`.
+/// For a role with several agents, repeat the role.
 ///
 /// # Errors
-/// A text without `=`, or an agent that does not exist or that enrols from elsewhere.
+/// Returns an error for a text without `=`, an unknown agent, or a remote agent.
 pub fn parse_roles(roles: &[String], data: &Path) -> anyhow::Result<RoleAssignment> {
     let named = agents_file::of_data(data)?;
     let mut out = RoleAssignment::new();
@@ -127,10 +126,10 @@ pub fn parse_roles(roles: &[String], data: &Path) -> anyhow::Result<RoleAssignme
     Ok(out)
 }
 
-/// The spec of a candidate that plays as a client of a server.
+/// Spec of a candidate that plays as a client of a server.
 const REMOTE: &str = "remote";
 
-/// An evaluation that can be estimated or played.
+/// Evaluation that can be estimated or played.
 pub struct Evaluation {
     request: EvaluationRequest,
     /// All matches that may be played.
@@ -140,35 +139,33 @@ pub struct Evaluation {
     seeds: RunSeeds,
 }
 
-/// An evaluation that has ended or stopped.
+/// Evaluation that has ended or stopped.
 pub struct PlayedEvaluation {
-    /// Where it is kept.
     pub folder: Folder,
-    /// All its records, of earlier calls too.
+    /// Records of all calls, earlier ones included.
     pub records: Vec<Record>,
-    /// How many of them were made now.
+    /// Number of records added by this call.
     pub played: usize,
-    /// Why it ended.
     pub end: StopReason,
 }
 
-/// The results of an evaluation.
+/// Results of an evaluation.
 pub struct EvaluationResults {
-    /// Every record, verified.
+    /// All records, verified.
     pub games: Vec<VerifiedRecord>,
-    /// By part and agent.
+    /// Results by part and agent.
     pub rows: Vec<PartResult>,
     /// Means over groups of parts.
     pub groups: Vec<GroupScore>,
-    /// The suite's own means over parts.
+    /// Means over parts that the suite defines.
     pub summaries: Vec<SummaryScore>,
 }
 
 impl Evaluation {
-    /// Reads the suite and builds every agent for every game that it plays.
+    /// Parses the suite and builds every agent for each of its games.
     ///
     /// # Errors
-    /// A suite or an agent that does not exist or cannot play.
+    /// Returns an error for a suite or an agent that does not exist or cannot play.
     pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(&request.suite, &Games::builtin()).context("the suite cannot be used")?;
         suite.fill(&request.roles)?;
@@ -204,29 +201,30 @@ impl Evaluation {
         Ok(Evaluation { request, plan, tables, jobs, seeds })
     }
 
-    /// The cost of the evaluation. `like` plays in the place of language models, and the pilot tells what their calls use, see
-    /// [`estimate::of`].
+    /// Estimates the cost of the evaluation. `like` replaces language models, and the pilot supplies the usage of
+    /// their calls, see [`estimate::of`].
     ///
     /// # Errors
-    /// As [`estimate::of`].
+    /// Same as [`estimate::of`].
     pub fn estimate(&self, like: Option<&str>, pilot: &Pilot) -> anyhow::Result<RunEstimate> {
         estimate::of(&self.plan, &self.tables, (&self.request.candidates.known, pilot), like, self.jobs)
     }
 
-    /// The settings of the run `name` of this evaluation.
+    /// Returns the settings of this evaluation for the run `name`.
     ///
     /// # Errors
-    /// A command line of a candidate with quotes that do not match.
+    /// Returns an error for a candidate's command line with unbalanced quotes.
     pub fn settings(&self, name: &str) -> anyhow::Result<RunSettings> {
         let EvaluationRequest { suite, scale, only, .. } = &self.request;
         let settings = RunSettings::of_plan(name, &self.plan, suite, self.seeds.clone(), *scale)?;
         Ok(RunSettings { only: only.clone(), ..settings })
     }
 
-    /// How many matches of the run `name` are due, as far as is known now, and how many are done.
+    /// Returns the number of matches of the run `name` that are due, as far as is known now, and the number that are
+    /// done.
     ///
     /// # Errors
-    /// A run that cannot be read.
+    /// Returns an error if the run cannot be read.
     pub fn standing(&self, name: &str) -> anyhow::Result<(usize, usize)> {
         let path = path_of(&self.request.data, name);
         let records = if path.join(RUN).exists() { RunStatus::at(&path)?.past.records } else { Vec::new() };
@@ -234,12 +232,12 @@ impl Evaluation {
         Ok((self.plan.next(&done).iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 
-    /// Plays the matches of the run `name` that are still due. With `ci`, a part stops when the 95 % interval of its rating
-    /// is at most this many points wide to each side.
+    /// Plays the due matches of the run `name`. With `ci`, a part stops once the half-width of the 95 % rating
+    /// interval is at most this many points.
     ///
     /// # Errors
-    /// A suite in which nothing is played, a run of this name with other settings, an endpoint that does not answer, or a file
-    /// that cannot be written.
+    /// Returns an error for a suite without matches, a run of this name with other settings, an endpoint that does
+    /// not reply, or a file that cannot be written.
     pub fn play(
         &self,
         executor: &dyn Executor,
@@ -291,15 +289,15 @@ impl Evaluation {
 }
 
 impl PlayedEvaluation {
-    /// The results by the records.
+    /// Computes the results from the records.
     ///
     /// # Errors
-    /// A record that does not verify.
+    /// Returns an error for a record that fails verification.
     pub fn findings(&self, plan: &Plan) -> anyhow::Result<EvaluationResults> {
         EvaluationResults::of(self.folder.run(), plan, &self.records)
     }
 
-    /// Why the last match with an infrastructure failure failed, by the log.
+    /// Returns the reason for the last infrastructure failure in the log.
     pub fn last_failure(&self) -> String {
         let log = RunStatus::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
         let spoiled = log.iter().rev().filter(|line| matches!(line.what.as_str(), "discarded" | "failed"));
@@ -308,10 +306,10 @@ impl PlayedEvaluation {
 }
 
 impl EvaluationResults {
-    /// The results of a run by its records.
+    /// Computes the results of a run from its records.
     ///
     /// # Errors
-    /// A record that does not verify.
+    /// Returns an error for a record that fails verification.
     pub fn of(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<EvaluationResults> {
         let (done, _) = results(run, plan, records);
         let rows = rows(run, plan, &done, verified_with(counting_or_invalid(run, &done, records), plan.marks())?);
@@ -321,10 +319,10 @@ impl EvaluationResults {
     }
 }
 
-/// The text of a built-in suite, or of a file. The text of a file holds the files that it names.
+/// Returns the text of a built-in suite, or of a suite file with the files that it references embedded.
 ///
 /// # Errors
-/// A suite that does not exist, or a file that cannot be read.
+/// Returns an error for an unknown suite or a file that cannot be read.
 pub fn suite_text(name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     if path.extension().is_some() || path.exists() {
@@ -334,7 +332,7 @@ pub fn suite_text(name: &str) -> anyhow::Result<String> {
     Ok(Suite::builtin_text(name)?.to_owned())
 }
 
-/// The texts of the files that a suite names and does not hold: they lie beside it.
+/// Reads the files that a suite references without embedding them, from the folder of the suite.
 fn files_beside(suite: &Path, text: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let folder = suite.parent().unwrap_or(Path::new(""));
     let read = |name: String| {
@@ -347,7 +345,7 @@ fn files_beside(suite: &Path, text: &str) -> anyhow::Result<BTreeMap<String, Str
     starts::missing(text).into_iter().map(read).collect()
 }
 
-/// Asks every endpoint for a word before the first match, so that a wrong URL, key or model spoils no match.
+/// Sends every endpoint a short request before the first match, so that a wrong URL, key or model fails early.
 fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     for entrant in plan.agents.iter().filter(|e| e.variant.is_none() && is_model(&e.spec)) {
         let told = llm::hello(&AgentSpec::parse(&entrant.spec)?);
@@ -360,11 +358,12 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks every program among the suite's own opponents for one move, so that an engine that is not installed spoils no match.
+/// Requests one move from every program among the suite's own opponents, so that a missing engine fails before the
+/// first match.
 fn greet(plan: &Plan, tables: &[RunPart]) -> anyhow::Result<()> {
     for (table, room) in tables.iter().flat_map(|table| table.rooms.iter().map(move |room| (table, room))) {
         let own = room.players.iter().filter(|(who, _)| table.own_opponents.contains(who));
-        // A language model was asked for a word already, and a batch would take hours.
+        // Endpoints have been probed already, and a batch would take hours.
         let own = own.filter(|(_, player)| !player.agent.is_batched());
         for (_, player) in
             own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.is_io_bound())
@@ -376,7 +375,7 @@ fn greet(plan: &Plan, tables: &[RunPart]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The players that are asked in batches, and their parts.
+/// Returns the players with batched calls, and their parts.
 fn gathering(tables: &[RunPart]) -> impl Iterator<Item = (&RunPart, &Participant)> {
     tables.iter().flat_map(|table| {
         let players = table.rooms.iter().flat_map(|room| room.players.values());
@@ -384,7 +383,7 @@ fn gathering(tables: &[RunPart]) -> impl Iterator<Item = (&RunPart, &Participant
     })
 }
 
-/// Whether an agent answers the first question of a match against itself, in which it gives up then.
+/// Requests the first move of a match against itself from an agent, then resigns.
 fn first_answer(player: &Participant, room: &GameRoster, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
     let failure = Arc::new(Mutex::new(None));
     let told = failure.clone();
@@ -400,7 +399,7 @@ fn first_answer(player: &Participant, room: &GameRoster, seed: u64) -> anyhow::R
     Ok(first.map_or(Ok(()), Err))
 }
 
-/// The specs of the candidates that are language models.
+/// Returns the specs of the candidates that are language models.
 fn models(plan: &Plan) -> impl Iterator<Item = &str> {
     plan.agents.iter().filter(|agent| agent.candidate).map(|agent| agent.spec.as_str()).filter(|spec| is_model(spec))
 }
@@ -413,7 +412,7 @@ fn is_priced(spec: &str) -> bool {
     AgentSpec::parse(spec).is_ok_and(|spec| spec.gives("price_in") && spec.gives("price_out"))
 }
 
-/// The blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.
+/// Returns the blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.
 pub(super) fn choose_blocks(
     run: &str,
     plan: &Plan,

@@ -1,27 +1,27 @@
-//! Where the matches of a run are played. A plan, its resume, budgets, verification and reports do not know it.
+//! Execution of a run's matches, independent of its plan, resume, budgets, verification and reports.
 
 use crate::local::{self, HostOptions, Participant, PlayedMatch};
 use crate::machine::interface::MatchSetup;
 
-/// A match that a run wants played.
+/// Match requested by a run.
 pub struct MatchJob<'a> {
-    /// Its terms.
     pub setup: MatchSetup,
-    /// The agent on each seat.
+    /// Agent of each seat.
     pub players: &'a [&'a Participant],
-    /// Which of them are [`blameless`](crate::local::blameless), by seat.
+    /// True for seats whose agent failures count as infrastructure failures, see
+    /// [`faults_as_infra`](crate::local::faults_as_infra).
     pub blameless: Vec<bool>,
-    /// How they are asked.
+    /// Options of the host for move requests.
     pub asking: HostOptions<'a>,
 }
 
-/// Plays the matches of a run.
+/// Execution backend for the matches of a run.
 pub trait Executor: Sync {
-    /// Plays a match to its end. `None` if it cannot be played now: the run stops, and nothing of it is lost.
+    /// Plays a match to its end. `None` if it cannot be played now: the run stops and can be resumed without loss.
     fn play(&self, order: MatchJob<'_>) -> Option<PlayedMatch>;
 }
 
-/// Plays in this process.
+/// Executor in this process.
 pub struct LocalExecutor;
 
 impl Executor for LocalExecutor {

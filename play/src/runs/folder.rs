@@ -1,7 +1,7 @@
-//! The folder of a run: `run.json`, `suite.toml`, `episodes.jsonl`, `calls.jsonl`, `log.jsonl`.
+//! Folder of a run: `run.json`, `suite.toml`, `episodes.jsonl`, `calls.jsonl`, `log.jsonl`.
 //!
-//! Lines are only ever appended. When a match is over, its record is appended and written to the disk: that makes the match
-//! done. A killed run may leave a last line that is cut off; it is removed when the run continues.
+//! Files are append-only. Appending and syncing the record of a match makes the match done. A killed process may
+//! leave an incomplete last line, which is removed on resume.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -23,34 +23,34 @@ use super::usage::Usage;
 use crate::files::write_whole;
 use crate::local::Journals;
 
-/// A folder of runs by its name ([`RunSettings::folder`]): `DATA/runs/NAME`.
+/// Returns the path of a run by its folder name ([`RunSettings::folder`]): `DATA/runs/NAME`.
 pub fn path_of(data: &Path, run: &str) -> PathBuf {
     data.join("runs").join(run)
 }
 
-/// The calls of a match that was interrupted, by seat and key.
+/// Calls of an interrupted match by seat and key.
 pub type Calls = HashMap<(usize, String), Value>;
 
-/// What a run has done so far.
+/// History of a run.
 #[derive(Default)]
 pub struct RunHistory {
-    /// The records, in the order in which they were kept.
+    /// Records in the order in which they were written.
     pub records: Vec<Record>,
-    /// The cost of all calls.
+    /// Cost of all calls.
     pub usage: Usage,
-    /// Calls of matches without a record, by episode: these matches were interrupted.
+    /// Calls of interrupted matches (matches without a record), by episode.
     pub open: HashMap<String, Calls>,
-    /// Its log.
+    /// Lines of `log.jsonl`.
     pub log: Vec<LogLine>,
-    /// Answers that are given again.
+    /// Cached replies.
     pub once: Vec<OnceLine>,
 }
 
 impl RunHistory {
-    /// Reads the files of a run. With `cut`, the remains of a line that a killed process left are cut away.
+    /// Reads the files of a run. With `cut`, removes an incomplete last line left by a killed process.
     ///
     /// # Errors
-    /// A file that cannot be read, or is damaged before its end.
+    /// Returns an error for a file that cannot be read or is damaged before its end.
     fn read(path: &Path, cut: bool) -> anyhow::Result<RunHistory> {
         let records = rows::<Record>(&path.join(EPISODES), cut)?;
         let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
@@ -71,15 +71,13 @@ impl RunHistory {
     }
 }
 
-/// A run as it is now. Another process may be playing it.
+/// Snapshot of a run. Another process may be playing it.
 pub struct RunStatus {
-    /// Its settings.
     pub settings: RunSettings,
-    /// The text of its suite.
+    /// Text of its suite.
     pub suite: String,
-    /// What it has done so far.
     pub past: RunHistory,
-    /// Whether a process is playing it.
+    /// True if a process is playing it.
     pub playing: bool,
 }
 
@@ -87,25 +85,25 @@ impl RunStatus {
     /// Reads a run.
     ///
     /// # Errors
-    /// A folder that is not a run, or a file of it that cannot be read.
+    /// Returns an error for a folder that is not a run, or a file that cannot be read.
     pub fn at(path: &Path) -> anyhow::Result<RunStatus> {
         let settings = read_settings(path)?;
         let file = path.join(SUITE);
         let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
         let past = RunHistory::read(path, false)?;
         let lock = File::open(path.join("lock"));
-        // The lock is released at once, so that looking at a run does not keep another process from playing it.
+        // The lock is released at once, so that a status query does not keep another process from playing the run.
         let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let playing = lock.is_ok_and(busy);
         Ok(RunStatus { settings, suite, past, playing })
     }
 }
 
-/// A run that is open for playing. No other process can open it until this is dropped.
+/// Run opened for playing. Other processes cannot open it until this value is dropped.
 pub struct Folder {
     path: PathBuf,
     run: String,
-    /// Held for its lock.
+    /// Open file whose lock keeps other processes out.
     _lock: File,
     episodes: Mutex<File>,
     calls: Mutex<File>,
@@ -114,11 +112,11 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the run with these settings, or begins it.
+    /// Opens the run with these settings, or creates it.
     ///
     /// # Errors
-    /// A run of the same name with other settings, each named; a run that another process is playing; a folder or a file
-    /// that cannot be used; a damaged line before the end of a file.
+    /// Returns an error for a run of the same name with other settings, with the differences listed; a run that
+    /// another process is playing; a folder or a file that cannot be used; a damaged line before the end of a file.
     pub fn open(data: &Path, settings: &RunSettings, suite: &str) -> anyhow::Result<(Folder, RunHistory)> {
         let path = path_of(data, &settings.folder());
         let failed = || format!("{} cannot be used", path.display());
@@ -127,13 +125,13 @@ impl Folder {
             OpenOptions::new().create(true).truncate(false).write(true).open(path.join("lock")).with_context(failed)?;
         if lock.try_lock().is_err() {
             let name = settings.folder();
-            bail!("run {name} is being played by another process; `ludex status {name}` shows it");
+            bail!("run {name} is being played by another process; see its progress with `ludex status {name}`");
         }
         let begun = path.join(RUN);
         if begun.exists() {
             let was = read_settings(&path)?;
             let differences = was.differences(settings);
-            // A run that has played nothing may begin again with other settings.
+            // A run without any records or calls may start over with other settings.
             let fresh = [EPISODES, CALLS].iter().all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
             if fresh {
                 begin(&path, settings, suite).with_context(failed)?;
@@ -164,35 +162,33 @@ impl Folder {
         Ok((folder, past))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The run's name.
     pub fn run(&self) -> &str {
         &self.run
     }
 
-    /// The cost of all calls so far.
+    /// Returns the cost of all calls so far.
     pub fn usage(&self) -> Usage {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a record. The match is done when this returns.
+    /// Appends a record and syncs it to disk. The match is done when this returns.
     ///
     /// # Errors
-    /// The record cannot be written.
+    /// Returns an error if the record cannot be written.
     pub fn keep(&self, record: &Record) -> anyhow::Result<()> {
         let line = record.to_line()?;
         let mut file = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
         append(&mut file, &line).and_then(|()| file.sync_data()).with_context(|| self.cannot(EPISODES))
     }
 
-    /// Adds a line to the log of the run.
+    /// Appends a line to the log of the run.
     ///
     /// # Errors
-    /// The line cannot be written.
+    /// Returns an error if the line cannot be written.
     pub fn log(&self, what: &str, episode: Option<&str>, why: Option<&str>) -> anyhow::Result<()> {
         let line = LogLine {
             at: crate::time::now_text(),
@@ -220,7 +216,7 @@ impl Folder {
         format!("{} cannot be written", self.path.join(name).display())
     }
 
-    /// The journals of an episode; `before` holds the calls that were made in it before the run was interrupted.
+    /// Returns the journals of an episode; `before` holds its calls from before an interruption.
     pub fn journals<'f>(&'f self, episode: &str, seats: usize, before: Calls) -> EpisodeJournals<'f> {
         let mut by_seat: Vec<HashMap<String, Value>> = (0..seats).map(|_| HashMap::new()).collect();
         for ((seat, key), call) in before {
@@ -239,7 +235,7 @@ impl Folder {
     }
 }
 
-/// The journals of the seats of an episode.
+/// Journals of the seats of one episode.
 pub struct EpisodeJournals<'f>(Vec<SeatJournal<'f>>);
 
 impl Journals for EpisodeJournals<'_> {
@@ -257,7 +253,7 @@ struct SeatJournal<'f> {
     episode: String,
     seat: usize,
     known: Mutex<HashMap<String, Value>>,
-    /// Milliseconds of the calls that were found.
+    /// Duration of replayed calls in milliseconds.
     spared: AtomicU64,
 }
 
@@ -288,14 +284,14 @@ impl Journal for SeatJournal<'_> {
 /// Writes the settings and the suite of a run.
 pub(super) fn begin(path: &Path, settings: &RunSettings, suite: &str) -> io::Result<()> {
     write_whole(path, SUITE, suite.as_bytes())?;
-    // Last: a folder with this file is a run.
+    // `run.json` comes last, since its presence makes the folder a run.
     write_whole(path, RUN, format!("{:#}\n", json!(settings)).as_bytes())
 }
 
-/// The settings of a run.
+/// Reads the settings of a run.
 ///
 /// # Errors
-/// A folder that is not a run, or settings that cannot be read.
+/// Returns an error for a folder that is not a run, or settings that cannot be parsed.
 pub fn read_settings(path: &Path) -> anyhow::Result<RunSettings> {
     let file = path.join(RUN);
     let text = fs::read_to_string(&file)
@@ -303,19 +299,19 @@ pub fn read_settings(path: &Path) -> anyhow::Result<RunSettings> {
     serde_json::from_str(&text).with_context(|| format!("{} is damaged", file.display()))
 }
 
-/// Appends a line in one write, so that a kill leaves at most one line that is cut off.
+/// Appends a line in a single write, so that a killed process leaves at most one incomplete line.
 ///
-/// If the line does not fit on the disk, what was written of it is removed, so that the next line does not follow half a
-/// line.
+/// If the disk is full, the written part is removed, so that the next line starts on its own.
 pub(super) fn append(file: &mut File, line: &str) -> io::Result<()> {
     let len = file.metadata()?.len();
     file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| {
-        // If this fails too, a line that is cut off remains.
+        // If this fails as well, an incomplete line remains.
         let _ = file.set_len(len);
     })
 }
 
-/// The lines of a file that all have to be readable. A last line that is cut off is left out and, with `cut`, cut away.
+/// Reads the lines of a file, all of which must parse. An incomplete last line is skipped and, with `cut`, removed
+/// from the file.
 fn rows<T: DeserializeOwned>(path: &Path, cut: bool) -> anyhow::Result<Vec<T>> {
     let failed = || format!("{} cannot be read", path.display());
     let bytes = match fs::read(path) {

@@ -1,4 +1,4 @@
-//! The settings that a run was begun with, and how later settings differ from them.
+//! Settings of a run, and the differences from later settings.
 
 use std::collections::BTreeMap;
 
@@ -15,98 +15,92 @@ use sha2::{Digest as _, Sha256};
 
 use super::spec_in;
 
-/// The settings of a run, frozen when it begins.
+/// Settings of a run, frozen when it is created.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
-    /// The program that began it.
+    /// Program and version that created the run.
     pub ludex: String,
-    /// Its name.
+    /// Name of the run.
     pub run: String,
-    /// Its kind.
     pub kind: RunKind,
-    /// The suite.
     pub suite: SuiteId,
-    /// All agents that play. Names of episodes hold their indices in this list.
+    /// All agents that play. Episode names contain indices into this list.
     pub agents: Vec<RunAgent>,
-    /// Where seeds come from.
+    /// Source of the seeds.
     pub seeds: RunSeeds,
-    /// Whether the matches of a block share a seed. Runs of older versions do not say it: theirs do.
+    /// Seed sharing within a block. Runs of older versions lack this key; their blocks share seeds.
     pub deals: Deals,
-    /// The numbers of blocks are multiplied by this.
+    /// Factor applied to the block counts of the suite.
     pub scale: f64,
-    /// The parts that are played; empty: all.
+    /// Parts to play; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
-    /// The agents in the suite's roles.
+    /// Agents in the suite's roles.
     #[serde(skip_serializing_if = "RoleAssignment::is_empty")]
     pub roles: RoleAssignment,
-    /// The share of the plan that is played, if it is not the whole.
+    /// Share of the plan to play; `None`: the whole plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// The rules of the games: hash by canonical game string.
+    /// Rules hash of each game by canonical game string.
     pub games: BTreeMap<String, String>,
-    /// The prompts of language models: hash by part and agent.
+    /// Prompt hash of each language model by part and agent.
     #[serde(default)]
     pub prompts: BTreeMap<String, String>,
-    /// The version of the prompts' wording ([`llm::WORDING`]); 0 in runs of older builds.
+    /// Version of the prompt wording ([`llm::WORDING`]); 0 in runs of older builds.
     #[serde(skip_serializing_if = "is_zero")]
     pub wording: u32,
-    /// Whether its records hold the digests of the calls that its language models made. They do in runs of this version.
+    /// True if records contain digests of their language model calls, as all runs of this version do.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub calls_bound: bool,
-    /// When it was begun, UTC in RFC 3339.
+    /// Creation time, UTC in RFC 3339.
     pub begun: String,
 }
 
-/// The kind of a run.
+/// Kind of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
-    /// `ludex evaluate`.
+    /// Run of `ludex evaluate`.
     #[default]
     Evaluate,
-    /// `ludex tournament`.
+    /// Run of `ludex tournament`.
     Tournament,
 }
 
-/// A suite of a run.
+/// Suite of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SuiteId {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: u32,
-    /// A digest of its text.
+    /// Digest of its text.
     pub digest: String,
 }
 
-/// An agent of a run.
+/// Agent of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunAgent {
-    /// Its name.
     pub name: String,
-    /// Its spec.
     pub spec: String,
-    /// A digest of its program, if it starts one.
+    /// Digest of its program; empty if it starts none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub program: String,
-    /// Whether it is under evaluation.
+    /// True for an agent under evaluation.
     pub candidate: bool,
-    /// Whether it is a variant of a candidate that a part makes.
+    /// True for a candidate's variant that a part defines.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub variant: bool,
 }
 
-/// Where the seeds of a run come from.
+/// Source of the seeds of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunSeeds {
-    /// The suite's number: the same for everybody who plays the suite.
+    /// Public number of the suite, the same for every run of it.
     Open(u64),
-    /// A secret of the run, hex.
+    /// Secret of the run in hex.
     Secret(String),
 }
 
@@ -117,21 +111,21 @@ impl Default for RunSeeds {
 }
 
 impl RunSeeds {
-    /// The secret, if there is one.
+    /// Returns the bytes of the secret, if there is one.
     pub fn secret(&self) -> Option<Vec<u8>> {
         match self {
             RunSeeds::Open(_) => None,
-            // A text that is not hex is a secret too: its bytes.
+            // Text that is not hex counts as raw bytes.
             RunSeeds::Secret(text) => Some(hex::decode(text).unwrap_or_else(|_| text.as_bytes().to_vec())),
         }
     }
 }
 
 impl RunSettings {
-    /// The settings of a suite's run.
+    /// Returns the settings for a run of a suite.
     ///
     /// # Errors
-    /// An agent that cannot play its part.
+    /// Returns an error for an agent that cannot play its part.
     pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<RunSettings> {
         let Suite { name, version, .. } = &plan.suite;
         let agent = |e: &Entrant| {
@@ -147,7 +141,7 @@ impl RunSettings {
         let games = games.map(|game| (game.spec().string.clone(), game.spec().hash.clone()));
         let mut prompts = BTreeMap::new();
         for (at, part) in plan.parts.iter().enumerate() {
-            // Opponents may be models too.
+            // Opponents may be language models too.
             for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
                 let spec = spec_in(plan, at, who)?;
                 for game in part.games.iter().filter(|_| spec.class() == ludex_agents::AgentClass::Model) {
@@ -177,16 +171,16 @@ impl RunSettings {
         })
     }
 
-    /// The seeds of a part's blocks.
+    /// Returns the seeds of a part's blocks.
     pub fn seeds_of(&self, part: &str) -> Seeds {
         let seed = if let RunSeeds::Open(seed) = self.seeds { seed } else { 0 };
         seeds(&self.suite.name, seed, part, self.seeds.secret().as_deref())
     }
 
-    /// The plan that the run follows, from the text of its suite.
+    /// Rebuilds the plan of the run from the text of its suite.
     ///
     /// # Errors
-    /// A suite that this version cannot read.
+    /// Returns an error for a suite that this version cannot parse.
     pub fn plan(&self, suite: &str) -> anyhow::Result<Plan> {
         let own = self.agents.iter().filter(|a| a.candidate && !a.variant);
         let candidates: Vec<(String, String)> = own.map(|a| (a.name.clone(), a.spec.clone())).collect();
@@ -200,13 +194,13 @@ impl RunSettings {
         Ok(plan)
     }
 
-    /// The name of its folder: the run's name, and for a shard which one it is.
+    /// Returns the name of the run's folder: the name of the run, with a suffix for a shard.
     pub fn folder(&self) -> String {
         let shard = self.shard.map(|shard| format!(".{}-of-{}", shard.number(), shard.of()));
         format!("{}{}", self.run, shard.unwrap_or_default())
     }
 
-    /// The settings that changed since the run was begun: each by name, with both values.
+    /// Returns the settings that changed since the run was created, each with both values.
     pub fn differences(&self, now: &RunSettings) -> Vec<String> {
         let mut out = Vec::new();
         let mut differ = |what: &str, was: String, is: String| {
@@ -246,7 +240,7 @@ impl RunSettings {
             }
         };
         maps("rules of", &self.games, &now.games);
-        // If the agents differ, their prompts differ too, and the agents have been named above.
+        // Different agents are listed above, so their prompts are not.
         if self.agents.iter().map(|a| &a.name).eq(now.agents.iter().map(|a| &a.name)) {
             maps("prompts of", &self.prompts, &now.prompts);
             let reworded = self.wording != now.wording && !self.prompts.is_empty();
@@ -256,7 +250,7 @@ impl RunSettings {
     }
 }
 
-/// The agents in a role, in words.
+/// Returns the names of the agents in a role, separated by commas.
 pub(crate) fn names(agents: &[RoleAgent]) -> String {
     agents.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -265,19 +259,19 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// A spec without the arguments that may change during a run.
+/// Returns a spec without the arguments that may change during a run.
 fn essence(text: &str) -> String {
     AgentSpec::parse(text).map_or_else(|_| text.to_owned(), |spec| llm::essence(&spec).to_string())
 }
 
-/// A digest of the program that an agent starts: shortened SHA-256 over the files that its command line names. It is empty
-/// if the command line names no files, or the agent starts no program.
+/// Returns a digest of the program that an agent starts: shortened SHA-256 over the files named in its command line.
+/// The digest is empty without such files, or if the agent starts no program.
 ///
 /// # Errors
-/// A command line with quotes that do not match.
+/// Returns an error for a command line with unbalanced quotes.
 pub fn program(spec: &AgentSpec) -> anyhow::Result<String> {
     let Some(cmd) = spec.text("cmd") else { return Ok(String::new()) };
-    let words = shlex::split(&cmd).with_context(|| format!("the quotes in the command {cmd:?} do not match"))?;
+    let words = shlex::split(&cmd).with_context(|| format!("cmd: expected balanced quotes, got {cmd:?}"))?;
     let mut hash = Sha256::new();
     let mut any = false;
     for word in words {
