@@ -83,10 +83,7 @@ async fn browsers_get_pages_and_programs_what_they_always_got() {
     }
     for path in ["/nosuch", "/games/%3Cscript%3Ealert(1)%3C/script%3E", "/episodes/m_0", "/runs/nothing/report.json"] {
         let (status, body) = server.get_with(path, BROWSER).await;
-        assert!(
-            status == 404 && body.contains("Page not found") && !body.contains("<script>"),
-            "{path}: {body}"
-        );
+        assert!(status == 404 && body.contains("Page not found") && !body.contains("<script>"), "{path}: {body}");
         let (status, body) = server.get(path).await;
         assert!(status == 404 && serde_json::from_str::<Value>(&body).is_ok(), "{path}: {body}");
     }

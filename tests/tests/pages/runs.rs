@@ -152,10 +152,7 @@ async fn a_person_enters_a_run_from_the_list_of_suites() {
         format!("/runs/{hostile}/play?suite={hostile}"),
     ] {
         let (status, body) = server.get_with(&path, BROWSER).await;
-        assert!(
-            status == 404 && body.contains(" not found</h1>") && !body.contains("<script>alert"),
-            "{path}: {body}"
-        );
+        assert!(status == 404 && body.contains(" not found</h1>") && !body.contains("<script>alert"), "{path}: {body}");
     }
     let body = page(&server, &format!("/runs/mine/play?suite=little&only={hostile}&scale={hostile}")).await;
     assert!(!body.contains("\"><script>"), "{body}");

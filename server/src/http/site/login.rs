@@ -74,7 +74,12 @@ fn set(mut answer: Answer, headers: &HeaderMap, token: &str, seconds: u32) -> An
     let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}", token::COOKIE);
     match HeaderValue::from_str(&cookie) {
         Ok(cookie) => drop(answer.headers_mut().insert(header::SET_COOKIE, cookie)),
-        Err(_) => return failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, "expected a token of printable ASCII characters")),
+        Err(_) => {
+            return failed(
+                StatusCode::BAD_REQUEST,
+                Refusal::new(ErrorCode::BadField, "expected a token of printable ASCII characters"),
+            );
+        }
     }
     answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer

@@ -174,10 +174,7 @@ mod tests {
         );
         assert_eq!(end(none, [0.0, 0.0], "no_show", Some(0)), "ada (x) did not show up. This match is not counted.");
         assert_eq!(end(none, [0.0, 0.0], "infra_error", None), "The server failed. This match is not counted.");
-        assert_eq!(
-            end(["draw", "draw"], [0.0, 0.0], "truncated", None),
-            "Draw: the match reached its move limit."
-        );
+        assert_eq!(end(["draw", "draw"], [0.0, 0.0], "truncated", None), "Draw: the match reached its move limit.");
         assert_eq!(end(["win", "win"], [1.0, 1.0], "finished", None), "ada (x) and bob (o) win.");
         assert_eq!(end(none, [12.0, 12.0], "finished", None), "12 points each.");
         assert_eq!(end(none, [1.0, 2.5], "finished", None), "ada (x): 1 point, bob (o): 2.5 points.");
