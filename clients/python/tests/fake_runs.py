@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fake import FakeServer, Frame, Match, Session, error
+from fake_server import FakeServer, Frame, Match, Session, error
 
 SETTINGS = ("suite", "scale", "only", "candidates")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ludex.episodes import _first_words, draws, key
+from ludex.adapters.seeded_draws import _first_words, draws, key
 
 
 def test_golden_key_and_block() -> None:

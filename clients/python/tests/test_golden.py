@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex.player import ids_of, view_of
+from ludex.matches.player import ids_of, view_of
 from ludex.vec import Batch, decode_batch
-from ludex.wire import pack, unpack
+from ludex.transport.wire import pack, unpack
 
 GOLDEN = Path(__file__).parents[3] / "tests" / "data" / "frames" / "frames.jsonl"
 

@@ -21,7 +21,7 @@ import pytest
 
 import ludex
 from ludex.gymnasium import LudexEnv, LudexVectorEnv
-from ludex.session import Session
+from ludex.transport.session import Session
 
 REPEATS = 200
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fake import ACTIONS, FakeServer
+from fake_server import ACTIONS, FakeServer
 
 import ludex
 from ludex.columns import Ragged

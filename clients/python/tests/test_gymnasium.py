@@ -21,7 +21,7 @@ import ludex
 from ludex.catalogue import GAMES
 from ludex.columns import Array
 from ludex.gymnasium import LudexEnv, LudexVectorEnv
-from ludex.registration import name_of
+from ludex.adapters.registration import name_of
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from fake import FakeServer
+from fake_server import FakeServer
 from gymnasium.wrappers import RenderCollection
 
 import ludex
 import ludex.aio
 from ludex.columns import Array
-from ludex.extras import wanted
+from ludex.optional_imports import wanted
 from ludex.picture import Picture
 
 rasterised = pytest.mark.skipif(

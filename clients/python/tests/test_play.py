@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake import FakeServer
+from fake_server import FakeServer
 
 import ludex
-from ludex.player import ids_of
+from ludex.matches.player import ids_of
 
 
 def first(turn: ludex.Turn) -> int:

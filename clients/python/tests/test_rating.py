@@ -11,9 +11,9 @@ import pytest
 
 import ludex
 from ludex.columns import Array
-from ludex.likelihood import estimate
-from ludex.rating import AnchorScore, Rating, _blocks, _compared, _wilson
-from ludex.result import MatchResult
+from ludex.matches.rating_fit import estimate
+from ludex.matches.rating import AnchorScore, Rating, _blocks, _compared, _wilson
+from ludex.matches.result import MatchResult
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from fake import FakeServer
+from fake_server import FakeServer
 
 import ludex
-from ludex.match import Turn
+from ludex.matches.play import Turn
 
 
 def rollout(server: FakeServer) -> list[list[int]]:

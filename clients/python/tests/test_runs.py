@@ -16,7 +16,7 @@ from fake_runs import RunServer
 
 import ludex
 from ludex import aio
-from ludex.choosers import Awaiting
+from ludex.matches.dispatch import Awaiting
 
 
 def first(turn: ludex.Turn) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 import ludex
 from ludex import rl_environment, spiel
-from ludex.session import Session
+from ludex.transport.session import Session
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ import pytest
 from test_frames import frame
 
 from ludex.errors import ConnectionLost, LudexError
-from ludex.frames import BINARY, CONT
-from ludex.wire import SUBPROTOCOL, Connection
+from ludex.transport.frames import BINARY, CONT
+from ludex.transport.wire import SUBPROTOCOL, Connection
 
 CLOSE, PING, PONG = 8, 9, 10
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"

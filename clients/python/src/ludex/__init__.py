@@ -21,21 +21,21 @@ from .client import Client
 from .columns import Ragged
 from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
-from .evaluation import evaluate
-from .match import play
+from .matches.evaluation import evaluate
+from .matches.play import play
 from .picture import Picture
 from .process import Server, serve
-from .progress import Progress
+from .matches.progress import Progress
 from .prompting import Prompt, prompt, prompts
-from .rating import AnchorScore, Rating, as_agent, rate
-from .registration import register
-from .result import MatchResult
+from .matches.rating import AnchorScore, Rating, as_agent, rate
+from .adapters.registration import register
+from .matches.result import MatchResult
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
-from .suites import SuiteEntry, SuitePart
-from .turn import Move, Refusal, Turn
+from .matches.suites import SuiteEntry, SuitePart
+from .matches.turn import Move, Refusal, Turn
 from .vec import Batch, Chance, Final, Skipped, VecEnv
-from .verdict import RatingEntry, RunResult
+from .matches.run_result import RatingEntry, RunResult
 
 __all__ = [
     "CHANCE",

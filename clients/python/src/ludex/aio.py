@@ -26,15 +26,15 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from . import client as sync
 from . import evaluation, match
-from .choosers import Awaiting
+from .matches.dispatch import Awaiting
 from .env import Env as SyncEnv
-from .guard import Changes
-from .result import MatchResult
+from .transport.guard import Changes
+from .matches.result import MatchResult
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
-from .turn import Turn
+from .matches.turn import Turn
 from .vec import VecEnv as SyncVecEnv
-from .verdict import RunResult
+from .matches.run_result import RunResult
 
 P = ParamSpec("P")
 R = TypeVar("R")

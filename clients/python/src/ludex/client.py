@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from .env import Env
 from .errors import LudexError
-from .session import Session
+from .transport.session import Session
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
-from .suites import SuiteEntry, default_name
+from .matches.suites import SuiteEntry, default_name
 from .vec import VecEnv
 
 Autoreset = Literal["next_step", "same_step", "disabled"]

@@ -10,9 +10,9 @@ from typing import Any
 from .columns import I4, Array, Ragged, Views, packed, tensors
 from .handle import Handle, seed_text
 from .picture import Picture
-from .session import Session
+from .transport.session import Session
 from .vec import Batch, decode_batch
-from .wire import Message
+from .transport.wire import Message
 
 CHANCE, SIMULTANEOUS, OVER = -1, -2, -4
 

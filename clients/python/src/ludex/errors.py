@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result import MatchResult
+from .matches.result import MatchResult
 
 
 class LudexError(Exception):

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .arena import Arena, Opponent, SeatChoice, open_arena
+from .adapters.learner_envs import Arena, Opponent, SeatChoice, open_arena
 from .columns import Array
-from .extras import wanted
-from .opening import Opening, no_others, rendered
+from .optional_imports import wanted
+from .adapters.options import Opening, no_others, rendered
 from .picture import RENDER_MODES, Picture, Screen, frame
-from .rows import Outcome, Rows
+from .adapters.learner_rows import Outcome, Rows
 
 wanted("gymnasium", "gymnasium")
 
@@ -29,7 +29,7 @@ from gymnasium import spaces  # noqa: E402
 from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
 from gymnasium.vector.utils import batch_space  # noqa: E402
 
-from .spaces import observation_space  # noqa: E402
+from .adapters.spaces import observation_space  # noqa: E402
 
 
 class _Learner:

@@ -8,10 +8,10 @@ from typing import Any
 
 from .columns import U4, Array, packed
 from .errors import LudexError
-from .guard import Changes
-from .session import Session
+from .transport.guard import Changes
+from .transport.session import Session
 from .spec import Spec
-from .wire import Message
+from .transport.wire import Message
 
 
 class Handle(Changes):

@@ -17,10 +17,10 @@ from typing import Any
 
 from .columns import Array
 from .errors import LudexError
-from .extras import wanted
-from .opening import Opening, rendered
+from .optional_imports import wanted
+from .adapters.options import Opening, rendered
 from .picture import RENDER_MODES, Picture, Screen, frame
-from .table import Table
+from .adapters.all_seats_env import Table
 
 wanted("pettingzoo", "pettingzoo")
 
@@ -29,7 +29,7 @@ from gymnasium.logger import warn  # noqa: E402
 from pettingzoo import AECEnv, ParallelEnv  # noqa: E402
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # noqa: E402
 
-from .spaces import masked_space  # noqa: E402
+from .adapters.spaces import masked_space  # noqa: E402
 
 Observation = dict[str, Any]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .columns import Array
-from .extras import wanted
+from .optional_imports import wanted
 
 RENDER_MODES = ("ansi", "rgb_array", "svg")
 """What every adapter can render; those of single environments have ``"human"``, too."""

@@ -12,7 +12,7 @@ import msgpack
 
 from .errors import LudexError
 from .process import find_program
-from .spiel import State
+from .openspiel.states import State
 
 Position = bytes | State | Sequence[Sequence[Any]]
 """A snapshot, a state of :mod:`ludex.spiel`, or the moves: pairs of who (a seat, -1 for chance, -2

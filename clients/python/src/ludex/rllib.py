@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .extras import wanted
-from .opening import Opening
-from .table import Table
+from .optional_imports import wanted
+from .adapters.options import Opening
+from .adapters.all_seats_env import Table
 
 wanted("ray", "rllib")
 wanted("gymnasium", "rllib")
@@ -26,7 +26,7 @@ wanted("gymnasium", "rllib")
 from gymnasium import spaces  # noqa: E402
 from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
 
-from .spaces import observation_space  # noqa: E402
+from .adapters.spaces import observation_space  # noqa: E402
 
 OPTIONS = ("game", "params", "url", "token", "max_steps", "patience", "flatten")
 

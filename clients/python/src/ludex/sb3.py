@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .arena import Opponent, SeatChoice, open_arena
+from .adapters.learner_envs import Opponent, SeatChoice, open_arena
 from .columns import Array
-from .extras import wanted
-from .opening import Opening, rendered
+from .optional_imports import wanted
+from .adapters.options import Opening, rendered
 from .picture import RENDER_MODES, Screen, frame
 
 wanted("stable_baselines3", "sb3")
@@ -26,7 +26,7 @@ wanted("stable_baselines3", "sb3")
 from gymnasium import spaces  # noqa: E402
 from stable_baselines3.common.vec_env import VecEnv  # noqa: E402
 
-from .spaces import observation_space  # noqa: E402
+from .adapters.spaces import observation_space  # noqa: E402
 
 Indices = int | Iterable[int] | None
 

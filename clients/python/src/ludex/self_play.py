@@ -23,9 +23,9 @@ import numpy as np
 
 from .columns import Array, Ragged, dense, mask_form
 from .env import OVER
-from .extras import wanted
-from .guard import Changes
-from .opening import Opening, rendered
+from .optional_imports import wanted
+from .transport.guard import Changes
+from .adapters.options import Opening, rendered
 from .picture import RENDER_MODES, frame
 from .sharded import ShardedVecEnv
 from .vec import Batch, VecEnv
@@ -36,7 +36,7 @@ from gymnasium import logger, spaces  # noqa: E402
 from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
 from gymnasium.vector.utils import batch_space  # noqa: E402
 
-from .spaces import observation_space  # noqa: E402
+from .adapters.spaces import observation_space  # noqa: E402
 
 _MODES = {
     AutoresetMode.NEXT_STEP: "next_step",

@@ -9,7 +9,7 @@ import numpy as np
 
 from .columns import Array, Ragged, Views
 from .errors import LudexError
-from .guard import Changes
+from .transport.guard import Changes
 from .picture import Picture
 from .spec import Spec
 from .vec import IN_FLIGHT, Batch, Chance, Final, Skipped, VecEnv, moves_field

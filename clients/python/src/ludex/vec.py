@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
 from .handle import Handle, indices, seed_text
 from .picture import Picture
-from .wire import Message
+from .transport.wire import Message
 
 IN_FLIGHT = 2
 

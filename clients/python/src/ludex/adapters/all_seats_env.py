@@ -8,14 +8,14 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from .columns import Array, dense, mask_form
-from .env import OVER, SIMULTANEOUS
-from .errors import LudexError
-from .guard import Changes
-from .opening import Opening
-from .picture import Picture
-from .spec import Spec
-from .vec import Batch
+from ..columns import Array, dense, mask_form
+from ..env import OVER, SIMULTANEOUS
+from ..errors import LudexError
+from ..transport.guard import Changes
+from .options import Opening
+from ..picture import Picture
+from ..spec import Spec
+from ..vec import Batch
 
 
 class Table(Changes):

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgpack
 import numpy as np
-from line import Closed, Line
+from fake_socket import Closed, Line
 
 GOAL, ACTIONS, PLAYERS = 6, 3, 2
 Frame = dict[str, Any]

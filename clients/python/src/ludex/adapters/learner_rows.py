@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Array
+from ..columns import Array
 
 
 @dataclass

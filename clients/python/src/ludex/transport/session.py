@@ -16,10 +16,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from . import __about__
-from .errors import ConnectionLost, LudexError
+from .. import __about__
+from ..errors import ConnectionLost, LudexError
 from .guard import Guard
-from .process import has_ended
+from ..process import has_ended
 from .wire import Connection, Message, normal_url, pack, unpack
 
 HELLO_ID = 1

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import spiel
-from .extras import wanted
+from ..optional_imports import wanted
 
 wanted("pyspiel", "openspiel")
 

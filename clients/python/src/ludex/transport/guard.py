@@ -10,7 +10,7 @@ import os
 import threading
 from types import TracebackType
 
-from .errors import LudexError
+from ..errors import LudexError
 
 
 class Guard:

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .choosers import Chooser
-from .columns import tensors
-from .errors import LudexError
+from .dispatch import Chooser
+from ..columns import tensors
+from ..errors import LudexError
 from .result import MatchResult
-from .session import Session
+from ..transport.session import Session
 from .turn import Refusal, Turn, move_of
-from .wire import Message
+from ..transport.wire import Message
 
 # How many ended matches are remembered, so that a repeated end of a match is recognised.
 REMEMBERED = 1_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .catalogue import GAMES
+from ..catalogue import GAMES
 
 
 def name_of(game: str) -> str:

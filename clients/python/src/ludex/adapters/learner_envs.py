@@ -16,19 +16,19 @@ from typing import Any, Literal, TypeVar
 import msgpack
 import numpy as np
 
-from .client import Client
-from .columns import TENSOR_TYPES, Array, dense, mask_form
-from .episodes import draws
-from .errors import LudexError
-from .guard import Changes
-from .handle import seed_text
-from .opening import Opening
-from .others import Ours, Served
-from .picture import Picture
-from .rows import Outcome, Rows
-from .sharded import ShardedVecEnv
-from .spec import Spec
-from .vec import Batch, VecEnv
+from ..client import Client
+from ..columns import TENSOR_TYPES, Array, dense, mask_form
+from .seeded_draws import draws
+from ..errors import LudexError
+from ..transport.guard import Changes
+from ..handle import seed_text
+from .options import Opening
+from .opponents import Ours, Served
+from ..picture import Picture
+from .learner_rows import Outcome, Rows
+from ..sharded import ShardedVecEnv
+from ..spec import Spec
+from ..vec import Batch, VecEnv
 
 Policy = Callable[[Array, Array], Any]
 """A function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns k actions."""

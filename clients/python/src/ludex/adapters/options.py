@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .client import Client
-from .errors import LudexError
-from .picture import rasteriser
-from .shared import connect
-from .spec import Spec
+from ..client import Client
+from ..errors import LudexError
+from ..picture import rasteriser
+from ..shared_server import connect
+from ..spec import Spec
 
 
 @dataclass(frozen=True)

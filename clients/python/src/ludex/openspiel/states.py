@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from .env import CHANCE, SIMULTANEOUS
-from .errors import LudexError
-from .nodes import History, Move, Node, Nodes
-from .opening import Opening
-from .spec import Spec
+from ..env import CHANCE, SIMULTANEOUS
+from ..errors import LudexError
+from .positions import History, Move, Node, Nodes
+from ..adapters.options import Opening
+from ..spec import Spec
 
 
 class Game:

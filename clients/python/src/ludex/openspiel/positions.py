@@ -9,12 +9,12 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from .client import Client
-from .columns import Array, Ragged
-from .env import CHANCE, OVER
-from .errors import LudexError
-from .opening import Opening
-from .vec import Batch, VecEnv
+from ..client import Client
+from ..columns import Array, Ragged
+from ..env import CHANCE, OVER
+from ..errors import LudexError
+from ..adapters.options import Opening
+from ..vec import Batch, VecEnv
 
 # Positions that one message asks for, and positions that are remembered.
 WIDTH, REMEMBERED = 64, 200_000

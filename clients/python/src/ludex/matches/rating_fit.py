@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .columns import Array
+from ..columns import Array
 
 PRIOR = 0.5
 RESAMPLES = 1_000

@@ -6,13 +6,13 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .choosers import Chooser, OneByOne
-from .errors import LudexError
+from .dispatch import Chooser, OneByOne
+from ..errors import LudexError
 from .player import Event, Match, Player
 from .result import MatchResult
-from .session import Session
+from ..transport.session import Session
 from .turn import Agent, Refusal, Turn
-from .wire import Message
+from ..transport.wire import Message
 
 __all__ = ["Agent", "Refusal", "Turn", "play"]
 

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .env import OVER, SIMULTANEOUS
-from .errors import LudexError
-from .opening import Opening
-from .spiel import Game, State
-from .table import Table
+from ..env import OVER, SIMULTANEOUS
+from ..errors import LudexError
+from ..adapters.options import Opening
+from .states import Game, State
+from ..adapters.all_seats_env import Table
 
 SIMULTANEOUS_PLAYER_ID = SIMULTANEOUS
 

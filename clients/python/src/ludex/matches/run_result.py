@@ -7,8 +7,8 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from .errors import LudexError
-from .extras import wanted
+from ..errors import LudexError
+from ..optional_imports import wanted
 
 FETCH_SECONDS = 60.0
 

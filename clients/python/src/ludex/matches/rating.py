@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .arena import Policy
-from .client import Client
-from .likelihood import Estimate, estimate
-from .match import play
+from ..adapters.learner_envs import Policy
+from ..client import Client
+from .rating_fit import Estimate, estimate
+from .play import play
 from .result import MatchResult
-from .shared import shared_url
-from .spec import Spec
+from ..shared_server import shared_url
+from ..spec import Spec
 from .turn import Agent, Turn
 
 # A match that ended for one of these reasons says nothing about strength.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .columns import TENSOR_TYPES
-from .extras import wanted
-from .spec import Spec
+from ..columns import TENSOR_TYPES
+from ..optional_imports import wanted
+from ..spec import Spec
 
 wanted("gymnasium", "gymnasium")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .columns import Array
+from ..columns import Array
 
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", "<u4")
 _QUARTERS = [

@@ -24,7 +24,7 @@ from websockets.protocol import State
 from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
-from .errors import ConnectionLost, LudexError
+from ..errors import ConnectionLost, LudexError
 from .frames import (
     BINARY,
     CONT,

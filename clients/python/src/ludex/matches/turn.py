@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .picture import Picture
-from .wire import Message
+from ..picture import Picture
+from ..transport.wire import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .columns import Array
-from .env import OVER, SIMULTANEOUS
-from .rows import Outcome, Rows
-from .vec import Batch, Final
+from ..columns import Array
+from ..env import OVER, SIMULTANEOUS
+from .learner_rows import Outcome, Rows
+from ..vec import Batch, Final
 
 if TYPE_CHECKING:
-    from .arena import Arena
+    from .learner_envs import Arena
 
 
 class Served:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .choosers import (
+from .dispatch import (
     AsyncAgent,
     AsyncPolicy,
     Awaiting,
@@ -20,16 +20,16 @@ from .choosers import (
     Together,
     is_async,
 )
-from .client import Client
-from .errors import LudexError
+from ..client import Client
+from ..errors import LudexError
 from .player import GONE, Event, Key, Player
-from .process import serve
+from ..process import serve
 from .progress import Bar, OnProgress, Progress
-from .session import Session
+from ..transport.session import Session
 from .suites import default_name
 from .turn import Agent
-from .verdict import RunResult
-from .wire import Message, normal_url
+from .run_result import RunResult
+from ..transport.wire import Message, normal_url
 
 
 def evaluate(
