@@ -30,7 +30,7 @@ ANCHORS = ["random", "alphabeta depth=1", "alphabeta depth=2", "alphabeta depth=
 ROLLOUT = 32
 EPOCHS = 4
 MINIBATCH = 512
-GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
+GAMMA, LAMBDA, CLIP, ENTROPY, LEARNING_RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
 
 
 class Network(nn.Module):
@@ -73,7 +73,7 @@ class PPO:
         self.envs = envs
         space = envs.single_observation_space
         self.network = Network(int(np.prod(space.shape)), int(envs.single_action_space.n))
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=RATE, eps=1e-5)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=LEARNING_RATE, eps=1e-5)
         self.total, self.steps = total, 0
         self.obs, infos = envs.reset(seed=seed)
         self.mask = infos["action_mask"]
@@ -81,7 +81,7 @@ class PPO:
     def iterate(self) -> None:
         """Collect a rollout and learn from it; the step size falls linearly to zero."""
         for group in self.optimiser.param_groups:
-            group["lr"] = RATE * max(0.05, 1 - self.steps / self.total)
+            group["lr"] = LEARNING_RATE * max(0.05, 1 - self.steps / self.total)
         self.learn(*self.collect())
 
     @torch.no_grad()

@@ -25,7 +25,7 @@ GAME = "tic_tac_toe"
 OPPONENTS = ["random", "alphabeta depth=4"]
 ALPHA, GAMMA = 0.3, 1.0
 
-Table = dict[bytes, Any]
+QTable = dict[bytes, Any]
 
 
 def open_envs(client: ludex.Client, count: int, opponent: str) -> Any:
@@ -35,7 +35,7 @@ def open_envs(client: ludex.Client, count: int, opponent: str) -> Any:
     )
 
 
-def values(table: Table, obs: Any, mask: Any) -> Any:
+def values(table: QTable, obs: Any, mask: Any) -> Any:
     """Look up the values of all actions; illegal actions get -infinity."""
     rows = np.stack([table[view.tobytes()] for view in obs])
     return np.where(mask == 1, rows, -np.inf)
@@ -44,7 +44,7 @@ def values(table: Table, obs: Any, mask: Any) -> Any:
 class Learner:
     """The table, and the environments against one opponent."""
 
-    def __init__(self, table: Table, envs: Any, rng: np.random.Generator, seed: int) -> None:
+    def __init__(self, table: QTable, envs: Any, rng: np.random.Generator, seed: int) -> None:
         self.table, self.envs, self.rng = table, envs, rng
         self.batch = envs.reset(seed=seed)
         self.ended = 0
@@ -67,12 +67,12 @@ class Learner:
         self.ended += int(after.terminated.sum())
 
 
-def policy_of(table: Table) -> Any:
+def greedy_policy(table: QTable) -> Any:
     """Make a policy for ``ludex.rate``: a function of observations and masks."""
     return lambda obs, mask: values(table, obs, mask).argmax(axis=1)
 
 
-def evaluate(client: ludex.Client, table: Table, opponent: str, games: int) -> tuple[float, float]:
+def evaluate(client: ludex.Client, table: QTable, opponent: str, games: int) -> tuple[float, float]:
     """Play two episodes in each of ``games / 2`` environments; return rates of wins and losses."""
     envs = open_envs(client, games // 2, opponent)
     batch = envs.reset(seed=10**6)
@@ -123,7 +123,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     url = options.url or ludex.serve().url  # this server ends with the program
-    table: Table = defaultdict(lambda: np.zeros(9))
+    table: QTable = defaultdict(lambda: np.zeros(9))
     rng = np.random.default_rng(options.seed)
     with ludex.Client(url) as client:
         learners = [
@@ -146,7 +146,7 @@ def main() -> None:
                 print(f"{ended:>7} episodes, {time.monotonic() - begun:3.0f} s: {line}")
     draw(options.out / "q_learning_tic_tac_toe.png", episodes, curves)
     print(f"{len(table)} positions seen")
-    print(ludex.rate(policy_of(table), GAME, anchors=[0, 1], games=options.games, url=url))
+    print(ludex.rate(greedy_policy(table), GAME, anchors=[0, 1], games=options.games, url=url))
 
 
 if __name__ == "__main__":

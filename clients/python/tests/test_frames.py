@@ -7,7 +7,14 @@ import struct
 
 import pytest
 
-from ludex.transport.frames import BINARY, CONT, MESSAGE_TOO_BIG, PROTOCOL_ERROR, BadFrame, FrameReader
+from ludex.transport.frames import (
+    BINARY,
+    CONT,
+    MESSAGE_TOO_BIG,
+    PROTOCOL_ERROR,
+    BadFrame,
+    FrameReader,
+)
 
 MAX = 1 << 22
 

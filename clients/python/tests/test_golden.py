@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex.matches.player import ids_of, view_of
-from ludex.vec import Batch, decode_batch
+from ludex.matches.player import decode_view, expand_ids
 from ludex.transport.wire import pack, unpack
+from ludex.vec import Batch, decode_batch
 
 GOLDEN = Path(__file__).parents[3] / "tests" / "data" / "frames" / "frames.jsonl"
 
@@ -69,9 +69,9 @@ def test_the_other_frames_that_the_client_reads(
         assert (spec.string, spec.players, spec.actions) == ("tic_tac_toe", 2, 9)
         assert (spec.min_return, spec.raw["title"]) == (-1.5, "Tic-tac-toe")
     for frame in frames["turn_ranges"]:
-        assert ids_of(frame["legal"]) == [*range(19), 361]
+        assert expand_ids(frame["legal"]) == [*range(19), 361]
     for frame in frames["turn"]:
-        assert view_of(frame["view"])["tensor"].tolist() == [[0, 1], [1, 0]]
+        assert decode_view(frame["view"])["tensor"].tolist() == [[0, 1], [1, 0]]
     for frame in frames["error"]:
         error = ludex.LudexError.from_wire(frame)
         assert (error.code, error.at, error.allowed) == ("illegal_action", 1, [0, 1, 2])

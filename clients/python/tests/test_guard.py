@@ -213,7 +213,7 @@ def test_an_interrupted_reset_and_batches_in_flight(client: ludex.Client) -> Non
     assert everywhere(lambda: vec.reset(seed=1), check) >= REPEATS
 
     def look(at: int) -> None:
-        while vec.in_flight and not vec._unseen:
+        while vec.in_flight and not vec._unconfirmed:
             vec.recv()  # an interrupt between the calls leaves whole batches in flight
         vec.reset(seed=1)
         assert vec.in_flight == 0
@@ -314,7 +314,7 @@ def test_a_dead_server_of_this_process_is_noticed_at_once(program: str, end: str
 def test_waiting_for_a_server_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ludex.session.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("ludex.transport.session.WARN_AFTER_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(ludex.LudexError, match="connection_lost"):
@@ -358,8 +358,8 @@ def test_a_wrong_seed_is_refused(url: str, client: ludex.Client, seed: Any) -> N
     assert code_of(lambda: env.clone(seed=seed)) == "bad_seed"
     envs = LudexVectorEnv("nim", 2, url=url)
     wrong: Any = seed if seed != "7" else 7.5  # a text is a sequence
-    assert code_of(lambda: envs._arena.reset(wrong)) == "bad_seed"
-    assert code_of(lambda: envs._arena.reset([seed, 1])) == "bad_seed"
+    assert code_of(lambda: envs._learner_envs.reset(wrong)) == "bad_seed"
+    assert code_of(lambda: envs._learner_envs.reset([seed, 1])) == "bad_seed"
     envs.close()
 
 
@@ -390,8 +390,14 @@ def test_patience_is_an_option_everywhere(url: str) -> None:
     )
     aec = ludex.pettingzoo.aec("nim", url=url, patience=7)
     parallel = ludex.pettingzoo.parallel("nim", url=url, patience=7)
-    step = ludex.rl_environment.Environment("nim", url=url, patience=7)
-    things = (single._arena, batch._arena, aec.unwrapped._table, parallel._table, step._table)
+    step = ludex.openspiel.rl_environment.Environment("nim", url=url, patience=7)
+    things = (
+        single._learner_envs,
+        batch._learner_envs,
+        aec.unwrapped._env,
+        parallel._env,
+        step._env,
+    )
     assert [session(thing).patience for thing in things] == [7.0] * 5
     for env in (single, batch, aec, parallel, step):
         env.close()

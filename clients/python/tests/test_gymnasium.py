@@ -18,10 +18,10 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import ludex
+from ludex.adapters.registration import env_name
 from ludex.catalogue import GAMES
 from ludex.columns import Array
 from ludex.gymnasium import LudexEnv, LudexVectorEnv
-from ludex.adapters.registration import name_of
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def tit_for_tat(obs: Array, mask: Array) -> Any:
 
 @pytest.mark.parametrize("game", list(GAMES))
 def test_gymnasium_checks_every_game(url: str, game: str) -> None:
-    name = f"ludex/{name_of(game)}-v{GAMES[game]}"
+    name = f"ludex/{env_name(game)}-v{GAMES[game]}"
     opponents: list[Any] = ["random", ["random", first_legal]]
     for opponent, seat in zip(opponents, (0, "random"), strict=True):
         env = gymnasium.make(name, url=url, opponent=opponent, seat=seat, render_mode="ansi")
@@ -414,10 +414,10 @@ def test_what_is_wrong_is_said(url: str) -> None:
 
 WORKERS = """
 import os
-import gymnasium, ludex.shared
+import gymnasium, ludex.shared_server
 def make():
     env = gymnasium.make("ludex:ludex/TicTacToe-v1")
-    os.write(1, f"{ludex.shared.shared_url()} {ludex.shared._server.pid}\\n".encode())
+    os.write(1, f"{ludex.shared_server.shared_url()} {ludex.shared_server._server.pid}\\n".encode())
     return env
 if __name__ == "__main__":
     for env in [make(), make()]:

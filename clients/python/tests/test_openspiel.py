@@ -127,7 +127,7 @@ def test_openspiels_own_environment(load: Any) -> None:
 
 
 def test_openspiels_vector_environment_on_ours(url: str) -> None:
-    envs = [ludex.rl_environment.Environment("tic_tac_toe", url=url) for _ in range(3)]
+    envs = [ludex.openspiel.rl_environment.Environment("tic_tac_toe", url=url) for _ in range(3)]
     vector = vector_env.SyncVectorEnv(envs)
     steps, ends = vector.reset(), 0
     for _ in range(20):

@@ -46,7 +46,7 @@ def test_pettingzoo_checks_every_game(url: str, game: str) -> None:
 
 
 def test_pettingzoo_checks_rendering(url: str) -> None:
-    pytest.importorskip("resvg_py", reason="the rasteriser is missing (ludex[render])")
+    pytest.importorskip("resvg_py", reason="the import_rasterizer is missing (ludex[render])")
     opened: list[Any] = []
 
     def make(render_mode: str) -> Any:

@@ -17,12 +17,12 @@ from gymnasium.wrappers import RenderCollection
 import ludex
 import ludex.aio
 from ludex.columns import Array
-from ludex.optional_imports import wanted
+from ludex.optional_imports import import_optional
 from ludex.picture import Picture
 
 rasterised = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("resvg_py", "PIL")),
-    reason="the rasteriser is missing (pip install 'ludex[render]')",
+    reason="the import_rasterizer is missing (pip install 'ludex[render]')",
 )
 
 # In the form of the server's pictures: colours are variables with values for light and dark.
@@ -122,9 +122,9 @@ def test_words_are_drawn(group: str) -> None:
 
 def test_a_missing_rasteriser_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(module: str, *args: Any, **names: Any) -> Any:
-        return wanted("no_such_rasteriser", *args, **names)
+        return import_optional("no_such_rasteriser", *args, **names)
 
-    monkeypatch.setattr("ludex.picture.wanted", missing)
+    monkeypatch.setattr("ludex.picture.import_optional", missing)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'ludex\[render\]'"):
         gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="rgb_array")
 

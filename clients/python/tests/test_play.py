@@ -8,7 +8,7 @@ import pytest
 from fake_server import FakeServer
 
 import ludex
-from ludex.matches.player import ids_of
+from ludex.matches.player import expand_ids
 
 
 def first(turn: ludex.Turn) -> int:
@@ -125,8 +125,8 @@ def test_results_so_far_are_not_lost_with_the_server() -> None:
 
 
 def test_ranges_are_written_out() -> None:
-    assert ids_of([[0, 2], [7, 7]]) == [0, 1, 2, 7]
-    assert ids_of([]) == []
+    assert expand_ids([[0, 2], [7, 7]]) == [0, 1, 2, 7]
+    assert expand_ids([]) == []
 
 
 def test_a_game_or_a_ticket_is_needed() -> None:

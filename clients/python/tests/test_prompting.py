@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ludex
-from ludex import spiel
+from ludex.openspiel import states
 
 
 def test_a_snapshot_a_state_and_moves_are_the_same_position(program: str) -> None:
@@ -15,7 +15,7 @@ def test_a_snapshot_a_state_and_moves_are_the_same_position(program: str) -> Non
     with ludex.serve() as server, ludex.Client(server.url) as client:
         env = client.open("kuhn_poker", chance="client")
         env.reset()
-        game = spiel.load_game("kuhn_poker", url=server.url)
+        game = states.load_game("kuhn_poker", url=server.url)
         state = game.new_initial_state()
         for _, action in moves:
             env.step(action)

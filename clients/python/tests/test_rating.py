@@ -11,8 +11,8 @@ import pytest
 
 import ludex
 from ludex.columns import Array
+from ludex.matches.rating import AnchorScore, Rating, _blocks, _scores, _wilson
 from ludex.matches.rating_fit import estimate
-from ludex.matches.rating import AnchorScore, Rating, _blocks, _compared, _wilson
 from ludex.matches.result import MatchResult
 
 
@@ -100,12 +100,12 @@ def result(seat: int, returns: list[float], **more: Any) -> MatchResult:
 
 
 def test_what_is_compared() -> None:
-    assert _compared(result(1, [1.0, -1.0])) == [0.0]
-    assert _compared(result(2, [1.0, 0.5, 0.5])) == [0.0, 0.5]
-    assert _compared(result(0, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [1.0]
-    assert _compared(result(1, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [0.0, 0.0]
-    assert _compared(result(0, [1.0, -1.0], reason="infra_error")) == []
-    assert _compared(result(0, [], reason="unknown_match")) == []
+    assert _scores(result(1, [1.0, -1.0])) == [0.0]
+    assert _scores(result(2, [1.0, 0.5, 0.5])) == [0.0, 0.5]
+    assert _scores(result(0, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [1.0]
+    assert _scores(result(1, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [0.0, 0.0]
+    assert _scores(result(0, [1.0, -1.0], reason="infra_error")) == []
+    assert _scores(result(0, [], reason="unknown_match")) == []
     ended = [result(0, [1, -1]), result(0, [0, 0]), result(1, [1, -1]), result(1, [-1, 1])]
     assert _blocks(ended, 2) == [[1.0, 0.0], [0.5, 1.0]]
 
@@ -179,7 +179,7 @@ def test_agents_of_the_match_plane_are_rated_too(url: str) -> None:
 def test_anchors_with_ratings(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the ladder were calibrated."""
     ladder = {"anchor level=0": 0.0, "anchor level=1": 300.0, "random": None}
-    monkeypatch.setattr("ludex.rating._ladder", lambda spec: ladder)
+    monkeypatch.setattr("ludex.matches.rating._ladder", lambda spec: ladder)
     rating = ludex.rate(first_legal, "connect_four", games=10, url=url)
     assert len(rating.anchors) == 3
     assert rating.estimate is not None

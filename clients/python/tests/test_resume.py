@@ -9,7 +9,7 @@ import pytest
 from fake_server import FakeServer
 
 import ludex
-from ludex.matches.play import Turn
+from ludex.matches.turn import Turn
 
 
 def rollout(server: FakeServer) -> list[list[int]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex import rl_environment
+from ludex.openspiel import rl_environment
 
 
 @pytest.fixture(scope="module")

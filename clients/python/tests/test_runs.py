@@ -16,7 +16,7 @@ from fake_runs import RunServer
 
 import ludex
 from ludex import aio
-from ludex.matches.dispatch import Awaiting
+from ludex.matches.dispatch import AsyncDispatcher
 
 
 def first(turn: ludex.Turn) -> int:
@@ -139,20 +139,20 @@ def test_what_is_thought_about_is_not_asked_again() -> None:
 
 def test_answers_that_have_come_are_sent_before_an_error_is_raised() -> None:
     turn = ludex.Turn("m", "race", 0, 0, 0, [0], None, {}, None, [], None, {})
-    chooser = Awaiting(first_awaited)
+    dispatcher = AsyncDispatcher(first_awaited)
     good: Future[list[Any]] = Future()
     good.set_result([(turn, 7)])
     bad: Future[list[Any]] = Future()
     bad.set_exception(KeyError("mine"))
-    chooser._came(good)
-    chooser._came(bad)
-    assert chooser.choose([]) == [(turn, 7)]
-    assert chooser.bell is not None
-    assert select.select([chooser.bell], [], [], 20)[0]
+    dispatcher._on_done(good)
+    dispatcher._on_done(bad)
+    assert dispatcher.dispatch([]) == [(turn, 7)]
+    assert dispatcher.wakeup is not None
+    assert select.select([dispatcher.wakeup], [], [], 20)[0]
     with pytest.raises(KeyError, match="mine"):
-        chooser.choose([])
-    chooser.close()
-    chooser.close()
+        dispatcher.dispatch([])
+    dispatcher.close()
+    dispatcher.close()
 
 
 def fails_once(error: BaseException, awaited: bool) -> Any:

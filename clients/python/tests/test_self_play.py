@@ -66,13 +66,13 @@ def test_a_batch_is_many_games_of_pettingzoo(url: str, game: str) -> None:
 
 def test_modes_show_the_same_episodes(url: str) -> None:
     following = SelfPlayVectorEnv("tic_tac_toe", 2, url=url)
-    at_once = SelfPlayVectorEnv("tic_tac_toe", 2, url=url, autoreset_mode="SameStep")
+    same_step = SelfPlayVectorEnv("tic_tac_toe", 2, url=url, autoreset_mode="SameStep")
     obs, info = following.reset(seed=1)
-    assert np.array_equal(obs, at_once.reset(seed=1)[0])
+    assert np.array_equal(obs, same_step.reset(seed=1)[0])
     for _ in range(7):
         actions = first_legal(info)
         obs, rewards, terminated, _, info = following.step(actions)
-        again = at_once.step(actions)
+        again = same_step.step(actions)
         assert np.array_equal(rewards, again[1])
         assert np.array_equal(terminated, again[2])
     assert terminated.all()
@@ -87,7 +87,7 @@ def test_modes_show_the_same_episodes(url: str) -> None:
     assert np.array_equal(obs, again[0])
     assert info["acting"].tolist() == [[True, False]] * 2
     following.close()
-    at_once.close()
+    same_step.close()
 
 
 def test_masks_as_ids(url: str) -> None:

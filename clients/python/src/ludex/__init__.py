@@ -8,8 +8,7 @@ one message. :func:`play` plays matches against other agents, with a callback, a
 
 For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
 :mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib`, and for code
-that was written for OpenSpiel :mod:`ludex.openspiel`, :mod:`ludex.spiel` and
-:mod:`ludex.rl_environment`. Each needs its library only when you use it.
+that was written for OpenSpiel :mod:`ludex.openspiel`. Each needs its library only when you use it.
 """
 
 import contextlib
@@ -17,25 +16,25 @@ import importlib
 from types import ModuleType
 
 from .__about__ import __version__
+from .adapters.registration import register
 from .client import Client
 from .columns import Ragged
 from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
 from .matches.evaluation import evaluate
 from .matches.play import play
-from .picture import Picture
-from .process import Server, serve
 from .matches.progress import Progress
-from .prompting import Prompt, prompt, prompts
 from .matches.rating import AnchorScore, Rating, as_agent, rate
-from .adapters.registration import register
 from .matches.result import MatchResult
-from .sharded import ShardedVecEnv
-from .spec import GameEntry, Spec
+from .matches.run_result import RatingEntry, RunResult
 from .matches.suites import SuiteEntry, SuitePart
 from .matches.turn import Move, Refusal, Turn
+from .picture import Picture
+from .process import Server, serve
+from .prompting import Prompt, prompt, prompts
+from .sharded import ShardedVecEnv
+from .spec import GameEntry, Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
-from .matches.run_result import RatingEntry, RunResult
 
 __all__ = [
     "CHANCE",
@@ -79,20 +78,11 @@ __all__ = [
     "serve",
 ]
 
-_ADAPTERS = {
-    "gymnasium",
-    "openspiel",
-    "pettingzoo",
-    "rl_environment",
-    "rllib",
-    "sb3",
-    "self_play",
-    "spiel",
-}
+_LAZY_MODULES = {"aio", "gymnasium", "openspiel", "pettingzoo", "rllib", "sb3", "self_play"}
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in _ADAPTERS:
+    if name in _LAZY_MODULES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

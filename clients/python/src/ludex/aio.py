@@ -25,16 +25,17 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from . import client as sync
-from . import evaluation, match
-from .matches.dispatch import Awaiting
 from .env import Env as SyncEnv
-from .transport.guard import Changes
+from .matches import evaluation
+from .matches import play as sync_play
+from .matches.dispatch import AsyncDispatcher
 from .matches.result import MatchResult
+from .matches.run_result import RunResult
+from .matches.turn import Turn
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
-from .matches.turn import Turn
+from .transport.guard import ChangeGuard
 from .vec import VecEnv as SyncVecEnv
-from .matches.run_result import RunResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,7 +43,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Thread:
+class WorkerThread:
     """The one thread that makes a client's calls, in the order in which they were made."""
 
     def __init__(self) -> None:
@@ -58,14 +59,14 @@ class Thread:
         self._pool.shutdown(wait=False)
 
 
-class Awaited(Generic[S]):
+class AsyncWrapper(Generic[S]):
     """Something whose methods are awaited.
 
     Attributes:
         sync: the same for code without asyncio; use it only while nothing is awaited.
     """
 
-    def __init__(self, sync: S, thread: Thread) -> None:
+    def __init__(self, sync: S, thread: WorkerThread) -> None:
         self.sync = sync
         self._thread = thread
 
@@ -73,76 +74,76 @@ class Awaited(Generic[S]):
         try:
             return await self._thread.run(do, self.sync, *args, **kwargs)
         except asyncio.CancelledError:
-            if isinstance(self.sync, Changes):
+            if isinstance(self.sync, ChangeGuard):
                 # The call may change the environment, and nobody sees how.
-                self._thread._pool.submit(_unseen, self.sync)
+                self._thread._pool.submit(_unconfirmed, self.sync)
             raise
 
 
-def _unseen(changes: Changes) -> None:
-    changes._unseen = True
+def _unconfirmed(changes: ChangeGuard) -> None:
+    changes._unconfirmed = True
 
 
-def _awaited(
+def _async_method(
     method: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Awaited[Any], P], Coroutine[Any, Any, R]]:
+) -> Callable[Concatenate[AsyncWrapper[Any], P], Coroutine[Any, Any, R]]:
     """Make the awaited form of a method."""
 
     @functools.wraps(method)
-    async def call(self: Awaited[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self._run(method, *args, **kwargs)
 
     return call
 
 
-def _named(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+def _async_method_of_both(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Make the awaited form of the method that both kinds of batches have under a name."""
 
     @functools.wraps(getattr(SyncVecEnv, name))
-    async def call(self: Awaited[Any], /, *args: Any, **kwargs: Any) -> Any:
+    async def call(self: AsyncWrapper[Any], /, *args: Any, **kwargs: Any) -> Any:
         return await self._run(getattr(type(self.sync), name), *args, **kwargs)
 
     return call
 
 
-class Env(Awaited[SyncEnv]):
+class AsyncEnv(AsyncWrapper[SyncEnv]):
     """One environment; made by :meth:`Client.open`. The methods are those of :class:`ludex.Env`."""
 
-    reset = _awaited(SyncEnv.reset)
-    step = _awaited(SyncEnv.step)
-    text = _awaited(SyncEnv.text)
-    picture = _awaited(SyncEnv.picture)
-    struct = _awaited(SyncEnv.struct)
-    tensor = _awaited(SyncEnv.tensor)
-    info = _awaited(SyncEnv.info)
-    action_text = _awaited(SyncEnv.action_text)
-    action_texts = _awaited(SyncEnv.action_texts)
-    parse = _awaited(SyncEnv.parse)
-    snapshot = _awaited(SyncEnv.snapshot)
-    restore = _awaited(SyncEnv.restore)
-    close = _awaited(SyncEnv.close)
+    reset = _async_method(SyncEnv.reset)
+    step = _async_method(SyncEnv.step)
+    text = _async_method(SyncEnv.text)
+    picture = _async_method(SyncEnv.picture)
+    struct = _async_method(SyncEnv.struct)
+    tensor = _async_method(SyncEnv.tensor)
+    info = _async_method(SyncEnv.info)
+    action_text = _async_method(SyncEnv.action_text)
+    action_texts = _async_method(SyncEnv.action_texts)
+    parse = _async_method(SyncEnv.parse)
+    snapshot = _async_method(SyncEnv.snapshot)
+    restore = _async_method(SyncEnv.restore)
+    close = _async_method(SyncEnv.close)
 
     @property
     def spec(self) -> Spec:
         """The game."""
         return self.sync.spec
 
-    async def clone(self, *, seed: int | None = None) -> Env:
+    async def clone(self, *, seed: int | None = None) -> AsyncEnv:
         """Return a new environment in an equal state, like :meth:`ludex.Env.clone`."""
-        return Env(await self._run(SyncEnv.clone, seed=seed), self._thread)
+        return AsyncEnv(await self._run(SyncEnv.clone, seed=seed), self._thread)
 
 
-class VecEnv(Awaited[SyncVecEnv | ShardedVecEnv]):
+class AsyncVecEnv(AsyncWrapper[SyncVecEnv | ShardedVecEnv]):
     """A batch; made by :meth:`Client.open_vec`. The methods are those of :class:`ludex.VecEnv`."""
 
-    reset = _named("reset")
-    step = _named("step")
-    text = _named("text")
-    picture = _named("picture")
-    struct = _named("struct")
-    snapshot = _named("snapshot")
-    restore = _named("restore")
-    close = _named("close")
+    reset = _async_method_of_both("reset")
+    step = _async_method_of_both("step")
+    text = _async_method_of_both("text")
+    picture = _async_method_of_both("picture")
+    struct = _async_method_of_both("struct")
+    snapshot = _async_method_of_both("snapshot")
+    restore = _async_method_of_both("restore")
+    close = _async_method_of_both("close")
 
     @property
     def spec(self) -> Spec:
@@ -155,26 +156,26 @@ class VecEnv(Awaited[SyncVecEnv | ShardedVecEnv]):
         return self.sync.num_envs
 
 
-class Client(Awaited[sync.Client]):
+class AsyncClient(AsyncWrapper[sync.Client]):
     """A connection; made by :func:`connect`. The methods are those of :class:`ludex.Client`."""
 
-    describe = _awaited(sync.Client.describe)
-    suites = _awaited(sync.Client.suites)
-    withdraw = _awaited(sync.Client.withdraw)
+    describe = _async_method(sync.Client.describe)
+    suites = _async_method(sync.Client.suites)
+    withdraw = _async_method(sync.Client.withdraw)
 
     async def games(self, **filters: Any) -> list[GameEntry]:
         """List the catalogue, like :meth:`ludex.Client.games`."""
         return await self._run(sync.Client.games, **filters)
 
-    async def open(self, game: str, *args: Any, **options: Any) -> Env:
+    async def open(self, game: str, *args: Any, **options: Any) -> AsyncEnv:
         """Open an environment, like :meth:`ludex.Client.open`."""
         env = await self._run(sync.Client.open, game, *args, **options)
-        return Env(env, self._thread)
+        return AsyncEnv(env, self._thread)
 
-    async def open_vec(self, game: str, num_envs: int, *args: Any, **options: Any) -> VecEnv:
+    async def open_vec(self, game: str, num_envs: int, *args: Any, **options: Any) -> AsyncVecEnv:
         """Open a batch of environments, like :meth:`ludex.Client.open_vec`."""
         vec = await self._run(sync.Client.open_vec, game, num_envs, *args, **options)
-        return VecEnv(vec, self._thread)
+        return AsyncVecEnv(vec, self._thread)
 
     async def close(self) -> None:
         """Close all environments and the connection. May be called twice."""
@@ -182,7 +183,7 @@ class Client(Awaited[sync.Client]):
             await self._run(sync.Client.close)
             self._thread.end()
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> AsyncClient:
         return self
 
     async def __aexit__(
@@ -196,15 +197,15 @@ class Client(Awaited[sync.Client]):
 
 async def connect(
     url: str | Sequence[str], token: str | None = None, *, patience: float | None = None
-) -> Client:
+) -> AsyncClient:
     """Connect; for the arguments see :class:`ludex.Client`.
 
     Raises:
         LudexError: ``connection_lost`` if no server answers, or an error of the server.
     """
-    thread = Thread()
+    thread = WorkerThread()
     try:
-        return Client(await thread.run(sync.Client, url, token, patience=patience), thread)
+        return AsyncClient(await thread.run(sync.Client, url, token, patience=patience), thread)
     except BaseException:
         thread.end()
         raise
@@ -221,7 +222,7 @@ async def play(
     Raises:
         LudexError: as :func:`ludex.play`.
     """
-    loop, thread = asyncio.get_running_loop(), Thread()
+    loop, thread = asyncio.get_running_loop(), WorkerThread()
     asked: list[concurrent.futures.Future[Any]] = []
 
     async def choose(turn: Turn) -> Any:
@@ -232,7 +233,7 @@ async def play(
         return asked[0].result()
 
     try:
-        return await thread.run(match.play, url, agent=ask, **options)
+        return await thread.run(sync_play.play, url, agent=ask, **options)
     except asyncio.CancelledError:
         # The agent's answer never comes, which ends the matches.
         for answer in asked:
@@ -259,17 +260,17 @@ async def evaluate(
     Raises:
         LudexError: as :func:`ludex.evaluate`.
     """
-    thread = Thread()
-    chooser = Awaiting(agent, batch=batch, loop=asyncio.get_running_loop())
+    thread = WorkerThread()
+    dispatcher = AsyncDispatcher(agent, batch=batch, loop=asyncio.get_running_loop())
     playing = asyncio.ensure_future(
-        thread.run(evaluation.evaluate, url, suite, chooser, run, **options)
+        thread.run(evaluation.evaluate, url, suite, dispatcher, run, **options)
     )
     try:
         return await asyncio.shield(playing)
     except asyncio.CancelledError:
-        chooser.cancel()
+        dispatcher.cancel()
         await asyncio.gather(playing, return_exceptions=True)
         raise
     finally:
-        chooser.close()
+        dispatcher.close()
         thread.end()

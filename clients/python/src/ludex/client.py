@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from .env import Env
 from .errors import LudexError
-from .transport.session import Session
+from .matches.suites import SuiteEntry, default_name
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
-from .matches.suites import SuiteEntry, default_name
+from .transport.session import Session
 from .vec import VecEnv
 
 Autoreset = Literal["next_step", "same_step", "disabled"]

@@ -102,13 +102,13 @@ def ragged(value: Any) -> Ragged:
     return Ragged(column(value["o"], U4), column(value["a"], U4))
 
 
-def mask_form(actions: int) -> Literal["u1", "bits"]:
+def mask_encoding(actions: int) -> Literal["u1", "bits"]:
     """Return the form in which the adapters request masks of ``actions`` actions."""
     return "u1" if actions <= DENSE_ACTIONS else "bits"
 
 
 def dense(mask: Array, actions: int) -> Array:
-    """Convert a mask in either :func:`mask_form` to ``int8 [..., A]``."""
+    """Convert a mask in either :func:`mask_encoding` to ``int8 [..., A]``."""
     if mask.shape[-1] != actions:
         mask = np.unpackbits(mask, axis=-1, count=actions, bitorder="little")
     return mask.view(np.int8)

@@ -11,8 +11,8 @@ from .columns import I4, Array, Ragged, Views, packed, tensors
 from .handle import Handle, seed_text
 from .picture import Picture
 from .transport.session import Session
-from .vec import Batch, decode_batch
 from .transport.wire import Message
+from .vec import Batch, decode_batch
 
 CHANCE, SIMULTANEOUS, OVER = -1, -2, -4
 

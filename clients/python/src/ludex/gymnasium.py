@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .adapters.learner_envs import Arena, Opponent, SeatChoice, open_arena
-from .columns import Array
-from .optional_imports import wanted
-from .adapters.options import Opening, no_others, rendered
-from .picture import RENDER_MODES, Picture, Screen, frame
+from .adapters.learner_envs import LearnerEnvs, Opponent, SeatChoice, open_learner_envs
 from .adapters.learner_rows import Outcome, Rows
+from .adapters.options import AdapterOptions, check_render_mode, reject_unknown
+from .columns import Array
+from .optional_imports import import_optional
+from .picture import RENDER_MODES, Display, Picture, render_frame
 
-wanted("gymnasium", "gymnasium")
+import_optional("gymnasium", "gymnasium")
 
 import gymnasium  # noqa: E402
 from gymnasium import spaces  # noqa: E402
@@ -32,10 +32,10 @@ from gymnasium.vector.utils import batch_space  # noqa: E402
 from .adapters.spaces import observation_space  # noqa: E402
 
 
-class _Learner:
+class _LearnerBase:
     """What single environments and batches share."""
 
-    _arena: Arena
+    _learner_envs: LearnerEnvs
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
         """Replace the opponents; each environment uses the new ones from its next episode on.
@@ -44,15 +44,15 @@ class _Learner:
             LudexError: ``unknown_agent``, ...
             TypeError: an opponent is neither an agent's spec nor callable.
         """
-        self._arena.set_opponent(opponent)
+        self._learner_envs.set_opponent(opponent)
 
     @property
     def skipped(self) -> int:
         """How many episodes ended before the agent could act."""
-        return self._arena.skipped
+        return self._learner_envs.skipped
 
 
-class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
+class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
     """One environment in which the agent has one seat; the opponents move inside :meth:`step`.
 
     An illegal action ends the episode with the lowest return and sets ``info["illegal"]``.
@@ -106,12 +106,12 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
                 given, such as a parameter of the game that belongs into ``params``.
             ValueError: the seat or the render mode does not exist.
         """
-        no_others(others)
-        self.render_mode = rendered(render_mode, *RENDER_MODES, "human")
-        self._screen = Screen()
-        opening = Opening(game, params, url, token, max_steps, rules, patience)
-        self._arena = open_arena(opening, 1, opponent, seat)
-        self.game = self._arena.spec
+        reject_unknown(others)
+        self.render_mode = check_render_mode(render_mode, *RENDER_MODES, "human")
+        self._display = Display()
+        adapter_options = AdapterOptions(game, params, url, token, max_steps, rules, patience)
+        self._learner_envs = open_learner_envs(adapter_options, 1, opponent, seat)
+        self.game = self._learner_envs.spec
         self.observation_space = observation_space(self.game)
         self.action_space = spaces.Discrete(self.game.actions)
 
@@ -124,11 +124,11 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             LudexError: ``session_lost``, ...
         """
         super().reset(seed=seed)
-        self._arena.reset(seed)
-        rows = self._arena.rows
+        self._learner_envs.reset(seed)
+        rows = self._learner_envs.rows
         self._show()
         shown = rows.obs[0].copy(), self._info(rows)
-        self._arena.seen()
+        self._learner_envs.confirm()
         return shown
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
@@ -138,17 +138,17 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
             ValueError: the action is not an integer.
         """
-        self._arena.step(np.asarray(action).reshape(1))
-        rows = self._arena.rows
+        self._learner_envs.step(np.asarray(action).reshape(1))
+        rows = self._learner_envs.rows
         self._show()
         over = bool(rows.terminated[0]), bool(rows.truncated[0])
         outcome = rows.obs[0].copy(), float(rows.reward[0]), *over, self._info(rows)
-        self._arena.seen()
+        self._learner_envs.confirm()
         return outcome
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [A]``, in sb3-contrib's form; no round trip."""
-        mask: Array = self._arena.rows.mask[0].astype(np.bool_)
+        mask: Array = self._learner_envs.rows.mask[0].astype(np.bool_)
         return mask
 
     def render(self) -> str | Picture | Array | None:  # type: ignore[override]
@@ -157,15 +157,17 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             gymnasium.logger.warn("render() needs a render_mode: make(..., render_mode='ansi')")
             return None
         if self.render_mode != "human":
-            return frame(self.render_mode, self._arena, 0)
-        seat, moves = int(self._arena.rows.seat[0]), int(self._arena.rows.length[0])
+            return render_frame(self.render_mode, self._learner_envs, 0)
+        seat, moves = int(self._learner_envs.rows.seat[0]), int(self._learner_envs.rows.length[0])
         told = f"you are {self.game.seats[seat]}; moves so far: {moves}"
-        self._screen.show(lambda: f"{told}\n{self._arena.text(0)}", lambda: self._arena.picture(0))
+        self._display.show(
+            lambda: f"{told}\n{self._learner_envs.text(0)}", lambda: self._learner_envs.picture(0)
+        )
         return None
 
     def close(self) -> None:
         """Close the environment and its connection. May be called twice."""
-        self._arena.close()
+        self._learner_envs.close()
 
     def _show(self) -> None:
         if self.render_mode == "human":
@@ -181,7 +183,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         }
 
 
-class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
+class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
     """Many environments stepped by one message; their episodes are those of :class:`LudexEnv`.
 
     The entries of ``info`` are arrays with a row per environment: ``action_mask`` (``int8
@@ -231,8 +233,8 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             TypeError: as :class:`LudexEnv`.
             ValueError: the seat or a mode does not exist.
         """
-        no_others(others)
-        self.render_mode = rendered(render_mode, *RENDER_MODES)
+        reject_unknown(others)
+        self.render_mode = check_render_mode(render_mode, *RENDER_MODES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {
             "render_modes": [*RENDER_MODES],
@@ -240,10 +242,12 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             "autoreset_mode": self.autoreset_mode,
         }
         self.num_envs = num_envs
-        opening = Opening(game, params, url, token, max_steps, rules, patience)
-        at_once = self.autoreset_mode is AutoresetMode.SAME_STEP
-        self._arena = open_arena(opening, num_envs, opponent, seat, at_once=at_once)
-        self.game = self._arena.spec
+        adapter_options = AdapterOptions(game, params, url, token, max_steps, rules, patience)
+        same_step = self.autoreset_mode is AutoresetMode.SAME_STEP
+        self._learner_envs = open_learner_envs(
+            adapter_options, num_envs, opponent, seat, same_step=same_step
+        )
+        self.game = self._learner_envs.spec
         self.single_observation_space = observation_space(self.game)
         self.single_action_space = spaces.Discrete(self.game.actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -278,10 +282,10 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             named = np.flatnonzero(mask)
             if isinstance(seed, Sequence):
                 seed = [seed[index] for index in named.tolist()]
-        self._arena.reset(seed, named)
-        rows = self._arena.rows
+        self._learner_envs.reset(seed, named)
+        rows = self._learner_envs.rows
         shown = rows.obs.copy(), self._infos(rows)
-        self._arena.seen()
+        self._learner_envs.confirm()
         return shown
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
@@ -291,37 +295,39 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             LudexError: ``env_over`` with ``AutoresetMode.DISABLED``; ``session_lost``, ...
             ValueError: ``actions`` is not one integer for each environment.
         """
-        arena, rows = self._arena, self._arena.rows
+        learner_envs, rows = self._learner_envs, self._learner_envs.rows
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            now = arena.step_and_begin(actions)
+            now = learner_envs.step_and_reset(actions)
             infos = self._infos(rows)
             if now.at.size:
                 infos.update(self._final(now))
             outcome = rows.obs.copy(), now.reward, now.terminated, now.truncated, infos
         else:
             if self.autoreset_mode is AutoresetMode.NEXT_STEP:
-                arena.step_or_begin(actions)
+                learner_envs.step_or_reset(actions)
             else:
-                arena.step(actions)
+                learner_envs.step(actions)
             over = rows.terminated.copy(), rows.truncated.copy()
             outcome = rows.obs.copy(), rows.reward.copy(), *over, self._infos(rows)
-        arena.seen()
+        learner_envs.confirm()
         return outcome
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [n, A]``; no round trip."""
-        return self._arena.rows.mask.astype(np.bool_)
+        return self._learner_envs.rows.mask.astype(np.bool_)
 
     def render(self) -> tuple[Any, ...] | None:
         """Return the agent's views as the render mode says; a round trip for each."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make_vec(..., render_mode='ansi')")
             return None
-        return tuple(frame(self.render_mode, self._arena, at) for at in range(self.num_envs))
+        return tuple(
+            render_frame(self.render_mode, self._learner_envs, at) for at in range(self.num_envs)
+        )
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and their connection."""
-        self._arena.close()
+        self._learner_envs.close()
 
     def _infos(self, rows: Rows) -> dict[str, Any]:
         """Return infos in Gymnasium's form: each entry has a mask of the environments with it."""

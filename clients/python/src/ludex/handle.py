@@ -8,13 +8,13 @@ from typing import Any
 
 from .columns import U4, Array, packed
 from .errors import LudexError
-from .transport.guard import Changes
-from .transport.session import Session
 from .spec import Spec
+from .transport.guard import ChangeGuard
+from .transport.session import Session
 from .transport.wire import Message
 
 
-class Handle(Changes):
+class Handle(ChangeGuard):
     """Environments of one game that the server holds for this session.
 
     Attributes:
@@ -71,7 +71,7 @@ class Handle(Changes):
         return self._call("view", i=index, seat=seat, **{"views": [], **fields})
 
 
-def indices(envs: Sequence[int] | Array | None) -> bytes | None:
+def encode_indices(envs: Sequence[int] | Array | None) -> bytes | None:
     """Encode indices of environments.
 
     Raises:

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 
-def wanted(module: str, extra: str, *, user: str | None = None) -> Any:
+def import_optional(module: str, extra: str, *, user: str | None = None) -> Any:
     """Import a library for ``ludex.<extra>``, or for the function of this package named ``user``.
 
     Raises:

@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .adapters.all_seats_env import AllSeatsEnv
+from .adapters.options import AdapterOptions, check_render_mode
 from .columns import Array
 from .errors import LudexError
-from .optional_imports import wanted
-from .adapters.options import Opening, rendered
-from .picture import RENDER_MODES, Picture, Screen, frame
-from .adapters.all_seats_env import Table
+from .optional_imports import import_optional
+from .picture import RENDER_MODES, Display, Picture, render_frame
 
-wanted("pettingzoo", "pettingzoo")
+import_optional("pettingzoo", "pettingzoo")
 
 from gymnasium import spaces  # noqa: E402
 from gymnasium.logger import warn  # noqa: E402
@@ -65,9 +65,9 @@ def aec(
         LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
         ValueError: the render mode does not exist.
     """
-    rendered(render_mode, *RENDER_MODES, "human")
-    table = Table(Opening(game, params, url, token, max_steps, patience=patience))
-    return OrderEnforcingWrapper(LudexAEC(table, render_mode))
+    check_render_mode(render_mode, *RENDER_MODES, "human")
+    env = AllSeatsEnv(AdapterOptions(game, params, url, token, max_steps, patience=patience))
+    return OrderEnforcingWrapper(LudexAEC(env, render_mode))
 
 
 def parallel(
@@ -88,18 +88,18 @@ def parallel(
     Raises:
         LudexError: as :func:`aec`.
     """
-    rendered(render_mode, *RENDER_MODES, "human")
-    table = Table(Opening(game, params, url, token, max_steps, patience=patience))
-    return LudexParallel(table, render_mode)
+    check_render_mode(render_mode, *RENDER_MODES, "human")
+    env = AllSeatsEnv(AdapterOptions(game, params, url, token, max_steps, patience=patience))
+    return LudexParallel(env, render_mode)
 
 
-class _Shared:
+class _EnvBase:
     """What both kinds of environment share."""
 
-    def __init__(self, table: Table, render_mode: str | None) -> None:
-        spec = table.spec
+    def __init__(self, env: AllSeatsEnv, render_mode: str | None) -> None:
+        spec = env.spec
         self.render_mode = render_mode
-        self._screen = Screen()
+        self._display = Display()
         self.game = spec
         self.metadata = {
             "name": f"{spec.game}_v{spec.rules}",
@@ -109,12 +109,12 @@ class _Shared:
         }
         self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
         self.agents: list[str] = []
-        self._table = table
+        self._env = env
         self._played: dict[str, Any] = {}
         try:
             self.observation_spaces = {agent: masked_space(spec) for agent in self.possible_agents}
         except LudexError:
-            table.close()
+            env.close()
             raise
         self.action_spaces = {
             agent: spaces.Discrete(spec.actions) for agent in self.possible_agents
@@ -137,29 +137,29 @@ class _Shared:
             warn("render() needs a render_mode: 'ansi' or 'human'")
             return None
         if self.render_mode != "human":
-            return frame(self.render_mode, self._table)
+            return render_frame(self.render_mode, self._env)
         told = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
-        self._screen.show(lambda: f"{told}{self._table.text()}", self._table.picture)
+        self._display.show(lambda: f"{told}{self._env.text()}", self._env.picture)
         return None
 
     def close(self) -> None:
         """Close the environment and its connection. May be called twice."""
-        self._table.close()
+        self._env.close()
 
     def _observed(self, agent: str) -> Observation:
         seat = self.possible_agents.index(agent)
-        return {"observation": self._table.obs(seat), "action_mask": self._table.mask(seat)}
+        return {"observation": self._env.obs(seat), "action_mask": self._env.mask(seat)}
 
     def _infos(self) -> dict[str, dict[str, Any]]:
         """Return the infos, which tell who ended the episode by an illegal action."""
         seats = enumerate(self.possible_agents)
-        return {agent: {"illegal": seat == self._table.illegal} for seat, agent in seats}
+        return {agent: {"illegal": seat == self._env.illegal} for seat, agent in seats}
 
     def _by_agent(self, values: Sequence[Any]) -> dict[str, Any]:
         return dict(zip(self.possible_agents, values, strict=True))
 
 
-class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
+class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
     """A game in which agents act one after the other; made by :func:`aec`."""
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -168,7 +168,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self._table.reset(seed)
+        self._env.reset(seed)
         self._played = {}
         self.agents = self.possible_agents[:]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -177,7 +177,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         self._skip_agent_selection = None
         self._flags()
         self._select()
-        self._table.seen()
+        self._env.confirm()
 
     def step(self, action: Any) -> None:
         """Play the action of ``agent_selection``; ``None`` if its episode is over.
@@ -194,17 +194,17 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         self._clear_rewards()
         self._played = {}
         self._chosen[self.possible_agents.index(agent)] = action
-        if len(self._chosen) == len(self._table.acting):
-            self._table.step(self._chosen)
+        if len(self._chosen) == len(self._env.acting):
+            self._env.step(self._chosen)
             self._played = {self.possible_agents[seat]: a for seat, a in self._chosen.items()}
             self._chosen = {}
-            self.rewards = self._by_agent(self._table.rewards)
+            self.rewards = self._by_agent(self._env.rewards)
             self._flags()
         self._select()
         self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
-        self._table.seen()
+        self._env.confirm()
 
     def observe(self, agent: str) -> Observation:
         """Return what an agent sees now."""
@@ -212,17 +212,17 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
 
     def _flags(self) -> None:
         count = len(self.possible_agents)
-        self.terminations = self._by_agent([self._table.terminated] * count)
-        self.truncations = self._by_agent([self._table.truncated] * count)
+        self.terminations = self._by_agent([self._env.terminated] * count)
+        self.truncations = self._by_agent([self._env.truncated] * count)
         self.infos = self._infos()
 
     def _select(self) -> None:
         """Choose the next agent: one that has not acted yet; after the end the first agent."""
-        waiting = [seat for seat in self._table.acting if seat not in self._chosen]
+        waiting = [seat for seat in self._env.acting if seat not in self._chosen]
         self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
 
 
-class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
+class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
     """A game in which all agents act in every step; made by :func:`parallel`."""
 
     def reset(
@@ -233,11 +233,11 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self._table.reset(seed)
+        self._env.reset(seed)
         self._played = {}
         self.agents = self.possible_agents[:]
         shown = self._all(), self._infos()
-        self._table.seen()
+        self._env.confirm()
         return shown
 
     def step(
@@ -256,22 +256,22 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
             KeyError: the action of an agent that must act is missing.
             TypeError: an action is not an integer.
         """
-        table, count = self._table, len(self.possible_agents)
-        acting = [self.possible_agents[seat] for seat in table.acting]
-        table.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
+        env, count = self._env, len(self.possible_agents)
+        acting = [self.possible_agents[seat] for seat in env.acting]
+        env.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
         self._played = {agent: actions[agent] for agent in acting}
-        if table.over:
+        if env.is_over:
             self.agents = []
         if self.render_mode == "human":
             self.render()
         outcome = (
             self._all(),
-            self._by_agent(table.rewards),
-            self._by_agent([table.terminated] * count),
-            self._by_agent([table.truncated] * count),
+            self._by_agent(env.rewards),
+            self._by_agent([env.terminated] * count),
+            self._by_agent([env.truncated] * count),
             self._infos(),
         )
-        table.seen()
+        env.confirm()
         return outcome
 
     def _all(self) -> dict[str, Observation]:

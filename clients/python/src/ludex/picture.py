@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .columns import Array
-from .optional_imports import wanted
+from .optional_imports import import_optional
 
 RENDER_MODES = ("ansi", "rgb_array", "svg")
 """What every adapter can render; those of single environments have ``"human"``, too."""
@@ -54,7 +54,7 @@ class Picture:
         Raises:
             ModuleNotFoundError: the extra ``ludex[render]`` is missing.
         """
-        resvg, image = rasteriser()
+        resvg, image = import_rasterizer()
         svg = _VARIABLE.sub(r"\1", self.svg)
         for family, more in _FAMILIES.items():
             svg = svg.replace(family, more)
@@ -70,18 +70,18 @@ class Picture:
         return self.svg
 
 
-def rasteriser() -> tuple[Any, Any]:
+def import_rasterizer() -> tuple[Any, Any]:
     """Import the libraries that make pixels of pictures.
 
     Raises:
         ModuleNotFoundError: one is not installed; the message says how to install it.
     """
     names = "resvg_py", "PIL.Image"
-    resvg, image = (wanted(name, "render", user="Picture.array") for name in names)
+    resvg, image = (import_optional(name, "render", user="Picture.array") for name in names)
     return resvg, image
 
 
-class Screen:
+class Display:
     """Where ``render_mode="human"`` shows positions: a notebook gets pictures, a terminal text."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ def _notebook() -> Any:
     return shell if hasattr(shell, "kernel") else None
 
 
-def frame(mode: str, shows: Any, *where: Any) -> str | Picture | Array:
+def render_frame(mode: str, shows: Any, *where: Any) -> str | Picture | Array:
     """Return what ``render()`` returns in a mode, from the ``text`` or ``picture`` of ``shows``."""
     if mode == "ansi":
         text: str = shows.text(*where)

@@ -26,7 +26,7 @@ STOP_SECONDS = 5.0
 _servers: dict[str, Server] = {}
 
 
-def has_ended(url: str) -> bool:
+def has_exited(url: str) -> bool:
     """Whether a server that this process started at ``url`` has ended."""
     server = _servers.get(url.rstrip("/"))
     return server is not None and not server.running

@@ -11,11 +11,11 @@ from typing import Any
 import msgpack
 
 from .errors import LudexError
-from .process import find_program
 from .openspiel.states import State
+from .process import find_program
 
 Position = bytes | State | Sequence[Sequence[Any]]
-"""A snapshot, a state of :mod:`ludex.spiel`, or the moves: pairs of who (a seat, -1 for chance, -2
+"""A snapshot, a state of :mod:`ludex.openspiel.states`, or the moves: pairs of who (a seat, -1 for chance, -2
 for a joint move) and what (an action id, an outcome, or an id for each seat)."""
 
 
@@ -57,7 +57,7 @@ def prompt(
 
     Args:
         game: id of the game, or its whole string with parameters.
-        position: a snapshot (``env.snapshot()``), a state of :mod:`ludex.spiel`, or the moves so
+        position: a snapshot (``env.snapshot()``), a state of :mod:`ludex.openspiel.states`, or the moves so
             far. By default the start.
         params: the parameters of the game; those of a snapshot or state are taken from it.
         seat: who is asked; by default the first seat that acts.

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from .optional_imports import wanted
-from .adapters.options import Opening
-from .adapters.all_seats_env import Table
+from .adapters.all_seats_env import AllSeatsEnv
+from .adapters.options import AdapterOptions
+from .optional_imports import import_optional
 
-wanted("ray", "rllib")
-wanted("gymnasium", "rllib")
+import_optional("ray", "rllib")
+import_optional("gymnasium", "rllib")
 
 from gymnasium import spaces  # noqa: E402
 from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
@@ -54,10 +54,10 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         if unknown or "game" not in config:
             fault = f"has unknown entries: {', '.join(unknown)}" if unknown else "needs a game"
             raise TypeError(f"env_config {fault}; its entries are {', '.join(OPTIONS)}")
-        opening = Opening(**{key: config[key] for key in config if key != "flatten"})
+        adapter_options = AdapterOptions(**{key: config[key] for key in config if key != "flatten"})
         self._flatten = bool(config.get("flatten", True))
-        self._table = Table(opening)
-        spec = self._table.spec
+        self._env = AllSeatsEnv(adapter_options)
+        spec = self._env.spec
         box = observation_space(spec)
         if self._flatten:
             low, high = float(box.low.min()), float(box.high.max())
@@ -86,9 +86,9 @@ class LudexMultiAgentEnv(MultiAgentEnv):
             LudexError: ``session_lost``, ...
         """
         super().reset(seed=seed, options=options)
-        self._table.reset(seed)
-        shown = self._observed(self._table.acting)
-        self._table.seen()
+        self._env.reset(seed)
+        shown = self._observed(self._env.acting)
+        self._env.confirm()
         return shown, {}
 
     def step(
@@ -104,40 +104,40 @@ class LudexMultiAgentEnv(MultiAgentEnv):
             LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
             KeyError: the action of an agent that must act is missing.
         """
-        table, agents = self._table, self.possible_agents
-        table.step({agents.index(agent): action for agent, action in action_dict.items()})
-        shown = list(range(len(agents))) if table.over else table.acting
+        env, agents = self._env, self.possible_agents
+        env.step({agents.index(agent): action for agent, action in action_dict.items()})
+        shown = list(range(len(agents))) if env.is_over else env.acting
         rewards = {
             agents[seat]: reward
-            for seat, reward in enumerate(table.rewards)
+            for seat, reward in enumerate(env.rewards)
             if reward or seat in shown
         }
-        infos = {agents[seat]: {"illegal": seat == table.illegal} for seat in shown}
+        infos = {agents[seat]: {"illegal": seat == env.illegal} for seat in shown}
         outcome = (
             self._observed(shown),
             rewards,
-            {**{agents[seat]: table.terminated for seat in shown}, "__all__": table.terminated},
-            {**{agents[seat]: table.truncated for seat in shown}, "__all__": table.truncated},
+            {**{agents[seat]: env.terminated for seat in shown}, "__all__": env.terminated},
+            {**{agents[seat]: env.truncated for seat in shown}, "__all__": env.truncated},
             infos,
         )
-        table.seen()
+        env.confirm()
         return outcome
 
     def render(self) -> str:
         """Return the view of the seat to move as text; a round trip."""
-        return self._table.text()
+        return self._env.text()
 
     def close(self) -> None:
         """Close the environment and its connection. May be called twice."""
-        self._table.close()
+        self._env.close()
 
     def _observed(self, seats: list[int]) -> dict[str, Any]:
-        table = self._table
+        env = self._env
         shown = {}
         for seat in seats:
-            view = table.obs(seat)
+            view = env.obs(seat)
             shown[self.possible_agents[seat]] = {
                 "observations": view.astype(np.float32).ravel() if self._flatten else view,
-                "action_mask": table.mask(seat).astype(np.float32),
+                "action_mask": env.mask(seat).astype(np.float32),
             }
         return shown

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .adapters.learner_envs import Opponent, SeatChoice, open_arena
+from .adapters.learner_envs import Opponent, SeatChoice, open_learner_envs
+from .adapters.options import AdapterOptions, check_render_mode
 from .columns import Array
-from .optional_imports import wanted
-from .adapters.options import Opening, rendered
-from .picture import RENDER_MODES, Screen, frame
+from .optional_imports import import_optional
+from .picture import RENDER_MODES, Display, render_frame
 
-wanted("stable_baselines3", "sb3")
+import_optional("stable_baselines3", "sb3")
 
 from gymnasium import spaces  # noqa: E402
 from stable_baselines3.common.vec_env import VecEnv  # noqa: E402
@@ -60,12 +60,14 @@ class LudexVecEnv(VecEnv):
             TypeError: an opponent is neither an agent's spec nor callable.
             ValueError: the seat or the render mode does not exist.
         """
-        rendered(render_mode, *RENDER_MODES, "human")
-        opening = Opening(game, params, url, token, max_steps, patience=patience)
-        self.arena = open_arena(opening, num_envs, opponent, seat, at_once=True)
-        self.game = self.arena.spec
+        check_render_mode(render_mode, *RENDER_MODES, "human")
+        adapter_options = AdapterOptions(game, params, url, token, max_steps, patience=patience)
+        self.learner_envs = open_learner_envs(
+            adapter_options, num_envs, opponent, seat, same_step=True
+        )
+        self.game = self.learner_envs.spec
         self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
-        self._screens = [Screen() for _ in range(num_envs)]
+        self._displays = [Display() for _ in range(num_envs)]
         self._actions: Array | None = None
         super().__init__(num_envs, observation_space(self.game), spaces.Discrete(self.game.actions))
 
@@ -76,14 +78,14 @@ class LudexVecEnv(VecEnv):
             LudexError: ``session_lost``, ...
         """
         seeds = [seed for seed in self._seeds if seed is not None]
-        self.arena.reset(seeds if len(seeds) == self.num_envs else None)
+        self.learner_envs.reset(seeds if len(seeds) == self.num_envs else None)
         self._actions = None
         self._reset_seeds()
         self._reset_options()
-        seats = self.arena.rows.seat.tolist()
+        seats = self.learner_envs.rows.seat.tolist()
         self.reset_infos = [{"seat": seat} for seat in seats]
-        obs: Array = self.arena.rows.obs.copy()
-        self.arena.seen()
+        obs: Array = self.learner_envs.rows.obs.copy()
+        self.learner_envs.confirm()
         return obs
 
     def step_async(self, actions: Array) -> None:
@@ -100,9 +102,9 @@ class LudexVecEnv(VecEnv):
         """
         if self._actions is None:
             raise RuntimeError("call step_async() first")
-        arena, actions = self.arena, self._actions
+        learner_envs, actions = self.learner_envs, self._actions
         self._actions = None
-        now = arena.step_and_begin(actions)
+        now = learner_envs.step_and_reset(actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index, obs in zip(now.at.tolist(), now.obs, strict=True):
             infos[index] = {
@@ -113,13 +115,13 @@ class LudexVecEnv(VecEnv):
                 "opponent": int(now.opponent[index]),
             }
         over = now.terminated | now.truncated
-        outcome = arena.rows.obs.copy(), now.reward.astype(np.float32), over, infos
-        arena.seen()
+        outcome = learner_envs.rows.obs.copy(), now.reward.astype(np.float32), over, infos
+        learner_envs.confirm()
         return outcome
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [n, A]``; no round trip."""
-        mask: Array = self.arena.rows.mask.astype(np.bool_)
+        mask: Array = self.learner_envs.rows.mask.astype(np.bool_)
         return mask
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
@@ -129,11 +131,11 @@ class LudexVecEnv(VecEnv):
             LudexError: ``unknown_agent``, ...
             TypeError: an opponent is neither an agent's spec nor callable.
         """
-        self.arena.set_opponent(opponent)
+        self.learner_envs.set_opponent(opponent)
 
     def close(self) -> None:
         """Close the environments and their connection. May be called twice."""
-        self.arena.close()
+        self.learner_envs.close()
 
     # What Stable-Baselines3 requires of single environments.
 
@@ -179,11 +181,11 @@ class LudexVecEnv(VecEnv):
         """Return the pixels with ``render_mode="rgb_array"``, and ``None`` in other modes."""
         if self.render_mode != "rgb_array":
             return [None] * self.num_envs
-        return [self.arena.picture(index).array() for index in range(self.num_envs)]
+        return [self.learner_envs.picture(index).array() for index in range(self.num_envs)]
 
     def _method(self, name: str, index: int) -> Callable[..., Any]:
         if name == "action_masks":
-            return lambda: self.arena.rows.mask[index].astype(np.bool_)
+            return lambda: self.learner_envs.rows.mask[index].astype(np.bool_)
         if name == "render":
             return lambda: self._render(index)
         if name == "set_opponent":
@@ -192,6 +194,8 @@ class LudexVecEnv(VecEnv):
 
     def _render(self, index: int) -> Any:
         if self.render_mode != "human":
-            return frame(self.render_mode or "ansi", self.arena, index)
-        self._screens[index].show(lambda: self.arena.text(index), lambda: self.arena.picture(index))
+            return render_frame(self.render_mode or "ansi", self.learner_envs, index)
+        self._displays[index].show(
+            lambda: self.learner_envs.text(index), lambda: self.learner_envs.picture(index)
+        )
         return None

@@ -21,16 +21,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .columns import Array, Ragged, dense, mask_form
+from .adapters.options import AdapterOptions, check_render_mode
+from .columns import Array, Ragged, dense, mask_encoding
 from .env import OVER
-from .optional_imports import wanted
-from .transport.guard import Changes
-from .adapters.options import Opening, rendered
-from .picture import RENDER_MODES, frame
+from .optional_imports import import_optional
+from .picture import RENDER_MODES, render_frame
 from .sharded import ShardedVecEnv
+from .transport.guard import ChangeGuard
 from .vec import Batch, VecEnv
 
-wanted("gymnasium", "gymnasium")
+import_optional("gymnasium", "gymnasium")
 
 from gymnasium import logger, spaces  # noqa: E402
 from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
@@ -45,7 +45,7 @@ _MODES = {
 }
 
 
-class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
+class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
     """Many environments of one game, stepped by one message; the caller plays every seat.
 
     Rows have an entry for each of the P seats: observations ``[n, P, ...]``, each seat's own view;
@@ -94,7 +94,7 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
         """
         if mask not in ("dense", "ids"):
             raise ValueError(f"mask is 'dense' or 'ids', not {mask!r}")
-        self.render_mode = rendered(render_mode, *RENDER_MODES)
+        self.render_mode = check_render_mode(render_mode, *RENDER_MODES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {
             "render_modes": [*RENDER_MODES],
@@ -102,9 +102,9 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
             "autoreset_mode": self.autoreset_mode,
         }
         self.num_envs = num_envs
-        opening = Opening(game, params, url, token, max_steps, patience=patience)
-        with opening.client() as client:
-            self.game = opening.describe(client)
+        adapter_options = AdapterOptions(game, params, url, token, max_steps, patience=patience)
+        with adapter_options.client() as client:
+            self.game = adapter_options.describe(client)
             one = observation_space(self.game)  # raises an error if the game has no array
             self._vec: VecEnv | ShardedVecEnv = client.open_vec(
                 game,
@@ -112,7 +112,7 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
                 params,
                 autoreset=_MODES[self.autoreset_mode],  # type: ignore[arg-type]
                 observer="all",
-                mask="ids" if mask == "ids" else mask_form(self.game.actions),
+                mask="ids" if mask == "ids" else mask_encoding(self.game.actions),
                 on_illegal="lose",
                 max_steps=max_steps,
             )
@@ -207,7 +207,7 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
         if self.render_mode is None:
             logger.warn("render() needs a render_mode, such as 'ansi'")
             return None
-        return tuple(frame(self.render_mode, self._vec, at) for at in range(self.num_envs))
+        return tuple(render_frame(self.render_mode, self._vec, at) for at in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and their connection."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from .columns import Array, Ragged, Views
 from .errors import LudexError
-from .transport.guard import Changes
 from .picture import Picture
 from .spec import Spec
+from .transport.guard import ChangeGuard
 from .vec import IN_FLIGHT, Batch, Chance, Final, Skipped, VecEnv, moves_field
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class _Share(NamedTuple):
     rows: Array
 
 
-class ShardedVecEnv(Changes):
+class ShardedVecEnv(ChangeGuard):
     """A batch of environments over several servers, used like a :class:`VecEnv`.
 
     Made by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays on
@@ -52,7 +52,7 @@ class ShardedVecEnv(Changes):
         counts = [vec.num_envs for vec in shards]
         self.num_envs = sum(counts)
         self._begins = np.cumsum([0, *counts])
-        self._flying: list[list[_Share]] = []
+        self._pending: list[list[_Share]] = []
         if any(vec.spec.hash != self.spec.hash for vec in shards):
             self.close()
             raise LudexError(
@@ -72,7 +72,7 @@ class ShardedVecEnv(Changes):
     @property
     def in_flight(self) -> int:
         """How many steps were sent whose batches were not received yet."""
-        return len(self._flying)
+        return len(self._pending)
 
     def close(self) -> None:
         """Free the environments on all servers. May be called twice.
@@ -97,7 +97,7 @@ class ShardedVecEnv(Changes):
             ValueError: the number of seeds is not that of the environments.
             RuntimeError: batches are in flight.
         """
-        self._settled()
+        self._check_none_in_flight()
         if seeds is not None and len(seeds) != self._rows(envs):
             raise ValueError(f"{len(seeds)} seeds for {self._rows(envs)} environments")
 
@@ -123,7 +123,7 @@ class ShardedVecEnv(Changes):
             ValueError: the number of entries is not that of the environments.
             RuntimeError: batches are in flight.
         """
-        self._settled()
+        self._check_none_in_flight()
         moves, shares = self._moves(actions, envs), self._shares(envs)
         with self._change():
             self._send(moves, shares)
@@ -137,7 +137,7 @@ class ShardedVecEnv(Changes):
             ValueError: the number of entries is not that of the environments.
             RuntimeError: two batches are already in flight.
         """
-        if len(self._flying) >= IN_FLIGHT and not self._unseen:
+        if len(self._pending) >= IN_FLIGHT and not self._unconfirmed:
             raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
         moves, shares = self._moves(actions, envs), self._shares(envs)
         with self._change():
@@ -160,7 +160,7 @@ class ShardedVecEnv(Changes):
                 share.vec.send([actions[row] for row in share.rows.tolist()], share.envs)
 
         self._all(shares, send)
-        self._flying.append(shares)
+        self._pending.append(shares)
 
     def recv(self) -> Batch:
         """Return the batch of the oldest :meth:`send` whose batch was not received yet.
@@ -169,13 +169,13 @@ class ShardedVecEnv(Changes):
             LudexError: a server refused its share of that step.
             RuntimeError: nothing is in flight.
         """
-        if not self._flying and not self._unseen:
+        if not self._pending and not self._unconfirmed:
             raise RuntimeError("nothing is in flight: call send() first")
         with self._change():
             return self._recv()
 
     def _recv(self) -> Batch:
-        shares = self._flying.pop(0)
+        shares = self._pending.pop(0)
         return self._join(shares, self._all(shares, lambda share: share.vec.recv()))
 
     def text(self, index: int = 0, seat: int | None = None) -> str:
@@ -222,7 +222,7 @@ class ShardedVecEnv(Changes):
         Raises:
             LudexError: ``unknown_env``, ...
         """
-        self._settled()
+        self._check_none_in_flight()
         shares = self._shares(envs)
         parts = self._all(shares, lambda share: share.vec.snapshot(share.envs))
         return _placed(shares, parts)
@@ -234,7 +234,7 @@ class ShardedVecEnv(Changes):
             LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
             ValueError: the number of snapshots is not that of the environments.
         """
-        self._settled()
+        self._check_none_in_flight()
         if len(items) != self._rows(envs):
             raise ValueError(f"{len(items)} snapshots for {self._rows(envs)} environments")
 
@@ -258,7 +258,7 @@ class ShardedVecEnv(Changes):
             LudexError: ``limit``, ``unknown_env``, ...
             ValueError: ``envs`` is not ascending.
         """
-        self._settled()
+        self._check_none_in_flight()
         if envs is not None and (np.diff(np.asarray(envs)) <= 0).any():
             raise ValueError("environments on several servers must be named in ascending order")
 
@@ -300,15 +300,15 @@ class ShardedVecEnv(Changes):
             raise ValueError("envs is empty: name at least one environment")
         return shares
 
-    def _renew(self) -> None:
-        self._flying.clear()
+    def _discard_change(self) -> None:
+        self._pending.clear()
         for vec in self.shards:
-            vec._renew()
-        super()._renew()
+            vec._discard_change()
+        super()._discard_change()
 
-    def _settled(self) -> None:
-        if self._flying and not self._unseen:
-            raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
+    def _check_none_in_flight(self) -> None:
+        if self._pending and not self._unconfirmed:
+            raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
 
     def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:
         """Call ``do`` for every server; raise the first failure after the last call."""

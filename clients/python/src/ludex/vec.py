@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
-from .handle import Handle, indices, seed_text
+from .handle import Handle, encode_indices, seed_text
 from .picture import Picture
 from .transport.wire import Message
 
@@ -196,12 +196,12 @@ class VecEnv(Handle):
     def __init__(self, session: Any, opened: Message, request: dict[str, Any]) -> None:
         super().__init__(session, opened, request)
         self._every_seat = request.get("observer") == "all"
-        self._flying: deque[int] = deque()
+        self._pending: deque[int] = deque()
 
     @property
     def in_flight(self) -> int:
         """How many steps were sent whose batches were not received yet."""
-        return len(self._flying)
+        return len(self._pending)
 
     def reset(
         self,
@@ -223,8 +223,8 @@ class VecEnv(Handle):
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
             RuntimeError: batches are in flight.
         """
-        named, texts = indices(envs), None if seeds is None else [*map(seed_text, seeds)]
-        self._settled()
+        named, texts = encode_indices(envs), None if seeds is None else [*map(seed_text, seeds)]
+        self._check_none_in_flight()
         with self._change(anew=envs is None):
             reply = self._call(
                 "reset",
@@ -252,8 +252,8 @@ class VecEnv(Handle):
                 ``env_over``, ``bad_shape``, ...
             RuntimeError: batches are in flight.
         """
-        named, moves = indices(envs), moves_field(actions)
-        self._settled()
+        named, moves = encode_indices(envs), moves_field(actions)
+        self._check_none_in_flight()
         with self._change():
             return self._batch(self._call("step", envs=named, **moves))
 
@@ -264,11 +264,11 @@ class VecEnv(Handle):
             LudexError: the connection is lost for good.
             RuntimeError: two batches are already in flight.
         """
-        named, moves = indices(envs), moves_field(actions)
-        if len(self._flying) >= IN_FLIGHT and not self._unseen:
+        named, moves = encode_indices(envs), moves_field(actions)
+        if len(self._pending) >= IN_FLIGHT and not self._unconfirmed:
             raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
         with self._change():
-            self._flying.append(self._post("step", envs=named, **moves))
+            self._pending.append(self._post("step", envs=named, **moves))
 
     def recv(self) -> Batch:
         """Return the batch of the oldest :meth:`send` whose batch was not received yet.
@@ -277,10 +277,10 @@ class VecEnv(Handle):
             LudexError: that step was refused; it has changed nothing.
             RuntimeError: nothing is in flight.
         """
-        if not self._flying and not self._unseen:
+        if not self._pending and not self._unconfirmed:
             raise RuntimeError("nothing is in flight: call send() first")
         with self._change():
-            return self._batch(self._session.wait(self._flying.popleft()))
+            return self._batch(self._session.wait(self._pending.popleft()))
 
     def text(self, index: int = 0, seat: int | None = None) -> str:
         """Return a seat's view of one environment as text; a round trip.
@@ -322,8 +322,8 @@ class VecEnv(Handle):
         Raises:
             LudexError: ``unknown_env``, ...
         """
-        self._settled()
-        items: list[bytes] = self._call("snapshot", envs=indices(envs))["items"]
+        self._check_none_in_flight()
+        items: list[bytes] = self._call("snapshot", envs=encode_indices(envs))["items"]
         return items
 
     def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
@@ -332,8 +332,8 @@ class VecEnv(Handle):
         Raises:
             LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
         """
-        named = indices(envs)
-        self._settled()
+        named = encode_indices(envs)
+        self._check_none_in_flight()
         with self._change(anew=envs is None):
             return self._batch(self._call("restore", envs=named, items=list(items)))
 
@@ -349,18 +349,18 @@ class VecEnv(Handle):
         Raises:
             LudexError: ``limit``, ``unknown_env``, ...
         """
-        self._settled()
-        opened = self._call("clone", envs=indices(envs), seed=seed_text(seed))
+        self._check_none_in_flight()
+        opened = self._call("clone", envs=encode_indices(envs), seed=seed_text(seed))
         return VecEnv(self._session, opened, {**self._request, "seats": self.seats})
 
-    def _renew(self) -> None:
-        self._session.forget(self._flying)
-        self._flying.clear()
-        super()._renew()
+    def _discard_change(self) -> None:
+        self._session.forget(self._pending)
+        self._pending.clear()
+        super()._discard_change()
 
-    def _settled(self) -> None:
-        if self._flying and not self._unseen:
-            raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
+    def _check_none_in_flight(self) -> None:
+        if self._pending and not self._unconfirmed:
+            raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
 
     def _batch(self, frame: Message) -> Batch:
         return decode_batch(

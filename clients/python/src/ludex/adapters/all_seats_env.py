@@ -8,20 +8,20 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from ..columns import Array, dense, mask_form
+from ..columns import Array, dense, mask_encoding
 from ..env import OVER, SIMULTANEOUS
 from ..errors import LudexError
-from ..transport.guard import Changes
-from .options import Opening
 from ..picture import Picture
 from ..spec import Spec
+from ..transport.guard import ChangeGuard
 from ..vec import Batch
+from .options import AdapterOptions
 
 
-class Table(Changes):
+class AllSeatsEnv(ChangeGuard):
     """One environment in which the client plays every seat. An illegal action loses the episode.
 
-    An adapter calls :meth:`seen` when it has made its result of a step or reset: if an interrupt
+    An adapter calls :meth:`confirm` when it has made its result of a step or reset: if an interrupt
     comes before, the next step is refused.
 
     Attributes:
@@ -36,7 +36,7 @@ class Table(Changes):
 
     def __init__(
         self,
-        opening: Opening,
+        adapter_options: AdapterOptions,
         *,
         layout: str | None = None,
         recall: bool | None = False,
@@ -44,7 +44,7 @@ class Table(Changes):
         """Connect and open the environment.
 
         Args:
-            opening: the game, and where it is opened.
+            adapter_options: the game, and where it is opened.
             layout: another layout of observations, if the spec lists it.
             recall: whether :meth:`obs` is the perfect-recall form; ``None``: if the game has it.
 
@@ -52,22 +52,22 @@ class Table(Changes):
             LudexError: ``bad_field``: the game has no such array; or an error of the server:
                 ``unknown_game``, ``bad_params``, ...
         """
-        with opening.client() as client:
-            spec = opening.describe(client)
+        with adapter_options.client() as client:
+            spec = adapter_options.describe(client)
             self.recall = bool(spec.views.get("info")) if recall is None else recall
             view = "info" if self.recall else "tensor"
             spec.array(view)  # raises an error if the game has none
             self._vec = client.open_vec(
-                opening.game,
+                adapter_options.game,
                 1,
-                opening.params,
+                adapter_options.params,
                 autoreset="disabled",
                 observer="all",
                 views=[view],
                 layout=layout,
-                mask=mask_form(spec.actions),
+                mask=mask_encoding(spec.actions),
                 on_illegal="lose",
-                max_steps=opening.max_steps,
+                max_steps=adapter_options.max_steps,
             )
         self._client = client
         self.spec: Spec = self._vec.spec
@@ -79,12 +79,12 @@ class Table(Changes):
         self._mask = np.zeros((spec.players, spec.actions), np.int8)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the episode has terminated or was truncated."""
         return self.terminated or self.truncated
 
     @property
-    def together(self) -> bool:
+    def is_simultaneous(self) -> bool:
         """Whether the seats to act move at the same time."""
         return self._batch is not None and int(self._batch.to_move[0]) == SIMULTANEOUS
 
@@ -94,7 +94,7 @@ class Table(Changes):
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self._renew()
+        self._discard_change()
         self._move(lambda: self._vec.reset(seed), None)
 
     def step(self, actions: Mapping[int, Any]) -> None:
@@ -138,20 +138,20 @@ class Table(Changes):
             LudexError: ``bad_snapshot``: a move is not one of its state.
         """
         item = {**msgpack.unpackb(self._vec.snapshot()[0]), "h": moves}
-        self._renew()
+        self._discard_change()
         self._move(lambda: self._vec.restore([msgpack.packb(item)]), None)
 
-    def seen(self) -> None:
+    def confirm(self) -> None:
         """Say that the caller has got all of the last change."""
-        self._seen()
+        self._confirm()
 
     def _move(self, do: Callable[[], Batch], illegal: int | None) -> None:
-        """Make a change that ends with :meth:`seen`, or with an error of the server."""
+        """Make a change that ends with :meth:`confirm`, or with an error of the server."""
         self._begin()
         try:
             self._take(do())
         except LudexError:
-            self._seen()
+            self._confirm()
             raise
         self.illegal = illegal
 

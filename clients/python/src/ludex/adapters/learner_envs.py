@@ -17,18 +17,18 @@ import msgpack
 import numpy as np
 
 from ..client import Client
-from ..columns import TENSOR_TYPES, Array, dense, mask_form
-from .seeded_draws import draws
+from ..columns import TENSOR_TYPES, Array, dense, mask_encoding
 from ..errors import LudexError
-from ..transport.guard import Changes
 from ..handle import seed_text
-from .options import Opening
-from .opponents import Ours, Served
 from ..picture import Picture
-from .learner_rows import Outcome, Rows
 from ..sharded import ShardedVecEnv
 from ..spec import Spec
+from ..transport.guard import ChangeGuard
 from ..vec import Batch, VecEnv
+from .learner_rows import Outcome, Rows
+from .opponents import LocalOpponents, ServerOpponents
+from .options import AdapterOptions
+from .seeded_draws import draws
 
 Policy = Callable[[Array, Array], Any]
 """A function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns k actions."""
@@ -36,7 +36,7 @@ Policy = Callable[[Array, Array], Any]
 Opponent = str | Policy
 SeatChoice = int | Literal["alternate", "random"]
 
-SKIP_LIMIT = 1_000
+MAX_SKIPPED = 1_000
 T = TypeVar("T")
 
 
@@ -60,10 +60,10 @@ def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
     return listed
 
 
-class Arena(Changes):
+class LearnerEnvs(ChangeGuard):
     """A batch of environments in which the learner has one seat.
 
-    An adapter calls :meth:`seen` when it has made its result of a step or reset: if an interrupt
+    An adapter calls :meth:`confirm` when it has made its result of a step or reset: if an interrupt
     comes before, the learner has not seen what happened, and the next step is refused.
 
     Attributes:
@@ -83,11 +83,11 @@ class Arena(Changes):
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: SeatChoice = 0,
         max_steps: int | None = None,
-        at_once: bool = False,
+        same_step: bool = False,
     ) -> None:
         """Open the environments; the first episodes begin with :meth:`reset`.
 
-        ``at_once``: steps are made with :meth:`step_and_begin`, so the server begins the next
+        ``same_step``: steps are made with :meth:`step_and_reset`, so the server begins the next
         episode in the step that ends one.
 
         Raises:
@@ -105,7 +105,7 @@ class Arena(Changes):
             "max_steps": max_steps,
             "on_illegal": "lose",
         }
-        self.at_once = at_once
+        self.same_step = same_step
         players = self.spec.players
         if seat not in ("alternate", "random") and seat not in range(players):
             raise ValueError(
@@ -117,8 +117,8 @@ class Arena(Changes):
         # The groups by the spec of their agent, that of the callables under None. `_members` has
         # the same groups in a list that only grows: `_in` is the index of the group in which an
         # environment's episode is played, -1 before the first.
-        self._groups: dict[str | None, Served | Ours] = {}
-        self._members: list[Served | Ours] = []
+        self._groups: dict[str | None, ServerOpponents | LocalOpponents] = {}
+        self._members: list[ServerOpponents | LocalOpponents] = []
         self._in = np.full(num_envs, -1, np.int64)
         self._pool: list[Opponent] = []
         self._players: list[Opponent] = ["random"] * num_envs
@@ -156,10 +156,10 @@ class Arena(Changes):
         self._pool = pool
         self._forget()
 
-    def _group(self, opponent: Opponent) -> Served | Ours:
+    def _group(self, opponent: Opponent) -> ServerOpponents | LocalOpponents:
         name = opponent if isinstance(opponent, str) else None
         if name not in self._groups:
-            group = Ours(self) if name is None else Served(self, name)
+            group = LocalOpponents(self) if name is None else ServerOpponents(self, name)
             self._groups[name] = group
             self._members.append(group)
         return self._groups[name]
@@ -190,7 +190,7 @@ class Arena(Changes):
         chosen = self.everyone if envs is None else np.asarray(envs, np.int64)
         seeds = self._given(seed, chosen)
         if len(chosen) == self.num_envs:
-            self._renew()
+            self._discard_change()
         self._begin_change(lambda: self._reset(chosen, seeds))
 
     def _given(self, seed: int | Sequence[int] | None, envs: Array) -> list[int] | None:
@@ -224,7 +224,7 @@ class Arena(Changes):
 
     def _start(self, envs: Array, *, seeded: bool = False) -> None:
         """Begin the episodes with the numbers in ``_episodes``, each against its opponent."""
-        for _ in range(SKIP_LIMIT):
+        for _ in range(MAX_SKIPPED):
             if not envs.size:
                 self._forget()
                 return
@@ -241,7 +241,7 @@ class Arena(Changes):
             for index in np.unique(now):
                 mine = now == index
                 same = len(self._pool) == 1 and bool((before == index).all())
-                stays = same and not seeded and not self.at_once
+                stays = same and not seeded and not self.same_step
                 self._members[index].begin(envs[mine], stays=stays)
             # The server's own resets already skip such episodes.
             ended = envs[self.rows.over[envs]]
@@ -249,7 +249,7 @@ class Arena(Changes):
             self._episodes[ended] += 1
             envs = ended
         raise LudexError(
-            "limit", f"{SKIP_LIMIT} episodes in a row ended before the learner could act"
+            "limit", f"{MAX_SKIPPED} episodes in a row ended before the learner could act"
         )
 
     def _draw(self, purpose: str, envs: Array, n: int) -> Array:
@@ -295,21 +295,21 @@ class Arena(Changes):
         """
         chosen = self.everyone if envs is None else envs
         self._check_live(chosen)
-        wanted = self._actions(actions, len(chosen))
-        self._begin_change(lambda: self._step(chosen, wanted))
+        checked = self._actions(actions, len(chosen))
+        self._begin_change(lambda: self._step(chosen, checked))
 
-    def _step(self, chosen: Array, wanted: Array) -> None:
+    def _step(self, chosen: Array, checked: Array) -> None:
         self.rows.reward[chosen] = 0.0
         where = self._in[chosen]
         # The server's groups first: they work while our own opponents think.
         groups = [(self._members[index], where == index) for index in np.unique(where)]
-        groups.sort(key=lambda entry: isinstance(entry[0], Ours))
+        groups.sort(key=lambda entry: isinstance(entry[0], LocalOpponents))
         for group, mine in groups:
-            group.send(chosen[mine], wanted[mine])
+            group.send(chosen[mine], checked[mine])
         for group, mine in groups:
             group.receive(chosen[mine])
 
-    def step_or_begin(self, actions: Any) -> None:
+    def step_or_reset(self, actions: Any) -> None:
         """Step the running episodes; where one was over, begin the next one, with reward 0.
 
         Raises:
@@ -319,27 +319,27 @@ class Arena(Changes):
         over = self.rows.over
         if not over.any():
             return self.step(actions)
-        wanted = self._actions(actions, self.num_envs)
-        self._begin_change(lambda: self._step_or_begin(wanted, over))
+        checked = self._actions(actions, self.num_envs)
+        self._begin_change(lambda: self._step_or_reset(checked, over))
         return None
 
-    def _step_or_begin(self, wanted: Array, over: Array) -> None:
+    def _step_or_reset(self, checked: Array, over: Array) -> None:
         group = self._alone()
         if group is not None:
             # One message does both: the server ignores the action of an episode that is over.
             everyone = self.everyone
-            wanted[over] = 0
+            checked[over] = 0
             self.rows.illegal[over] = False
-            group.send(everyone, wanted)
+            group.send(everyone, checked)
             group.receive(everyone)
             self.rows.reward[over] = 0.0
             return
         live = np.flatnonzero(~over)
         if live.size:
-            self._step(live, wanted[live])
+            self._step(live, checked[live])
         self._reset(np.flatnonzero(over), None)
 
-    def step_and_begin(self, actions: Any) -> Outcome:
+    def step_and_reset(self, actions: Any) -> Outcome:
         """Step all environments; where an episode ends, begin the next one at once.
 
         :attr:`rows` then has the beginnings of the next episodes.
@@ -349,14 +349,14 @@ class Arena(Changes):
             ValueError: as :meth:`step`.
         """
         self._check_begun(slice(None))
-        wanted = self._actions(actions, self.num_envs)
-        return self._begin_change(lambda: self._step_and_begin(wanted))
+        checked = self._actions(actions, self.num_envs)
+        return self._begin_change(lambda: self._step_and_reset(checked))
 
-    def _step_and_begin(self, wanted: Array) -> Outcome:
+    def _step_and_reset(self, checked: Array) -> Outcome:
         group = self._alone()
         if group is not None:
-            return group.advance(wanted)
-        self._step(self.everyone, wanted)
+            return group.advance(checked)
+        self._step(self.everyone, checked)
         rows = self.rows
         at = np.flatnonzero(rows.over)
         outcome = Outcome(
@@ -373,10 +373,10 @@ class Arena(Changes):
             self._reset(at, None)
         return outcome
 
-    def _alone(self) -> Served | None:
+    def _alone(self) -> ServerOpponents | None:
         """Return the one group that plays all episodes now and next, if it is the server's."""
         group = self._group(self._pool[0])
-        if len(self._pool) > 1 or not isinstance(group, Served):
+        if len(self._pool) > 1 or not isinstance(group, ServerOpponents):
             return None
         alone = len(self._members) == 1 or (self._in == self._members.index(group)).all()
         return group if alone else None
@@ -384,32 +384,32 @@ class Arena(Changes):
     # Interrupts.
 
     def _begin_change(self, do: Callable[[], T]) -> T:
-        """Make a change that ends with :meth:`seen`, or with an error of the server."""
+        """Make a change that ends with :meth:`confirm`, or with an error of the server."""
         self._begin()
         try:
             return do()
         except LudexError:
-            self._seen()
+            self._confirm()
             raise
 
-    def seen(self) -> None:
+    def confirm(self) -> None:
         """Say that the learner has got all of the last change."""
-        self._seen()
+        self._confirm()
 
-    def _renew(self) -> None:
+    def _discard_change(self) -> None:
         for group in self._groups.values():
-            group.vec._renew()
-        super()._renew()
+            group.vec._discard_change()
+        super()._discard_change()
 
     def _actions(self, actions: Any, count: int) -> Array:
-        wanted = np.asarray(actions)
-        if wanted.shape != (count,) or wanted.dtype.kind not in "iub":
+        checked = np.asarray(actions)
+        if checked.shape != (count,) or checked.dtype.kind not in "iub":
             raise ValueError(
-                f"{count} integers are needed as actions, not {wanted.dtype} {list(wanted.shape)}"
+                f"{count} integers are needed as actions, not {checked.dtype} {list(checked.shape)}"
             )
         # -1 means no action in a message, so every invalid number becomes one that is illegal.
         # Without a sign, negative numbers are the greatest.
-        limited: Array = np.minimum(wanted.astype(np.uint64), np.uint64(self.spec.actions))
+        limited: Array = np.minimum(checked.astype(np.uint64), np.uint64(self.spec.actions))
         return limited.astype(np.int32)
 
     def _check_begun(self, envs: Any) -> None:
@@ -455,7 +455,7 @@ class Arena(Changes):
             self.spec.game,
             self.num_envs,
             self.spec.params,
-            mask=mask_form(self.spec.actions),
+            mask=mask_encoding(self.spec.actions),
             **{**self._options, **options},
         )
 
@@ -511,29 +511,29 @@ class Arena(Changes):
         return "cycle" if self._seat == "alternate" else "random"
 
 
-def open_arena(
-    opening: Opening,
+def open_learner_envs(
+    adapter_options: AdapterOptions,
     num_envs: int,
     opponent: Opponent | Sequence[Opponent],
     seat: SeatChoice,
     *,
-    at_once: bool = False,
-) -> Arena:
+    same_step: bool = False,
+) -> LearnerEnvs:
     """Connect and open environments for one learner.
 
     Raises:
-        LudexError: as :meth:`Opening.describe` and :class:`Arena`.
-        TypeError: as :class:`Arena`.
-        ValueError: as :class:`Arena`.
+        LudexError: as :meth:`AdapterOptions.describe` and :class:`LearnerEnvs`.
+        TypeError: as :class:`LearnerEnvs`.
+        ValueError: as :class:`LearnerEnvs`.
     """
-    with opening.client() as client:
-        spec = opening.describe(client)
-        return Arena(
+    with adapter_options.client() as client:
+        spec = adapter_options.describe(client)
+        return LearnerEnvs(
             client,
             spec,
             num_envs,
             opponent=opponent,
             seat=seat,
-            max_steps=opening.max_steps,
-            at_once=at_once,
+            max_steps=adapter_options.max_steps,
+            same_step=same_step,
         )

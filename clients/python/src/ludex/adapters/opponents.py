@@ -8,72 +8,72 @@ import numpy as np
 
 from ..columns import Array
 from ..env import OVER, SIMULTANEOUS
-from .learner_rows import Outcome, Rows
 from ..vec import Batch, Final
+from .learner_rows import Outcome, Rows
 
 if TYPE_CHECKING:
-    from .learner_envs import Arena
+    from .learner_envs import LearnerEnvs
 
 
-class Served:
+class ServerOpponents:
     """Environments in which the server plays the other seats."""
 
-    def __init__(self, arena: Arena, agent: str) -> None:
-        seats = [agent] * arena.spec.players
-        seats[arena.fixed_seat or 0] = "agent"
-        self._arena = arena
-        autoreset = "same_step" if arena.at_once else "next_step"
-        self.vec = arena.open(seats=seats, rotate=arena.rotation, autoreset=autoreset)
+    def __init__(self, learner_envs: LearnerEnvs, agent: str) -> None:
+        seats = [agent] * learner_envs.spec.players
+        seats[learner_envs.fixed_seat or 0] = "agent"
+        self._learner_envs = learner_envs
+        autoreset = "same_step" if learner_envs.same_step else "next_step"
+        self.vec = learner_envs.open(seats=seats, rotate=learner_envs.rotation, autoreset=autoreset)
 
     def begin(self, envs: Array, *, stays: bool) -> None:
         """Begin episodes; ``stays``: they follow on the previous ones of these environments."""
-        named = self._arena.named(envs)
+        named = self._learner_envs.named(envs)
         if stays:
             self._take(envs, self.vec.reset(envs=named))
         else:
-            self._take(envs, self.vec.restore(self._arena.snapshots(envs), named))
+            self._take(envs, self.vec.restore(self._learner_envs.snapshots(envs), named))
 
     def send(self, envs: Array, actions: Array) -> None:
         """Send the learner's actions."""
-        self.vec.send(actions, self._arena.named(envs))
+        self.vec.send(actions, self._learner_envs.named(envs))
 
     def receive(self, envs: Array) -> None:
         """Take what follows, up to the learner's next turn or the end of the episode."""
-        arena = self._arena
-        batch, played = self.vec.recv(), arena.rows.seat[envs]
+        learner_envs = self._learner_envs
+        batch, played = self.vec.recv(), learner_envs.rows.seat[envs]
         if batch.final is None:
             self._take(envs, batch)
             return
         # The server has begun other episodes already; here the learner sees the ends first.
-        before, skipped = arena.episodes(envs), arena.skipped
+        before, skipped = learner_envs.episodes(envs), learner_envs.skipped
         self._take(envs, batch)
-        ends = self._ends(batch, batch.final, played, arena.rows.opponent[envs])
-        arena.put(envs[batch.final.at], ends, before[batch.final.at])
-        arena.skipped = skipped
+        ends = self._ends(batch, batch.final, played, learner_envs.rows.opponent[envs])
+        learner_envs.put(envs[batch.final.at], ends, before[batch.final.at])
+        learner_envs.skipped = skipped
 
     def advance(self, actions: Array) -> Outcome:
         """Step all environments; where an episode ends, the server begins the next one."""
-        arena, rows = self._arena, self._arena.rows
+        learner_envs, rows = self._learner_envs, self._learner_envs.rows
         batch, seat = self.vec.step(actions), rows.seat.copy()
         illegal = np.zeros(len(seat), np.bool_)
         if batch.illegal is not None:
             illegal[batch.illegal] = True
         final = batch.final
         outcome = Outcome(
-            reward=batch.reward[arena.everyone, seat].astype(np.float64),
+            reward=batch.reward[learner_envs.everyone, seat].astype(np.float64),
             terminated=batch.terminated.copy(),
             truncated=batch.truncated.copy(),
             illegal=illegal,
             seat=seat,
             opponent=rows.opponent.copy(),
-            at=arena.everyone[:0] if final is None else final.at,
+            at=learner_envs.everyone[:0] if final is None else final.at,
             obs=rows.obs[:0] if final is None else np.array(final.obs),
         )
         rows.obs[...] = batch.obs
-        rows.mask[...] = arena.dense(batch.mask)
+        rows.mask[...] = learner_envs.dense(batch.mask)
         rows.seat[...] = batch.seat
         rows.length[...] = batch.length
-        arena.count(slice(None), batch)
+        learner_envs.count(slice(None), batch)
         return outcome
 
     def _ends(self, batch: Batch, final: Final, played: Array, opponent: Array) -> Rows:
@@ -84,7 +84,7 @@ class Served:
             illegal[batch.illegal] = True
         return Rows(
             obs=np.array(final.obs),
-            mask=np.zeros((len(at), self._arena.spec.actions), np.int8),
+            mask=np.zeros((len(at), self._learner_envs.spec.actions), np.int8),
             seat=played[at],
             reward=batch.reward[at, played[at]].astype(np.float64),
             terminated=batch.terminated[at],
@@ -95,10 +95,10 @@ class Served:
         )
 
     def _take(self, envs: Array, batch: Batch) -> None:
-        rows, arena = self._arena.rows, self._arena
+        rows, learner_envs = self._learner_envs.rows, self._learner_envs
         seat = batch.seat
         rows.obs[envs] = batch.obs
-        rows.mask[envs] = arena.dense(batch.mask)
+        rows.mask[envs] = learner_envs.dense(batch.mask)
         rows.seat[envs] = seat
         rows.reward[envs] = batch.reward[np.arange(len(envs)), seat]
         rows.terminated[envs] = batch.terminated
@@ -106,45 +106,47 @@ class Served:
         rows.length[envs] = batch.length
         if batch.illegal is not None:
             rows.illegal[envs[batch.illegal]] = True
-        arena.count(envs, batch)
+        learner_envs.count(envs, batch)
 
 
-class Ours:
+class LocalOpponents:
     """Environments in which callables play the other seats; the client holds every seat."""
 
-    def __init__(self, arena: Arena) -> None:
-        spec, count = arena.spec, arena.num_envs
-        self._arena = arena
+    def __init__(self, learner_envs: LearnerEnvs) -> None:
+        spec, count = learner_envs.spec, learner_envs.num_envs
+        self._learner_envs = learner_envs
         self._width = 1 if spec.dynamics == "sequential" else spec.players
-        self._obs = np.zeros((count, spec.players, *arena.rows.obs.shape[1:]), arena.rows.obs.dtype)
+        self._obs = np.zeros(
+            (count, spec.players, *learner_envs.rows.obs.shape[1:]), learner_envs.rows.obs.dtype
+        )
         self._mask = np.zeros((count, spec.players, spec.actions), np.int8)
         self._to_move = np.full(count, OVER, np.int8)
         self._earned = np.zeros(count)
-        self.vec = arena.open(observer="all")
+        self.vec = learner_envs.open(observer="all")
 
     def begin(self, envs: Array, *, stays: bool) -> None:
         """Begin episodes."""
-        arena = self._arena
-        arena.rows.seat[envs] = arena.seats(envs)
+        learner_envs = self._learner_envs
+        learner_envs.rows.seat[envs] = learner_envs.seats(envs)
         self._earned[envs] = 0.0
-        self._take(envs, self.vec.restore(arena.snapshots(envs), arena.named(envs)))
+        self._take(envs, self.vec.restore(learner_envs.snapshots(envs), learner_envs.named(envs)))
         self._play_on(envs)
 
     def send(self, envs: Array, actions: Array) -> None:
         """Send the learner's actions."""
-        self.vec.send(self._moves(envs, actions), self._arena.named(envs))
+        self.vec.send(self._moves(envs, actions), self._learner_envs.named(envs))
 
     def receive(self, envs: Array) -> None:
         """Take what follows, up to the learner's next turn."""
         self._take(envs, self.vec.recv())
         self._play_on(envs)
-        self._arena.rows.reward[envs] = self._earned[envs]
+        self._learner_envs.rows.reward[envs] = self._earned[envs]
         self._earned[envs] = 0.0
 
     def _take(self, envs: Array, batch: Batch) -> None:
-        rows, arena = self._arena.rows, self._arena
+        rows, learner_envs = self._learner_envs.rows, self._learner_envs
         self._obs[envs] = batch.obs
-        self._mask[envs] = arena.dense(batch.mask)
+        self._mask[envs] = learner_envs.dense(batch.mask)
         self._to_move[envs] = batch.to_move
         self._earned[envs] += batch.reward[np.arange(len(envs)), rows.seat[envs]]
         rows.terminated[envs] = batch.terminated
@@ -156,7 +158,7 @@ class Ours:
 
     def _play_on(self, envs: Array) -> None:
         """Let the others move until the learner must act or the episode is over."""
-        rows = self._arena.rows
+        rows = self._learner_envs.rows
         seat = rows.seat[envs]
         waiting = envs
         while True:
@@ -164,14 +166,16 @@ class Ours:
             waiting = waiting[self._to_move[waiting] != OVER]
             if not waiting.size:
                 break
-            self._take(waiting, self.vec.step(self._moves(waiting), self._arena.named(waiting)))
+            self._take(
+                waiting, self.vec.step(self._moves(waiting), self._learner_envs.named(waiting))
+            )
         rows.obs[envs] = self._obs[envs, seat]
         rows.mask[envs] = self._mask[envs, seat]
 
     def _acting(self, envs: Array) -> Array:
         """Return which seats act: ``bool [k, P]``."""
         to_move = self._to_move[envs]
-        acting: Array = to_move[:, None] == np.arange(self._arena.spec.players)
+        acting: Array = to_move[:, None] == np.arange(self._learner_envs.spec.players)
         together = to_move == SIMULTANEOUS
         if together.any():
             acting[together] = self._mask[envs[together]].any(axis=-1)
@@ -179,15 +183,15 @@ class Ours:
 
     def _moves(self, envs: Array, actions: Array | None = None) -> Array:
         """Return the moves to send: the learner's ``actions``, if given, and the others'."""
-        arena = self._arena
-        count, seat = np.arange(len(envs)), arena.rows.seat[envs]
+        learner_envs = self._learner_envs
+        count, seat = np.arange(len(envs)), learner_envs.rows.seat[envs]
         moves = np.full((len(envs), self._width), -1, np.int32)
         acting = self._acting(envs)
         acting[count, seat] = False
         if actions is not None:
             moves[count, seat if self._width > 1 else 0] = actions
         at, other = np.nonzero(acting)
-        players = arena.players(envs[at])
+        players = learner_envs.players(envs[at])
         for policy in {id(player): player for player in players}.values():
             asked = np.fromiter((player is policy for player in players), np.bool_, len(players))
             env, who = envs[at[asked]], other[asked]

@@ -9,13 +9,13 @@ from typing import Any
 
 from ..client import Client
 from ..errors import LudexError
-from ..picture import rasteriser
+from ..picture import import_rasterizer
 from ..shared_server import connect
 from ..spec import Spec
 
 
 @dataclass(frozen=True)
-class Opening:
+class AdapterOptions:
     """Which game an adapter plays, and on which server.
 
     Attributes:
@@ -69,7 +69,7 @@ class Opening:
         return spec
 
 
-def rendered(mode: str | None, *modes: str) -> str | None:
+def check_render_mode(mode: str | None, *modes: str) -> str | None:
     """Return a render mode if it is one of ``modes``.
 
     Raises:
@@ -79,11 +79,11 @@ def rendered(mode: str | None, *modes: str) -> str | None:
     if mode is not None and mode not in modes:
         raise ValueError(f"render_mode is {' or '.join(map(repr, modes))}, not {mode!r}")
     if mode == "rgb_array":
-        rasteriser()
+        import_rasterizer()
     return mode
 
 
-def no_others(others: Mapping[str, Any]) -> None:
+def reject_unknown(others: Mapping[str, Any]) -> None:
     """Refuse arguments that an adapter does not have.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..catalogue import GAMES
 
 
-def name_of(game: str) -> str:
+def env_name(game: str) -> str:
     """Return the name in a game's Gymnasium id, e.g. ``ConnectFour``."""
     return "".join(part.capitalize() for part in game.split("_"))
 
@@ -20,7 +20,7 @@ def register() -> None:
     from gymnasium.envs.registration import registry
 
     for game, rules in GAMES.items():
-        name = f"ludex/{name_of(game)}-v{rules}"
+        name = f"ludex/{env_name(game)}-v{rules}"
         if name not in registry:
             add(
                 name,

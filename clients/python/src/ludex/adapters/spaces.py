@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..columns import TENSOR_TYPES
-from ..optional_imports import wanted
+from ..optional_imports import import_optional
 from ..spec import Spec
 
-wanted("gymnasium", "gymnasium")
+import_optional("gymnasium", "gymnasium")
 
 from gymnasium import spaces  # noqa: E402
 

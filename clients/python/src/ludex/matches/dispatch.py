@@ -14,7 +14,7 @@ from typing import Any
 
 from .turn import Agent, Move, Turn
 
-Answered = tuple[Turn, Any]
+TurnReply = tuple[Turn, Any]
 
 Policy = Callable[[list[Turn]], "Sequence[Move]"]
 """A policy over batches: takes turns of several matches, returns a move for each."""
@@ -23,19 +23,19 @@ AsyncAgent = Callable[[Turn], "Awaitable[Move]"]
 AsyncPolicy = Callable[[list[Turn]], "Awaitable[Sequence[Move]]"]
 
 
-class Chooser:
+class Dispatcher:
     """Answers turns.
 
     Attributes:
-        most: how many turns it takes at a time; ``None``: all.
-        bell: can be read when answers have come that :meth:`choose` will return; ``None`` if
-            :meth:`choose` itself returns all answers.
+        max_turns: how many turns it takes at a time; ``None``: all.
+        wakeup: can be read when answers have come that :meth:`dispatch` will return; ``None`` if
+            :meth:`dispatch` itself returns all answers.
     """
 
-    most: int | None = None
-    bell: socket.socket | None = None
+    max_turns: int | None = None
+    wakeup: socket.socket | None = None
 
-    def choose(self, turns: list[Turn]) -> list[Answered]:
+    def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
         """Take turns, and return the answers that are there, perhaps to earlier turns.
 
         An exception of the agent comes through.
@@ -46,35 +46,35 @@ class Chooser:
         """End what still runs. May be called twice."""
 
 
-class OneByOne(Chooser):
+class SequentialDispatcher(Dispatcher):
     """Calls the agent in the player's own thread, the turn that has waited longest first."""
 
-    most = 1
+    max_turns = 1
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
 
-    def choose(self, turns: list[Turn]) -> list[Answered]:
+    def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
         """Return the agent's answer to each turn."""
         return [(turn, self._agent(turn)) for turn in turns]
 
 
-class Together(Chooser):
+class BatchDispatcher(Dispatcher):
     """Calls a policy with all turns that wait."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
-    def choose(self, turns: list[Turn]) -> list[Answered]:
+    def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
         """Return the policy's answers.
 
         Raises:
             ValueError: they are more or fewer than the turns.
         """
-        return pairs(turns, self._policy(turns)) if turns else []
+        return pair_moves(turns, self._policy(turns)) if turns else []
 
 
-class Awaiting(Chooser):
+class AsyncDispatcher(Dispatcher):
     """Awaits an agent or a policy in an event loop; turns of several matches at the same time."""
 
     def __init__(
@@ -93,11 +93,11 @@ class Awaiting(Chooser):
         """
         self._agent: Callable[[Any], Awaitable[Any]] = agent
         self._batch = batch
-        self._tasks: set[Future[list[Answered]]] = set()
-        self._ready: deque[Future[list[Answered]]] = deque()
-        self.bell, self._ringer = socket.socketpair()
-        self.bell.setblocking(False)
-        self._ringer.setblocking(False)
+        self._tasks: set[Future[list[TurnReply]]] = set()
+        self._ready: deque[Future[list[TurnReply]]] = deque()
+        self.wakeup, self._wakeup_sender = socket.socketpair()
+        self.wakeup.setblocking(False)
+        self._wakeup_sender.setblocking(False)
         self._thread: threading.Thread | None = None
         self._loop = loop or self._own_loop()
 
@@ -107,46 +107,46 @@ class Awaiting(Chooser):
         self._thread.start()
         return loop
 
-    def choose(self, turns: list[Turn]) -> list[Answered]:
+    def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
         """Start to await the answers to these turns, and return those that have come."""
         groups = [turns] if self._batch else [[turn] for turn in turns]
         for group in filter(None, groups):
             task = asyncio.run_coroutine_threadsafe(self._ask(group), self._loop)
             self._tasks.add(task)
-            task.add_done_callback(self._came)
-        answers: list[Answered] = []
+            task.add_done_callback(self._on_done)
+        answers: list[TurnReply] = []
         with contextlib.suppress(BlockingIOError):
-            while self.bell is not None and self.bell.recv(4096):
+            while self.wakeup is not None and self.wakeup.recv(4096):
                 pass
         while self._ready:
             task = self._ready.popleft()
             if answers and (task.cancelled() or task.exception() is not None):
                 # Answers that have come are sent first; the next call raises the error.
-                self._came(task)
+                self._on_done(task)
                 break
             self._tasks.discard(task)
             answers += task.result()
         return answers
 
-    def _ask(self, turns: list[Turn]) -> Coroutine[Any, Any, list[Answered]]:
-        async def answers() -> list[Answered]:
+    def _ask(self, turns: list[Turn]) -> Coroutine[Any, Any, list[TurnReply]]:
+        async def answers() -> list[TurnReply]:
             if self._batch:
-                return pairs(turns, await self._agent(turns))
+                return pair_moves(turns, await self._agent(turns))
             return [(turn, await self._agent(turn)) for turn in turns]
 
         return answers()
 
-    def _came(self, task: Future[list[Answered]]) -> None:
+    def _on_done(self, task: Future[list[TurnReply]]) -> None:
         self._ready.append(task)
-        # A bell that is full rings already; one that is closed is heard by nobody.
+        # A wakeup that is full rings already; one that is closed is heard by nobody.
         with contextlib.suppress(OSError):
-            self._ringer.send(b"!")
+            self._wakeup_sender.send(b"!")
 
     def cancel(self) -> None:
-        """Make the next :meth:`choose` raise ``CancelledError``; for other threads."""
-        task: Future[list[Answered]] = Future()
+        """Make the next :meth:`dispatch` raise ``CancelledError``; for other threads."""
+        task: Future[list[TurnReply]] = Future()
         task.set_exception(CancelledError())
-        self._came(task)
+        self._on_done(task)
 
     def close(self) -> None:
         """Cancel what is awaited, and end the loop if it is an own one."""
@@ -158,10 +158,10 @@ class Awaiting(Chooser):
             self._thread.join()
             self._loop.close()
             self._thread = None
-        if self.bell is not None:
-            self.bell.close()
-            self._ringer.close()
-            self.bell = None
+        if self.wakeup is not None:
+            self.wakeup.close()
+            self._wakeup_sender.close()
+            self.wakeup = None
 
 
 async def _settle() -> None:
@@ -173,7 +173,7 @@ async def _settle() -> None:
     await asyncio.get_running_loop().shutdown_asyncgens()
 
 
-def pairs(turns: list[Turn], moves: Any) -> list[Answered]:
+def pair_moves(turns: list[Turn], moves: Any) -> list[TurnReply]:
     """Put each turn beside its move.
 
     Raises:

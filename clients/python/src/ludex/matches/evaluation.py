@@ -10,26 +10,26 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .dispatch import (
-    AsyncAgent,
-    AsyncPolicy,
-    Awaiting,
-    Chooser,
-    OneByOne,
-    Policy,
-    Together,
-    is_async,
-)
 from ..client import Client
 from ..errors import LudexError
-from .player import GONE, Event, Key, Player
 from ..process import serve
-from .progress import Bar, OnProgress, Progress
 from ..transport.session import Session
+from ..transport.wire import Message, normalize_url
+from .dispatch import (
+    AsyncAgent,
+    AsyncDispatcher,
+    AsyncPolicy,
+    BatchDispatcher,
+    Dispatcher,
+    Policy,
+    SequentialDispatcher,
+    is_async,
+)
+from .player import GONE_CODES, Event, Key, Player
+from .progress import Bar, OnProgress, Progress
+from .run_result import RunResult
 from .suites import default_name
 from .turn import Agent
-from .run_result import RunResult
-from ..transport.wire import Message, normal_url
 
 
 def evaluate(
@@ -122,9 +122,9 @@ def evaluate(
         "views": list(views),
         "layout": layout,
     }
-    chooser = chooser_of(agent, batch)
+    dispatcher = dispatcher_for(agent, batch)
     with contextlib.ExitStack() as ending:
-        ending.callback(chooser.close)
+        ending.callback(dispatcher.close)
         shown = Bar() if progress and sys.stderr.isatty() else None
         if shown is not None:
             ending.callback(shown.close)
@@ -152,7 +152,7 @@ def evaluate(
             if on_progress is not None:
                 on_progress(standing)
 
-        player = _Runner(chooser, {"suite": suite_name, **enrol}, tell, on_event)
+        player = _Runner(dispatcher, {"suite": suite_name, **enrol}, tell, on_event)
         session = Session(
             where,
             token=token,
@@ -177,15 +177,15 @@ def evaluate(
         return result
 
 
-def chooser_of(agent: Any, batch: bool) -> Chooser:
+def dispatcher_for(agent: Any, batch: bool) -> Dispatcher:
     """Return how an agent is asked."""
-    if isinstance(agent, Chooser):
+    if isinstance(agent, Dispatcher):
         return agent
     if not callable(agent):
         raise TypeError(f"an agent is a function of turns, not {agent!r}")
     if is_async(agent):
-        return Awaiting(agent, batch=batch)
-    return Together(agent) if batch else OneByOne(agent)
+        return AsyncDispatcher(agent, batch=batch)
+    return BatchDispatcher(agent) if batch else SequentialDispatcher(agent)
 
 
 def _is_file(suite: str) -> bool:
@@ -201,7 +201,7 @@ def _only_suite(url: str) -> str:
 
 def _page(url: str, path: str) -> str:
     """Return the URL of a page of the server."""
-    parts = urlsplit(normal_url(url))
+    parts = urlsplit(normalize_url(url))
     scheme = "https" if parts.scheme == "wss" else "http"
     return f"{scheme}://{parts.netloc}{path}"
 
@@ -221,12 +221,12 @@ class _Runner(Player):
 
     def __init__(
         self,
-        chooser: Chooser,
+        dispatcher: Dispatcher,
         enrol: dict[str, Any],
         tell: OnProgress,
         on_event: Event | None,
     ) -> None:
-        super().__init__(chooser, on_event)
+        super().__init__(dispatcher, on_event)
         self.over: Message | None = None
         self._enrol = enrol
         self._inform = tell
@@ -262,7 +262,7 @@ class _Runner(Player):
     def _adopt(self, welcome: Message) -> None:
         """Keep what is known: `enrol` brings a resync of every match that is under way."""
 
-    def _heard(self, message: Message) -> None:
+    def _on_event_without_match(self, message: Message) -> None:
         if message.get("run") != self._enrol["run"]:
             return
         if message["type"] == "run_end":
@@ -290,7 +290,7 @@ class _Runner(Player):
         super()._turn(match, frame)
 
     def _not_acted(self, match: str, key: Key, fields: dict[str, Any], error: LudexError) -> None:
-        if error.code in GONE:
+        if error.code in GONE_CODES:
             del self._matches[match]
             self._unheard[match] = (key, fields)
         else:

@@ -6,13 +6,13 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .dispatch import Chooser, OneByOne
 from ..errors import LudexError
+from ..transport.session import Session
+from ..transport.wire import Message
+from .dispatch import Dispatcher, SequentialDispatcher
 from .player import Event, Match, Player
 from .result import MatchResult
-from ..transport.session import Session
 from .turn import Agent, Refusal, Turn
-from ..transport.wire import Message
 
 __all__ = ["Agent", "Refusal", "Turn", "play"]
 
@@ -96,7 +96,7 @@ def play(
         "clock": dict(clock) if clock is not None else None,
         "ticket": ticket,
     }
-    player = _Joiner(OneByOne(agent), join, games, on_event)
+    player = _Joiner(SequentialDispatcher(agent), join, games, on_event)
     identity = {
         "name": name or f"python-{secrets.token_hex(4)}",
         "version": version,
@@ -125,9 +125,9 @@ class _Joiner(Player):
     """Plays the matches of a join."""
 
     def __init__(
-        self, chooser: Chooser, join: dict[str, Any], games: int, on_event: Event | None
+        self, dispatcher: Dispatcher, join: dict[str, Any], games: int, on_event: Event | None
     ) -> None:
-        super().__init__(chooser, on_event)
+        super().__init__(dispatcher, on_event)
         self._join = join
         self._games = games
         self._joined = False

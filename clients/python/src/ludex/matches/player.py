@@ -6,20 +6,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .dispatch import Chooser
 from ..columns import tensors
 from ..errors import LudexError
-from .result import MatchResult
 from ..transport.session import Session
-from .turn import Refusal, Turn, move_of
 from ..transport.wire import Message
+from .dispatch import Dispatcher
+from .result import MatchResult
+from .turn import Refusal, Turn, move_fields
 
 # How many ended matches are remembered, so that a repeated end of a match is recognised.
-REMEMBERED = 1_000
+MAX_REMEMBERED = 1_000
 
 # Errors of an act that came too late; none of them costs a try.
-LATE = {"stale_turn", "conflict", "not_your_turn", "match_over"}
-GONE = {"unknown_match", "not_your_seat"}
+LATE_CODES = {"stale_turn", "conflict", "not_your_turn", "match_over"}
+GONE_CODES = {"unknown_match", "not_your_seat"}
 
 Event = Callable[[Message], None]
 Key = tuple[int, int]
@@ -48,14 +48,14 @@ class Player:
         results: the matches that have ended.
     """
 
-    def __init__(self, chooser: Chooser, on_event: Event | None) -> None:
+    def __init__(self, dispatcher: Dispatcher, on_event: Event | None) -> None:
         self.results: list[MatchResult] = []
-        self._chooser = chooser
+        self._dispatcher = dispatcher
         self._on_event = on_event
         self._matches: dict[str, Match] = {}
         self._ended: dict[str, None] = {}
         self._acts: dict[int, tuple[str, Key, dict[str, Any]]] = {}
-        # Questions that the chooser has and has not answered yet, by match.
+        # Questions that the dispatcher has and has not answered yet, by match.
         self._thinking: dict[str, Key] = {}
         # The request that enters, if it waits for its reply, and the time of the next one.
         self._entering: int | None = None
@@ -90,7 +90,7 @@ class Player:
         if not welcome.get("resumed"):
             self._adopt(welcome)
 
-    def _heard(self, message: Message) -> None:
+    def _on_event_without_match(self, message: Message) -> None:
         """Handle an event that belongs to no match."""
 
     def _replied(self, number: int, message: Message) -> bool:
@@ -108,7 +108,7 @@ class Player:
             opened = [match for match in self._matches.values() if match.open is not None]
             # Read all messages that have arrived first: they may say that a turn is over.
             pause = 0.0 if opened else self._pause()
-            message = session.receive(pause, bell=self._chooser.bell)
+            message = session.receive(pause, wakeup=self._dispatcher.wakeup)
             if message is not None:
                 self._handle(message)
             else:
@@ -126,15 +126,15 @@ class Player:
         return None
 
     def _answer(self, opened: Sequence[Match]) -> None:
-        """Ask the chooser, and send the moves that it has."""
+        """Ask the dispatcher, and send the moves that it has."""
         turns = []
-        for match in opened[: self._chooser.most]:
+        for match in opened[: self._dispatcher.max_turns]:
             turn, match.open = match.open, None
             if turn is not None:
                 match.asked = self._thinking[turn.match] = (turn.turn, turn.attempt)
                 turns.append(turn)
-        for turn, answer in self._chooser.choose(turns):
-            move = move_of(answer)
+        for turn, answer in self._dispatcher.dispatch(turns):
+            move = move_fields(answer)
             key = (turn.turn, turn.attempt)
             if self._thinking.get(turn.match) == key:
                 del self._thinking[turn.match]
@@ -159,8 +159,8 @@ class Player:
             # If the server will not resume, no matches follow those that still run.
             self._no_more = not message.get("resume", True)
         if match is None:
-            self._tell(message)
-            self._heard(message)
+            self._emit(message)
+            self._on_event_without_match(message)
         elif match in self._ended:
             return
         elif kind == "resync":
@@ -169,7 +169,7 @@ class Player:
             self._see(match, message)
             self._turn(match, message)
         elif self._see(match, message):
-            self._tell(message)
+            self._emit(message)
             if kind == "match_start":
                 self._matches[match] = Match(message)
             elif kind == "match_end":
@@ -184,14 +184,14 @@ class Player:
         self._session.seen[match] = number
         return True
 
-    def _tell(self, message: Message) -> None:
+    def _emit(self, message: Message) -> None:
         if self._on_event is not None:
             self._on_event(message)
 
     def _resync(self, match: str, message: Message) -> None:
         """Replace the knowledge of a match with the resync, which tells all of it."""
         self._session.seen[match] = message["seq"]
-        self._tell(message)
+        self._emit(message)
         fresh = Match(message["start"])
         self._matches[match] = fresh
         turn, end = message.get("turn"), message.get("end")
@@ -221,9 +221,9 @@ class Player:
             seat=state.start.get("seat", 0),
             turn=key[0],
             attempt=key[1],
-            legal=ids_of(frame.get("legal") or []),
+            legal=expand_ids(frame.get("legal") or []),
             names=frame.get("names"),
-            view=view_of(frame.get("view") or {}),
+            view=decode_view(frame.get("view") or {}),
             budget_ms=frame.get("budget_ms"),
             bank_ms=frame.get("bank_ms") or [],
             phase=frame.get("phase"),
@@ -261,9 +261,9 @@ class Player:
         self._enter_at = time.monotonic() + (error.after_ms or 1_000) / 1000
 
     def _not_acted(self, match: str, key: Key, fields: dict[str, Any], error: LudexError) -> None:
-        if error.code in LATE:
+        if error.code in LATE_CODES:
             return
-        if error.code in GONE:
+        if error.code in GONE_CODES:
             self._finish(match, {"reason": error.code})
         elif error.retry:
             time.sleep((error.after_ms or 100) / 1000)
@@ -283,7 +283,7 @@ class Player:
         legal = message.get("legal")
         if legal is not None:
             names = dict(zip(turn.legal, turn.names or [], strict=False))
-            turn.legal = ids_of(legal)
+            turn.legal = expand_ids(legal)
             if turn.names is not None:
                 turn.names = [names.get(action, str(action)) for action in turn.legal]
         turn.refusal = Refusal(
@@ -314,20 +314,20 @@ class Player:
             )
         )
         self._ended[match] = None
-        if len(self._ended) > REMEMBERED:
+        if len(self._ended) > MAX_REMEMBERED:
             oldest = next(iter(self._ended))
             del self._ended[oldest]
             self._session.seen.pop(oldest, None)
 
 
-def ids_of(legal: Sequence[Any]) -> list[int]:
+def expand_ids(legal: Sequence[Any]) -> list[int]:
     """Return legal ids one by one; a game may list them as inclusive ranges."""
     if legal and isinstance(legal[0], (list, tuple)):
         return [action for low, high in legal for action in range(low, high + 1)]
     return list(legal)
 
 
-def view_of(view: Mapping[str, Any]) -> dict[str, Any]:
+def decode_view(view: Mapping[str, Any]) -> dict[str, Any]:
     """Return a view whose arrays are arrays."""
     return {
         name: tensors(value) if name in ("tensor", "info") and value is not None else value

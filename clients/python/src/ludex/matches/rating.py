@@ -11,15 +11,15 @@ import numpy as np
 
 from ..adapters.learner_envs import Policy
 from ..client import Client
-from .rating_fit import Estimate, estimate
-from .play import play
-from .result import MatchResult
 from ..shared_server import shared_url
 from ..spec import Spec
+from .play import play
+from .rating_fit import Estimate, estimate
+from .result import MatchResult
 from .turn import Agent, Turn
 
 # A match that ended for one of these reasons says nothing about strength.
-NOT_RATED = {"no_show", "infra_error", "aborted", "unknown_match"}
+UNRATED_REASONS = {"no_show", "infra_error", "aborted", "unknown_match"}
 
 
 @dataclass(frozen=True)
@@ -200,9 +200,9 @@ def _ladder(spec: Spec) -> dict[str, float | None]:
     return ladder
 
 
-def _compared(result: MatchResult) -> list[float]:
+def _scores(result: MatchResult) -> list[float]:
     """Compare returns with the other seats; after a forfeit, only with the seat at fault."""
-    if result.reason in NOT_RATED or not result.returns:
+    if result.reason in UNRATED_REASONS or not result.returns:
         return []
     others = [seat for seat in range(len(result.returns)) if seat != result.seat]
     if result.at_fault is not None and result.at_fault != result.seat:
@@ -216,13 +216,13 @@ def _blocks(results: Sequence[MatchResult], players: int) -> list[list[float]]:
     """Put matches in groups with one on each seat."""
     by_seat = [[r for r in results if r.seat == seat] for seat in range(players)]
     groups = [
-        [score for r in group for score in _compared(r)] for group in zip(*by_seat, strict=False)
+        [score for r in group for score in _scores(r)] for group in zip(*by_seat, strict=False)
     ]
     return [group for group in groups if group]
 
 
 def _score(anchor: str, rating: float | None, results: Sequence[MatchResult]) -> AnchorScore:
-    scores = [score for result in results for score in _compared(result)]
+    scores = [score for result in results for score in _scores(result)]
     if not scores:
         raise ValueError(
             f"no match against {anchor} counted; they ended with {[r.reason for r in results]}"

@@ -16,8 +16,8 @@ from ..columns import Array
 
 PRIOR = 0.5
 RESAMPLES = 1_000
-POINTS = 400.0 / math.log(10.0)
-FARTHEST = 80.0
+POINTS_PER_NAT = 400.0 / math.log(10.0)
+MAX_STRENGTH = 80.0
 
 
 class Estimate(NamedTuple):
@@ -59,8 +59,8 @@ def estimate(
     whole = counts.sum(axis=0)
     share = whole.sum(axis=1) / whole.sum()
     games = whole + PRIOR * share[:, None] * np.array([1.0, 0.0, 1.0])
-    nu = _best_nu(np.asarray(ratings, np.float64), games)
-    scale = POINTS * 2.0 / (2.0 + nu)
+    nu = _fit_nu(np.asarray(ratings, np.float64), games)
+    scale = POINTS_PER_NAT * 2.0 / (2.0 + nu)
     anchors = np.asarray(ratings, np.float64) / scale
 
     random = np.random.default_rng(seed)
@@ -80,8 +80,8 @@ def _strength(anchors: Array, games: Array, nu: float) -> Array:
 
     The log-likelihood is concave, so its slope is zero at exactly one point: bisection finds it.
     """
-    low = np.full(len(games), -FARTHEST)
-    high = np.full(len(games), FARTHEST)
+    low = np.full(len(games), -MAX_STRENGTH)
+    high = np.full(len(games), MAX_STRENGTH)
     for _ in range(64):
         middle = (low + high) / 2.0
         d = middle[:, None] - anchors
@@ -95,7 +95,7 @@ def _strength(anchors: Array, games: Array, nu: float) -> Array:
 
 def _likelihood(ratings: Array, games: Array, nu: float) -> float:
     """Return the logarithm of the maximum likelihood for this ``nu``."""
-    anchors = ratings / (POINTS * 2.0 / (2.0 + nu))
+    anchors = ratings / (POINTS_PER_NAT * 2.0 / (2.0 + nu))
     d = _strength(anchors, games[None], nu)[0] - anchors
     t = np.exp(-np.abs(d) / 2.0)
     wins, draws, losses = games.T
@@ -107,7 +107,7 @@ def _likelihood(ratings: Array, games: Array, nu: float) -> float:
     return float(terms.sum())
 
 
-def _best_nu(ratings: Array, games: Array) -> float:
+def _fit_nu(ratings: Array, games: Array) -> float:
     """Find the ``nu`` of maximum likelihood by golden-section search over the share of draws."""
     if not games[:, 1].any():
         return 0.0

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from ..errors import LudexError
-from ..optional_imports import wanted
+from ..optional_imports import import_optional
 
 FETCH_SECONDS = 60.0
 
@@ -91,7 +91,7 @@ class RunResult:
         Raises:
             ModuleNotFoundError: pandas is not installed; the message says how to install it.
         """
-        pandas = wanted("pandas", "pandas", user="RunResult.to_pandas")
+        pandas = import_optional("pandas", "pandas", user="RunResult.to_pandas")
         return pandas.DataFrame(self.rows())
 
     def __repr__(self) -> str:

@@ -81,7 +81,7 @@ Move = int | str | Mapping[str, Any]
 Agent = Callable[[Turn], Move]
 
 
-def move_of(answer: Any) -> dict[str, Any]:
+def move_fields(answer: Any) -> dict[str, Any]:
     """Return the fields of ``act`` that say a move.
 
     Raises:

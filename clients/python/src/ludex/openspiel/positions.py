@@ -1,4 +1,4 @@
-"""Positions of a game by their histories, as a server describes them, for :mod:`ludex.spiel`."""
+"""Positions of a game by their histories, as a server describes them, for :mod:`ludex.openspiel.states`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import msgpack
 import numpy as np
 
+from ..adapters.options import AdapterOptions
 from ..client import Client
 from ..columns import Array, Ragged
 from ..env import CHANCE, OVER
 from ..errors import LudexError
-from ..adapters.options import Opening
 from ..vec import Batch, VecEnv
 
 # Positions that one message asks for, and positions that are remembered.
-WIDTH, REMEMBERED = 64, 200_000
+MAX_BATCH, MAX_CACHED = 64, 200_000
 
 Move = tuple[int, Any]
 """Who moved and how: a seat or ``CHANCE`` with an id, or ``SIMULTANEOUS`` with an id per seat."""
@@ -25,19 +25,19 @@ Move = tuple[int, Any]
 History = tuple[Move, ...]
 
 
-class Nodes:
+class PositionCache:
     """What a server says about histories, fetched when it is asked for, and kept.
 
     Attributes:
         spec: the game, with the arrays of the layout.
     """
 
-    def __init__(self, client: Client, opening: Opening, layout: str | None) -> None:
+    def __init__(self, client: Client, adapter_options: AdapterOptions, layout: str | None) -> None:
         def open_vec(views: list[str], **options: Any) -> VecEnv:
             vec = client.open_vec(
-                opening.game,
-                WIDTH,
-                opening.params,
+                adapter_options.game,
+                MAX_BATCH,
+                adapter_options.params,
                 chance="client",
                 autoreset="disabled",
                 mask="ids",
@@ -54,7 +54,7 @@ class Nodes:
         views = [view for view in ("struct", "tensor", "info") if offered.get(view)]
         self._views = open_vec(views, layout=layout)
         self.spec = self._views.spec
-        self._known: OrderedDict[History, Node] = OrderedDict()
+        self._known: OrderedDict[History, CachedPosition] = OrderedDict()
         self._packed = {
             "v": 1,
             "hash": self.spec.hash,
@@ -64,25 +64,27 @@ class Nodes:
             "seats": [],
         }
 
-    def get(self, history: History, siblings: Sequence[History] = ()) -> Node:
+    def get(self, history: History, siblings: Sequence[History] = ()) -> CachedPosition:
         """Return what is known of a history; a message asks for it with all its siblings."""
         found = self._known.get(history)
         if found is None:
-            wanted_too = siblings if len(siblings) <= WIDTH else [history]
+            wanted_too = siblings if len(siblings) <= MAX_BATCH else [history]
             family = list(wanted_too) or [history]
             batch = self._restore(self._facts, family)
-            nodes = [Node(self, entry, batch, row) for row, entry in enumerate(family)]
-            for node in nodes:
-                node.family = nodes
-                self._known[node.history] = node
+            positions = [
+                CachedPosition(self, entry, batch, row) for row, entry in enumerate(family)
+            ]
+            for position in positions:
+                position.family = positions
+                self._known[position.history] = position
             found = self._known[history]
-            while len(self._known) > REMEMBERED:
+            while len(self._known) > MAX_CACHED:
                 self._known.popitem(last=False)
         return found
 
-    def show(self, node: Node) -> None:
-        """Fetch the views of a node and of those of its siblings that are not over."""
-        family = [entry for entry in node.family if entry is node or not entry.over]
+    def load_views(self, position: CachedPosition) -> None:
+        """Fetch the views of a position and of those of its siblings that are not over."""
+        family = [entry for entry in position.family if entry is position or not entry.over]
         batch = self._restore(self._views, [entry.history for entry in family])
         for row, entry in enumerate(family):
             entry.views = _views(batch, row, self.spec.players)
@@ -91,13 +93,13 @@ class Nodes:
         items = [msgpack.packb({**self._packed, "h": history}) for history in family]
         return vec.restore(items, range(len(items)))
 
-    def names(self, node: Node, seat: int, actions: list[int]) -> list[str]:
+    def names(self, position: CachedPosition, seat: int, actions: list[int]) -> list[str]:
         """Return the names of actions."""
-        self._restore(self._facts, [node.history])
+        self._restore(self._facts, [position.history])
         return list(self._facts._view(0, None if seat < 0 else seat, names=actions)["names"])
 
 
-class Node:
+class CachedPosition:
     """What the server says about a history.
 
     Attributes:
@@ -107,25 +109,25 @@ class Node:
         returns: for each seat.
         chance: pairs of outcome and probability.
         legal: ids for each seat.
-        family: the nodes that were fetched in the same message.
+        family: the positions that were fetched in the same message.
         views: entries for each seat by the names of views, when they were fetched.
     """
 
     __slots__ = (
+        "cache",
         "chance",
         "family",
         "history",
         "legal",
-        "nodes",
         "over",
         "returns",
         "to_move",
         "views",
     )
 
-    def __init__(self, nodes: Nodes, history: History, batch: Batch, row: int) -> None:
-        players = nodes.spec.players
-        self.nodes = nodes
+    def __init__(self, cache: PositionCache, history: History, batch: Batch, row: int) -> None:
+        players = cache.spec.players
+        self.cache = cache
         self.history = history
         self.to_move = int(batch.to_move[row])
         self.over = self.to_move == OVER
@@ -140,7 +142,7 @@ class Node:
             batch.mask.row(row * players + seat).tolist() if not self.over else []
             for seat in range(players)
         ]
-        self.family: list[Node] = [self]
+        self.family: list[CachedPosition] = [self]
         self.views: dict[str, Any] | None = None
 
     def moves(self) -> Iterator[Move]:
@@ -150,18 +152,18 @@ class Node:
         elif self.to_move >= 0:
             yield from ((self.to_move, action) for action in self.legal[self.to_move])
 
-    def shown(self, view: str, seat: int) -> Any:
+    def view(self, view: str, seat: int) -> Any:
         """Return a seat's view.
 
         Raises:
             LudexError: ``bad_field``: the game has no such view.
         """
         if self.views is None:
-            self.nodes.show(self)
+            self.cache.load_views(self)
         found = (self.views or {}).get(view)
         if found is None:
             raise LudexError(
-                "bad_field", f"{self.nodes.spec.game} has no view {view!r}", path="views"
+                "bad_field", f"{self.cache.spec.game} has no view {view!r}", path="views"
             )
         return found[seat]
 

@@ -12,7 +12,7 @@
     print(exploitability.exploitability(game, solver.average_policy()))
 
 OpenSpiel's algorithms run on them unmodified, those in C++ too. States are those of
-:mod:`ludex.spiel`, in ``state.position``.
+:mod:`ludex.openspiel.states`, in ``state.position``.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from . import spiel
-from ..optional_imports import wanted
+from ..optional_imports import import_optional
+from . import states
 
-wanted("pyspiel", "openspiel")
+import_optional("pyspiel", "openspiel")
 
 import pyspiel  # noqa: E402
 
@@ -35,10 +35,10 @@ class Game(pyspiel.Game):
     """A game; made by :func:`load_game`.
 
     Attributes:
-        game: the same game as :mod:`ludex.spiel` has it.
+        game: the same game as :mod:`ludex.openspiel.states` has it.
     """
 
-    def __init__(self, game: spiel.Game) -> None:
+    def __init__(self, game: states.Game) -> None:
         spec = game.spec
         self.game = game
         info = pyspiel.GameInfo(
@@ -80,10 +80,10 @@ class State(pyspiel.State):
     """A state of a :class:`Game`.
 
     Attributes:
-        position: the same state as :mod:`ludex.spiel` has it.
+        position: the same state as :mod:`ludex.openspiel.states` has it.
     """
 
-    def __init__(self, game: Game, position: spiel.State) -> None:
+    def __init__(self, game: Game, position: states.State) -> None:
         super().__init__(game)
         self.position = position
 
@@ -126,7 +126,7 @@ class State(pyspiel.State):
 class Observer:
     """The view of a seat, as OpenSpiel's observers have it."""
 
-    def __init__(self, game: spiel.Game, view: str) -> None:
+    def __init__(self, game: states.Game, view: str) -> None:
         self._view = view if game.spec.views.get(view) else None
         size = game.tensor_size(view) if self._view else 0
         self.tensor = np.zeros(size, np.float32)
@@ -151,17 +151,17 @@ def load_game(
     patience: float | None = None,
     layout: str | None = None,
 ) -> Game:
-    """Open a game; for the arguments see :func:`ludex.spiel.load_game`.
+    """Open a game; for the arguments see :func:`ludex.openspiel.states.load_game`.
 
     Raises:
         LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
     """
     return Game(
-        spiel.load_game(game, params, url=url, token=token, patience=patience, layout=layout)
+        states.load_game(game, params, url=url, token=token, patience=patience, layout=layout)
     )
 
 
-def _type(game: spiel.Game) -> Any:
+def _type(game: states.Game) -> Any:
     spec, kinds = game.spec, pyspiel.GameType
     dynamics = "SEQUENTIAL" if spec.dynamics == "sequential" else "SIMULTANEOUS"
     chance = {"explicit": "EXPLICIT_STOCHASTIC", "sampled": "SAMPLED_STOCHASTIC"}

@@ -3,7 +3,7 @@
 Agents that were written for OpenSpiel run against Ludex if you change the import. OpenSpiel's own
 ``Environment`` also takes a game of :mod:`ludex.openspiel`::
 
-    from ludex import rl_environment
+    from ludex.openspiel import rl_environment
 
     env = rl_environment.Environment("connect_four")
     time_step = env.reset()
@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..adapters.all_seats_env import AllSeatsEnv
+from ..adapters.options import AdapterOptions
 from ..env import OVER, SIMULTANEOUS
 from ..errors import LudexError
-from ..adapters.options import Opening
 from .states import Game, State
-from ..adapters.all_seats_env import Table
 
 SIMULTANEOUS_PLAYER_ID = SIMULTANEOUS
 
@@ -58,7 +58,7 @@ class TimeStep(NamedTuple):
         observations: ``info_state``: a flat list of numbers for each player; ``legal_actions``:
             a list of ids for each; ``current_player``: a seat, -2 if several act together, -4 at
             the end; ``serialized_state``: empty, or with ``include_full_state`` the history as
-            text, for :meth:`ludex.spiel.Game.deserialize_state`.
+            text, for :meth:`ludex.openspiel.states.Game.deserialize_state`.
         rewards: one for each player; ``None`` in the first step.
         discounts: one for each player, 0 in the last step; ``None`` in the first.
         step_type: the place of the step in its episode.
@@ -143,8 +143,10 @@ class Environment:
         if observation_type is not None:
             recall = observation_type is ObservationType.INFORMATION_STATE
         named = {**(params or {}), **settings}
-        self._opening = Opening(str(game), named, url, token, max_steps, patience=patience)
-        self._table = Table(self._opening, layout=layout, recall=recall)
+        self._adapter_options = AdapterOptions(
+            str(game), named, url, token, max_steps, patience=patience
+        )
+        self._env = AllSeatsEnv(self._adapter_options, layout=layout, recall=recall)
         self._layout = layout
         self._discount = discount
         self._full = include_full_state
@@ -158,7 +160,7 @@ class Environment:
     def game(self) -> Game:
         """The game, with states that can be copied; opened on a connection of its own."""
         if self._game is None:
-            self._game = Game(replace(self._opening, max_steps=None), layout=self._layout)
+            self._game = Game(replace(self._adapter_options, max_steps=None), layout=self._layout)
         return self._game
 
     @property
@@ -168,7 +170,7 @@ class Environment:
         Raises:
             LudexError: no episode has begun, or an illegal action has ended it.
         """
-        return self.game.state(self._table.history())
+        return self.game.state(self._env.history())
 
     def set_state(self, state: State) -> None:
         """Continue from a state of :attr:`game`, as one that was just reached.
@@ -176,10 +178,10 @@ class Environment:
         Raises:
             LudexError: ``bad_snapshot``: it is a state of another game.
         """
-        self._table.restore(state.moves())
-        self._ended = self._table.over
+        self._env.restore(state.moves())
+        self._ended = self._env.is_over
         self._last = None
-        self._table.seen()
+        self._env.confirm()
 
     @property
     def is_chance_node(self) -> bool:
@@ -189,7 +191,7 @@ class Environment:
     @property
     def use_observation(self) -> bool:
         """Whether ``info_state`` is the observation; else it is the information state."""
-        return not self._table.recall
+        return not self._env.recall
 
     def seed(self, seed: int | None = None) -> None:
         """Choose the seed of the next :meth:`reset`."""
@@ -208,17 +210,17 @@ class Environment:
     @property
     def name(self) -> str:
         """Id of the game."""
-        return self._table.spec.game
+        return self._env.spec.game
 
     @property
     def num_players(self) -> int:
         """How many players the game has."""
-        return self._table.spec.players
+        return self._env.spec.players
 
     @property
     def is_turn_based(self) -> bool:
         """Whether players act one at a time."""
-        return self._table.spec.dynamics == "sequential"
+        return self._env.spec.dynamics == "sequential"
 
     @property
     def num_actions_per_step(self) -> int:
@@ -228,7 +230,7 @@ class Environment:
     @property
     def max_game_length(self) -> int:
         """The greatest number of moves in an episode."""
-        return self._table.spec.max_length
+        return self._env.spec.max_length
 
     def observation_spec(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the observations; if no episode is running, begin one."""
@@ -237,14 +239,14 @@ class Environment:
         size = len(self._state(0))
         return {
             "info_state": (size,),
-            "legal_actions": (self._table.spec.actions,),
+            "legal_actions": (self._env.spec.actions,),
             "current_player": (),
             "serialized_state": (),
         }
 
     def action_spec(self) -> dict[str, Any]:
         """Return the number of actions and their bounds."""
-        count = self._table.spec.actions
+        count = self._env.spec.actions
         return {"num_actions": count, "min": 0, "max": count - 1, "dtype": int}
 
     def reset(self, seed: int | None = None) -> TimeStep:
@@ -253,12 +255,12 @@ class Environment:
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self._table.reset(self._seed if seed is None else seed)
+        self._env.reset(self._seed if seed is None else seed)
         self._seed = None
         self._ended = False
         step = TimeStep(self._observations(), None, None, StepType.FIRST)
         self._last = step
-        self._table.seen()
+        self._env.confirm()
         return step
 
     def step(self, actions: Sequence[Any]) -> TimeStep:
@@ -282,20 +284,20 @@ class Environment:
             )
         if self._ended:
             return self.reset()
-        table = self._table
+        env = self._env
         each = list(actions) * (self.num_players if self.is_turn_based else 1)
-        moves = {seat: each[seat] for seat in table.acting}
+        moves = {seat: each[seat] for seat in env.acting}
         if self._check:
             self._legal(moves)
-        table.step(moves)
-        self._ended = table.over
+        env.step(moves)
+        self._ended = env.is_over
         self._last = step = self._time_step()
-        table.seen()
+        env.confirm()
         return step
 
     def _legal(self, moves: Mapping[int, Any]) -> None:
         for seat, action in moves.items():
-            allowed = np.flatnonzero(self._table.mask(seat)).tolist()
+            allowed = np.flatnonzero(self._env.mask(seat)).tolist()
             if action not in allowed:
                 raise LudexError(
                     "illegal_action",
@@ -305,35 +307,35 @@ class Environment:
                 )
 
     def _time_step(self) -> TimeStep:
-        table = self._table
-        discount = 0.0 if table.over else self._discount
+        env = self._env
+        discount = 0.0 if env.is_over else self._discount
         return TimeStep(
             self._observations(),
-            list(table.rewards),
+            list(env.rewards),
             [discount] * self.num_players,
-            StepType.LAST if table.over else StepType.MID,
+            StepType.LAST if env.is_over else StepType.MID,
         )
 
     def close(self) -> None:
         """Close the environment and its connections. May be called twice."""
-        self._table.close()
+        self._env.close()
         if self._game is not None:
             self._game.close()
 
     def _observations(self) -> dict[str, Any]:
-        table, players = self._table, range(self.num_players)
-        if table.together:
+        env, players = self._env, range(self.num_players)
+        if env.is_simultaneous:
             current = SIMULTANEOUS_PLAYER_ID
         else:
-            current = table.acting[0] if table.acting else OVER
+            current = env.acting[0] if env.acting else OVER
         return {
             "info_state": [self._state(seat) for seat in players],
-            "legal_actions": [np.flatnonzero(table.mask(seat)).tolist() for seat in players],
+            "legal_actions": [np.flatnonzero(env.mask(seat)).tolist() for seat in players],
             "current_player": current,
             "serialized_state": self.get_state.serialize() if self._full else [],
         }
 
     def _state(self, seat: int) -> list[float]:
         # A list as in OpenSpiel, whose tabular agents use its whole text as a key.
-        flat: list[float] = self._table.obs(seat).astype(np.float64).ravel().tolist()
+        flat: list[float] = self._env.obs(seat).astype(np.float64).ravel().tolist()
         return flat

@@ -2,7 +2,7 @@
 
 The names are those of OpenSpiel's ``pyspiel``::
 
-    game = ludex.spiel.load_game("kuhn_poker")
+    game = ludex.openspiel.states.load_game("kuhn_poker")
     state = game.new_initial_state()
     while not state.is_terminal():
         if state.is_chance_node():
@@ -13,7 +13,7 @@ The names are those of OpenSpiel's ``pyspiel``::
 :mod:`ludex.openspiel` makes real objects of ``pyspiel`` from these.
 
 A state is its history. What the server says about a history is kept, and one message asks for a
-position with all its siblings, so a walk through a tree costs about a message for each inner node.
+position with all its siblings, so a walk through a tree costs about a message for each inner position.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from typing import Any
 
 import numpy as np
 
+from ..adapters.options import AdapterOptions
 from ..env import CHANCE, SIMULTANEOUS
 from ..errors import LudexError
-from .positions import History, Move, Node, Nodes
-from ..adapters.options import Opening
 from ..spec import Spec
+from .positions import CachedPosition, History, Move, PositionCache
 
 
 class Game:
     """A game; made by :func:`load_game`. The names are those of ``pyspiel.Game``."""
 
-    def __init__(self, opening: Opening, *, layout: str | None = None) -> None:
+    def __init__(self, adapter_options: AdapterOptions, *, layout: str | None = None) -> None:
         """Connect and open the game.
 
         Raises:
             LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
         """
-        self._opening = opening
-        with opening.client() as client:
-            self.spec: Spec = opening.describe(client)
+        self._adapter_options = adapter_options
+        with adapter_options.client() as client:
+            self.spec: Spec = adapter_options.describe(client)
             self._client = client
-            self._nodes = Nodes(client, opening, layout)
+            self._positions = PositionCache(client, adapter_options, layout)
 
     def close(self) -> None:
         """Close the connection. May be called twice."""
@@ -128,7 +128,7 @@ class Game:
         Raises:
             LudexError: the game has no such array.
         """
-        return list(self._nodes.spec.array(view)["s"])
+        return list(self._positions.spec.array(view)["s"])
 
     def tensor_size(self, view: str) -> int:
         """Return the number of entries of a seat's ``"tensor"`` or ``"info"``."""
@@ -154,16 +154,18 @@ class Game:
         return self.spec.string
 
     def __repr__(self) -> str:
-        return f"<ludex.spiel.Game {self}>"
+        return f"<ludex.openspiel.states.Game {self}>"
 
 
 class State:
     """A state of a game. The names are those of ``pyspiel.State``."""
 
-    def __init__(self, game: Game, history: History, node: Node | None = None) -> None:
+    def __init__(
+        self, game: Game, history: History, position: CachedPosition | None = None
+    ) -> None:
         self._game = game
         self._history = history
-        self._node = node or game._nodes.get(history)
+        self._position = position or game._positions.get(history)
 
     # Who moves.
 
@@ -173,26 +175,26 @@ class State:
 
     def current_player(self) -> int:
         """Return the seat to move: -1 chance, -2 several together, -4 nobody any more."""
-        return self._node.to_move
+        return self._position.to_move
 
     def is_terminal(self) -> bool:
         """Whether the episode is over."""
-        return self._node.over
+        return self._position.over
 
     def is_chance_node(self) -> bool:
         """Whether chance moves."""
-        return self._node.to_move == CHANCE
+        return self._position.to_move == CHANCE
 
     def is_simultaneous_node(self) -> bool:
         """Whether several players move together."""
-        return self._node.to_move == SIMULTANEOUS
+        return self._position.to_move == SIMULTANEOUS
 
     def is_player_node(self) -> bool:
         """Whether one player moves."""
-        return self._node.to_move >= 0
+        return self._position.to_move >= 0
 
     def is_mean_field_node(self) -> bool:
-        """Whether this is a node of a mean field game: never."""
+        """Whether this is a position of a mean field game: never."""
         return False
 
     def num_players(self) -> int:
@@ -206,13 +208,13 @@ class State:
     # Moves.
 
     def legal_actions(self, player: int | None = None) -> list[int]:
-        """Return the ids of legal actions, by default of who moves; at chance nodes outcomes."""
-        mover = self._node.to_move
+        """Return the ids of legal actions, by default of who moves; at chance cache outcomes."""
+        mover = self._position.to_move
         if player is None:
             player = mover
         if player == CHANCE or mover == CHANCE:
-            return [outcome for outcome, _ in self._node.chance] if player == mover else []
-        return list(self._node.legal[player]) if player >= 0 else []
+            return [outcome for outcome, _ in self._position.chance] if player == mover else []
+        return list(self._position.legal[player]) if player >= 0 else []
 
     def legal_actions_mask(self, player: int | None = None) -> list[int]:
         """Return the legal actions as zeros and ones."""
@@ -224,7 +226,7 @@ class State:
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Return pairs of outcome and probability."""
-        return list(self._node.chance)
+        return list(self._position.chance)
 
     def apply_action(self, action: Any) -> None:
         """Play the action of who moves, or an outcome of chance.
@@ -232,10 +234,10 @@ class State:
         Raises:
             LudexError: ``illegal_action``, ``env_over``; the state is unchanged.
         """
-        node, move = self._node, (self._node.to_move, int(action))
-        if node.over:
+        position, move = self._position, (self._position.to_move, int(action))
+        if position.over:
             raise LudexError("env_over", "the episode is over")
-        known = list(node.moves())
+        known = list(position.moves())
         if move not in known:
             raise LudexError(
                 "illegal_action",
@@ -254,7 +256,7 @@ class State:
         if not self.is_simultaneous_node():
             raise LudexError("bad_shape", "one player moves here: call apply_action()")
         row = []
-        for seat, legal in enumerate(self._node.legal):
+        for seat, legal in enumerate(self._position.legal):
             action = int(actions[seat]) if legal else -1
             if legal and action not in legal:
                 raise LudexError(
@@ -268,13 +270,13 @@ class State:
 
     def _go(self, move: Move, family: Sequence[History]) -> None:
         history = (*self._history, move)
-        self._node = self._game._nodes.get(history, family)
+        self._position = self._game._positions.get(history, family)
         self._history = history
 
     def undo_action(self, player: int, action: int) -> None:
         """Take the last move back."""
         self._history = self._history[:-1]
-        self._node = self._game._nodes.get(self._history)
+        self._position = self._game._positions.get(self._history)
 
     def child(self, action: Any) -> State:
         """Return the state after an action; this one stays as it is.
@@ -288,7 +290,7 @@ class State:
 
     def clone(self) -> State:
         """Return an equal state."""
-        return State(self._game, self._history, self._node)
+        return State(self._game, self._history, self._position)
 
     def __deepcopy__(self, memo: Any) -> State:
         return self.clone()
@@ -297,7 +299,7 @@ class State:
         """Return the name of an action, of a player if one is given first; a round trip."""
         if action is None:
             player, action = self.current_player(), player
-        return self._game._nodes.names(self._node, player, [int(action)])[0]
+        return self._game._positions.names(self._position, player, [int(action)])[0]
 
     def string_to_action(self, player: int | str, text: str | None = None) -> int:
         """Return the legal action with this name.
@@ -308,7 +310,7 @@ class State:
         if text is None:
             player, text = self.current_player(), str(player)
         actions = self.legal_actions(int(player))
-        names = self._game._nodes.names(self._node, int(player), actions)
+        names = self._game._positions.names(self._position, int(player), actions)
         if text not in names:
             raise LudexError("illegal_action", f"{text!r} is not legal here", allowed=names)
         return actions[names.index(text)]
@@ -343,18 +345,18 @@ class State:
 
     def returns(self) -> list[float]:
         """Return the sums of rewards so far, one for each player."""
-        return list(self._node.returns)
+        return list(self._position.returns)
 
     def rewards(self) -> list[float]:
         """Return the rewards of the last move, one for each player."""
         if not self._history:
             return [0.0] * self.num_players()
-        before = self._game._nodes.get(self._history[:-1]).returns
-        return [now - then for now, then in zip(self._node.returns, before, strict=True)]
+        before = self._game._positions.get(self._history[:-1]).returns
+        return [now - then for now, then in zip(self._position.returns, before, strict=True)]
 
     def player_return(self, player: int) -> float:
         """Return a player's sum of rewards."""
-        return self._node.returns[player]
+        return self._position.returns[player]
 
     def player_reward(self, player: int) -> float:
         """Return a player's reward of the last move."""
@@ -365,7 +367,7 @@ class State:
     def information_state_string(self, player: int | None = None) -> str:
         """Return all that a player (by default who moves) knows, as text, with perfect recall."""
         seat = self.current_player() if player is None else player
-        struct = self._node.shown("struct", seat)
+        struct = self._position.view("struct", seat)
         return f"{seat} {json.dumps(struct, sort_keys=True, separators=(',', ':'))}"
 
     def observation_string(self, player: int | None = None) -> str:
@@ -391,7 +393,7 @@ class State:
     def tensor(self, view: str, player: int | None = None) -> list[float]:
         """Return a player's ``"tensor"`` or ``"info"`` as a flat list of numbers."""
         seat = self.current_player() if player is None else player
-        flat: list[float] = self._node.shown(view, seat).astype(np.float64).ravel().tolist()
+        flat: list[float] = self._position.view(view, seat).astype(np.float64).ravel().tolist()
         return flat
 
     def __str__(self) -> str:
@@ -420,4 +422,4 @@ def load_game(
     Raises:
         LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
     """
-    return Game(Opening(game, params, url, token, patience=patience), layout=layout)
+    return Game(AdapterOptions(game, params, url, token, patience=patience), layout=layout)

@@ -61,60 +61,60 @@ class Guard:
         self._inside.clear()
 
 
-class Changes:
+class ChangeGuard:
     """Environments that are changed by requests and notice an interrupted change.
 
     After an interrupt they refuse to move until they begin anew, because the server may have made
     the move whose result the caller has not seen.
     """
 
-    _unseen = False
+    _unconfirmed = False
 
     def _begin(self) -> None:
-        """Begin a change; :meth:`_seen` ends it.
+        """Begin a change; :meth:`_confirm` ends it.
 
         Raises:
             LudexError: ``interrupted``: the change before has not ended.
         """
-        if self._unseen:
+        if self._unconfirmed:
             raise LudexError(
                 "interrupted",
                 "the last step or reset was interrupted, so these environments may have moved "
                 "unseen: reset all of them first, or restore a snapshot",
             )
-        self._unseen = True
+        self._unconfirmed = True
 
-    def _renew(self) -> None:
+    def _discard_change(self) -> None:
         """Forget an interrupted change: nothing from before will matter."""
-        self._unseen = False
+        self._unconfirmed = False
 
-    def _seen(self) -> None:
+    def _confirm(self) -> None:
         """End a change: the caller gets the result, or the server has refused it."""
-        self._unseen = False
+        self._unconfirmed = False
 
-    def _change(self, *, anew: bool = False) -> Change:
+    def _change(self, *, anew: bool = False) -> ChangeScope:
         """Begin a change that ends with a ``with`` block.
 
         Args:
             anew: all environments begin anew, so an interrupted change before does not matter.
         """
-        return Change(self, anew)
+        return ChangeScope(self, anew)
 
 
-class Change:
+class ChangeScope:
     """A change of environments, as a ``with`` block."""
 
     __slots__ = ("_anew", "_before", "_owner")
 
-    def __init__(self, owner: Changes, anew: bool) -> None:
+    def __init__(self, owner: ChangeGuard, anew: bool) -> None:
         self._owner = owner
         self._anew = anew
         self._before = False
 
     def __enter__(self) -> None:
-        self._before = self._owner._unseen
+        self._before = self._owner._unconfirmed
         if self._anew:
-            self._owner._renew()
+            self._owner._discard_change()
         self._owner._begin()
 
     def __exit__(
@@ -124,6 +124,6 @@ class Change:
         trace: TracebackType | None,
     ) -> None:
         if kind is None:
-            self._owner._unseen = False
+            self._owner._unconfirmed = False
         elif issubclass(kind, LudexError):
-            self._owner._unseen = self._before
+            self._owner._unconfirmed = self._before

@@ -18,22 +18,22 @@ from typing import Any, NoReturn, TypeVar
 
 from .. import __about__
 from ..errors import ConnectionLost, LudexError
+from ..process import has_exited
 from .guard import Guard
-from ..process import has_ended
-from .wire import Connection, Message, normal_url, pack, unpack
+from .wire import Connection, Message, normalize_url, pack, unpack
 
 HELLO_ID = 1
 CONNECT_SECONDS = 10.0
-FIRST_SECONDS = 5.0
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+FIRST_CONNECT_SECONDS = 5.0
+MIN_PAUSE, MAX_PAUSE = 0.05, 2.0
 
 # Close codes after which the session cannot be resumed, and the error code for each. 4005 (idle)
 # ends a session too, but one without matches or environments, so a new session replaces it.
-FATAL = {4000: "protocol", 4001: "unauthorized", 4002: "superseded"}
-IDLE, RATE = 4005, 4004
+FATAL_CODES = {4000: "protocol", 4001: "unauthorized", 4002: "superseded"}
+IDLE_CODE, RATE_CODE = 4005, 4004
 
 # Seconds of silence after which a log line says that we still try.
-QUIET_SECONDS = 2.0
+WARN_AFTER_SECONDS = 2.0
 
 _log = logging.getLogger("ludex")
 T = TypeVar("T")
@@ -71,14 +71,14 @@ class Session:
             agent: ``{name, version?, kind?}``, needed to take seats.
             reclaim: take over the seats that the agent's name still holds.
             patience: how many seconds to try to connect, first and after a loss. ``None``: first
-                ``FIRST_SECONDS``, later as long as the server keeps the session (60 s if it does
+                ``FIRST_CONNECT_SECONDS``, later as long as the server keeps the session (60 s if it does
                 not say).
             on_welcome: called with every ``welcome`` after the first.
 
         Raises:
             LudexError: ``connection_lost`` if no server answers, or an error of the server.
         """
-        self.urls = [normal_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
+        self.urls = [normalize_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
         if not self.urls:
             raise LudexError("bad_field", "no server URL was given", path="url")
         self.welcome: Message = {}
@@ -100,7 +100,7 @@ class Session:
         self._welcomed_again = False
         self._rest = 0.0
         self._guard = Guard()
-        self._connect(FIRST_SECONDS if patience is None else patience)
+        self._connect(FIRST_CONNECT_SECONDS if patience is None else patience)
 
     # Requests.
 
@@ -210,7 +210,7 @@ class Session:
     # Messages.
 
     def receive(
-        self, timeout: float | None = None, bell: socket.socket | None = None
+        self, timeout: float | None = None, wakeup: socket.socket | None = None
     ) -> Message | None:
         """Return the next reply or event, or ``None`` after ``timeout`` seconds without one.
 
@@ -218,16 +218,18 @@ class Session:
 
         Args:
             timeout: how many seconds to wait; ``None``: until there is one.
-            bell: when it can be read, the wait ends early, with ``None``. It also ends early when
+            wakeup: when it can be read, the wait ends early, with ``None``. It also ends early when
                 the connection was lost and is there again.
 
         Raises:
             LudexError: the connection is lost for good, or the server reported an error that
                 does not belong to a request.
         """
-        return self._alone(self._receive, timeout, bell)
+        return self._alone(self._receive, timeout, wakeup)
 
-    def _receive(self, timeout: float | None, bell: socket.socket | None = None) -> Message | None:
+    def _receive(
+        self, timeout: float | None, wakeup: socket.socket | None = None
+    ) -> Message | None:
         while True:
             if self._local:
                 return self._local.popleft()
@@ -235,10 +237,10 @@ class Session:
                 self._welcomed_again = False
                 return None
             try:
-                if bell is not None and timeout != 0.0:
+                if wakeup is not None and timeout != 0.0:
                     data = self._line().receive(0.0)
                     if data is None:
-                        self._line().idle(bell, timeout)
+                        self._line().idle(wakeup, timeout)
                         return None
                 else:
                     data = self._line().receive(timeout)
@@ -339,12 +341,12 @@ class Session:
     def _resume(self, lost: ConnectionLost) -> None:
         self._drop()
         code = lost.close_code
-        if code in FATAL:
+        if code in FATAL_CODES:
             self._resumable = False
-            raise LudexError(FATAL[code], lost.reason or f"the server closed with {code}")
-        if code == IDLE:
+            raise LudexError(FATAL_CODES[code], lost.reason or f"the server closed with {code}")
+        if code == IDLE_CODE:
             self._resumable = False
-        if code == RATE:
+        if code == RATE_CODE:
             time.sleep(self._rest or 1.0)
         self._rest = 0.0
         self._connect(self.patience)
@@ -352,8 +354,8 @@ class Session:
     def _connect(self, patience: float) -> None:
         """Connect to one of the servers, say hello, and send requests without an answer again."""
         begun = time.monotonic()
-        end, warn_at = begun + patience, begun + QUIET_SECONDS
-        pause = FIRST_PAUSE
+        end, warn_at = begun + patience, begun + WARN_AFTER_SECONDS
+        pause = MIN_PAUSE
         attempt = 0
         while True:
             url = self.urls[attempt % len(self.urls)]
@@ -366,7 +368,7 @@ class Session:
             except (OSError, ConnectionLost) as error:
                 self._drop()
                 reason: Exception = error
-                if len(self.urls) == 1 and has_ended(url):
+                if len(self.urls) == 1 and has_exited(url):
                     raise LudexError(
                         "connection_lost",
                         f"the server at {url} has ended, and its environments with it: "
@@ -374,9 +376,9 @@ class Session:
                         fault="server",
                     ) from error
                 code = getattr(error, "close_code", None)
-                if code in FATAL:
-                    raise LudexError(FATAL[code], str(error)) from error
-                if code == IDLE:
+                if code in FATAL_CODES:
+                    raise LudexError(FATAL_CODES[code], str(error)) from error
+                if code == IDLE_CODE:
                     self._resumable = False
             except LudexError as error:
                 self._drop()
@@ -400,7 +402,7 @@ class Session:
                 )
             if attempt % len(self.urls) == 0:
                 time.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = min(2 * pause, MAX_PAUSE)
 
     def _hello(self, url: str) -> None:
         connection = Connection(url, CONNECT_SECONDS)

@@ -47,7 +47,7 @@ Message = dict[str, Any]
 Data = bytes | memoryview
 
 
-def normal_url(url: str) -> str:
+def normalize_url(url: str) -> str:
     """Turn ``host:port``, ``http(s)://`` and ``ws(s)://`` into the ``ws(s)://`` URL.
 
     Raises:
@@ -168,11 +168,11 @@ class Connection:
                 return None
         return self._in.popleft()
 
-    def idle(self, bell: socket.socket, timeout: float | None) -> None:
-        """Wait until bytes arrive or ``bell`` can be read, at most ``timeout`` seconds."""
+    def idle(self, wakeup: socket.socket, timeout: float | None) -> None:
+        """Wait until bytes arrive or ``wakeup`` can be read, at most ``timeout`` seconds."""
         with DefaultSelector() as selector:
             selector.register(self._sock, EVENT_READ)
-            selector.register(bell, EVENT_READ)
+            selector.register(wakeup, EVENT_READ)
             selector.select(timeout)
 
     def close(self, code: int = 1000, reason: str = "") -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex import rl_environment, spiel
+from ludex.openspiel import rl_environment, states
 from ludex.transport.session import Session
 
 
@@ -21,7 +21,7 @@ def url(program: str) -> Iterator[str]:
 
 
 def test_a_state_is_walked_copied_and_taken_back(url: str) -> None:
-    game = spiel.load_game("kuhn_poker", url=url)
+    game = states.load_game("kuhn_poker", url=url)
     state = game.new_initial_state()
     assert (state.is_chance_node(), state.legal_actions()) == (True, [0, 1, 2])
     state.apply_action(2)
@@ -53,7 +53,7 @@ def test_a_state_is_walked_copied_and_taken_back(url: str) -> None:
 def test_a_walk_costs_about_a_message_for_each_inner_node(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    game = spiel.load_game("kuhn_poker", url=url)
+    game = states.load_game("kuhn_poker", url=url)
     sent: list[str] = []
     call = Session._call
 
@@ -63,7 +63,7 @@ def test_a_walk_costs_about_a_message_for_each_inner_node(
 
     monkeypatch.setattr(Session, "_call", count)
 
-    def walk(state: spiel.State) -> tuple[int, int]:
+    def walk(state: states.State) -> tuple[int, int]:
         if state.is_terminal():
             return 0, 1
         below = [walk(state.child(action)) for action in state.legal_actions()]
