@@ -111,7 +111,7 @@ def test_a_batch_is_made_of_views_of_the_frame() -> None:
 
 
 @pytest.mark.parametrize("mask", ["bits", "ids", "none"])
-def test_forms_of_the_mask(mask: ludex.client.Mask) -> None:
+def test_forms_of_the_mask(mask: ludex._messages.MaskForm) -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=2, mask=mask, autoreset="disabled")
         vec.reset()

@@ -191,7 +191,7 @@ def test_the_size_of_a_batch_changes_nothing(client: ludex.Client) -> None:
 
 @pytest.mark.parametrize("mask", ["bits", "ids"])
 def test_other_forms_of_the_mask_say_the_same(
-    client: ludex.Client, mask: ludex.client.Mask
+    client: ludex.Client, mask: ludex._messages.MaskForm
 ) -> None:
     rng = np.random.default_rng(5)
     dense = client.open_vec("connect_four", num_envs=16, autoreset="next_step", mask="u1")

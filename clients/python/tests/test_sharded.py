@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex.client import Mask
+from ludex._messages import MaskForm
 from ludex.columns import Array
 
 Vec = ludex.VecEnv | ludex.ShardedVecEnv
@@ -148,7 +148,7 @@ def test_a_clone_with_a_seed_has_other_luck(alone: ludex.Client) -> None:
 
 
 @pytest.mark.parametrize("mask", ["u1", "bits", "ids", "none"])
-def test_forms_of_the_mask_of_every_seat(alone: ludex.Client, mask: Mask) -> None:
+def test_forms_of_the_mask_of_every_seat(alone: ludex.Client, mask: MaskForm) -> None:
     game, count = "iterated_prisoners_dilemma", 3
     vec = alone.open_vec(game, count, observer="all", mask=mask)
     batch = vec.reset(seed=1)

@@ -16,6 +16,7 @@ import importlib
 from types import ModuleType
 
 from .__about__ import __version__
+from ._messages import GameEntry, SuiteEntry, SuitePart
 from .adapters.registration import register
 from .client import Client
 from .columns import Ragged
@@ -27,13 +28,12 @@ from .matches.progress import Progress
 from .matches.rating import AnchorScore, Rating, as_agent, rate
 from .matches.result import MatchResult
 from .matches.run_result import RatingEntry, RunResult
-from .matches.suites import SuiteEntry, SuitePart
 from .matches.turn import Move, Refusal, Turn
 from .picture import Picture
 from .process import Server, serve
 from .prompting import Prompt, prompt, prompts
 from .sharded import ShardedVecEnv
-from .spec import GameEntry, Spec
+from .spec import Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
 
 __all__ = [

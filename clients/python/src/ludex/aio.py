@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from . import client as sync
+from ._messages import GameEntry
 from .env import Env as SyncEnv
 from .matches import evaluation
 from .matches import play as sync_play
@@ -33,7 +34,7 @@ from .matches.result import MatchResult
 from .matches.run_result import RunResult
 from .matches.turn import Turn
 from .sharded import ShardedVecEnv
-from .spec import GameEntry, Spec
+from .spec import Spec
 from .transport.guard import ChangeGuard
 from .vec import VecEnv as SyncVecEnv
 

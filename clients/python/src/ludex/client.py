@@ -6,18 +6,27 @@ import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
+from ._messages import (
+    Autoreset,
+    ChanceBy,
+    GameEntry,
+    MaskForm,
+    Observer,
+    OnIllegal,
+    Rotate,
+    SuiteEntry,
+)
 from .env import Env
 from .errors import LudexError
-from .matches.suites import SuiteEntry, default_name
 from .sharded import ShardedVecEnv
-from .spec import GameEntry, Spec
+from .spec import Spec
 from .transport.session import Session
 from .vec import VecEnv
 
-Autoreset = Literal["next_step", "same_step", "disabled"]
-Mask = Literal["u1", "bits", "ids", "none"]
+MAX_AGENT_NAME = 40
+"""Maximum number of characters in an agent's name."""
 
 
 class Client:
@@ -120,7 +129,7 @@ class Client:
         Raises:
             LudexError: ``unknown_run`` if it is over, or this agent is not in it.
         """
-        agent = {"name": name or default_name(run), "kind": "bot"}
+        agent = {"name": name or default_agent_name(run), "kind": "bot"}
         session = Session(self._session.urls, token=self._token, agent=agent)
         try:
             session.call("withdraw", run=run)
@@ -133,7 +142,7 @@ class Client:
         params: Mapping[str, Any] | None = None,
         *,
         seats: Sequence[str] | None = None,
-        chance: Literal["server", "client"] = "server",
+        chance: ChanceBy = "server",
         views: Sequence[str] = (),
         layout: str | None = None,
         max_steps: int | None = None,
@@ -177,14 +186,14 @@ class Client:
         params: Mapping[str, Any] | None = None,
         *,
         seats: Sequence[str] | None = None,
-        rotate: Literal["none", "cycle", "random"] = "none",
-        chance: Literal["server", "client"] = "server",
+        rotate: Rotate = "none",
+        chance: ChanceBy = "server",
         autoreset: Autoreset = "next_step",
         views: Sequence[str] | None = None,
         layout: str | None = None,
-        mask: Mask | None = None,
-        observer: Literal["acting", "all"] = "acting",
-        on_illegal: Literal["refuse", "lose"] = "refuse",
+        mask: MaskForm | None = None,
+        observer: Observer = "acting",
+        on_illegal: OnIllegal = "refuse",
         max_steps: int | None = None,
         record: bool = False,
     ) -> VecEnv | ShardedVecEnv:
@@ -261,6 +270,11 @@ class Client:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def default_agent_name(run: str) -> str:
+    """Return the name of an agent that has no other name than that of its run."""
+    return run[:MAX_AGENT_NAME]
 
 
 def _game(

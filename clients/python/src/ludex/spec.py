@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 from .errors import LudexError
-
-
-class GameEntry(TypedDict, total=False):
-    """One line of the catalogue, as :meth:`ludex.Client.games` lists it."""
-
-    game: str
-    title: str
-    players: list[int]
-    dynamics: str
-    chance: str
-    information: str
-    presets: list[str]
-    rules: int
 
 
 @dataclass(frozen=True)

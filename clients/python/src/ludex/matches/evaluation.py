@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..client import Client
+from ..client import Client, default_agent_name
 from ..errors import LudexError
 from ..process import serve
 from ..transport.session import Session
@@ -28,7 +28,6 @@ from .dispatch import (
 from .player import GONE_CODES, Event, Key, Player
 from .progress import Bar, OnProgress, Progress
 from .run_result import RunResult
-from .suites import default_name
 from .turn import Agent
 
 
@@ -111,7 +110,7 @@ def evaluate(
     """
     if candidates > 1 and name is None:
         raise LudexError("bad_field", "each of several candidates needs a name", path="name")
-    identity = {"name": name or default_name(run), "version": version, "kind": kind}
+    identity = {"name": name or default_agent_name(run), "version": version, "kind": kind}
     enrol = {
         "run": run,
         "scale": scale,
