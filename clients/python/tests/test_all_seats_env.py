@@ -60,7 +60,7 @@ class Mortal:
         self._thread.join()
 
 
-def test_three_play_while_one_is_cut_and_one_is_killed(program: str, tmp_path: Path) -> None:
+def test_poker_match_survives_cut_and_kill(program: str, tmp_path: Path) -> None:
     with ludex.serve(data=tmp_path) as server, Proxy(server.url) as proxy:
         join = [program, "join", server.url, "--game", GAME, "--agent", "mcts sims=50", "--json"]
         rust = subprocess.Popen(

@@ -8,7 +8,7 @@ import subprocess
 from ludex.catalogue import GAMES
 
 
-def test_the_catalogue_is_current(program: str) -> None:
+def test_catalogue_matches_server(program: str) -> None:
     told = subprocess.run([program, "games", "--json"], capture_output=True, check=True)
     games = {game["game"]: game["rules"] for game in json.loads(told.stdout)["games"]}
     assert games == GAMES, "run tests/run --bless"

@@ -63,7 +63,7 @@ def record_of(host: Host, result: ludex.MatchResult) -> dict[str, Any]:
     return record
 
 
-def test_an_environment_takes_documents_in_joint_moves(host: Host) -> None:
+def test_env_accepts_documents_in_joint_moves(host: Host) -> None:
     with ludex.Client(host.url) as client:
         env = client.open("naming")
         state = env.reset(seed=1)
@@ -106,7 +106,7 @@ def two(host: Host, agents: list[Any], **options: Any) -> list[list[ludex.MatchR
     return results
 
 
-def test_a_match_takes_documents_in_joint_moves(host: Host) -> None:
+def test_match_accepts_documents_in_joint_moves(host: Host) -> None:
     told: list[Any] = []
 
     def first(turn: ludex.Turn) -> Any:
@@ -141,7 +141,7 @@ def test_a_match_takes_documents_in_joint_moves(host: Host) -> None:
     assert flaws == [(2, ["type", "type", "additionalProperties"]), ("Please", ["begging"])]
 
 
-def test_a_kill_in_the_middle_of_a_joint_turn_loses_nothing(host: Host) -> None:
+def test_joint_turn_survives_server_kill(host: Host) -> None:
     asked: list[tuple[int, int]] = []
     answered = threading.Event()
 

@@ -10,7 +10,7 @@ import ludex
 from ludex.columns import Ragged
 
 
-def test_an_episode_of_one_environment() -> None:
+def test_env_plays_one_episode() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         env = client.open("race")
         state = env.reset(seed=7)
@@ -39,7 +39,7 @@ def test_an_episode_of_one_environment() -> None:
     assert len(closed) == len(set(closed)) == 2  # the clone was freed with the client
 
 
-def test_chance_is_the_clients_when_asked() -> None:
+def test_client_chooses_chance_outcomes() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         env = client.open("race", {"coin": 1}, chance="client")
         state = env.reset()
@@ -50,7 +50,7 @@ def test_chance_is_the_clients_when_asked() -> None:
         assert (state.to_move, env.struct()) == (0, {"total": 1})
 
 
-def test_joint_moves_have_a_column_per_seat() -> None:
+def test_joint_moves_have_column_per_seat() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         env = client.open("race", {"both": 1})
         state = env.reset()
@@ -66,7 +66,7 @@ def test_joint_moves_have_a_column_per_seat() -> None:
         assert np.frombuffer(server.received[-1]["actions"], "<i4").tolist() == [1, -1]
 
 
-def test_errors_carry_what_the_server_said() -> None:
+def test_error_carries_server_fields() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         with pytest.raises(ludex.LudexError, match="unknown_game") as caught:
             client.describe("rase")
@@ -86,7 +86,7 @@ def test_errors_carry_what_the_server_said() -> None:
             client.open("race").step(1.5)  # type: ignore[arg-type]
 
 
-def test_a_batch_is_made_of_views_of_the_frame() -> None:
+def test_batch_arrays_are_views_of_message() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=4, autoreset="same_step")
         batch = vec.reset(seed=0)
@@ -111,7 +111,7 @@ def test_a_batch_is_made_of_views_of_the_frame() -> None:
 
 
 @pytest.mark.parametrize("mask", ["bits", "ids", "none"])
-def test_forms_of_the_mask(mask: ludex._messages.MaskForm) -> None:
+def test_mask_forms_are_equivalent(mask: ludex._messages.MaskForm) -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=2, mask=mask, autoreset="disabled")
         vec.reset()
@@ -128,7 +128,7 @@ def test_forms_of_the_mask(mask: ludex._messages.MaskForm) -> None:
                 batch.mask.row(2)
 
 
-def test_every_seats_mask_and_named_environments() -> None:
+def test_batch_has_mask_of_each_seat_and_selected_envs() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=2, observer="all")
         mask = vec.reset().mask
@@ -140,7 +140,7 @@ def test_every_seats_mask_and_named_environments() -> None:
             vec.reset(envs=[-1])
 
 
-def test_two_batches_in_flight() -> None:
+def test_two_batches_may_be_in_flight() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         vec = client.open_vec("race", num_envs=2, autoreset="disabled")
         vec.reset()
@@ -157,7 +157,7 @@ def test_two_batches_in_flight() -> None:
         assert vec.in_flight == 0
 
 
-def test_a_rate_limit_is_waited_out() -> None:
+def test_rate_limited_request_is_retried() -> None:
     limited = iter([True, True])
 
     def respond(frame: dict[str, object]) -> dict[str, object] | None:
@@ -178,7 +178,7 @@ def test_a_rate_limit_is_waited_out() -> None:
         assert len(set(ids)) == 3
 
 
-def test_a_column_that_does_not_fit_is_the_servers_fault() -> None:
+def test_mismatched_column_raises_protocol_error() -> None:
     def respond(frame: dict[str, object]) -> dict[str, object] | None:
         if frame["type"] == "reset":
             return {"type": "batch", "env": 1, "to_move": b"\0\0", "reward": b"\0" * 7}
@@ -190,7 +190,7 @@ def test_a_column_that_does_not_fit_is_the_servers_fault() -> None:
         assert (caught.value.code, caught.value.fault) == ("protocol", "server")
 
 
-def test_a_wrong_token_and_a_wrong_url() -> None:
+def test_invalid_token_and_url_are_rejected() -> None:
     with FakeServer() as server:
         with pytest.raises(ludex.LudexError, match="no such token") as caught:
             ludex.Client(server.url, token="wrong")

@@ -38,7 +38,9 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def test_batches(frames: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> None:
+def test_batches_match_golden_frames(
+    frames: dict[str, tuple[dict[str, Any], dict[str, Any]]],
+) -> None:
     batches: dict[str, Batch] = {}
     for name in ("batch", "batch_dense", "batch_same_step"):
         binary, text = (decode_batch(f, 2, 2, every_seat=False) for f in frames[name])
@@ -61,7 +63,7 @@ def test_batches(frames: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> No
     assert ended.skipped.returns.tolist() == [[1.0, -1.0], [0.5, -0.5]]
 
 
-def test_the_other_frames_that_the_client_reads(
+def test_other_messages_match_golden_frames(
     frames: dict[str, tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
     for frame in frames["spec"]:

@@ -51,7 +51,7 @@ def code_of(do: Callable[[], object]) -> str:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_child_is_told_and_the_parent_gets_its_own_replies(client: ludex.Client) -> None:
+def test_forked_child_gets_error_and_parent_keeps_replies(client: ludex.Client) -> None:
     env = client.open("connect_four", views=["text"])
     env.reset(seed=1)
     with warnings.catch_warnings():
@@ -72,7 +72,7 @@ def test_a_forked_child_is_told_and_the_parent_gets_its_own_replies(client: lude
 # Threads.
 
 
-def test_two_threads_never_get_each_others_replies(client: ludex.Client) -> None:
+def test_threads_never_swap_replies(client: ludex.Client) -> None:
     faults: list[str] = []
     played = [0, 0]
 
@@ -105,7 +105,7 @@ def test_two_threads_never_get_each_others_replies(client: ludex.Client) -> None
     assert played == [REPEATS, REPEATS]
 
 
-def test_a_client_in_use_by_another_thread_says_so(client: ludex.Client) -> None:
+def test_concurrent_use_raises_busy(client: ludex.Client) -> None:
     env = client.open("tic_tac_toe")
     env.reset()
     guard = client._session._guard
@@ -173,7 +173,7 @@ swallowed = pytest.mark.filterwarnings(
 
 
 @swallowed
-def test_an_interrupted_step_is_never_followed_by_a_wrong_state(client: ludex.Client) -> None:
+def test_interrupted_step_never_yields_wrong_state(client: ludex.Client) -> None:
     env = client.open("connect_four")
     env.reset(seed=1)
     refused = 0
@@ -194,7 +194,7 @@ def test_an_interrupted_step_is_never_followed_by_a_wrong_state(client: ludex.Cl
 
 
 @swallowed
-def test_an_interrupted_reset_and_batches_in_flight(client: ludex.Client) -> None:
+def test_interrupted_reset_discards_batches_in_flight(client: ludex.Client) -> None:
     vec = client.open_vec("connect_four", 3, autoreset="disabled")
 
     def rollout() -> None:
@@ -225,7 +225,7 @@ def test_an_interrupted_reset_and_batches_in_flight(client: ludex.Client) -> Non
 
 @swallowed
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
-def test_a_masked_policy_makes_no_illegal_move_after_an_interrupt(url: str, mode: str) -> None:
+def test_masked_policy_stays_legal_after_interrupt(url: str, mode: str) -> None:
     envs = LudexVectorEnv("tic_tac_toe", 4, url=url, autoreset_mode=mode)
     _, infos = envs.reset(seed=1)
     mask: Any = infos["action_mask"]
@@ -247,7 +247,7 @@ def test_a_masked_policy_makes_no_illegal_move_after_an_interrupt(url: str, mode
     envs.close()
 
 
-def test_a_failing_opponent_leaves_an_episode_that_must_be_reset(url: str) -> None:
+def test_failing_opponent_requires_reset(url: str) -> None:
     calls = 0
 
     def clumsy(obs: Any, mask: Any) -> Any:
@@ -267,7 +267,7 @@ def test_a_failing_opponent_leaves_an_episode_that_must_be_reset(url: str) -> No
     env.close()
 
 
-def test_a_wrong_argument_is_not_an_interrupt(url: str, client: ludex.Client) -> None:
+def test_invalid_argument_does_not_interrupt_env(url: str, client: ludex.Client) -> None:
     vec = client.open_vec("tic_tac_toe", 2)
     vec.reset()
     with pytest.raises(ValueError, match="integers are needed"):
@@ -284,7 +284,7 @@ def test_a_wrong_argument_is_not_an_interrupt(url: str, client: ludex.Client) ->
 # Ends.
 
 
-def test_a_closed_client_says_so(url: str) -> None:
+def test_closed_client_raises_closed(url: str) -> None:
     client = ludex.Client(url)
     env = client.open("tic_tac_toe")
     env.reset()
@@ -301,7 +301,7 @@ def test_a_closed_client_says_so(url: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["kill", "close"])
-def test_a_dead_server_of_this_process_is_noticed_at_once(program: str, end: str) -> None:
+def test_dead_local_server_raises_at_once(program: str, end: str) -> None:
     with ludex.serve() as server, ludex.Client(server.url, patience=3600) as client:
         env = client.open("tic_tac_toe")
         env.reset()
@@ -311,7 +311,7 @@ def test_a_dead_server_of_this_process_is_noticed_at_once(program: str, end: str
         assert caught.value.code == "connection_lost"
 
 
-def test_waiting_for_a_server_is_logged(
+def test_unreachable_server_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ludex.transport.session.WARN_AFTER_SECONDS", 0.0)
@@ -333,7 +333,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
-def test_a_server_ends_with_its_parent(program: str) -> None:
+def test_server_ends_with_parent_process(program: str) -> None:
     parent = subprocess.run(
         [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False
     )
@@ -350,7 +350,7 @@ def test_a_server_ends_with_its_parent(program: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [5.5, -1, 2**64, 2**70, "7", True])
-def test_a_wrong_seed_is_refused(url: str, client: ludex.Client, seed: Any) -> None:
+def test_invalid_seed_raises_bad_seed(url: str, client: ludex.Client, seed: Any) -> None:
     env, vec = client.open("nim"), client.open_vec("nim", 2)
     assert code_of(lambda: env.reset(seed)) == "bad_seed"
     assert code_of(lambda: vec.reset(seed)) == "bad_seed"
@@ -363,14 +363,14 @@ def test_a_wrong_seed_is_refused(url: str, client: ludex.Client, seed: Any) -> N
     envs.close()
 
 
-def test_seeds_of_numpy_and_the_last_seed(client: ludex.Client) -> None:
+def test_numpy_and_maximum_seeds_are_accepted(client: ludex.Client) -> None:
     env = client.open("pig")
     env.reset(np.int64(5))
     env.reset(2**64 - 1)
     assert env.step(0).length >= 1
 
 
-def test_nothing_with_a_connection_is_pickled(url: str, client: ludex.Client) -> None:
+def test_pickling_connection_raises_type_error(url: str, client: ludex.Client) -> None:
     single, batch = LudexEnv("nim", url=url), LudexVectorEnv("nim", 2, url=url)
     for thing in (client, client.open("nim"), client.open_vec("nim", 2), single, batch):
         for carry in (pickle.dumps, copy.deepcopy):
@@ -380,7 +380,7 @@ def test_nothing_with_a_connection_is_pickled(url: str, client: ludex.Client) ->
     batch.close()
 
 
-def test_patience_is_an_option_everywhere(url: str) -> None:
+def test_every_adapter_accepts_patience(url: str) -> None:
     def session(thing: Any) -> Session:
         return thing._client._session  # type: ignore[no-any-return]
 
@@ -406,7 +406,7 @@ def test_patience_is_an_option_everywhere(url: str) -> None:
 # Adapters.
 
 
-def test_infos_are_numpy_and_the_mode_is_an_attribute(url: str) -> None:
+def test_infos_are_numpy_and_autoreset_mode_is_attribute(url: str) -> None:
     env = LudexEnv("connect_four", url=url)
     infos = [env.reset(seed=1)[1], env.step(3)[4]]
     for info in infos:
@@ -417,7 +417,7 @@ def test_infos_are_numpy_and_the_mode_is_an_attribute(url: str) -> None:
     envs.close()
 
 
-def test_a_same_step_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_step_autoreset_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     envs = LudexVectorEnv("tic_tac_toe", 8, url=url, autoreset_mode="SameStep", seat="alternate")
     _, infos = envs.reset(seed=1)
     sent: list[str] = []
@@ -438,7 +438,7 @@ def test_a_same_step_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("mode", ["rgb", "foo"])
-def test_a_render_mode_that_does_not_exist_is_refused(url: str, mode: str) -> None:
+def test_unknown_render_mode_raises_value_error(url: str, mode: str) -> None:
     makers: list[Callable[..., Any]] = [
         LudexEnv,
         LudexVectorEnv,
@@ -450,7 +450,7 @@ def test_a_render_mode_that_does_not_exist_is_refused(url: str, mode: str) -> No
             make("nim", url=url, render_mode=mode)
 
 
-def test_a_temporary_folder_must_be_empty(program: str, tmp_path: Path) -> None:
+def test_temporary_server_rejects_nonempty_folder(program: str, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("kept")
     command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path), "--temporary"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -34,7 +34,7 @@ def url(program: str) -> Iterator[str]:
 
 @EXPECTED
 @pytest.mark.parametrize("game", list(GAMES))
-def test_pettingzoo_checks_every_game(url: str, game: str) -> None:
+def test_each_game_passes_api_tests(url: str, game: str) -> None:
     env = ludex.pettingzoo.aec(game, url=url)
     api_test(env, num_cycles=200)
     env.close()
@@ -45,7 +45,7 @@ def test_pettingzoo_checks_every_game(url: str, game: str) -> None:
     parallel_seed_test(lambda: ludex.pettingzoo.parallel(game, url=url), num_cycles=50)
 
 
-def test_pettingzoo_checks_rendering(url: str) -> None:
+def test_rendering_passes_pettingzoo_test(url: str) -> None:
     pytest.importorskip("resvg_py", reason="the import_rasterizer is missing (ludex[render])")
     opened: list[Any] = []
 
@@ -58,7 +58,7 @@ def test_pettingzoo_checks_rendering(url: str) -> None:
         env.close()
 
 
-def test_what_is_printed_says_who_moved(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_human_mode_prints_last_mover(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     env = ludex.pettingzoo.aec("tic_tac_toe", url=url, render_mode="human")
     env.reset(seed=1)
     env.step(4)
@@ -72,7 +72,7 @@ def test_what_is_printed_says_who_moved(url: str, capsys: pytest.CaptureFixture[
     parallel.close()
 
 
-def test_a_game_in_turns(url: str) -> None:
+def test_aec_plays_sequential_game(url: str) -> None:
     env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
     env.reset(seed=1)
     assert str(env) == "tic_tac_toe_v1"
@@ -95,7 +95,7 @@ def test_a_game_in_turns(url: str) -> None:
     env.close()
 
 
-def test_simultaneous_moves_happen_together(url: str) -> None:
+def test_aec_applies_simultaneous_moves_together(url: str) -> None:
     env = ludex.pettingzoo.aec("iterated_prisoners_dilemma", url=url, max_steps=2)
     env.reset(seed=0)
     env.step(0)
@@ -113,7 +113,7 @@ def test_simultaneous_moves_happen_together(url: str) -> None:
     env.close()
 
 
-def test_parallel_games(url: str) -> None:
+def test_parallel_plays_simultaneous_game(url: str) -> None:
     env = ludex.pettingzoo.parallel(
         "iterated_prisoners_dilemma", url=url, params={"preset": "axelrod"}
     )
@@ -145,7 +145,7 @@ def test_parallel_games(url: str) -> None:
 
 
 @pytest.mark.parametrize("action", [4, 99, -1])
-def test_an_illegal_action_loses(url: str, action: int) -> None:
+def test_illegal_action_loses_episode(url: str, action: int) -> None:
     env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
     env.reset(seed=1)
     env.step(4)
@@ -163,7 +163,7 @@ def test_an_illegal_action_loses(url: str, action: int) -> None:
     both.close()
 
 
-def test_what_is_wrong_is_said(url: str) -> None:
+def test_invalid_arguments_name_fault(url: str) -> None:
     with pytest.raises(ludex.LudexError) as caught:
         ludex.pettingzoo.aec("tic_tak_toe", url=url)
     assert caught.value.nearest == "tic_tac_toe"

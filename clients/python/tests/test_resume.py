@@ -27,7 +27,7 @@ def rollout(server: FakeServer) -> list[list[int]]:
     return seen
 
 
-def test_steps_are_neither_lost_nor_made_twice_wherever_the_line_is_cut() -> None:
+def test_steps_execute_once_at_any_cut() -> None:
     with FakeServer() as server:
         expected = rollout(server)
         executed = Counter(server.executed)
@@ -43,7 +43,7 @@ def test_steps_are_neither_lost_nor_made_twice_wherever_the_line_is_cut() -> Non
 
 @pytest.mark.parametrize("resync", [False, True])
 @pytest.mark.parametrize("refuse", [False, True])
-def test_matches_go_on_wherever_the_line_is_cut(resync: bool, refuse: bool) -> None:
+def test_matches_resume_at_any_cut(resync: bool, refuse: bool) -> None:
     asked: list[tuple[str, int, int]] = []
 
     def agent(turn: Turn) -> int | str:
@@ -69,7 +69,7 @@ def test_matches_go_on_wherever_the_line_is_cut(resync: bool, refuse: bool) -> N
             return
 
 
-def test_a_forgotten_session_is_reclaimed_by_name() -> None:
+def test_forgotten_session_is_reclaimed_by_name() -> None:
     def agent(turn: Turn) -> int:
         return turn.legal[-1]
 
@@ -86,7 +86,7 @@ def test_a_forgotten_session_is_reclaimed_by_name() -> None:
             return
 
 
-def test_environments_of_a_forgotten_session_are_gone_and_the_client_is_not() -> None:
+def test_forgotten_session_loses_envs_and_client_recovers() -> None:
     with FakeServer(forget=True) as server, ludex.Client(server.url) as client:
         env = client.open("race")
         env.reset()

@@ -35,9 +35,7 @@ def play(stub: Stub, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_a_scaffold_keeps_its_memory_and_reports_what_it_spent(
-    program: str, tmp_path: Path
-) -> None:
+def test_scaffold_keeps_memory_and_reports_usage(program: str, tmp_path: Path) -> None:
     memory = tmp_path / "memory" / "scaffold"
     with Stub(program, "--down-after", "12") as stub:
         interrupted = play(stub, tmp_path)

@@ -34,7 +34,7 @@ def first_legal(info: dict[str, Any]) -> Array:
 
 
 @pytest.mark.parametrize("game", list(GAMES))
-def test_a_batch_is_many_games_of_pettingzoo(url: str, game: str) -> None:
+def test_vector_env_matches_pettingzoo_games(url: str, game: str) -> None:
     settings: dict[str, Any] = {"params": GAMES[game], "max_steps": 40, "url": url}
     envs = SelfPlayVectorEnv(game, 3, autoreset_mode="Disabled", **settings)
     obs, info = envs.reset(seed=5)
@@ -64,7 +64,7 @@ def test_a_batch_is_many_games_of_pettingzoo(url: str, game: str) -> None:
         env.close()
 
 
-def test_modes_show_the_same_episodes(url: str) -> None:
+def test_autoreset_modes_yield_same_episodes(url: str) -> None:
     following = SelfPlayVectorEnv("tic_tac_toe", 2, url=url)
     same_step = SelfPlayVectorEnv("tic_tac_toe", 2, url=url, autoreset_mode="SameStep")
     obs, info = following.reset(seed=1)
@@ -90,7 +90,7 @@ def test_modes_show_the_same_episodes(url: str) -> None:
     same_step.close()
 
 
-def test_masks_as_ids(url: str) -> None:
+def test_masks_may_be_ids(url: str) -> None:
     dense = SelfPlayVectorEnv("fight_the_landlord", 2, url=url)
     listed = SelfPlayVectorEnv("fight_the_landlord", 2, url=url, mask="ids")
     info, other = dense.reset(seed=3)[1], listed.reset(seed=3)[1]
@@ -106,7 +106,7 @@ def test_masks_as_ids(url: str) -> None:
 
 
 @pytest.mark.parametrize("action", [0, 9, -1, 2**40])
-def test_an_illegal_action_costs_its_seat(url: str, action: int) -> None:
+def test_illegal_action_loses_for_its_seat(url: str, action: int) -> None:
     envs = SelfPlayVectorEnv("tic_tac_toe", 2, url=url, autoreset_mode="Disabled")
     envs.reset(seed=0)
     envs.step(np.zeros((2, 2), np.int64))
@@ -123,7 +123,7 @@ def test_an_illegal_action_costs_its_seat(url: str, action: int) -> None:
     envs.close()
 
 
-def test_what_is_wrong_is_said(url: str) -> None:
+def test_invalid_arguments_name_fault(url: str) -> None:
     with pytest.raises(ValueError, match="mask is 'dense' or 'ids'"):
         SelfPlayVectorEnv("tic_tac_toe", url=url, mask="bits")  # type: ignore[arg-type]
     envs = SelfPlayVectorEnv("tic_tac_toe", 2, url=url)

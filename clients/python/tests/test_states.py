@@ -20,7 +20,7 @@ def url(program: str) -> Iterator[str]:
         yield server.url
 
 
-def test_a_state_is_walked_copied_and_taken_back(url: str) -> None:
+def test_state_applies_clones_and_undoes_moves(url: str) -> None:
     game = states.load_game("kuhn_poker", url=url)
     state = game.new_initial_state()
     assert (state.is_chance_node(), state.legal_actions()) == (True, [0, 1, 2])
@@ -50,7 +50,7 @@ def test_a_state_is_walked_copied_and_taken_back(url: str) -> None:
     game.close()
 
 
-def test_a_walk_costs_about_a_message_for_each_inner_node(
+def test_traversal_costs_one_message_per_inner_node(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = states.load_game("kuhn_poker", url=url)
@@ -77,7 +77,7 @@ def test_a_walk_costs_about_a_message_for_each_inner_node(
     game.close()
 
 
-def test_the_state_of_an_environment(url: str) -> None:
+def test_environment_state_can_be_read_and_set(url: str) -> None:
     env = rl_environment.Environment(
         "kuhn_poker", url=url, players=3, include_full_state=True, enable_legality_check=True
     )
@@ -100,7 +100,7 @@ def test_the_state_of_an_environment(url: str) -> None:
     env.close()
 
 
-def test_observations_are_lists_that_say_everything(url: str) -> None:
+def test_observations_are_complete_lists(url: str) -> None:
     env = rl_environment.Environment("go(board_size=19)", url=url)
     seen = set()
     step, rng = env.reset(seed=1), np.random.default_rng(1)

@@ -22,14 +22,14 @@ def first_legal(obs: Any, mask: Any) -> Any:
     return mask.argmax(axis=1)
 
 
-def test_a_single_environment_is_one_of_sb3(url: str) -> None:
+def test_single_env_passes_sb3_checker(url: str) -> None:
     env = LudexEnv("tic_tac_toe", url=url)
     check_env(env)
     env.close()
 
 
 @pytest.mark.parametrize("opponent", ["random", first_legal])
-def test_a_batch_is_so_many_environments(url: str, opponent: Any) -> None:
+def test_vec_env_matches_single_envs(url: str, opponent: Any) -> None:
     options: dict[str, Any] = {"url": url, "opponent": opponent, "seat": "alternate"}
     apart = DummyVecEnv([lambda: LudexEnv("connect_four", **options)] * 5)
     whole = LudexVecEnv("connect_four", 5, **options)
@@ -61,7 +61,7 @@ def test_a_batch_is_so_many_environments(url: str, opponent: Any) -> None:
     whole.close()
 
 
-def test_frames(url: str) -> None:
+def test_vec_env_renders_frames(url: str) -> None:
     pytest.importorskip("resvg_py", reason="the import_rasterizer is missing (ludex[render])")
     envs = LudexVecEnv("tic_tac_toe", 2, url=url, render_mode="rgb_array")
     envs.reset()
@@ -72,7 +72,7 @@ def test_frames(url: str) -> None:
     envs.close()
 
 
-def test_what_sb3_asks_of_environments(url: str) -> None:
+def test_vec_env_answers_attribute_calls(url: str) -> None:
     envs = LudexVecEnv("tic_tac_toe", 3, url=url, render_mode="ansi", max_steps=3)
     assert is_masking_supported(envs)
     assert envs.render_mode == "ansi"
