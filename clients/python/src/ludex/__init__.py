@@ -1,14 +1,14 @@
 """Ludex: games as environments, over one WebSocket.
 
 :meth:`Client.open` opens one environment, :meth:`Client.open_vec` thousands that are stepped by
-one message. :func:`play` plays matches against other agents, with a callback, and
-:func:`evaluate` a whole suite, with a verdict.
+one message. :func:`play` plays matches against other agents through a callback, and
+:func:`evaluate` plays a whole suite and returns a verdict.
 
-:mod:`ludex.aio` has the same for asyncio. :func:`prompt` writes what a language model is asked.
+:mod:`ludex.aio` is the client for asyncio. :func:`prompt` returns the prompt for a language model.
 
-For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
-:mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib`, and for code
-that was written for OpenSpiel :mod:`ludex.openspiel`. Each needs its library only when you use it.
+The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are registered here),
+:mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and
+:mod:`ludex.openspiel`. An adapter imports its library on first use.
 """
 
 import contextlib
@@ -87,6 +87,6 @@ def __getattr__(name: str) -> ModuleType:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# Registered here, so that gymnasium.make finds the ids regardless of the order of imports.
+# Registered on import, so that gymnasium.make finds the ids in any order of imports.
 with contextlib.suppress(ModuleNotFoundError):
     register()

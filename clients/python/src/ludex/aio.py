@@ -1,4 +1,4 @@
-"""The client for asyncio: the same methods, awaited.
+"""The asyncio client, with the methods of the synchronous client as coroutines.
 
 ::
 
@@ -8,9 +8,9 @@
         while not state.over:
             state = await env.step(await choose(state))
 
-A client has one connection and one thread, which makes its calls one after another. While it waits
-for a reply, the event loop continues. Open several clients for environments that should not wait
-for each other's opponents; a program may have hundreds.
+A client has one connection and one worker thread, which runs its calls in order. The event loop is
+never blocked. Open several clients for environments that should not wait for each other's
+opponents; a program may have hundreds.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ T = TypeVar("T")
 
 
 class WorkerThread:
-    """The one thread that makes a client's calls, in the order in which they were made."""
+    """A thread that runs a client's calls in order."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ludex")
 
     async def run(self, do: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Await a call. If the wait is cancelled, the call still comes to its end."""
+        """Await a call. A cancelled call still runs to completion."""
         call = functools.partial(do, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
     def end(self) -> None:
-        """End the thread after the calls that were made."""
+        """End the thread after the pending calls."""
         self._pool.shutdown(wait=False)
 
 
 class AsyncWrapper(Generic[S]):
-    """Something whose methods are awaited.
+    """A wrapper whose methods are coroutines.
 
     Attributes:
-        sync: the same for code without asyncio; use it only while nothing is awaited.
+        sync: the synchronous object; use it only while no call is pending.
     """
 
     def __init__(self, sync: S, thread: WorkerThread) -> None:
@@ -76,7 +76,7 @@ class AsyncWrapper(Generic[S]):
             return await self._thread.run(do, self.sync, *args, **kwargs)
         except asyncio.CancelledError:
             if isinstance(self.sync, ChangeGuard):
-                # The call may change the environment, and nobody sees how.
+                # The call may change the environment, but its result is lost.
                 self._thread._pool.submit(_unconfirmed, self.sync)
             raise
 
@@ -88,7 +88,7 @@ def _unconfirmed(changes: ChangeGuard) -> None:
 def _async_method(
     method: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[AsyncWrapper[Any], P], Coroutine[Any, Any, R]]:
-    """Make the awaited form of a method."""
+    """Return the coroutine method for a synchronous method."""
 
     @functools.wraps(method)
     async def call(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -98,7 +98,7 @@ def _async_method(
 
 
 def _async_method_of_both(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """Make the awaited form of the method that both kinds of batches have under a name."""
+    """Return the coroutine method for a method that both batch classes have."""
 
     @functools.wraps(getattr(SyncVecEnv, name))
     async def call(self: AsyncWrapper[Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ def _async_method_of_both(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
 
 
 class AsyncEnv(AsyncWrapper[SyncEnv]):
-    """One environment; made by :meth:`Client.open`. The methods are those of :class:`ludex.Env`."""
+    """An environment, opened by :meth:`AsyncClient.open`; methods as in :class:`ludex.Env`."""
 
     reset = _async_method(SyncEnv.reset)
     step = _async_method(SyncEnv.step)
@@ -135,7 +135,7 @@ class AsyncEnv(AsyncWrapper[SyncEnv]):
 
 
 class AsyncVecEnv(AsyncWrapper[SyncVecEnv | ShardedVecEnv]):
-    """A batch; made by :meth:`Client.open_vec`. The methods are those of :class:`ludex.VecEnv`."""
+    """A batch, opened by :meth:`AsyncClient.open_vec`; methods as in :class:`ludex.VecEnv`."""
 
     reset = _async_method_of_both("reset")
     step = _async_method_of_both("step")
@@ -153,12 +153,12 @@ class AsyncVecEnv(AsyncWrapper[SyncVecEnv | ShardedVecEnv]):
 
     @property
     def num_envs(self) -> int:
-        """How many environments."""
+        """Number of environments."""
         return self.sync.num_envs
 
 
 class AsyncClient(AsyncWrapper[sync.Client]):
-    """A connection; made by :func:`connect`. The methods are those of :class:`ludex.Client`."""
+    """A connection, opened by :func:`connect`; methods as in :class:`ludex.Client`."""
 
     describe = _async_method(sync.Client.describe)
     suites = _async_method(sync.Client.suites)
@@ -179,7 +179,7 @@ class AsyncClient(AsyncWrapper[sync.Client]):
         return AsyncVecEnv(vec, self._thread)
 
     async def close(self) -> None:
-        """Close all environments and the connection. May be called twice."""
+        """Close all environments and the connection. Safe to call twice."""
         if not self.sync.closed:
             await self._run(sync.Client.close)
             self._thread.end()
@@ -202,7 +202,7 @@ async def connect(
     """Connect; for the arguments see :class:`ludex.Client`.
 
     Raises:
-        LudexError: ``connection_lost`` if no server answers, or an error of the server.
+        LudexError: ``connection_lost`` if no server answers, or an error from the server.
     """
     thread = WorkerThread()
     try:
@@ -218,7 +218,7 @@ async def play(
     agent: Callable[[Turn], Awaitable[Any]],
     **options: Any,
 ) -> list[MatchResult]:
-    """Play matches with an agent that is awaited; for the other arguments see :func:`ludex.play`.
+    """Play matches with an async agent; for the other arguments see :func:`ludex.play`.
 
     Raises:
         LudexError: as :func:`ludex.play`.
@@ -236,7 +236,7 @@ async def play(
     try:
         return await thread.run(sync_play.play, url, agent=ask, **options)
     except asyncio.CancelledError:
-        # The agent's answer never comes, which ends the matches.
+        # Without a reply of the agent, the matches end.
         for answer in asked:
             answer.cancel()
         raise
@@ -253,10 +253,10 @@ async def evaluate(
     batch: bool = False,
     **options: Any,
 ) -> RunResult:
-    """Play a suite with an agent that is awaited, turns of several matches at the same time.
+    """Play a suite with an async agent, which receives turns of several matches concurrently.
 
-    For the other arguments see :func:`ludex.evaluate`; ``on_progress`` and ``on_event`` are called
-    in another thread.
+    For the other arguments see :func:`ludex.evaluate`. ``on_progress`` and ``on_event`` run in
+    another thread.
 
     Raises:
         LudexError: as :func:`ludex.evaluate`.

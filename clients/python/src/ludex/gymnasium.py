@@ -1,6 +1,6 @@
-"""Gymnasium environments: one seat is the learner's, opponents play the others.
+"""Gymnasium environments with one seat for the agent and opponents on the other seats.
 
-``import ludex`` registers every game, so you need not import this module::
+``import ludex`` registers every game, so there is no need to import this module::
 
     import gymnasium, ludex
 
@@ -33,31 +33,31 @@ from .adapters.spaces import observation_space  # noqa: E402
 
 
 class _LearnerBase:
-    """What single environments and batches share."""
+    """Methods common to single and vector environments."""
 
     _learner_envs: LearnerEnvs
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents; each environment uses the new ones from its next episode on.
+        """Replace the opponents, effective in each environment at its next episode.
 
         Raises:
             LudexError: ``unknown_agent``, ...
-            TypeError: an opponent is neither an agent's spec nor callable.
+            TypeError: an opponent is neither an agent spec nor a callable.
         """
         self._learner_envs.set_opponent(opponent)
 
     @property
     def skipped(self) -> int:
-        """How many episodes ended before the agent could act."""
+        """Number of episodes that ended before the agent could act."""
         return self._learner_envs.skipped
 
 
 class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
-    """One environment in which the agent has one seat; the opponents move inside :meth:`step`.
+    """An environment in which the agent has one seat; opponents move inside :meth:`step`.
 
     An illegal action ends the episode with the lowest return and sets ``info["illegal"]``.
-    ``info["action_mask"]`` (``int8 [A]``) has the legal actions, ``info["seat"]`` the agent's seat,
-    ``info["opponent"]`` the position of the episode's opponent in the list of opponents.
+    ``info["action_mask"]`` (``int8 [A]``) is the mask of legal actions, ``info["seat"]`` the agent's
+    seat, and ``info["opponent"]`` the index of the episode's opponent in the pool.
     """
 
     metadata = {"render_modes": [*RENDER_MODES, "human"], "render_fps": 4}  # noqa: RUF012
@@ -83,27 +83,27 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
             game: id of the game.
             params: the parameters of the game, e.g. ``{"rows": 5}``.
             opponent: the player of the other seats: an agent of the server (``"mcts sims=100"``);
-                or a function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns
-                k actions; or a list of these, from which each episode's seed draws one.
-            seat: the agent's seat; ``"alternate"``: the next one in every episode; ``"random"``:
-                each episode's seed draws it.
-            url: the server; by default a local one that all environments of this process share.
+                or a function from observations ``[k, ...]`` and masks ``int8 [k, A]`` to k actions;
+                or a pool (list) of these, from which each episode's seed draws one.
+            seat: the agent's seat; ``"alternate"``: the next seat in every episode; ``"random"``:
+                a seat drawn by each episode's seed.
+            url: server URL; by default a local server that all environments of this process share.
             token: access token.
-            max_steps: truncate an episode after this many moves of all seats.
-            rules: the version of the rules that the server must have; by default any.
-            patience: how many seconds to try to reconnect when the connection is lost; by default
+            max_steps: maximum number of moves of all seats before an episode is truncated.
+            rules: required version of the rules; by default any.
+            patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
             render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"svg"``: as
                 a :class:`ludex.Picture`; ``"rgb_array"``: as pixels, ``uint8 [640, 640, 3]``
-                (needs ``ludex[render]``); ``"human"``: after every step a notebook shows
-                the picture, and a terminal the text with the agent's seat and the number of moves.
-            **others: nothing; it is there to say where the parameters of a game go.
+                (needs ``ludex[render]``); ``"human"``: every step displays the picture in a
+                notebook, or prints the text, the agent's seat and the number of moves.
+            **others: must be empty; other arguments raise an error that names ``params``.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``bad_params``,
+            LudexError: an error from the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ...; ``not_installed`` if the program is missing.
-            TypeError: an opponent is neither an agent's spec nor callable; or another argument was
-                given, such as a parameter of the game that belongs into ``params``.
+            TypeError: an opponent is neither an agent spec nor a callable; or the argument is
+                unknown, such as a parameter of the game outside ``params``.
             ValueError: the seat or the render mode does not exist.
         """
         reject_unknown(others)
@@ -118,7 +118,7 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Raises:
             LudexError: ``session_lost``, ...
@@ -132,7 +132,7 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
         return shown
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Play an action, and the opponents' moves that follow.
+        """Play an action, then the opponents' moves up to the agent's next turn.
 
         Raises:
             LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
@@ -147,26 +147,26 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
         return outcome
 
     def action_masks(self) -> Array:
-        """Return the legal actions, ``bool [A]``, in sb3-contrib's form; no round trip."""
+        """Return the mask of legal actions, ``bool [A]``, as sb3-contrib expects; no round trip."""
         mask: Array = self._learner_envs.rows.mask[0].astype(np.bool_)
         return mask
 
     def render(self) -> str | Picture | Array | None:  # type: ignore[override]
-        """Return the agent's view as the render mode says, or show it; a round trip."""
+        """Return or display the agent's view according to the render mode; a round trip."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make(..., render_mode='ansi')")
             return None
         if self.render_mode != "human":
             return render_frame(self.render_mode, self._learner_envs, 0)
         seat, moves = int(self._learner_envs.rows.seat[0]), int(self._learner_envs.rows.length[0])
-        told = f"you are {self.game.seats[seat]}; moves so far: {moves}"
+        header = f"you are {self.game.seats[seat]}; moves so far: {moves}"
         self._display.show(
-            lambda: f"{told}\n{self._learner_envs.text(0)}", lambda: self._learner_envs.picture(0)
+            lambda: f"{header}\n{self._learner_envs.text(0)}", lambda: self._learner_envs.picture(0)
         )
         return None
 
     def close(self) -> None:
-        """Close the environment and its connection. May be called twice."""
+        """Close the environment and its connection. Safe to call twice."""
         self._learner_envs.close()
 
     def _show(self) -> None:
@@ -178,13 +178,13 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
             "action_mask": rows.mask[0].copy(),
             "seat": np.int64(rows.seat[0]),
             "opponent": np.int64(rows.opponent[0]),
-            # An array, because Gymnasium's vector environments keep np.bool_ as an object.
+            # An array, because Gymnasium's vector environments store np.bool_ as an object.
             "illegal": np.array(rows.illegal[0]),
         }
 
 
 class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
-    """Many environments stepped by one message; their episodes are those of :class:`LudexEnv`.
+    """A vector environment stepped by one message, with the episodes of :class:`LudexEnv`.
 
     The entries of ``info`` are arrays with a row per environment: ``action_mask`` (``int8
     [n, A]``), ``seat``, ``opponent``, ``illegal``. With ``AutoresetMode.SAME_STEP`` the last
@@ -212,21 +212,21 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
 
         Args:
             game: id of the game.
-            num_envs: how many environments.
+            num_envs: number of environments.
             params: the parameters of the game.
-            opponent: the player of the other seats. A function is called for many environments at
-                once.
+            opponent: the player of the other seats. A callable plays several environments per
+                call.
             seat: the agent's seat.
             url: the server; or several, over which the environments are spread.
             token: access token.
-            max_steps: truncate an episode after this many moves of all seats.
-            rules: the version of the rules that the server must have; by default any.
-            patience: how many seconds to try to reconnect when the connection is lost; by default
+            max_steps: maximum number of moves of all seats before an episode is truncated.
+            rules: required version of the rules; by default any.
+            patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
             autoreset_mode: one of Gymnasium's three.
             render_mode: as for :class:`LudexEnv`, without ``"human"``; :meth:`render` returns one
-                for each environment.
-            **others: nothing, as for :class:`LudexEnv`.
+                frame for each environment.
+            **others: must be empty, as for :class:`LudexEnv`.
 
         Raises:
             LudexError: as :class:`LudexEnv`.
@@ -259,16 +259,16 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin episodes; without seeds each environment's series continues.
+        """Start episodes; without seeds, continue each environment's series.
 
         Args:
-            seed: environment i gets ``seed + i``, or the i-th of a list.
-            options: ``{"reset_mask": bool [n]}`` names the environments to reset; the others stay
-                as they are. Use it with ``AutoresetMode.DISABLED``.
+            seed: environment i gets ``seed + i``, or the i-th seed of a list.
+            options: ``{"reset_mask": bool [n]}`` selects the environments to reset. Use it with
+                ``AutoresetMode.DISABLED``.
 
         Raises:
             LudexError: ``session_lost``, ...
-            ValueError: the mask or the list of seeds has another length.
+            ValueError: the mask or the list of seeds has the wrong length.
         """
         super().reset(seed=None if isinstance(seed, Sequence) else seed)
         named = None
@@ -276,8 +276,8 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
             mask = np.asarray(options["reset_mask"])
             if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
                 raise ValueError(
-                    f"reset_mask must be bool [{self.num_envs}], "
-                    f"not {mask.dtype} {list(mask.shape)}"
+                    f"reset_mask: expected bool [{self.num_envs}], "
+                    f"got {mask.dtype} {list(mask.shape)}"
                 )
             named = np.flatnonzero(mask)
             if isinstance(seed, Sequence):
@@ -289,7 +289,7 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         return shown
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Play an action in every environment, and the opponents' moves that follow.
+        """Play an action in every environment, then the opponents' moves.
 
         Raises:
             LudexError: ``env_over`` with ``AutoresetMode.DISABLED``; ``session_lost``, ...
@@ -313,11 +313,11 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         return outcome
 
     def action_masks(self) -> Array:
-        """Return the legal actions, ``bool [n, A]``; no round trip."""
+        """Return the mask of legal actions, ``bool [n, A]``; no round trip."""
         return self._learner_envs.rows.mask.astype(np.bool_)
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the agent's views as the render mode says; a round trip for each."""
+        """Return a frame of each environment; a round trip for each."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: make_vec(..., render_mode='ansi')")
             return None
@@ -330,7 +330,7 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         self._learner_envs.close()
 
     def _infos(self, rows: Rows) -> dict[str, Any]:
-        """Return infos in Gymnasium's form: each entry has a mask of the environments with it."""
+        """Return infos in Gymnasium's form: each entry has a mask of the environments that have it."""
         everywhere = np.ones(self.num_envs, np.bool_)
         return {
             "action_mask": rows.mask.copy(),
@@ -341,7 +341,7 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         }
 
     def _final(self, now: Outcome) -> dict[str, Any]:
-        """Return the last observations and infos of the episodes that have ended."""
+        """Return the final observations and infos of the episodes that have ended."""
         over = now.terminated | now.truncated
         last = np.full(self.num_envs, None, object)
         for index, obs in zip(now.at.tolist(), now.obs, strict=True):

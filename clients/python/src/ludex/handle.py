@@ -1,4 +1,4 @@
-"""A handle on environments of the server; single environments and batches are built on it."""
+"""Base class of single environments and batches: a handle on environments of the server."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .transport.wire import Message
 
 
 class Handle(ChangeGuard):
-    """Environments of one game that the server holds for this session.
+    """A handle on environments of one game that belong to this session.
 
     Attributes:
         spec: the game.
-        num_envs: how many environments, with indices 0..num_envs.
+        num_envs: number of environments, with indices 0..num_envs.
         seats: the player of each seat; ``"agent"`` is the client.
     """
 
@@ -36,14 +36,14 @@ class Handle(ChangeGuard):
 
     @property
     def closed(self) -> bool:
-        """Whether the environments are gone: closed, or lost with the server's session."""
+        """True if the environments are closed, or lost with the server's session."""
         return not self._open or self._generation != self._session.generation
 
     def close(self) -> None:
-        """Free the environments on the server. May be called twice.
+        """Free the environments on the server. Safe to call twice.
 
         Raises:
-            LudexError: the connection is lost for good.
+            LudexError: the connection cannot be resumed.
         """
         if not self.closed and not self._session.closed:
             self._open = False
@@ -56,7 +56,7 @@ class Handle(ChangeGuard):
         if self._generation != self._session.generation:
             raise LudexError(
                 "session_lost",
-                "the server no longer knows this session: open the environments again",
+                "the session no longer exists on the server; open the environments again",
             )
 
     def _call(self, kind: str, **fields: Any) -> Message:
@@ -81,10 +81,10 @@ def encode_indices(envs: Sequence[int] | Array | None) -> bytes | None:
 
 
 def seed_text(seed: int | None) -> str | None:
-    """Write a seed as the protocol does, in decimal digits.
+    """Format a seed for the protocol, in decimal digits.
 
     Raises:
-        LudexError: ``bad_seed``: it is not an integer of 0..2^64.
+        LudexError: ``bad_seed``: the seed is not an integer in 0..2^64.
     """
     if seed is None:
         return None
@@ -93,5 +93,7 @@ def seed_text(seed: int | None) -> str | None:
     except TypeError:
         number = -1
     if not 0 <= number < 2**64 or isinstance(seed, bool):
-        raise LudexError("bad_seed", f"a seed is an integer of 0..2^64, not {seed!r}", got=seed)
+        raise LudexError(
+            "bad_seed", f"seed: expected an integer in 0..2^64, got {seed!r}", got=seed
+        )
     return str(number)

@@ -1,4 +1,4 @@
-"""Optional libraries, which only the adapters and a few functions need."""
+"""Imports of optional libraries, for the adapters and a few functions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def import_optional(module: str, extra: str, *, user: str | None = None) -> Any:
-    """Import a library for ``ludex.<extra>``, or for the function of this package named ``user``.
+    """Import an optional library for ``ludex.<extra>``, or for ``ludex.<user>``.
 
     Raises:
-        ModuleNotFoundError: it is not installed; the message says how to install it.
+        ModuleNotFoundError: it is not installed; the message names the extra to install.
     """
     try:
         return importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""PettingZoo environments: you play every seat, as the agents ``player_0``, ``player_1``, ...
+"""PettingZoo environments whose agents ``player_0``, ``player_1``, ... play every seat.
 
 ::
 
@@ -6,7 +6,7 @@
     env = ludex.pettingzoo.parallel("iterated_prisoners_dilemma", params={"preset": "axelrod"})
 
 Observations are dicts as in PettingZoo's classic games: ``observation``, the agent's own view, and
-``action_mask`` (``int8 [A]``), zeros if it is not the agent's turn. An illegal action ends the
+``action_mask`` (``int8 [A]``), zeros if the agent does not act. An illegal action ends the
 episode with the lowest return for its agent and sets ``infos[agent]["illegal"]``.
 """
 
@@ -46,23 +46,23 @@ def aec(
 ) -> AECEnv[str, Observation, Any]:
     """Return a game as an AEC environment, in which agents act one after the other.
 
-    If seats act at the same time, they are asked one after the other, and their moves take effect
-    together, after the last of them has acted.
+    Agents that act simultaneously are selected one after the other; their moves take effect
+    together, after the last one.
 
     Args:
         game: id of the game.
         params: the parameters of the game, e.g. ``{"rows": 5}``.
-        url: the server; by default a local one that all environments of this process share.
+        url: server URL; by default a local server that all environments of this process share.
         token: access token.
-        max_steps: truncate an episode after this many moves of all seats.
-        patience: how many seconds to try to reconnect when the connection is lost; by default
+        max_steps: maximum number of moves of all seats before an episode is truncated.
+        patience: seconds to retry a lost connection; by default
             as long as the server keeps the session.
-        render_mode: ``"ansi"``: ``render()`` returns a text; ``"svg"``: a :class:`ludex.Picture`;
-            ``"rgb_array"``: its pixels, ``uint8 [640, 640, 3]`` (needs ``ludex[render]``);
-            ``"human"``: it shows the picture in a notebook, and prints the text elsewhere.
+        render_mode: ``"ansi"``: ``render()`` returns text; ``"svg"``: a :class:`ludex.Picture`;
+            ``"rgb_array"``: pixels, ``uint8 [640, 640, 3]`` (needs ``ludex[render]``);
+            ``"human"``: displays the picture in a notebook, and prints text elsewhere.
 
     Raises:
-        LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+        LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...
         ValueError: the render mode does not exist.
     """
     check_render_mode(render_mode, *RENDER_MODES, "human")
@@ -82,8 +82,8 @@ def parallel(
 ) -> ParallelEnv[str, Observation, Any]:
     """Return a game as a parallel environment, in which all agents act in every step.
 
-    It is made for games in which seats act at the same time. In other games, the actions of agents
-    that are not to move (their mask is zero) are ignored. The arguments are those of :func:`aec`.
+    Use it for games with simultaneous moves. In other games, actions of agents that do not act
+    (their mask is zero) are ignored. The arguments are those of :func:`aec`.
 
     Raises:
         LudexError: as :func:`aec`.
@@ -94,7 +94,7 @@ def parallel(
 
 
 class _EnvBase:
-    """What both kinds of environment share."""
+    """Methods common to AEC and parallel environments."""
 
     def __init__(self, env: AllSeatsEnv, render_mode: str | None) -> None:
         spec = env.spec
@@ -129,21 +129,21 @@ class _EnvBase:
         return self.action_spaces[agent]
 
     def render(self) -> str | Picture | Array | None:
-        """Return the view of the seat to move as the render mode says, or show it; a round trip.
+        """Return or display the view of the seat to move; a round trip.
 
-        What is printed begins with the last actions and who played them.
+        Printed text starts with the last actions and their agents.
         """
         if self.render_mode is None:
             warn("render() needs a render_mode: 'ansi' or 'human'")
             return None
         if self.render_mode != "human":
             return render_frame(self.render_mode, self._env)
-        told = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
-        self._display.show(lambda: f"{told}{self._env.text()}", self._env.picture)
+        header = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
+        self._display.show(lambda: f"{header}{self._env.text()}", self._env.picture)
         return None
 
     def close(self) -> None:
-        """Close the environment and its connection. May be called twice."""
+        """Close the environment and its connection. Safe to call twice."""
         self._env.close()
 
     def _observed(self, agent: str) -> Observation:
@@ -151,7 +151,7 @@ class _EnvBase:
         return {"observation": self._env.obs(seat), "action_mask": self._env.mask(seat)}
 
     def _infos(self) -> dict[str, dict[str, Any]]:
-        """Return the infos, which tell who ended the episode by an illegal action."""
+        """Return the infos, which mark the agent whose illegal action ended the episode."""
         seats = enumerate(self.possible_agents)
         return {agent: {"illegal": seat == self._env.illegal} for seat, agent in seats}
 
@@ -160,10 +160,10 @@ class _EnvBase:
 
 
 class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
-    """A game in which agents act one after the other; made by :func:`aec`."""
+    """A game as an AEC environment, returned by :func:`aec`."""
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
@@ -207,7 +207,7 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
         self._env.confirm()
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent sees now."""
+        """Return an agent's current observation."""
         return self._observed(agent)
 
     def _flags(self) -> None:
@@ -217,18 +217,18 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
         self.infos = self._infos()
 
     def _select(self) -> None:
-        """Choose the next agent: one that has not acted yet; after the end the first agent."""
+        """Select the next agent that has not acted; after the end, the first agent."""
         waiting = [seat for seat in self._env.acting if seat not in self._chosen]
         self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
 
 
 class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
-    """A game in which all agents act in every step; made by :func:`parallel`."""
+    """A game as a parallel environment, returned by :func:`parallel`."""
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...

@@ -1,4 +1,4 @@
-"""RLlib: every seat is an agent, ``player_0``, ``player_1``, ..., observed when it must act.
+"""An RLlib multi-agent environment; seats are ``player_0``, ``player_1``, ...
 
 ::
 
@@ -6,7 +6,8 @@
 
     config = PPOConfig().environment(LudexMultiAgentEnv, env_config={"game": "connect_four"})
 
-Observations are dicts for RLlib's action masking: ``observations`` and ``action_mask``.
+An agent is observed when it must act. Observations are dicts for RLlib's action masking:
+``observations`` and ``action_mask``.
 """
 
 from __future__ import annotations
@@ -32,28 +33,27 @@ OPTIONS = ("game", "params", "url", "token", "max_steps", "patience", "flatten")
 
 
 class LudexMultiAgentEnv(MultiAgentEnv):
-    """A game in which every seat is an agent. An illegal action loses the episode."""
+    """A multi-agent environment of one game. An illegal action loses the episode."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         """Open the environment.
 
         Args:
             config: RLlib's ``env_config``: ``game``, an id; ``params``, the parameters of the
-                game; ``url`` and ``token`` of the server (by default a local one for each
-                process); ``max_steps``, which truncates episodes; ``patience``, the seconds to
-                reconnect after a loss; ``flatten``, true by default:
-                observations are ``float32`` vectors, because RLlib's default networks would treat
-                boards as images.
+                game; ``url`` and ``token`` of the server (by default a local server per process);
+                ``max_steps``, which truncates episodes; ``patience``, the seconds to retry a lost
+                connection; ``flatten``, true by default: observations are ``float32`` vectors,
+                because RLlib's default networks treat boards as images.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
-            TypeError: ``config`` has an unknown entry, or ``game`` is missing.
+            LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...
+            TypeError: ``config`` has an unknown entry, or lacks ``game``.
         """
         super().__init__()
         unknown = sorted(set(config) - set(OPTIONS))
         if unknown or "game" not in config:
-            fault = f"has unknown entries: {', '.join(unknown)}" if unknown else "needs a game"
-            raise TypeError(f"env_config {fault}; its entries are {', '.join(OPTIONS)}")
+            fault = f"got unknown entries {', '.join(unknown)}" if unknown else "expected a game"
+            raise TypeError(f"env_config: {fault}; allowed: {', '.join(OPTIONS)}")
         adapter_options = AdapterOptions(**{key: config[key] for key in config if key != "flatten"})
         self._flatten = bool(config.get("flatten", True))
         self._env = AllSeatsEnv(adapter_options)
@@ -77,7 +77,7 @@ class LudexMultiAgentEnv(MultiAgentEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Returns:
             Observations of the seats that act first, and empty infos.
@@ -98,7 +98,7 @@ class LudexMultiAgentEnv(MultiAgentEnv):
 
         Returns:
             Observations of the seats that act next, or of all seats at the end; rewards of these
-            seats and of all others with a reward other than 0; terminated, truncated; infos.
+            seats and of other seats with a nonzero reward; terminated; truncated; infos.
 
         Raises:
             LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
@@ -128,7 +128,7 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         return self._env.text()
 
     def close(self) -> None:
-        """Close the environment and its connection. May be called twice."""
+        """Close the environment and its connection. Safe to call twice."""
         self._env.close()
 
     def _observed(self, seats: list[int]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Stable-Baselines3: a ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` needs.
+"""A Stable-Baselines3 ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` needs.
 
 ::
 
@@ -32,11 +32,10 @@ Indices = int | Iterable[int] | None
 
 
 class LudexVecEnv(VecEnv):
-    """Environments that are stepped by one message; the agent has one seat in each.
+    """Environments stepped by one message; the agent has one seat in each.
 
-    As Stable-Baselines3 requires, an environment begins its next episode as soon as one has ended.
-    Its info then has the last observation under ``terminal_observation``, and
-    ``TimeLimit.truncated`` and ``illegal``.
+    As Stable-Baselines3 requires, an environment is reset in the step that ends its episode. The
+    info of that step has ``terminal_observation``, ``TimeLimit.truncated`` and ``illegal``.
     """
 
     def __init__(
@@ -56,8 +55,8 @@ class LudexVecEnv(VecEnv):
         """Open the environments; for the arguments see :class:`ludex.gymnasium.LudexVectorEnv`.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
-            TypeError: an opponent is neither an agent's spec nor callable.
+            LudexError: an error from the server: ``unknown_game``, ``unknown_agent``, ...
+            TypeError: an opponent is neither an agent spec nor a callable.
             ValueError: the seat or the render mode does not exist.
         """
         check_render_mode(render_mode, *RENDER_MODES, "human")
@@ -72,7 +71,7 @@ class LudexVecEnv(VecEnv):
         super().__init__(num_envs, observation_space(self.game), spaces.Discrete(self.game.actions))
 
     def reset(self) -> Array:
-        """Begin episodes in all environments, with the seeds of :meth:`seed`, if it was called.
+        """Start episodes in all environments, with the seeds of :meth:`seed`, if any.
 
         Raises:
             LudexError: ``session_lost``, ...
@@ -89,11 +88,11 @@ class LudexVecEnv(VecEnv):
         return obs
 
     def step_async(self, actions: Array) -> None:
-        """Keep the actions for :meth:`step_wait`."""
+        """Store the actions for :meth:`step_wait`."""
         self._actions = np.asarray(actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
-        """Play the kept actions, and the opponents' moves that follow.
+        """Play the stored actions, then the opponents' moves.
 
         Raises:
             LudexError: ``env_over`` before the first reset; ``session_lost``, ...
@@ -120,30 +119,30 @@ class LudexVecEnv(VecEnv):
         return outcome
 
     def action_masks(self) -> Array:
-        """Return the legal actions, ``bool [n, A]``; no round trip."""
+        """Return the mask of legal actions, ``bool [n, A]``; no round trip."""
         mask: Array = self.learner_envs.rows.mask.astype(np.bool_)
         return mask
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents; each environment uses the new ones from its next episode on.
+        """Replace the opponents, effective in each environment at its next episode.
 
         Raises:
             LudexError: ``unknown_agent``, ...
-            TypeError: an opponent is neither an agent's spec nor callable.
+            TypeError: an opponent is neither an agent spec nor a callable.
         """
         self.learner_envs.set_opponent(opponent)
 
     def close(self) -> None:
-        """Close the environments and their connection. May be called twice."""
+        """Close the environments and their connection. Safe to call twice."""
         self.learner_envs.close()
 
-    # What Stable-Baselines3 requires of single environments.
+    # Access to single environments, required by Stable-Baselines3.
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return an attribute of each environment.
 
-        It is ``render_mode``, a method such as ``action_masks``, or a value that
-        :meth:`set_attr` has set.
+        The attribute is ``render_mode``, a method such as ``action_masks``, or a value set by
+        :meth:`set_attr`.
 
         Raises:
             AttributeError: there is no attribute of this name.
@@ -154,7 +153,7 @@ class LudexVecEnv(VecEnv):
         return [self._method(attr_name, index) for index in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of the environments; it has no effect here."""
+        """Set an attribute for :meth:`get_attr`, without any other effect."""
         values = self._own.setdefault(attr_name, [None] * self.num_envs)
         for index in self._get_indices(indices):
             values[index] = value
@@ -162,7 +161,7 @@ class LudexVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call a method of the environments: ``action_masks``, ``render``, ``set_opponent``.
+        """Call ``action_masks``, ``render`` or ``set_opponent`` of the environments.
 
         Raises:
             AttributeError: there is no method of this name.
@@ -174,11 +173,11 @@ class LudexVecEnv(VecEnv):
         return [self._method(method_name, index)(*args, **kwargs) for index in chosen]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
-        """Return False for each environment: none is wrapped."""
+        """Return False for each environment, since none is wrapped."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return the pixels with ``render_mode="rgb_array"``, and ``None`` in other modes."""
+        """Return the pixels with ``render_mode="rgb_array"``, otherwise ``None``."""
         if self.render_mode != "rgb_array":
             return [None] * self.num_envs
         return [self.learner_envs.picture(index).array() for index in range(self.num_envs)]

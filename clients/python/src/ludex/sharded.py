@@ -1,4 +1,4 @@
-"""One batch of environments over several servers."""
+"""Batches of environments that span several servers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class _Share(NamedTuple):
     """One server's share of a call.
 
     Attributes:
-        vec: its environments.
-        envs: which of them, in the order of the call; ``None``: all.
-        rows: their positions in the call.
+        vec: the environments of the server.
+        envs: indices into ``vec``, in the order of the call; ``None``: all.
+        rows: positions in the call.
     """
 
     vec: VecEnv
@@ -34,16 +34,16 @@ class _Share(NamedTuple):
 class ShardedVecEnv(ChangeGuard):
     """A batch of environments over several servers, used like a :class:`VecEnv`.
 
-    Made by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays on
-    its server, and the servers step their shares at the same time. Seeds follow the index in the
+    Returned by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays
+    on its server, and the servers step their shares concurrently. Seeds follow the index in the
     whole batch, so the results equal those of one server.
 
-    There is one difference: if one server refuses its share of a call (an illegal action), the
-    others have already moved. The arrays are new, not views of messages.
+    If one server refuses its share of a call (an illegal action), the others have already moved.
+    The arrays are copies, not views of messages.
 
     Attributes:
         spec: the game.
-        num_envs: how many environments, with indices 0..num_envs.
+        num_envs: number of environments, with indices 0..num_envs.
     """
 
     def __init__(self, shards: Sequence[VecEnv]) -> None:
@@ -66,19 +66,19 @@ class ShardedVecEnv(ChangeGuard):
 
     @property
     def closed(self) -> bool:
-        """Whether some of the environments are gone."""
+        """True if some of the environments are gone."""
         return any(vec.closed for vec in self.shards)
 
     @property
     def in_flight(self) -> int:
-        """How many steps were sent whose batches were not received yet."""
+        """Number of steps sent whose batches have not been received."""
         return len(self._pending)
 
     def close(self) -> None:
-        """Free the environments on all servers. May be called twice.
+        """Free the environments on all servers. Safe to call twice.
 
         Raises:
-            LudexError: a connection is lost for good.
+            LudexError: a connection cannot be resumed.
         """
         self._all(self.shards, VecEnv.close)
 
@@ -90,11 +90,11 @@ class ShardedVecEnv(ChangeGuard):
         envs: Sequence[int] | Array | None = None,
         seats: Sequence[str] | None = None,
     ) -> Batch:
-        """Begin new episodes, like :meth:`VecEnv.reset`.
+        """Start new episodes, like :meth:`VecEnv.reset`.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
-            ValueError: the number of seeds is not that of the environments.
+            ValueError: the numbers of seeds and environments differ.
             RuntimeError: batches are in flight.
         """
         self._check_none_in_flight()
@@ -109,18 +109,18 @@ class ShardedVecEnv(ChangeGuard):
         shares = self._shares(envs)
         if seats is not None and len(shares) < len(self.shards):
             raise ValueError(
-                "seats must be replaced on all servers: name environments of every server"
+                "seats: expected environments of every server, since seats change on all servers"
             )
         with self._change(anew=envs is None):
             return self._join(shares, self._all(shares, reset))
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
-        """Make one move in every environment, or in ``envs``, like :meth:`VecEnv.step`.
+        """Play one move in every environment, or in ``envs``, like :meth:`VecEnv.step`.
 
         Raises:
             LudexError: ``illegal_action``, ``env_over``, ``bad_shape``, ...: the environments of
                 the server that refused are unchanged; the others have moved.
-            ValueError: the number of entries is not that of the environments.
+            ValueError: the numbers of entries and environments differ.
             RuntimeError: batches are in flight.
         """
         self._check_none_in_flight()
@@ -133,8 +133,8 @@ class ShardedVecEnv(ChangeGuard):
         """Send a step without waiting, like :meth:`VecEnv.send`.
 
         Raises:
-            LudexError: a connection is lost for good.
-            ValueError: the number of entries is not that of the environments.
+            LudexError: a connection cannot be resumed.
+            ValueError: the numbers of entries and environments differ.
             RuntimeError: two batches are already in flight.
         """
         if len(self._pending) >= IN_FLIGHT and not self._unconfirmed:
@@ -144,7 +144,7 @@ class ShardedVecEnv(ChangeGuard):
             self._send(moves, shares)
 
     def _moves(self, actions: Any, envs: Sequence[int] | Array | None) -> Any:
-        """Check the actions before a server gets its share of them."""
+        """Check the actions before any server receives its share."""
         if not isinstance(actions, (list, tuple)):
             actions = np.asarray(actions)
         if len(actions) != self._rows(envs):
@@ -163,7 +163,7 @@ class ShardedVecEnv(ChangeGuard):
         self._pending.append(shares)
 
     def recv(self) -> Batch:
-        """Return the batch of the oldest :meth:`send` whose batch was not received yet.
+        """Return the batch of the oldest pending :meth:`send`.
 
         Raises:
             LudexError: a server refused its share of that step.
@@ -206,9 +206,10 @@ class ShardedVecEnv(ChangeGuard):
         return vec.struct(local, seat)
 
     def schema(self, index: int = 0, seat: int | None = None) -> str | None:
-        """Return which of the spec's ``proposals`` a document of the seat must fit; a round trip.
+        """Return the name of the document schema for the seat's move; a round trip.
 
-        ``None``: the seat is not asked, or the game hears no documents now.
+        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
+        no document now.
 
         Raises:
             LudexError: ``unknown_env``, ...
@@ -217,7 +218,7 @@ class ShardedVecEnv(ChangeGuard):
         return vec.schema(local, seat)
 
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
-        """Return the states of the environments (or ``envs``), to restore here or elsewhere.
+        """Return the states of the environments (or ``envs``) for :meth:`restore`.
 
         Raises:
             LudexError: ``unknown_env``, ...
@@ -228,11 +229,11 @@ class ShardedVecEnv(ChangeGuard):
         return _placed(shares, parts)
 
     def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
-        """Put snapshots back, one for each environment (or of ``envs``).
+        """Restore snapshots, one for each environment (or each of ``envs``).
 
         Raises:
             LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
-            ValueError: the number of snapshots is not that of the environments.
+            ValueError: the numbers of snapshots and environments differ.
         """
         self._check_none_in_flight()
         if len(items) != self._rows(envs):
@@ -260,7 +261,9 @@ class ShardedVecEnv(ChangeGuard):
         """
         self._check_none_in_flight()
         if envs is not None and (np.diff(np.asarray(envs)) <= 0).any():
-            raise ValueError("environments on several servers must be named in ascending order")
+            raise ValueError(
+                "envs: expected ascending indices, since environments span several servers"
+            )
 
         def clone(share: _Share) -> VecEnv:
             base = None if seed is None else (seed + int(share.rows[0])) % 2**64
@@ -268,7 +271,7 @@ class ShardedVecEnv(ChangeGuard):
 
         return ShardedVecEnv(self._all(self._shares(envs), clone))
 
-    # The shares of the servers.
+    # Shares of the servers.
 
     def _rows(self, envs: Sequence[int] | Array | None) -> int:
         return self.num_envs if envs is None else len(envs)
@@ -288,7 +291,10 @@ class ShardedVecEnv(ChangeGuard):
         named = np.asarray(envs, np.int64)
         if named.size and not (named.min() >= 0 and named.max() < self.num_envs):
             raise LudexError(
-                "unknown_env", f"environments are 0..{self.num_envs}", path="envs", got=list(envs)
+                "unknown_env",
+                f"envs: expected indices in 0..{self.num_envs}",
+                path="envs",
+                got=list(envs),
             )
         owner = np.searchsorted(self._begins, named, side="right") - 1
         shares = []
@@ -297,7 +303,7 @@ class ShardedVecEnv(ChangeGuard):
             if rows.size:
                 shares.append(_Share(vec, named[rows] - self._begins[index], rows))
         if not shares:
-            raise ValueError("envs is empty: name at least one environment")
+            raise ValueError("envs: expected at least one environment, got none")
         return shares
 
     def _discard_change(self) -> None:
@@ -311,7 +317,7 @@ class ShardedVecEnv(ChangeGuard):
             raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
 
     def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:
-        """Call ``do`` for every server; raise the first failure after the last call."""
+        """Call ``do`` for every server, then raise the first failure."""
         done: list[T] = []
         failure: LudexError | None = None
         for share in shares:
@@ -366,7 +372,7 @@ class ShardedVecEnv(ChangeGuard):
 
 
 def _relocated(error: LudexError, share: Any) -> LudexError:
-    """Make an error name the position in the whole call."""
+    """Translate an error's index into the index in the whole call."""
     if isinstance(share, _Share) and error.at is not None and error.path != "moves":
         rows = share.rows.tolist()
         error.at = rows[error.at] if error.at < len(rows) else error.at
@@ -401,8 +407,8 @@ def _dense(shares: list[_Share], parts: list[Any]) -> Any:
 def _ragged(shares: list[_Share], parts: list[Ragged], rows: int) -> tuple[Ragged, Array]:
     """Join ragged rows, with each row at its position in the call.
 
-    Also returns, for each value, its index in the concatenated parts. A part may have several
-    ragged rows for each row of the call, one per seat.
+    The second result is the index of each value in the concatenated parts. A part may have several
+    ragged rows per row of the call, one per seat.
     """
     each = sum(len(part.at) - 1 for part in parts) // rows
     begins, lengths = np.empty(rows * each, np.int64), np.empty(rows * each, np.int64)

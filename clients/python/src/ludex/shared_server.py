@@ -1,4 +1,4 @@
-"""The local server that all environments without a ``url`` share."""
+"""The local server shared by all environments without a ``url``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _server: Server | None = None
 def shared_url() -> str:
     """Return the URL of this process's shared server; the first call starts it.
 
-    The server ends with the process. A process that is forked after the start uses its parent's.
+    The server ends with the process. A process that is forked after the start uses the server of
+    its parent.
 
     Raises:
         LudexError: ``not_installed`` if there is no ``ludex`` program.

@@ -1,4 +1,4 @@
-"""One environment in which the client plays every seat; the multi-agent adapters use it."""
+"""One environment in which the client plays every seat, for the multi-agent adapters."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .options import AdapterOptions
 class AllSeatsEnv(ChangeGuard):
     """One environment in which the client plays every seat. An illegal action loses the episode.
 
-    An adapter calls :meth:`confirm` when it has made its result of a step or reset: if an interrupt
-    comes before, the next step is refused.
+    An adapter calls :meth:`confirm` after it has built the result of a step or reset. If an
+    interrupt arrives earlier, the next step is refused.
 
     Attributes:
         spec: the game.
-        acting: the seats to act, ascending; empty if the episode is over.
+        acting: ascending seats to act; empty if the episode is over.
         rewards: the rewards of all seats in the last step.
-        terminated: whether the episode ended by the rules.
-        truncated: whether ``max_steps`` cut the episode off.
-        illegal: the seat that ended the episode by an illegal action, if one did.
-        recall: whether observations are the perfect-recall form.
+        terminated: True if the episode ended by the rules.
+        truncated: True if ``max_steps`` ended the episode.
+        illegal: seat whose illegal action ended the episode, if any.
+        recall: True if observations are perfect-recall tensors.
     """
 
     def __init__(
@@ -44,12 +44,13 @@ class AllSeatsEnv(ChangeGuard):
         """Connect and open the environment.
 
         Args:
-            adapter_options: the game, and where it is opened.
-            layout: another layout of observations, if the spec lists it.
-            recall: whether :meth:`obs` is the perfect-recall form; ``None``: if the game has it.
+            adapter_options: the game and its server.
+            layout: alternative layout of observations, if the spec lists it.
+            recall: True if :meth:`obs` returns perfect-recall tensors; ``None``: if the game has
+                them.
 
         Raises:
-            LudexError: ``bad_field``: the game has no such array; or an error of the server:
+            LudexError: ``bad_field``: the game has no such array; or an error from the server:
                 ``unknown_game``, ``bad_params``, ...
         """
         with adapter_options.client() as client:
@@ -80,16 +81,16 @@ class AllSeatsEnv(ChangeGuard):
 
     @property
     def is_over(self) -> bool:
-        """Whether the episode has terminated or was truncated."""
+        """True if the episode has terminated or was truncated."""
         return self.terminated or self.truncated
 
     @property
     def is_simultaneous(self) -> bool:
-        """Whether the seats to act move at the same time."""
+        """True if the seats to act move at the same time."""
         return self._batch is not None and int(self._batch.to_move[0]) == SIMULTANEOUS
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
@@ -98,20 +99,20 @@ class AllSeatsEnv(ChangeGuard):
         self._move(lambda: self._vec.reset(seed), None)
 
     def step(self, actions: Mapping[int, Any]) -> None:
-        """Play the actions of the seats that act; those of other seats are ignored.
+        """Play the actions of the acting seats; ignore those of other seats.
 
         Raises:
-            LudexError: ``env_over`` if the episode is over or none has begun.
+            LudexError: ``env_over`` if no episode is running.
             KeyError: the action of a seat that must act is missing.
             TypeError: an action is not an integer.
         """
         if not self.acting:
-            raise LudexError("env_over", "the episode is over: call reset() first")
+            raise LudexError("env_over", "the episode is over; call reset() first")
         row = np.full(self.spec.players, -1, np.int64)
         illegal = None
         for seat in self.acting:
             action = _integer(actions[seat])
-            # -1 means no action in a message, so every invalid number becomes one that is illegal.
+            # -1 means "no action" on the wire, so any invalid number is mapped to an illegal id.
             known = 0 <= action < self.spec.actions
             row[seat] = action if known else self.spec.actions
             if illegal is None and not (known and self._mask[seat, action]):
@@ -120,33 +121,35 @@ class AllSeatsEnv(ChangeGuard):
         self._move(lambda: self._vec.step(row[None] if joint else row[self.acting]), illegal)
 
     def history(self) -> list[list[Any]]:
-        """Return the moves so far, pairs of who moved and how; a round trip.
+        """Return the moves so far as pairs of player and action; a round trip.
 
         Raises:
-            LudexError: no episode has begun, or an illegal action has ended it.
+            LudexError: ``env_over``: no episode has started, or an illegal action has ended it.
         """
         self._shown()
         if self.illegal is not None:
-            raise LudexError("env_over", "an illegal action has ended the episode: call reset()")
+            raise LudexError(
+                "env_over", "the episode ended by an illegal action; call reset() first"
+            )
         moves: list[list[Any]] = msgpack.unpackb(self._vec.snapshot()[0])["h"]
         return moves
 
     def restore(self, moves: Sequence[Sequence[Any]]) -> None:
-        """Put the environment into the state after these moves.
+        """Set the state to the one after these moves.
 
         Raises:
-            LudexError: ``bad_snapshot``: a move is not one of its state.
+            LudexError: ``bad_snapshot``: a move is illegal in its state.
         """
         item = {**msgpack.unpackb(self._vec.snapshot()[0]), "h": moves}
         self._discard_change()
         self._move(lambda: self._vec.restore([msgpack.packb(item)]), None)
 
     def confirm(self) -> None:
-        """Say that the caller has got all of the last change."""
+        """Confirm that the caller has received the whole result of the last change."""
         self._confirm()
 
     def _move(self, do: Callable[[], Batch], illegal: int | None) -> None:
-        """Make a change that ends with :meth:`confirm`, or with an error of the server."""
+        """Run a change that ends with :meth:`confirm` or with an error from the server."""
         self._begin()
         try:
             self._take(do())
@@ -156,7 +159,7 @@ class AllSeatsEnv(ChangeGuard):
         self.illegal = illegal
 
     def obs(self, seat: int) -> Array:
-        """Return a new copy of a seat's observation.
+        """Return a copy of a seat's observation.
 
         Raises:
             LudexError: no episode has begun.
@@ -166,7 +169,7 @@ class AllSeatsEnv(ChangeGuard):
         return view
 
     def mask(self, seat: int) -> Array:
-        """Return a new copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act."""
+        """Return a copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act."""
         mask: Array = self._mask[seat].copy()
         return mask
 
@@ -189,12 +192,12 @@ class AllSeatsEnv(ChangeGuard):
         return self._vec.picture(0, seat)
 
     def close(self) -> None:
-        """Close the environment and the connection. May be called twice."""
+        """Close the environment and the connection. Safe to call twice."""
         self._client.close()
 
     def _shown(self) -> Batch:
         if self._batch is None:
-            raise LudexError("env_over", "there is no episode yet: call reset() first")
+            raise LudexError("env_over", "there is no episode yet; call reset() first")
         return self._batch
 
     def _take(self, batch: Batch) -> None:
@@ -212,5 +215,5 @@ class AllSeatsEnv(ChangeGuard):
 def _integer(action: Any) -> int:
     value = np.asarray(action)
     if value.size != 1 or value.dtype.kind not in "iub":
-        raise TypeError(f"an action must be an integer, not {action!r}")
+        raise TypeError(f"action: expected an integer, got {action!r}")
     return int(value.item())

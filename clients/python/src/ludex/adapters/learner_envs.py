@@ -1,10 +1,10 @@
-"""A batch of environments with one learner's seat in each, and the players of the other seats.
+"""A batch of environments with one learner seat in each, for the single-agent adapters.
 
-The adapters with one learner are built on this. An environment can have another opponent in every
-episode. Each opponent that is an agent of the server has its own environments there, and all
-callables share one more group (others.py). An episode begins in one of these groups from a
-snapshot without moves, which is a seed and an episode number. So an episode depends only on its
-seed and number, not on the batch or on the other episodes.
+The opponent of an environment may change with every episode. Each opponent that is an agent of the
+server has its own group of environments there; all callables share one more group (opponents.py).
+An episode starts in one of these groups from a snapshot without moves, which is a seed and an
+episode number. An episode therefore depends only on its seed and number, not on the batch or on
+other episodes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .options import AdapterOptions
 from .seeded_draws import draws
 
 Policy = Callable[[Array, Array], Any]
-"""A function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns k actions."""
+"""A function from observations ``[k, ...]`` and masks ``int8 [k, A]`` to k actions."""
 
 Opponent = str | Policy
 SeatChoice = int | Literal["alternate", "random"]
@@ -41,10 +41,10 @@ T = TypeVar("T")
 
 
 def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
-    """Return the list of opponents; one is drawn for each episode.
+    """Return the pool of opponents, from which one is drawn for each episode.
 
     Raises:
-        TypeError: an opponent is neither an agent's spec nor callable, or the list is empty.
+        TypeError: an opponent is neither an agent spec nor a callable, or the pool is empty.
     """
     if isinstance(opponent, Sequence) and not isinstance(opponent, str):
         listed = list(opponent)
@@ -53,24 +53,25 @@ def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
     for entry in listed:
         if not isinstance(entry, str) and not callable(entry):
             raise TypeError(
-                f"an opponent is a spec such as 'mcts sims=100' or a function, not {entry!r}"
+                f"opponent: expected a callable or a spec such as 'mcts sims=100', got {entry!r}"
             )
     if not listed:
-        raise TypeError("the list of opponents is empty")
+        raise TypeError("opponent: expected at least one, got an empty list")
     return listed
 
 
 class LearnerEnvs(ChangeGuard):
     """A batch of environments in which the learner has one seat.
 
-    An adapter calls :meth:`confirm` when it has made its result of a step or reset: if an interrupt
-    comes before, the learner has not seen what happened, and the next step is refused.
+    An adapter calls :meth:`confirm` after it has built the result of a step or reset. If an
+    interrupt arrives earlier, the learner has not received the result, and the next step is
+    refused.
 
     Attributes:
         spec: the game.
-        num_envs: how many environments.
-        rows: the situation in each; every call overwrites it, so take copies.
-        skipped: how many episodes ended before the learner could act.
+        num_envs: number of environments.
+        rows: data of each environment; every call overwrites them, so return copies.
+        skipped: number of episodes that ended before the learner could act.
         everyone: the indices of all environments.
     """
 
@@ -85,14 +86,14 @@ class LearnerEnvs(ChangeGuard):
         max_steps: int | None = None,
         same_step: bool = False,
     ) -> None:
-        """Open the environments; the first episodes begin with :meth:`reset`.
+        """Open the environments; the first episodes start with :meth:`reset`.
 
-        ``same_step``: steps are made with :meth:`step_and_reset`, so the server begins the next
-        episode in the step that ends one.
+        ``same_step``: the caller steps with :meth:`step_and_reset`, so the server resets an
+        environment in the step that ends its episode.
 
         Raises:
-            LudexError: an error of the server, e.g. ``unknown_agent``.
-            TypeError: an opponent is neither an agent's spec nor callable.
+            LudexError: an error from the server, e.g. ``unknown_agent``.
+            TypeError: an opponent is neither an agent spec nor a callable.
             ValueError: the seat does not exist.
         """
         self.spec = spec
@@ -109,14 +110,14 @@ class LearnerEnvs(ChangeGuard):
         players = self.spec.players
         if seat not in ("alternate", "random") and seat not in range(players):
             raise ValueError(
-                f"seat must be 0..{players - 1}, 'alternate' or 'random', not {seat!r}"
+                f"seat: got {seat!r}; allowed: 0..{players - 1}, 'alternate' or 'random'"
             )
         self._seat = seat
         self._seeds = [0] * num_envs
         self._episodes = np.full(num_envs, -1, np.int64)
-        # The groups by the spec of their agent, that of the callables under None. `_members` has
-        # the same groups in a list that only grows: `_in` is the index of the group in which an
-        # environment's episode is played, -1 before the first.
+        # Groups by agent spec; the group of the callables has the key None. `_members` lists the
+        # same groups and only grows. `_in` is the index into `_members` of the group that plays an
+        # environment's episode, -1 before the first episode.
         self._groups: dict[str | None, ServerOpponents | LocalOpponents] = {}
         self._members: list[ServerOpponents | LocalOpponents] = []
         self._in = np.full(num_envs, -1, np.int64)
@@ -142,15 +143,15 @@ class LearnerEnvs(ChangeGuard):
     # Opponents.
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents; each environment uses the new ones from its next episode on.
+        """Replace the opponents, effective in each environment at its next episode.
 
         Raises:
             LudexError: ``unknown_agent``, ...
-            TypeError: an opponent is neither an agent's spec nor callable.
+            TypeError: an opponent is neither an agent spec nor a callable.
         """
         pool = opponents(opponent)
         if self.spec.players == 1:
-            pool = ["random"]  # has no seat
+            pool = ["random"]  # never gets a seat
         for entry in pool:
             self._group(entry)
         self._pool = pool
@@ -165,7 +166,7 @@ class LearnerEnvs(ChangeGuard):
         return self._groups[name]
 
     def _forget(self) -> None:
-        """Close the groups of opponents that are no longer needed and play no episode."""
+        """Close the groups of opponents that are outside the pool and play no episode."""
         needed = {entry if isinstance(entry, str) else None for entry in self._pool}
         for name, group in list(self._groups.items()):
             if name not in needed and not (self._in == self._members.index(group)).any():
@@ -175,17 +176,17 @@ class LearnerEnvs(ChangeGuard):
     # Episodes.
 
     def reset(self, seed: int | Sequence[int] | None = None, envs: Any = None) -> None:
-        """Begin new episodes.
+        """Start new episodes.
 
         Args:
-            seed: environment i gets ``seed + i`` modulo 2^64, or the i-th of a list, and its
-                episodes count from 0. A seed is in 0..2^64. Without one each series of episodes
-                continues, and a first series begins with a random seed.
+            seed: environment i gets ``seed + i`` modulo 2^64, or the i-th seed of a list, and its
+                episode number restarts at 0. A seed is in 0..2^64. Without a seed, each series of
+                episodes continues; a first series gets a random seed.
             envs: indices; by default all.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
-            ValueError: the number of seeds is not that of the environments.
+            ValueError: the numbers of seeds and environments differ.
         """
         chosen = self.everyone if envs is None else np.asarray(envs, np.int64)
         seeds = self._given(seed, chosen)
@@ -194,7 +195,7 @@ class LearnerEnvs(ChangeGuard):
         self._begin_change(lambda: self._reset(chosen, seeds))
 
     def _given(self, seed: int | Sequence[int] | None, envs: Array) -> list[int] | None:
-        """Return a seed for each of ``envs``, or ``None`` if none is given."""
+        """Return a seed for each of ``envs``, or ``None`` without seeds."""
         if seed is None:
             return None
         if isinstance(seed, Sequence):
@@ -223,7 +224,7 @@ class LearnerEnvs(ChangeGuard):
             self._seeds[index] = seed % 2**64
 
     def _start(self, envs: Array, *, seeded: bool = False) -> None:
-        """Begin the episodes with the numbers in ``_episodes``, each against its opponent."""
+        """Start the episodes with the numbers in ``_episodes``, each against its opponent."""
         for _ in range(MAX_SKIPPED):
             if not envs.size:
                 self._forget()
@@ -243,7 +244,7 @@ class LearnerEnvs(ChangeGuard):
                 same = len(self._pool) == 1 and bool((before == index).all())
                 stays = same and not seeded and not self.same_step
                 self._members[index].begin(envs[mine], stays=stays)
-            # The server's own resets already skip such episodes.
+            # Resets by the server skip such episodes already.
             ended = envs[self.rows.over[envs]]
             self.skipped += len(ended)
             self._episodes[ended] += 1
@@ -260,7 +261,7 @@ class LearnerEnvs(ChangeGuard):
         return draws(purpose, self.spec.game, episodes, n)
 
     def snapshots(self, envs: Array) -> list[bytes]:
-        """Return snapshots without moves: the beginnings of the current episodes of ``envs``."""
+        """Return the initial states of the current episodes of ``envs`` as snapshots."""
         spec, pack = self.spec, msgpack.packb
         return [
             pack(
@@ -280,7 +281,7 @@ class LearnerEnvs(ChangeGuard):
     # Steps.
 
     def step(self, actions: Any, envs: Array | None = None) -> None:
-        """Play the learner's actions, until the learner must act again or the episode is over.
+        """Play the learner's actions until the learner must act again or the episode is over.
 
         An illegal action ends the episode with the lowest return for the learner.
 
@@ -290,7 +291,7 @@ class LearnerEnvs(ChangeGuard):
 
         Raises:
             LudexError: ``env_over`` if an episode has ended; ``session_lost``, ...
-            ValueError: ``actions`` is not one integer for each environment, or an opponent chose
+            ValueError: ``actions`` is not one integer for each environment, or an opponent returned
                 an illegal action.
         """
         chosen = self.everyone if envs is None else envs
@@ -301,7 +302,7 @@ class LearnerEnvs(ChangeGuard):
     def _step(self, chosen: Array, checked: Array) -> None:
         self.rows.reward[chosen] = 0.0
         where = self._in[chosen]
-        # The server's groups first: they work while our own opponents think.
+        # Groups of the server first: the server works while local opponents compute.
         groups = [(self._members[index], where == index) for index in np.unique(where)]
         groups.sort(key=lambda entry: isinstance(entry[0], LocalOpponents))
         for group, mine in groups:
@@ -310,7 +311,7 @@ class LearnerEnvs(ChangeGuard):
             group.receive(chosen[mine])
 
     def step_or_reset(self, actions: Any) -> None:
-        """Step the running episodes; where one was over, begin the next one, with reward 0.
+        """Step the running episodes; reset environments whose episode is over, with reward 0.
 
         Raises:
             LudexError: as :meth:`step` and :meth:`reset`.
@@ -326,7 +327,7 @@ class LearnerEnvs(ChangeGuard):
     def _step_or_reset(self, checked: Array, over: Array) -> None:
         group = self._alone()
         if group is not None:
-            # One message does both: the server ignores the action of an episode that is over.
+            # One message does both: the server ignores actions for episodes that are over.
             everyone = self.everyone
             checked[over] = 0
             self.rows.illegal[over] = False
@@ -340,9 +341,9 @@ class LearnerEnvs(ChangeGuard):
         self._reset(np.flatnonzero(over), None)
 
     def step_and_reset(self, actions: Any) -> Outcome:
-        """Step all environments; where an episode ends, begin the next one at once.
+        """Step all environments, and reset those whose episode ends.
 
-        :attr:`rows` then has the beginnings of the next episodes.
+        :attr:`rows` then has the initial states of the next episodes.
 
         Raises:
             LudexError: ``env_over`` before the first reset; ``session_lost``, ...
@@ -374,7 +375,7 @@ class LearnerEnvs(ChangeGuard):
         return outcome
 
     def _alone(self) -> ServerOpponents | None:
-        """Return the one group that plays all episodes now and next, if it is the server's."""
+        """Return the only group, if it plays all current and next episodes on the server."""
         group = self._group(self._pool[0])
         if len(self._pool) > 1 or not isinstance(group, ServerOpponents):
             return None
@@ -384,7 +385,7 @@ class LearnerEnvs(ChangeGuard):
     # Interrupts.
 
     def _begin_change(self, do: Callable[[], T]) -> T:
-        """Make a change that ends with :meth:`confirm`, or with an error of the server."""
+        """Run a change that ends with :meth:`confirm` or with an error from the server."""
         self._begin()
         try:
             return do()
@@ -393,7 +394,7 @@ class LearnerEnvs(ChangeGuard):
             raise
 
     def confirm(self) -> None:
-        """Say that the learner has got all of the last change."""
+        """Confirm that the learner has received the whole result of the last change."""
         self._confirm()
 
     def _discard_change(self) -> None:
@@ -405,16 +406,16 @@ class LearnerEnvs(ChangeGuard):
         checked = np.asarray(actions)
         if checked.shape != (count,) or checked.dtype.kind not in "iub":
             raise ValueError(
-                f"{count} integers are needed as actions, not {checked.dtype} {list(checked.shape)}"
+                f"actions: expected {count} integers, got {checked.dtype} {list(checked.shape)}"
             )
-        # -1 means no action in a message, so every invalid number becomes one that is illegal.
-        # Without a sign, negative numbers are the greatest.
+        # -1 means "no action" on the wire, so any invalid number is mapped to an illegal id. Cast
+        # to unsigned, negative numbers are the greatest.
         limited: Array = np.minimum(checked.astype(np.uint64), np.uint64(self.spec.actions))
         return limited.astype(np.int32)
 
     def _check_begun(self, envs: Any) -> None:
         if self._episodes[envs].min(initial=0) < 0:
-            raise LudexError("env_over", "there is no episode yet: call reset() first")
+            raise LudexError("env_over", "there is no episode yet; call reset() first")
 
     def _check_live(self, envs: Any) -> None:
         self._check_begun(envs)
@@ -423,7 +424,7 @@ class LearnerEnvs(ChangeGuard):
             index = int(self.everyone[envs][over.argmax()])
             raise LudexError(
                 "env_over",
-                f"the episode of environment {index} is over: call reset() first",
+                f"the episode of environment {index} is over; call reset() first",
                 got=index,
             )
 
@@ -444,13 +445,13 @@ class LearnerEnvs(ChangeGuard):
         return group.vec.picture(index, int(self.rows.seat[index]))
 
     def close(self) -> None:
-        """Close the environments and the connection. May be called twice."""
+        """Close the environments and the connection. Safe to call twice."""
         self._client.close()
 
-    # For the groups in others.py.
+    # For the groups in opponents.py.
 
     def open(self, **options: Any) -> VecEnv | ShardedVecEnv:
-        """Open all environments with the arena's settings and ``options``."""
+        """Open all environments with the settings of this batch and ``options``."""
         return self._client.open_vec(
             self.spec.game,
             self.num_envs,
@@ -465,17 +466,17 @@ class LearnerEnvs(ChangeGuard):
         return numbers
 
     def put(self, envs: Array, rows: Rows, episodes: Array) -> None:
-        """Show the rows of the episodes with these numbers in ``envs``."""
+        """Replace the rows and episode numbers of ``envs``."""
         for name, array in vars(rows).items():
             getattr(self.rows, name)[envs] = array
         self._episodes[envs] = episodes
 
     def dense(self, mask: Array) -> Array:
-        """Write a mask out as ``int8 [..., A]``."""
+        """Return a mask as ``int8 [..., A]``."""
         return dense(mask, self.spec.actions)
 
     def named(self, envs: Array) -> Array | None:
-        """Return the environments that a request must name: ``None`` for all of them."""
+        """Return the ``envs`` field of a request: ``None`` for all environments."""
         return None if len(envs) == self.num_envs else envs
 
     def seats(self, envs: Array) -> Array:
@@ -493,14 +494,14 @@ class LearnerEnvs(ChangeGuard):
         return [player for player in found if not isinstance(player, str)]
 
     def count(self, envs: Any, batch: Batch) -> None:
-        """Take over the episode numbers and skipped episodes that the server counted."""
+        """Copy the server's episode numbers and count its skipped episodes."""
         self._episodes[envs] = batch.episode
         if batch.skipped is not None:
             self.skipped += len(batch.skipped.at)
 
     @property
     def fixed_seat(self) -> int | None:
-        """The learner's seat, if it is the same in all episodes."""
+        """The learner's seat, if it is equal in all episodes."""
         return self._seat if isinstance(self._seat, int) else None
 
     @property

@@ -1,4 +1,4 @@
-"""The learner's situation in each environment of a batch."""
+"""Per-environment data of the learner's seat."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..columns import Array
 
 @dataclass
 class Rows:
-    """The learner's situation in each of n environments.
+    """Data of the learner's seat in each of n environments.
 
     Attributes:
-        obs: the learner's views, ``[n, ...]``.
-        mask: its legal actions, ``int8 [n, A]``; zeros if the episode is over.
-        seat: its seat in this episode, ``int8 [n]``.
-        reward: its reward since its last action, ``float64 [n]``.
+        obs: observations of the learner, ``[n, ...]``.
+        mask: legal actions of the learner, ``int8 [n, A]``; zeros if the episode is over.
+        seat: seat of the learner in this episode, ``int8 [n]``.
+        reward: reward since the learner's last action, ``float64 [n]``.
         terminated: ``bool [n]``.
         truncated: ``bool [n]``.
-        illegal: ``bool [n]``: whether an illegal action of the learner ended the episode.
-        length: moves of all seats so far, ``int64 [n]``.
-        opponent: position in the list of opponents, ``int64 [n]``.
+        illegal: ``bool [n]``: True if an illegal action of the learner ended the episode.
+        length: number of moves of all seats so far, ``int64 [n]``.
+        opponent: index into the list of opponents, ``int64 [n]``.
     """
 
     obs: Array
@@ -42,23 +42,23 @@ class Rows:
         return self.terminated | self.truncated
 
     def copy(self, rows: Any = slice(None)) -> Rows:
-        """Return a new copy, of all rows or of ``rows``."""
+        """Return a copy of all rows, or of ``rows``."""
         return Rows(**{name: np.array(array[rows]) for name, array in vars(self).items()})
 
 
 @dataclass
 class Outcome:
-    """What a step brought, if the next episodes have begun already.
+    """Result of a step that has already reset the environments whose episodes ended.
 
     Attributes:
-        reward: as in :class:`Rows`, as are the next five; all of the episode that was played.
+        reward: as in :class:`Rows`, like the next five; they describe the episode that was stepped.
         terminated: ``bool [n]``.
         truncated: ``bool [n]``.
         illegal: ``bool [n]``.
         seat: ``int8 [n]``.
         opponent: ``int64 [n]``.
-        at: the environments whose episode has ended, ascending, ``int64 [k]``.
-        obs: the last views of these, ``[k, ...]``.
+        at: ascending indices of the environments whose episode has ended, ``int64 [k]``.
+        obs: final observations of these environments, ``[k, ...]``.
     """
 
     reward: Array

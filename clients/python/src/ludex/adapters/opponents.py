@@ -1,4 +1,4 @@
-"""The players of the other seats: agents of the server, or callables of this process."""
+"""Groups of environments by opponent: agents of the server, or callables of this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ServerOpponents:
         self.vec = learner_envs.open(seats=seats, rotate=learner_envs.rotation, autoreset=autoreset)
 
     def begin(self, envs: Array, *, stays: bool) -> None:
-        """Begin episodes; ``stays``: they follow on the previous ones of these environments."""
+        """Start episodes; ``stays``: they continue the series of these environments."""
         named = self._learner_envs.named(envs)
         if stays:
             self._take(envs, self.vec.reset(envs=named))
@@ -38,13 +38,13 @@ class ServerOpponents:
         self.vec.send(actions, self._learner_envs.named(envs))
 
     def receive(self, envs: Array) -> None:
-        """Take what follows, up to the learner's next turn or the end of the episode."""
+        """Receive the moves up to the learner's next turn or the end of the episode."""
         learner_envs = self._learner_envs
         batch, played = self.vec.recv(), learner_envs.rows.seat[envs]
         if batch.final is None:
             self._take(envs, batch)
             return
-        # The server has begun other episodes already; here the learner sees the ends first.
+        # The server has already reset these environments; the learner gets the final rows first.
         before, skipped = learner_envs.episodes(envs), learner_envs.skipped
         self._take(envs, batch)
         ends = self._ends(batch, batch.final, played, learner_envs.rows.opponent[envs])
@@ -52,7 +52,7 @@ class ServerOpponents:
         learner_envs.skipped = skipped
 
     def advance(self, actions: Array) -> Outcome:
-        """Step all environments; where an episode ends, the server begins the next one."""
+        """Step all environments; the server resets those whose episode ends."""
         learner_envs, rows = self._learner_envs, self._learner_envs.rows
         batch, seat = self.vec.step(actions), rows.seat.copy()
         illegal = np.zeros(len(seat), np.bool_)
@@ -77,7 +77,7 @@ class ServerOpponents:
         return outcome
 
     def _ends(self, batch: Batch, final: Final, played: Array, opponent: Array) -> Rows:
-        """Return the situations at the ends of episodes, a row for each."""
+        """Return the final rows of the episodes that have ended."""
         at = final.at
         illegal = np.zeros(len(batch), np.bool_)
         if batch.illegal is not None:
@@ -110,7 +110,7 @@ class ServerOpponents:
 
 
 class LocalOpponents:
-    """Environments in which callables play the other seats; the client holds every seat."""
+    """Environments in which callables of this process play the other seats."""
 
     def __init__(self, learner_envs: LearnerEnvs) -> None:
         spec, count = learner_envs.spec, learner_envs.num_envs
@@ -125,7 +125,7 @@ class LocalOpponents:
         self.vec = learner_envs.open(observer="all")
 
     def begin(self, envs: Array, *, stays: bool) -> None:
-        """Begin episodes."""
+        """Start episodes."""
         learner_envs = self._learner_envs
         learner_envs.rows.seat[envs] = learner_envs.seats(envs)
         self._earned[envs] = 0.0
@@ -137,7 +137,7 @@ class LocalOpponents:
         self.vec.send(self._moves(envs, actions), self._learner_envs.named(envs))
 
     def receive(self, envs: Array) -> None:
-        """Take what follows, up to the learner's next turn."""
+        """Receive the moves up to the learner's next turn."""
         self._take(envs, self.vec.recv())
         self._play_on(envs)
         self._learner_envs.rows.reward[envs] = self._earned[envs]
@@ -153,11 +153,11 @@ class LocalOpponents:
         rows.truncated[envs] = batch.truncated
         rows.length[envs] = batch.length
         if batch.illegal is not None:
-            # Always the learner's action: those of the others are checked before they are sent.
+            # Only the learner's action can be illegal: those of opponents are checked before sending.
             rows.illegal[envs[batch.illegal]] = True
 
     def _play_on(self, envs: Array) -> None:
-        """Let the others move until the learner must act or the episode is over."""
+        """Play the opponents' moves until the learner must act or the episode is over."""
         rows = self._learner_envs.rows
         seat = rows.seat[envs]
         waiting = envs
@@ -173,7 +173,7 @@ class LocalOpponents:
         rows.mask[envs] = self._mask[envs, seat]
 
     def _acting(self, envs: Array) -> Array:
-        """Return which seats act: ``bool [k, P]``."""
+        """Return a mask of the acting seats, ``bool [k, P]``."""
         to_move = self._to_move[envs]
         acting: Array = to_move[:, None] == np.arange(self._learner_envs.spec.players)
         together = to_move == SIMULTANEOUS
@@ -182,7 +182,7 @@ class LocalOpponents:
         return acting
 
     def _moves(self, envs: Array, actions: Array | None = None) -> Array:
-        """Return the moves to send: the learner's ``actions``, if given, and the others'."""
+        """Return the moves to send: the learner's ``actions``, if any, and the opponents'."""
         learner_envs = self._learner_envs
         count, seat = np.arange(len(envs)), learner_envs.rows.seat[envs]
         moves = np.full((len(envs), self._width), -1, np.int32)
@@ -202,12 +202,11 @@ class LocalOpponents:
 
 
 def _chosen(answer: Any, mask: Array) -> Array:
-    """Check the actions that an opponent chose."""
+    """Return an opponent's actions after checking shape, type and legality."""
     actions = np.asarray(answer)
     if actions.shape != (len(mask),) or actions.dtype.kind not in "iub":
         raise ValueError(
-            f"the opponent was asked for {len(mask)} integers and returned "
-            f"{actions.dtype} {list(actions.shape)}"
+            f"opponent: expected {len(mask)} integers, got {actions.dtype} {list(actions.shape)}"
         )
     inside = (actions >= 0) & (actions < mask.shape[1])
     legal = mask[np.arange(len(mask)), np.where(inside, actions, 0)] == 1
@@ -215,7 +214,5 @@ def _chosen(answer: Any, mask: Array) -> Array:
     if wrong.any():
         at = int(wrong.argmax())
         legal_ids = np.flatnonzero(mask[at]).tolist()
-        raise ValueError(
-            f"the opponent chose the illegal action {actions[at]}; legal actions are {legal_ids}"
-        )
+        raise ValueError(f"opponent: got illegal action {actions[at]}; allowed: {legal_ids}")
     return actions

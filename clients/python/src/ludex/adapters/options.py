@@ -1,4 +1,4 @@
-"""The arguments that all adapters for learning libraries share."""
+"""Arguments shared by all adapters for learning libraries."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..spec import Spec
 
 @dataclass(frozen=True)
 class AdapterOptions:
-    """Which game an adapter plays, and on which server.
+    """The game and the server of an adapter.
 
     Attributes:
-        game: id of the game, or its whole string with parameters.
+        game: id of the game, or the game string with parameters.
         params: the parameters of the game.
-        url: the server; by default a local one that all environments of this process share.
+        url: server URL; by default a local server that all environments of this process share.
         token: access token.
-        max_steps: truncate an episode after this many moves of all seats.
-        rules: the version of the rules that the server must have; ``None``: any version.
-        patience: how many seconds to try to reconnect when the connection is lost.
+        max_steps: maximum number of moves of all seats before an episode is truncated.
+        rules: required version of the rules; ``None``: any version.
+        patience: seconds to retry a lost connection.
     """
 
     game: str
@@ -38,10 +38,10 @@ class AdapterOptions:
 
     @contextlib.contextmanager
     def client(self) -> Iterator[Client]:
-        """Connect for a ``with`` block; the connection stays open unless the block fails.
+        """Connect for a ``with`` block; if the block fails, close the connection.
 
         Raises:
-            LudexError: as :func:`ludex.shared.connect`.
+            LudexError: as :func:`ludex.shared_server.connect`.
         """
         client = connect(self.url, self.token, self.patience)
         try:
@@ -61,8 +61,8 @@ class AdapterOptions:
         if self.rules not in (None, spec.rules):
             raise LudexError(
                 "bad_params",
-                f"version {self.rules} of the rules of {self.game} was requested, "
-                f"the server has {spec.rules}",
+                f"{self.game}: expected version {self.rules} of the rules, "
+                f"the server has version {spec.rules}",
                 got=self.rules,
                 allowed=[spec.rules],
             )
@@ -70,28 +70,30 @@ class AdapterOptions:
 
 
 def check_render_mode(mode: str | None, *modes: str) -> str | None:
-    """Return a render mode if it is one of ``modes``.
+    """Return a render mode after checking that it is one of ``modes``.
 
     Raises:
         ModuleNotFoundError: ``"rgb_array"`` needs the extra ``ludex[render]``.
-        ValueError: it is another one.
+        ValueError: it is none of ``modes``.
     """
     if mode is not None and mode not in modes:
-        raise ValueError(f"render_mode is {' or '.join(map(repr, modes))}, not {mode!r}")
+        raise ValueError(
+            f"render_mode: got {mode!r}; allowed: {', '.join(map(repr, modes))} or None"
+        )
     if mode == "rgb_array":
         import_rasterizer()
     return mode
 
 
 def reject_unknown(others: Mapping[str, Any]) -> None:
-    """Refuse arguments that an adapter does not have.
+    """Reject arguments that an adapter does not take.
 
     Raises:
-        TypeError: there is one; the message says where the parameters of a game go.
+        TypeError: there is one; the message names the argument for parameters of a game.
     """
     if others:
         named = ", ".join(f"{name!r}: {value!r}" for name, value in others.items())
         raise TypeError(
-            f"unknown argument {', '.join(map(repr, others))}: the parameters of the game go into "
-            f"one argument, params={{{named}}}"
+            f"unknown argument {', '.join(map(repr, others))}; "
+            f"pass parameters of the game as params={{{named}}}"
         )

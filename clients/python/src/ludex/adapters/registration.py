@@ -1,4 +1,4 @@
-"""The Gymnasium ids: ``ludex/<Name>-v<rules version>``."""
+"""Registration of the Gymnasium ids, ``ludex/<Name>-v<rules version>``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ..catalogue import GAMES
 
 
 def env_name(game: str) -> str:
-    """Return the name in a game's Gymnasium id, e.g. ``ConnectFour``."""
+    """Return the name part of a game's Gymnasium id, e.g. ``ConnectFour``."""
     return "".join(part.capitalize() for part in game.split("_"))
 
 
 def register() -> None:
-    """Register the ids of all games with Gymnasium. May be called twice.
+    """Register the ids of all games with Gymnasium. Safe to call twice.
 
     Raises:
         ModuleNotFoundError: Gymnasium is not installed.

@@ -1,8 +1,7 @@
-"""Draws that depend only on an episode's seed and number, so that anybody can repeat them.
+"""Reproducible draws that depend only on an episode's seed and number.
 
-They are derived as on the server (docs/records.md): the first eight bytes of
-ChaCha8 block 0 under the key SHA-256 of ``ludex.v1:<purpose>:<game>:<seed>:<episode>``, scaled to
-``0..n``.
+The derivation is that of the server (docs/records.md): the first eight bytes of ChaCha8 block 0
+under the key SHA-256 of ``ludex.v1:<purpose>:<game>:<seed>:<episode>``, scaled to ``0..n``.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ def draws(purpose: str, game: str, episodes: Iterable[tuple[int, int]], n: int) 
     """Draw a number in ``0..n`` for each pair of seed and episode number: ``int64``.
 
     Args:
-        purpose: the use of the number; the server uses ``rotate`` for the rotation of seats.
+        purpose: name of the stream; the server uses ``rotate`` for the rotation of seats.
         game: id of the game.
         episodes: pairs of seed and episode number.
-        n: how many numbers there are to choose from, below 2^32.
+        n: exclusive upper bound, below 2^32.
     """
     keys = b"".join(key(purpose, game, seed, episode) for seed, episode in episodes)
     words = _first_words(np.frombuffer(keys, "<u4").reshape(-1, 8))

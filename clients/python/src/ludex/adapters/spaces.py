@@ -1,4 +1,4 @@
-"""A game's arrays as Gymnasium spaces."""
+"""Gymnasium spaces of a game's arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def observation_space(spec: Spec) -> spaces.Box:
 
 
 def masked_space(spec: Spec, observation: str = "observation") -> spaces.Dict:
-    """Return the space of observations with masks, with PettingZoo's names.
+    """Return the space of observations with masks, under PettingZoo's names.
 
     Raises:
         LudexError: ``bad_field``: the game has no observation array.

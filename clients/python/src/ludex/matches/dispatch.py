@@ -27,7 +27,7 @@ class Dispatcher:
     """Answers turns.
 
     Attributes:
-        max_turns: how many turns it takes at a time; ``None``: all.
+        max_turns: number of turns it takes at a time; ``None``: all.
         wakeup: can be read when answers have come that :meth:`dispatch` will return; ``None`` if
             :meth:`dispatch` itself returns all answers.
     """
@@ -43,7 +43,7 @@ class Dispatcher:
         raise NotImplementedError
 
     def close(self) -> None:
-        """End what still runs. May be called twice."""
+        """End what still runs. Safe to call twice."""
 
 
 class SequentialDispatcher(Dispatcher):
@@ -88,7 +88,7 @@ class AsyncDispatcher(Dispatcher):
 
         Args:
             agent: the agent, or with ``batch`` the policy.
-            batch: whether it takes a list of turns.
+            batch: True if it takes a list of turns.
             loop: a loop that runs in another thread; by default a new one, with a thread.
         """
         self._agent: Callable[[Any], Awaitable[Any]] = agent
@@ -186,6 +186,6 @@ def pair_moves(turns: list[Turn], moves: Any) -> list[TurnReply]:
 
 
 def is_async(agent: object) -> bool:
-    """Whether an agent is to be awaited: an ``async def``, or an object whose call is one."""
+    """Return True if an agent is to be awaited: an ``async def``, or an object whose call is one."""
     call = getattr(agent, "__call__", None)  # noqa: B004 - the method itself is wanted
     return inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(call)

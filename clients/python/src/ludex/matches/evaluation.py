@@ -78,13 +78,13 @@ def evaluate(
         batch: the agent is a policy over batches: it takes a list of turns of different matches,
             at most ``slots`` of them, and returns a move for each.
         scale: the share of the suite that is played, above 0 and at most 1.
-        slots: how many matches at a time. A turn has the time that the suite says, from the moment
+        slots: number of matches at a time. A turn has the time that the suite says, from the moment
             at which it is sent: an agent that is not asynchronous and answers four matches one
             after the other has a quarter of it for each.
         only: play these parts of the suite only.
         roles: agents of the server that fill roles of the suite, by role, such as
             ``{"reference": ["mcts sims=100"]}``; by default the suite's own.
-        candidates: how many agents the run is for. It begins when all have enrolled, each with a
+        candidates: number of agents the run is for. It begins when all have enrolled, each with a
             call of its own under the same ``run`` and a ``name`` of its own.
         views: some of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
         layout: another layout of tensors, one that all games of the suite have.
@@ -92,7 +92,7 @@ def evaluate(
             continue the run; by default the folder is a temporary one.
         args: more arguments of ``ludex serve`` for the server of this call.
         token: access token.
-        patience: how many seconds to try to reconnect when the connection is lost; by default as
+        patience: seconds to retry a lost connection; by default as
             long as the server keeps the session.
         progress: show progress on standard error, if that is a terminal.
         on_progress: called with a :class:`Progress` at the beginning and after each match.
@@ -100,11 +100,11 @@ def evaluate(
             ``run_end``.
 
     Raises:
-        LudexError: an error of the server: ``unknown_suite``, ``forbidden`` (a run of somebody
+        LudexError: an error from the server: ``unknown_suite``, ``forbidden`` (a run of somebody
             else), ``conflict`` (the run was begun with other settings: ``.path`` names the setting
             and ``.allowed`` has its value), ``bad_field``, ``limit``, ...; or ``connection_lost``;
             ``not_installed`` if the program is missing.
-        TypeError: the agent returned something that is not a move.
+        TypeError: the agent returned an invalid type.
         ValueError: a policy did not return a move for each turn.
         Exception: whatever the agent raised. Its matches wait.
     """

@@ -54,14 +54,14 @@ def play(
         params: parameters.
         against: agents of the server for the other seats (one for all, or one per seat); by
             default opponents come from the queue.
-        games: how many matches; 0: until the server stops for good.
-        slots: how many matches at a time; turns are answered one after the other in any case.
+        games: number of matches; 0: until the server stops for good.
+        slots: number of matches at a time; turns are answered one after the other in any case.
         seat: the seat to play; by default seats are rotated (in a queue: drawn).
         queue: name of the queue.
-        rated: whether the matches count for ratings.
+        rated: True if the matches count for ratings.
         clock: ``{move_ms?, bank_ms?, inc_ms?, first_ms?, episode_ms?}``; 10 s per move by default.
         views: some of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
-        layout: another layout of tensors, if the spec lists it.
+        layout: alternative tensor layout, if the spec lists it.
         ticket: entry to a tournament, which decides everything else.
         token: access token.
         name: the name under which ratings are kept; by default a new one.
@@ -69,15 +69,15 @@ def play(
         kind: ``bot``, ``llm``, ``human`` or ``learner``.
         reclaim: first take over and finish the matches in which ``name`` still holds seats, from
             a process that died; they count as games of this call.
-        patience: how many seconds to try to reconnect when the connection is lost; by default
+        patience: seconds to retry a lost connection; by default
             as long as the server keeps the session.
         on_event: called with every raw message of the matches (``match_start, event, resync,
             match_end``) and of the lobby.
 
     Raises:
-        LudexError: an error of the server, or ``connection_lost``; ``.results`` has the finished
+        LudexError: an error from the server, or ``connection_lost``; ``.results`` has the finished
             matches.
-        TypeError: the agent returned something that is not a move.
+        TypeError: the agent returned an invalid type.
     """
     if game is None and ticket is None:
         raise LudexError("bad_field", "play needs a game or a ticket", path="game")

@@ -66,11 +66,11 @@ class Player:
     # What a subclass says.
 
     def _done(self) -> bool:
-        """Whether there is nothing more to play."""
+        """Return True if there is nothing more to play."""
         raise NotImplementedError
 
     def _due(self) -> bool:
-        """Whether a request that enters is to be sent."""
+        """Return True if a request that enters is to be sent."""
         raise NotImplementedError
 
     def _request(self) -> int | None:

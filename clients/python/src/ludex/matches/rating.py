@@ -142,12 +142,12 @@ def rate(
         url: the server; by default the local one of this process.
         token: access token.
         name: the name to play under.
-        slots: how many matches are played at a time.
+        slots: number of matches are played at a time.
         seed: the seed of the bootstrap.
-        patience: how many seconds to try to reconnect when a connection is lost.
+        patience: seconds to retry a lost connection.
 
     Raises:
-        LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
+        LudexError: an error from the server: ``unknown_game``, ``unknown_agent``, ...
         ValueError: there are no anchors, the game has only one seat, or no match counted.
     """
     where = shared_url() if url is None else url

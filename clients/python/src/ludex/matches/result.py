@@ -19,7 +19,7 @@ class MatchResult:
         reason: ``finished``, ``illegal``, ``timeout``, ``disconnect``, ``resign``, ...; or
             ``unknown_match`` if the server no longer knew the match.
         at_fault: the seat that forfeited, if one did.
-        rated: whether the match counts for ratings.
+        rated: True if the match counts for ratings.
         record: path of the record over HTTP.
     """
 

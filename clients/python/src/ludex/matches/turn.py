@@ -18,7 +18,7 @@ class Refusal:
     Attributes:
         code: e.g. ``"illegal_action"``.
         message: one sentence.
-        tries_left: how many tries are left before the policy of the match decides.
+        tries_left: number of tries are left before the policy of the match decides.
         issues: the faults of a proposal: ``{path, got, allowed, message, code}``.
     """
 
@@ -30,14 +30,14 @@ class Refusal:
 
 @dataclass(slots=True)
 class Turn:
-    """Everything that an agent gets when it is asked for a move.
+    """A move request, as an agent receives it.
 
     Attributes:
         match: id of the match.
         game: id of the game.
         seat: our seat.
         turn: the number of this turn, counting only this seat's turns, from 0.
-        attempt: how many moves were refused in this turn; the protocol's ``try``.
+        attempt: number of moves were refused in this turn; the protocol's ``try``.
         legal: ascending action ids.
         names: the texts of ``legal``, in the same order; ``None`` without the view ``texts``.
         view: the requested views: some of ``struct, text, tensor, info, picture``.

@@ -105,7 +105,7 @@ class CachedPosition:
     Attributes:
         history: the moves.
         to_move: a seat, or ``CHANCE``, ``SIMULTANEOUS``, ``OVER``.
-        over: whether the episode is over.
+        over: True if the episode is over.
         returns: for each seat.
         chance: pairs of outcome and probability.
         legal: ids for each seat.
@@ -146,7 +146,7 @@ class CachedPosition:
         self.views: dict[str, Any] | None = None
 
     def moves(self) -> Iterator[Move]:
-        """Yield the moves of who moves, unless several do together."""
+        """Yield the moves of the player to move, unless several do together."""
         if self.to_move == CHANCE:
             yield from ((CHANCE, outcome) for outcome, _ in self.chance)
         elif self.to_move >= 0:

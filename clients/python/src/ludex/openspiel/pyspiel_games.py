@@ -69,7 +69,7 @@ class Game(pyspiel.Game):
         return Observer(self.game, "info" if recall else "tensor")
 
     def close(self) -> None:
-        """Close the connection. May be called twice."""
+        """Close the connection. Safe to call twice."""
         self.game.close()
 
     def __str__(self) -> str:
@@ -88,11 +88,11 @@ class State(pyspiel.State):
         self.position = position
 
     def current_player(self) -> int:
-        """Return the seat to move: -1 chance, -2 several together, -4 nobody any more."""
+        """Return the seat to move: -1 chance, -2 simultaneous, -4 terminal."""
         return self.position.current_player()
 
     def is_terminal(self) -> bool:
-        """Whether the episode is over."""
+        """Return True if the episode is over."""
         return self.position.is_terminal()
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
@@ -154,7 +154,7 @@ def load_game(
     """Open a game; for the arguments see :func:`ludex.openspiel.states.load_game`.
 
     Raises:
-        LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+        LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...
     """
     return Game(
         states.load_game(game, params, url=url, token=token, patience=patience, layout=layout)

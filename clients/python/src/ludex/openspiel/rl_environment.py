@@ -39,15 +39,15 @@ class StepType(enum.Enum):
     LAST = 2
 
     def first(self) -> bool:
-        """Whether it begins an episode."""
+        """Return True if it begins an episode."""
         return self is StepType.FIRST
 
     def mid(self) -> bool:
-        """Whether it neither begins nor ends one."""
+        """Return True if it neither begins nor ends one."""
         return self is StepType.MID
 
     def last(self) -> bool:
-        """Whether it ends an episode."""
+        """Return True if it ends an episode."""
         return self is StepType.LAST
 
 
@@ -56,7 +56,7 @@ class TimeStep(NamedTuple):
 
     Attributes:
         observations: ``info_state``: a flat list of numbers for each player; ``legal_actions``:
-            a list of ids for each; ``current_player``: a seat, -2 if several act together, -4 at
+            a list of ids for each; ``current_player``: a seat, -2 if simultaneous, -4 at
             the end; ``serialized_state``: empty, or with ``include_full_state`` the history as
             text, for :meth:`ludex.openspiel.states.Game.deserialize_state`.
         rewards: one for each player; ``None`` in the first step.
@@ -70,19 +70,19 @@ class TimeStep(NamedTuple):
     step_type: StepType
 
     def first(self) -> bool:
-        """Whether it begins an episode."""
+        """Return True if it begins an episode."""
         return self.step_type is StepType.FIRST
 
     def mid(self) -> bool:
-        """Whether it neither begins nor ends one."""
+        """Return True if it neither begins nor ends one."""
         return self.step_type is StepType.MID
 
     def last(self) -> bool:
-        """Whether it ends an episode."""
+        """Return True if it ends an episode."""
         return self.step_type is StepType.LAST
 
     def is_simultaneous_move(self) -> bool:
-        """Whether several players act together."""
+        """Return True if several players act together."""
         return self.current_player() == SIMULTANEOUS_PLAYER_ID
 
     def current_player(self) -> int:
@@ -122,21 +122,21 @@ class Environment:
             game: id of the game, or its whole string with parameters; or a game of ``pyspiel``,
                 whose string must name a game of the server.
             discount: the value of ``discounts`` before the last step.
-            include_full_state: whether observations have the ``serialized_state``.
-            enable_legality_check: whether an illegal action is an error; else it loses.
+            include_full_state: True if observations have the ``serialized_state``.
+            enable_legality_check: True if an illegal action is an error; else it loses.
             observation_type: by default the information state if the game has one, as in
                 OpenSpiel.
             params: parameters of the game.
-            url: the server; by default a local one that all environments of this process share.
+            url: server URL; by default a local server that all environments of this process share.
             token: access token.
-            max_steps: truncate an episode after this many moves of all seats.
-            patience: how many seconds to try to reconnect when the connection is lost; by default
+            max_steps: maximum number of moves of all seats before an episode is truncated.
+            patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
             layout: ``"openspiel"``: observations with OpenSpiel's arrays, if the game has them.
             settings: more parameters of the game, as OpenSpiel takes them: ``players=3``.
 
         Raises:
-            LudexError: ``bad_field``: the game has no such observation; or an error of the server:
+            LudexError: ``bad_field``: the game has no such observation; or an error from the server:
                 ``unknown_game``, ``bad_params``, ...
         """
         recall = None if layout is None else False
@@ -185,12 +185,12 @@ class Environment:
 
     @property
     def is_chance_node(self) -> bool:
-        """Whether chance must move: never, because the server draws for it."""
+        """True if chance must move: never, because the server draws for it."""
         return False
 
     @property
     def use_observation(self) -> bool:
-        """Whether ``info_state`` is the observation; else it is the information state."""
+        """True if ``info_state`` is the observation; else it is the information state."""
         return not self._env.recall
 
     def seed(self, seed: int | None = None) -> None:
@@ -214,17 +214,17 @@ class Environment:
 
     @property
     def num_players(self) -> int:
-        """How many players the game has."""
+        """Number of players the game has."""
         return self._env.spec.players
 
     @property
     def is_turn_based(self) -> bool:
-        """Whether players act one at a time."""
+        """True if players act one at a time."""
         return self._env.spec.dynamics == "sequential"
 
     @property
     def num_actions_per_step(self) -> int:
-        """How many actions :meth:`step` takes."""
+        """Number of actions :meth:`step` takes."""
         return 1 if self.is_turn_based else self.num_players
 
     @property
@@ -250,7 +250,7 @@ class Environment:
         return {"num_actions": count, "min": 0, "max": count - 1, "dtype": int}
 
     def reset(self, seed: int | None = None) -> TimeStep:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
@@ -317,7 +317,7 @@ class Environment:
         )
 
     def close(self) -> None:
-        """Close the environment and its connections. May be called twice."""
+        """Close the environment and its connections. Safe to call twice."""
         self._env.close()
         if self._game is not None:
             self._game.close()

@@ -38,7 +38,7 @@ class Game:
         """Connect and open the game.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+            LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...
         """
         self._adapter_options = adapter_options
         with adapter_options.client() as client:
@@ -47,7 +47,7 @@ class Game:
             self._positions = PositionCache(client, adapter_options, layout)
 
     def close(self) -> None:
-        """Close the connection. May be called twice."""
+        """Close the connection. Safe to call twice."""
         self._client.close()
 
     # The names of pyspiel.
@@ -167,34 +167,34 @@ class State:
         self._history = history
         self._position = position or game._positions.get(history)
 
-    # Who moves.
+    # Player to move.
 
     def get_game(self) -> Game:
         """Return the game."""
         return self._game
 
     def current_player(self) -> int:
-        """Return the seat to move: -1 chance, -2 several together, -4 nobody any more."""
+        """Return the seat to move: -1 chance, -2 simultaneous, -4 terminal."""
         return self._position.to_move
 
     def is_terminal(self) -> bool:
-        """Whether the episode is over."""
+        """Return True if the episode is over."""
         return self._position.over
 
     def is_chance_node(self) -> bool:
-        """Whether chance moves."""
+        """Return True if chance moves."""
         return self._position.to_move == CHANCE
 
     def is_simultaneous_node(self) -> bool:
-        """Whether several players move together."""
+        """Return True if several players move together."""
         return self._position.to_move == SIMULTANEOUS
 
     def is_player_node(self) -> bool:
-        """Whether one player moves."""
+        """Return True if one player moves."""
         return self._position.to_move >= 0
 
     def is_mean_field_node(self) -> bool:
-        """Whether this is a position of a mean field game: never."""
+        """Return True if this is a position of a mean field game: never."""
         return False
 
     def num_players(self) -> int:
@@ -208,7 +208,7 @@ class State:
     # Moves.
 
     def legal_actions(self, player: int | None = None) -> list[int]:
-        """Return the ids of legal actions, by default of who moves; at chance cache outcomes."""
+        """Return the ids of legal actions, by default of the player to move; at chance cache outcomes."""
         mover = self._position.to_move
         if player is None:
             player = mover
@@ -229,7 +229,7 @@ class State:
         return list(self._position.chance)
 
     def apply_action(self, action: Any) -> None:
-        """Play the action of who moves, or an outcome of chance.
+        """Play the action of the player to move, or an outcome of chance.
 
         Raises:
             LudexError: ``illegal_action``, ``env_over``; the state is unchanged.
@@ -365,7 +365,7 @@ class State:
     # Views.
 
     def information_state_string(self, player: int | None = None) -> str:
-        """Return all that a player (by default who moves) knows, as text, with perfect recall."""
+        """Return all that a player (by default the player to move) knows, as text, with perfect recall."""
         seat = self.current_player() if player is None else player
         struct = self._position.view("struct", seat)
         return f"{seat} {json.dumps(struct, sort_keys=True, separators=(',', ':'))}"
@@ -414,12 +414,12 @@ def load_game(
     Args:
         game: id of the game, or its whole string with parameters; OpenSpiel's names work too.
         params: the parameters of the game.
-        url: the server; by default a local one that all environments of this process share.
+        url: server URL; by default a local server that all environments of this process share.
         token: access token.
-        patience: how many seconds to try to reconnect when the connection is lost.
+        patience: seconds to retry a lost connection.
         layout: ``"openspiel"``: tensors as OpenSpiel has them, if the game has them.
 
     Raises:
-        LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+        LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...
     """
     return Game(AdapterOptions(game, params, url, token, patience=patience), layout=layout)

@@ -35,7 +35,7 @@ class Frame(NamedTuple):
 
     Attributes:
         opcode: its kind: ``CONT``, ``TEXT``, ``BINARY``, or a control frame (8 and above).
-        fin: whether it is the last frame of its message.
+        fin: True if it is the last frame of its message.
         payload: its content.
         whole: the whole frame as it arrived.
     """
@@ -63,14 +63,14 @@ class FrameReader:
 
     @property
     def begun(self) -> bool:
-        """Whether there are bytes that were not returned yet."""
+        """True if there are bytes that were not returned yet."""
         return self._from != self._to
 
     def room(self, keep: bool) -> memoryview:
         """Return memory for the next bytes: at least the rest of the current frame.
 
         Args:
-            keep: whether returned frames are still in use; otherwise they may be overwritten.
+            keep: True if returned frames are still in use; otherwise they may be overwritten.
         """
         have = self._to - self._from
         if not (have or keep):

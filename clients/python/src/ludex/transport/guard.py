@@ -30,7 +30,7 @@ class Guard:
 
     @property
     def foreign(self) -> bool:
-        """Whether this process was forked after the connection was made."""
+        """True if this process was forked after the connection was made."""
         return self._process != os.getpid()
 
     def enter(self) -> None:

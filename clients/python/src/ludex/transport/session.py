@@ -67,16 +67,16 @@ class Session:
 
         Args:
             urls: one URL, or several that are tried in turn.
-            token: the access token, if the server wants one.
+            token: access token, if the server wants one.
             agent: ``{name, version?, kind?}``, needed to take seats.
             reclaim: take over the seats that the agent's name still holds.
-            patience: how many seconds to try to connect, first and after a loss. ``None``: first
+            patience: number of seconds to try to connect, first and after a loss. ``None``: first
                 ``FIRST_CONNECT_SECONDS``, later as long as the server keeps the session (60 s if it does
                 not say).
             on_welcome: called with every ``welcome`` after the first.
 
         Raises:
-            LudexError: ``connection_lost`` if no server answers, or an error of the server.
+            LudexError: ``connection_lost`` if no server answers, or an error from the server.
         """
         self.urls = [normalize_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
         if not self.urls:
@@ -114,7 +114,7 @@ class Session:
             fields: the message's other fields; ``None`` means absent.
 
         Raises:
-            LudexError: the connection is lost for good.
+            LudexError: the connection cannot be resumed.
             TypeError: a field cannot be written in MessagePack.
         """
         return self._alone(self._post, kind, bound, fields)
@@ -134,7 +134,7 @@ class Session:
         """Return the reply to request ``number``; events that come before it are dropped.
 
         Raises:
-            LudexError: the reply is an ``error``, or the connection is lost for good.
+            LudexError: the reply is an ``error``, or the connection cannot be resumed.
         """
         return self._alone(self._wait, number)
 
@@ -157,7 +157,7 @@ class Session:
         sent again after the time that the server names, as long as the session's patience lasts.
 
         Raises:
-            LudexError: the reply is an ``error``, or the connection is lost for good.
+            LudexError: the reply is an ``error``, or the connection cannot be resumed.
         """
         return self._alone(self._call, kind, bound, fields)
 
@@ -217,12 +217,12 @@ class Session:
         Second replies to the same request are dropped. A lost connection is resumed here.
 
         Args:
-            timeout: how many seconds to wait; ``None``: until there is one.
+            timeout: number of seconds to wait; ``None``: until there is one.
             wakeup: when it can be read, the wait ends early, with ``None``. It also ends early when
                 the connection was lost and is there again.
 
         Raises:
-            LudexError: the connection is lost for good, or the server reported an error that
+            LudexError: the connection cannot be resumed, or the server reported an error that
                 does not belong to a request.
         """
         return self._alone(self._receive, timeout, wakeup)
@@ -278,7 +278,7 @@ class Session:
 
     @property
     def patience(self) -> float:
-        """How many seconds to try to reconnect after a loss."""
+        """Number of seconds to try to reconnect after a loss."""
         if self._patience is not None:
             return self._patience
         return float(self.limits.get("grace_ms", 60_000)) / 1000
@@ -291,11 +291,11 @@ class Session:
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """True if :meth:`close` was called."""
         return self._guard.closed
 
     def close(self) -> None:
-        """Free the environments on the server and end the session. May be called twice.
+        """Free the environments on the server and end the session. Safe to call twice.
 
         In a forked process only its copy of the connection is closed, not the parent's.
 

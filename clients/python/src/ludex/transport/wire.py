@@ -138,7 +138,7 @@ class Connection:
 
     @property
     def writing(self) -> bool:
-        """Whether a message was written in part."""
+        """True if a message was written in part."""
         return bool(self._out)
 
     def send(self, packed: bytes) -> None:
@@ -244,7 +244,7 @@ class Connection:
 
     @property
     def _over(self) -> bool:
-        """Whether no more messages can come; later bytes go to the library only."""
+        """True if no more messages can come; later bytes go to the library only."""
         return self._protocol.close_rcvd is not None or self._fault is not None
 
     def _take(self, frame: Frame) -> None:
