@@ -80,7 +80,7 @@ def test_error_carries_server_fields() -> None:
             vec.step([0, 9, 0])
         assert (caught.value.code, caught.value.at, caught.value.got) == ("illegal_action", 1, 9)
         assert vec.step([0, 1, 2]).obs[:, 0].tolist() == [1, 2, 3]
-        with pytest.raises(ValueError, match="integers are needed"):
+        with pytest.raises(ValueError, match="expected integers"):
             vec.step([0.5, 0.0, 0.0])
         with pytest.raises(TypeError):
             client.open("race").step(1.5)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def test_batch_has_mask_of_each_seat_and_selected_envs() -> None:
         vec.reset(envs=[1], seeds=[2**64 - 1])
         assert server.received[-1]["envs"] == b"\1\0\0\0"
         assert server.received[-1]["seeds"] == ["18446744073709551615"]
-        with pytest.raises(ValueError, match="outside"):
+        with pytest.raises(ValueError, match="expected numbers in"):
             vec.reset(envs=[-1])
 
 
@@ -198,5 +198,5 @@ def test_invalid_token_and_url_are_rejected() -> None:
     with pytest.raises(ludex.LudexError, match="no server answers at") as caught:
         ludex.Client(server.url, patience=0.1)
     assert caught.value.code == "connection_lost"
-    with pytest.raises(ludex.LudexError, match="is not the URL of a server"):
+    with pytest.raises(ludex.LudexError, match="expected the URL of a server"):
         ludex.Client("ftp://127.0.0.1:1")

@@ -384,12 +384,12 @@ def test_human_mode_displays_picture_in_notebook(
 
 
 def test_invalid_arguments_name_fault(url: str) -> None:
-    with pytest.raises(ludex.LudexError, match="version 9 of the rules"):
+    with pytest.raises(ludex.LudexError, match="expected version 9 of the rules"):
         LudexEnv("tic_tac_toe", url=url, rules=9)
     with pytest.raises(ludex.LudexError) as caught:
         LudexEnv("tic_tac_toe", url=url, opponent="randon")
     assert caught.value.code == "unknown_agent"
-    with pytest.raises(ValueError, match=r"seat must be 0..1, 'alternate' or 'random', not 2"):
+    with pytest.raises(ValueError, match=r"seat: got 2; allowed: 0\.\.1, 'alternate' or 'random'"):
         LudexEnv("tic_tac_toe", url=url, seat=2)
     for nobody in (3, [], [3]):
         with pytest.raises(TypeError, match="opponent"):
@@ -403,9 +403,9 @@ def test_invalid_arguments_name_fault(url: str) -> None:
         env.step(np.array([0, 0]))
     env.reset(seed=0)
     for wrong in ([0], [[0, 0]], [0.5, 0.5]):
-        with pytest.raises(ValueError, match="2 integers are needed as actions"):
+        with pytest.raises(ValueError, match="actions: expected 2 integers"):
             env.step(np.array(wrong))
-    with pytest.raises(ValueError, match="the opponent chose the illegal action 100; legal"):
+    with pytest.raises(ValueError, match="opponent: got illegal action 100; allowed:"):
         env.step(np.array([1, 1]))
     with pytest.raises(ValueError, match="2 environments"):
         env.reset(seed=[1, 2, 3])

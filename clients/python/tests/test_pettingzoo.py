@@ -128,7 +128,7 @@ def test_parallel_plays_simultaneous_game(url: str) -> None:
     with pytest.raises(KeyError):
         env.step({"player_0": 0})
     for wrong in ("x", 0.5, [0, 1]):
-        with pytest.raises(TypeError, match="an action must be an integer"):
+        with pytest.raises(TypeError, match="expected an integer"):
             env.step({"player_0": wrong, "player_1": 0})
     while env.agents:
         *_, infos = env.step({agent: 0 for agent in env.agents})

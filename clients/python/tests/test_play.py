@@ -77,7 +77,7 @@ def test_refused_move_is_requested_again() -> None:
 
 
 def test_invalid_reply_raises_type_error() -> None:
-    with FakeServer() as server, pytest.raises(TypeError, match="a move is an action id"):
+    with FakeServer() as server, pytest.raises(TypeError, match="expected an action id"):
         ludex.play(server.url, game="race", agent=lambda turn: None)  # type: ignore[arg-type,return-value]
 
 

@@ -103,7 +103,7 @@ def test_batch_policy_receives_all_pending_turns() -> None:
     with RunServer(matches=4) as server:
         ludex.evaluate(server.url, "quick", policy, batch=True)
         assert max(sizes) > 1
-        with pytest.raises(ValueError, match="0 moves for"):
+        with pytest.raises(ValueError, match="got 0"):
             ludex.evaluate(server.url, "quick", lambda turns: [], "other", batch=True)
 
 
@@ -230,11 +230,11 @@ def test_server_rejects_settings() -> None:
 
 def test_client_rejects_inconsistent_settings() -> None:
     nowhere = "ws://127.0.0.1:1"
-    with pytest.raises(ludex.LudexError, match="needs a name"):
+    with pytest.raises(ludex.LudexError, match="expected a name"):
         ludex.evaluate(nowhere, "quick", first, candidates=2)
     with pytest.raises(ludex.LudexError, match="ludex serve --suite FILE"):
         ludex.evaluate(nowhere, "mine.toml", first)
-    with pytest.raises(TypeError, match="function of turns"):
+    with pytest.raises(TypeError, match="expected a function of turns"):
         ludex.evaluate(nowhere, "quick", "mcts")  # type: ignore[arg-type]
 
 

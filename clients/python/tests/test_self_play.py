@@ -124,12 +124,12 @@ def test_illegal_action_loses_for_its_seat(url: str, action: int) -> None:
 
 
 def test_invalid_arguments_name_fault(url: str) -> None:
-    with pytest.raises(ValueError, match="mask is 'dense' or 'ids'"):
+    with pytest.raises(ValueError, match="allowed: 'dense', 'ids'"):
         SelfPlayVectorEnv("tic_tac_toe", url=url, mask="bits")  # type: ignore[arg-type]
     envs = SelfPlayVectorEnv("tic_tac_toe", 2, url=url)
     envs.reset(seed=[4, 5])
     for wrong in ([0, 0], [[0, 0]], [[0.5, 0], [0, 0]]):
-        with pytest.raises(ValueError, match=r"integers \[2, 2\] are needed"):
+        with pytest.raises(ValueError, match=r"expected integers \[2, 2\]"):
             envs.step(np.array(wrong))
     for seeds in ([1], [1, 2, 3]):
         with pytest.raises(ValueError, match="seeds for 2 environments"):

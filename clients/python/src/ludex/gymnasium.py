@@ -56,8 +56,8 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
     """An environment in which the agent has one seat; opponents move inside :meth:`step`.
 
     An illegal action ends the episode with the lowest return and sets ``info["illegal"]``.
-    ``info["action_mask"]`` (``int8 [A]``) is the mask of legal actions, ``info["seat"]`` the agent's
-    seat, and ``info["opponent"]`` the index of the episode's opponent in the pool.
+    ``info["action_mask"]`` (``int8 [A]``) is the mask of legal actions, ``info["seat"]`` the
+    agent's seat, and ``info["opponent"]`` the index of the episode's opponent in the pool.
     """
 
     metadata = {"render_modes": [*RENDER_MODES, "human"], "render_fps": 4}  # noqa: RUF012
@@ -330,7 +330,7 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
         self._learner_envs.close()
 
     def _infos(self, rows: Rows) -> dict[str, Any]:
-        """Return infos in Gymnasium's form: each entry has a mask of the environments that have it."""
+        """Return infos in Gymnasium's form: each entry has a mask of its environments."""
         everywhere = np.ones(self.num_envs, np.bool_)
         return {
             "action_mask": rows.mask.copy(),

@@ -188,9 +188,9 @@ def _skipped(value: Message, players: int) -> Skipped:
 class VecEnv(Handle):
     """A batch of environments, opened by :meth:`ludex.Client.open_vec`.
 
-    :meth:`step` waits for its batch; :meth:`send` and :meth:`recv` split it in two. With two batches
-    in flight (of two halves of the environments, or one step behind), computation overlaps with the
-    network.
+    :meth:`step` waits for its batch; :meth:`send` and :meth:`recv` split it in two. With two
+    batches in flight (of two halves of the environments, or one step behind), computation overlaps
+    with the network.
     """
 
     def __init__(self, session: Any, opened: Message, request: dict[str, Any]) -> None:

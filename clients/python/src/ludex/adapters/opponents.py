@@ -153,7 +153,7 @@ class LocalOpponents:
         rows.truncated[envs] = batch.truncated
         rows.length[envs] = batch.length
         if batch.illegal is not None:
-            # Only the learner's action can be illegal: those of opponents are checked before sending.
+            # Only the learner's action can be illegal; those of opponents were checked before.
             rows.illegal[envs[batch.illegal]] = True
 
     def _play_on(self, envs: Array) -> None:

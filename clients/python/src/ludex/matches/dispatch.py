@@ -1,4 +1,4 @@
-"""How an agent is asked: one turn after the other, many at once, or with ``await``."""
+"""Dispatchers, which pass turns to an agent sequentially, in batches, or asynchronously."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from .turn import Agent, Move, Turn
 TurnReply = tuple[Turn, Any]
 
 Policy = Callable[[list[Turn]], "Sequence[Move]"]
-"""A policy over batches: takes turns of several matches, returns a move for each."""
+"""A batch policy: takes turns of several matches, returns a move for each."""
 
 AsyncAgent = Callable[[Turn], "Awaitable[Move]"]
 AsyncPolicy = Callable[[list[Turn]], "Awaitable[Sequence[Move]]"]
 
 
 class Dispatcher:
-    """Answers turns.
+    """Base class of dispatchers.
 
     Attributes:
-        max_turns: number of turns it takes at a time; ``None``: all.
-        wakeup: can be read when answers have come that :meth:`dispatch` will return; ``None`` if
-            :meth:`dispatch` itself returns all answers.
+        max_turns: maximum number of turns per call; ``None``: unlimited.
+        wakeup: socket that becomes readable when replies are ready for :meth:`dispatch`; ``None``
+            if :meth:`dispatch` always returns all replies.
     """
 
     max_turns: int | None = None
     wakeup: socket.socket | None = None
 
     def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
-        """Take turns, and return the answers that are there, perhaps to earlier turns.
+        """Take turns, and return the replies that are ready, possibly to earlier turns.
 
-        An exception of the agent comes through.
+        Exceptions of the agent propagate.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """End what still runs. Safe to call twice."""
+        """Cancel pending work. Safe to call twice."""
 
 
 class SequentialDispatcher(Dispatcher):
-    """Calls the agent in the player's own thread, the turn that has waited longest first."""
+    """Calls the agent in the player's thread, oldest turn first."""
 
     max_turns = 1
 
@@ -55,27 +55,27 @@ class SequentialDispatcher(Dispatcher):
         self._agent = agent
 
     def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
-        """Return the agent's answer to each turn."""
+        """Return the agent's reply to each turn."""
         return [(turn, self._agent(turn)) for turn in turns]
 
 
 class BatchDispatcher(Dispatcher):
-    """Calls a policy with all turns that wait."""
+    """Calls a policy with all pending turns."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
     def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
-        """Return the policy's answers.
+        """Return the policy's replies.
 
         Raises:
-            ValueError: they are more or fewer than the turns.
+            ValueError: the numbers of moves and turns differ.
         """
         return pair_moves(turns, self._policy(turns)) if turns else []
 
 
 class AsyncDispatcher(Dispatcher):
-    """Awaits an agent or a policy in an event loop; turns of several matches at the same time."""
+    """Awaits an agent or policy in an event loop, with turns of several matches concurrently."""
 
     def __init__(
         self,
@@ -84,12 +84,12 @@ class AsyncDispatcher(Dispatcher):
         batch: bool = False,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """Begin.
+        """Create the dispatcher.
 
         Args:
             agent: the agent, or with ``batch`` the policy.
-            batch: True if it takes a list of turns.
-            loop: a loop that runs in another thread; by default a new one, with a thread.
+            batch: True if ``agent`` takes a list of turns.
+            loop: a loop that runs in another thread; by default a new loop in a new thread.
         """
         self._agent: Callable[[Any], Awaitable[Any]] = agent
         self._batch = batch
@@ -108,7 +108,7 @@ class AsyncDispatcher(Dispatcher):
         return loop
 
     def dispatch(self, turns: list[Turn]) -> list[TurnReply]:
-        """Start to await the answers to these turns, and return those that have come."""
+        """Start a task for these turns, and return the replies that are ready."""
         groups = [turns] if self._batch else [[turn] for turn in turns]
         for group in filter(None, groups):
             task = asyncio.run_coroutine_threadsafe(self._ask(group), self._loop)
@@ -121,7 +121,7 @@ class AsyncDispatcher(Dispatcher):
         while self._ready:
             task = self._ready.popleft()
             if answers and (task.cancelled() or task.exception() is not None):
-                # Answers that have come are sent first; the next call raises the error.
+                # Finished replies are returned first; the next call raises the error.
                 self._on_done(task)
                 break
             self._tasks.discard(task)
@@ -138,18 +138,18 @@ class AsyncDispatcher(Dispatcher):
 
     def _on_done(self, task: Future[list[TurnReply]]) -> None:
         self._ready.append(task)
-        # A wakeup that is full rings already; one that is closed is heard by nobody.
+        # A full socket buffer has woken the reader already; a closed socket has no reader.
         with contextlib.suppress(OSError):
             self._wakeup_sender.send(b"!")
 
     def cancel(self) -> None:
-        """Make the next :meth:`dispatch` raise ``CancelledError``; for other threads."""
+        """Make the next :meth:`dispatch` raise ``CancelledError``; thread-safe."""
         task: Future[list[TurnReply]] = Future()
         task.set_exception(CancelledError())
         self._on_done(task)
 
     def close(self) -> None:
-        """Cancel what is awaited, and end the loop if it is an own one."""
+        """Cancel pending tasks, and stop the loop if this object created it."""
         for task in list(self._tasks):
             task.cancel()
         if self._thread is not None:
@@ -165,7 +165,7 @@ class AsyncDispatcher(Dispatcher):
 
 
 async def _settle() -> None:
-    """Let the tasks of this loop see that they are cancelled."""
+    """Cancel all other tasks of this loop and wait for them."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -174,18 +174,18 @@ async def _settle() -> None:
 
 
 def pair_moves(turns: list[Turn], moves: Any) -> list[TurnReply]:
-    """Put each turn beside its move.
+    """Pair each turn with its move.
 
     Raises:
-        ValueError: there are more or fewer moves than turns.
+        ValueError: the numbers of moves and turns differ.
     """
     found = list(moves)
     if len(found) != len(turns):
-        raise ValueError(f"the policy returned {len(found)} moves for {len(turns)} turns")
+        raise ValueError(f"policy: expected {len(turns)} moves, got {len(found)}")
     return list(zip(turns, found, strict=True))
 
 
 def is_async(agent: object) -> bool:
-    """Return True if an agent is to be awaited: an ``async def``, or an object whose call is one."""
+    """Return True if an agent is an ``async def``, or an object with an async ``__call__``."""
     call = getattr(agent, "__call__", None)  # noqa: B004 - the method itself is wanted
     return inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(call)

@@ -1,4 +1,4 @@
-"""Evaluates an agent by a suite of a server: ``ludex.evaluate`` (docs/protocol-runs.md)."""
+"""Evaluation of an agent by a suite of a server: ``ludex.evaluate`` (docs/protocol-runs.md)."""
 
 from __future__ import annotations
 
@@ -58,58 +58,58 @@ def evaluate(
 ) -> RunResult:
     """Play a suite of a server against its own agents, and return the verdict.
 
-    The server plans the matches, plays the other seats, keeps the records and judges them. A run
-    that was interrupted continues with the same call: after a lost connection, Ctrl-C, an exception
-    of the agent, a restart of either side, or a week. What has begun is continued, not begun anew.
-    While nobody is there the clocks of the matches stand still, so nothing is lost or resigned.
+    The server plans the matches, plays the other seats, stores the records and computes the
+    verdict. To continue an interrupted run, repeat the call: after a lost connection, Ctrl-C, an
+    exception of the agent, or a restart of either side. Running matches are resumed. While no
+    client is connected, their clocks are paused, so no match is lost on time.
 
     Args:
-        url: the server; ``None`` starts one for this call, which ends with it.
-        suite: the name of a suite of the server (:meth:`ludex.Client.suites`); for a server of
-            this call also the path of a TOML file; ``None`` for a run that is there already.
-        agent: called with each :class:`Turn`, returns the move, as in :func:`ludex.play`. It may be
-            an ``async def``: then the turns of several matches are awaited at the same time, in an
-            event loop in another thread.
-        run: name of the run on this server: 1 to 64 small letters, digits, ``_`` and ``-``.
-        name: the name under which the agent plays, to which the run is bound; by default the name
-            of the run.
-        version: the agent's version.
+        url: server URL; ``None`` starts a server for the duration of this call.
+        suite: name of a suite of the server (:meth:`ludex.Client.suites`); with ``url=None`` also
+            the path of a TOML file; ``None`` for a run that exists already.
+        agent: called with each :class:`Turn`, returns the move, as in :func:`ludex.play`. An
+            ``async def`` receives the turns of several matches concurrently, in an event loop in
+            another thread.
+        run: name of the run on this server: 1 to 64 lowercase letters, digits, ``_`` and ``-``.
+        name: name of the agent, to which the run is bound; by default that of the run.
+        version: version of the agent.
         kind: ``bot``, ``llm``, ``human`` or ``learner``.
-        batch: the agent is a policy over batches: it takes a list of turns of different matches,
-            at most ``slots`` of them, and returns a move for each.
-        scale: the share of the suite that is played, above 0 and at most 1.
-        slots: number of matches at a time. A turn has the time that the suite says, from the moment
-            at which it is sent: an agent that is not asynchronous and answers four matches one
-            after the other has a quarter of it for each.
-        only: play these parts of the suite only.
+        batch: True if the agent is a batch policy: it takes a list of turns of different matches,
+            at most ``slots``, and returns a move for each.
+        scale: fraction of the suite to play, above 0 and at most 1.
+        slots: number of concurrent matches. The clock of a turn starts when the turn is sent, so a
+            synchronous agent shares the time per move among ``slots`` matches.
+        only: the parts of the suite to play; by default all.
         roles: agents of the server that fill roles of the suite, by role, such as
             ``{"reference": ["mcts sims=100"]}``; by default the suite's own.
-        candidates: number of agents the run is for. It begins when all have enrolled, each with a
-            call of its own under the same ``run`` and a ``name`` of its own.
-        views: some of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
-        layout: another layout of tensors, one that all games of the suite have.
-        data: the data folder of the server of this call. Give one, so that the same call can
-            continue the run; by default the folder is a temporary one.
-        args: more arguments of ``ludex serve`` for the server of this call.
+        candidates: number of agents in the run. It starts when all have enrolled, each with its own
+            call, the same ``run`` and its own ``name``.
+        views: any of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
+        layout: alternative tensor layout, which all games of the suite must have.
+        data: with ``url=None``, the data folder of the server, required to continue the run later;
+            by default a temporary folder.
+        args: with ``url=None``, further arguments of ``ludex serve``.
         token: access token.
         patience: seconds to retry a lost connection; by default as
             long as the server keeps the session.
-        progress: show progress on standard error, if that is a terminal.
-        on_progress: called with a :class:`Progress` at the beginning and after each match.
+        progress: display progress on standard error, if that is a terminal.
+        on_progress: called with a :class:`Progress` at the start and after each match.
         on_event: called with every raw event, as in :func:`ludex.play`, and with ``progress`` and
             ``run_end``.
 
     Raises:
-        LudexError: an error from the server: ``unknown_suite``, ``forbidden`` (a run of somebody
-            else), ``conflict`` (the run was begun with other settings: ``.path`` names the setting
-            and ``.allowed`` has its value), ``bad_field``, ``limit``, ...; or ``connection_lost``;
+        LudexError: an error from the server: ``unknown_suite``, ``forbidden`` (a run of another
+            owner), ``conflict`` (the run was created with other settings: ``.path`` is the setting
+            and ``.allowed`` its value), ``bad_field``, ``limit``, ...; or ``connection_lost``;
             ``not_installed`` if the program is missing.
         TypeError: the agent returned an invalid type.
         ValueError: a policy did not return a move for each turn.
-        Exception: whatever the agent raised. Its matches wait.
+        Exception: any exception of the agent; its matches are paused.
     """
     if candidates > 1 and name is None:
-        raise LudexError("bad_field", "each of several candidates needs a name", path="name")
+        raise LudexError(
+            "bad_field", "name: expected a name for each of several candidates", path="name"
+        )
     identity = {"name": name or default_agent_name(run), "version": version, "kind": kind}
     enrol = {
         "run": run,
@@ -124,9 +124,9 @@ def evaluate(
     dispatcher = dispatcher_for(agent, batch)
     with contextlib.ExitStack() as ending:
         ending.callback(dispatcher.close)
-        shown = Bar() if progress and sys.stderr.isatty() else None
-        if shown is not None:
-            ending.callback(shown.close)
+        bar = Bar() if progress and sys.stderr.isatty() else None
+        if bar is not None:
+            ending.callback(bar.close)
         where, suite_name = url, None if suite is None else os.fspath(suite)
         if where is None:
             suite_file = suite_name is not None and _is_file(suite_name)
@@ -139,19 +139,19 @@ def evaluate(
         elif suite_name is not None and _is_file(suite_name):
             raise LudexError(
                 "bad_field",
-                "a server that runs already offers its own suites: name one of them, or let "
-                "`ludex serve --suite FILE` offer this file",
+                "suite: expected the name of a suite of the server, got a file; to offer the "
+                "file, start the server with `ludex serve --suite FILE`",
                 path="suite",
                 got=suite_name,
             )
 
-        def tell(standing: Progress) -> None:
-            if shown is not None:
-                shown.show(standing)
+        def report(standing: Progress) -> None:
+            if bar is not None:
+                bar.show(standing)
             if on_progress is not None:
                 on_progress(standing)
 
-        player = _Runner(dispatcher, {"suite": suite_name, **enrol}, tell, on_event)
+        player = _Runner(dispatcher, {"suite": suite_name, **enrol}, report, on_event)
         session = Session(
             where,
             token=token,
@@ -165,23 +165,23 @@ def evaluate(
         if over is None:
             raise LudexError(
                 "draining",
-                f"the server stops for good; the same call continues {run} when it is back",
+                f"the server is shutting down; repeat the call to continue {run} after its restart",
                 fault="server",
                 retry=True,
             )
         result = RunResult(over, _page(where, str(over.get("report", ""))), token)
         if url is None:
-            _ = result.report_html  # while its server is there
+            _ = result.report_html  # before the server exits
             result.report_url = _report_file(data, run)
         return result
 
 
 def dispatcher_for(agent: Any, batch: bool) -> Dispatcher:
-    """Return how an agent is asked."""
+    """Return the dispatcher for an agent."""
     if isinstance(agent, Dispatcher):
         return agent
     if not callable(agent):
-        raise TypeError(f"an agent is a function of turns, not {agent!r}")
+        raise TypeError(f"agent: expected a function of turns, got {agent!r}")
     if is_async(agent):
         return AsyncDispatcher(agent, batch=batch)
     return BatchDispatcher(agent) if batch else SequentialDispatcher(agent)
@@ -192,7 +192,7 @@ def _is_file(suite: str) -> bool:
 
 
 def _only_suite(url: str) -> str:
-    """Return the name of the one suite that a server offers."""
+    """Return the name of the only suite that a server offers."""
     with Client(url) as client:
         (entry,) = client.suites()
     return entry["suite"]
@@ -215,24 +215,24 @@ class _Runner(Player):
     """Plays the matches of a run.
 
     Attributes:
-        over: the ``run_end``.
+        over: the ``run_end`` message, if the run has ended.
     """
 
     def __init__(
         self,
         dispatcher: Dispatcher,
         enrol: dict[str, Any],
-        tell: OnProgress,
+        on_progress: OnProgress,
         on_event: Event | None,
     ) -> None:
         super().__init__(dispatcher, on_event)
         self.over: Message | None = None
         self._enrol = enrol
-        self._inform = tell
-        # Whether `enrol` was sent since the last welcome.
+        self._on_progress = on_progress
+        # True if `enrol` was sent since the last welcome.
         self._sent = False
-        # Moves that came to a session without the seat, by match. They are sent when it has it.
-        self._unheard: dict[str, tuple[Key, dict[str, Any]]] = {}
+        # Moves refused because the session did not hold the seat, by match; sent again later.
+        self._deferred: dict[str, tuple[Key, dict[str, Any]]] = {}
 
     def _done(self) -> bool:
         return self.over is not None or (self._no_more and not self._matches)
@@ -245,7 +245,7 @@ class _Runner(Player):
         return self._session.post("enrol", **self._enrol)
 
     def _entered(self, reply: Message) -> None:
-        # Without a join the run is over, and `run_end` follows.
+        # Without a join the run has ended, and `run_end` follows.
         if reply.get("join") is not None:
             self._standing(reply)
 
@@ -254,12 +254,12 @@ class _Runner(Player):
         super()._not_entered(error)
 
     def welcomed(self, welcome: Message) -> None:
-        """Enrol again: the end of the run may have been told meanwhile."""
+        """Enrol again, since the run may have ended in the meantime."""
         self._sent = False
         super().welcomed(welcome)
 
     def _adopt(self, welcome: Message) -> None:
-        """Keep what is known: `enrol` brings a resync of every match that is under way."""
+        """Keep the known matches; `enrol` triggers a resync of every running match."""
 
     def _on_event_without_match(self, message: Message) -> None:
         if message.get("run") != self._enrol["run"]:
@@ -270,7 +270,7 @@ class _Runner(Player):
             self._standing(message)
 
     def _standing(self, message: Message) -> None:
-        self._inform(
+        self._on_progress(
             Progress(
                 run=str(message["run"]),
                 done=message.get("done", 0),
@@ -281,16 +281,16 @@ class _Runner(Player):
         )
 
     def _turn(self, match: str, frame: Message) -> None:
-        key, fields = self._unheard.pop(match, ((-1, 0), {}))
+        key, fields = self._deferred.pop(match, ((-1, 0), {}))
         state = self._matches.get(match)
         if state is not None and key == (frame["turn"], frame.get("try", 0)):
-            state.asked = key
+            state.requested = key
             self._act(match, key, fields)
         super()._turn(match, frame)
 
     def _not_acted(self, match: str, key: Key, fields: dict[str, Any], error: LudexError) -> None:
         if error.code in GONE_CODES:
             del self._matches[match]
-            self._unheard[match] = (key, fields)
+            self._deferred[match] = (key, fields)
         else:
             super()._not_acted(match, key, fields, error)

@@ -1,4 +1,4 @@
-"""Play whole matches with a callback (section 5 of docs/protocol.md)."""
+"""Matches played through a callback (docs/protocol.md, section 5)."""
 
 from __future__ import annotations
 
@@ -43,32 +43,32 @@ def play(
 ) -> list[MatchResult]:
     """Play matches and return their results, in the order in which they ended.
 
-    A lost connection is resumed automatically; the agent is never asked twice for one attempt.
+    A lost connection is resumed automatically; the agent never receives the same attempt twice.
 
     Args:
-        url: the server, or several that are tried in turn.
-        agent: called with each :class:`Turn`; returns an action id, a text as people write the
-            move, or a dict (a proposal). After a refusal it is called again with the next
-            ``attempt`` and the ``refusal``. An exception that it raises ends ``play``.
-        game: id of the game, or its whole string with parameters; not needed with a ticket.
-        params: parameters.
+        url: server URL, or several that are tried in turn.
+        agent: called with each :class:`Turn`; returns an action id, a move as text, or a dict (a
+            document). After a refusal it is called again with the next ``attempt`` and the
+            ``refusal``. An exception of the agent ends ``play``.
+        game: id of the game, or the game string with parameters; optional with a ticket.
+        params: parameters of the game.
         against: agents of the server for the other seats (one for all, or one per seat); by
             default opponents come from the queue.
-        games: number of matches; 0: until the server stops for good.
-        slots: number of matches at a time; turns are answered one after the other in any case.
+        games: number of matches; 0: until the server shuts down.
+        slots: number of concurrent matches; the agent is called sequentially in any case.
         seat: the seat to play; by default seats are rotated (in a queue: drawn).
         queue: name of the queue.
         rated: True if the matches count for ratings.
         clock: ``{move_ms?, bank_ms?, inc_ms?, first_ms?, episode_ms?}``; 10 s per move by default.
-        views: some of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
+        views: any of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
         layout: alternative tensor layout, if the spec lists it.
-        ticket: entry to a tournament, which decides everything else.
+        ticket: ticket of a tournament, which determines the other arguments.
         token: access token.
-        name: the name under which ratings are kept; by default a new one.
-        version: the agent's version.
+        name: name of the agent, which identifies its ratings; by default a new one.
+        version: version of the agent.
         kind: ``bot``, ``llm``, ``human`` or ``learner``.
-        reclaim: first take over and finish the matches in which ``name`` still holds seats, from
-            a process that died; they count as games of this call.
+        reclaim: first resume and finish the matches in which ``name`` still holds seats, after a
+            crash of its process; they count as games of this call.
         patience: seconds to retry a lost connection; by default
             as long as the server keeps the session.
         on_event: called with every raw message of the matches (``match_start, event, resync,
@@ -80,7 +80,7 @@ def play(
         TypeError: the agent returned an invalid type.
     """
     if game is None and ticket is None:
-        raise LudexError("bad_field", "play needs a game or a ticket", path="game")
+        raise LudexError("bad_field", "game: expected a game or a ticket", path="game")
     if isinstance(against, str):
         against = [against]
     join: dict[str, Any] = {
@@ -132,7 +132,7 @@ class _Joiner(Player):
         self._games = games
         self._joined = False
         self._owed = 0
-        # Matches of which nobody knows yet whether they have ended, and the ping that settles it.
+        # Matches that may have ended, and the ping whose reply decides it.
         self._doubtful: set[str] = set()
         self._barrier: int | None = None
 
@@ -157,10 +157,10 @@ class _Joiner(Player):
         self._joined = True
 
     def _adopt(self, welcome: Message) -> None:
-        """Take over the matches of a new session.
+        """Replace the matches by those of a new session.
 
-        A running match that the session does not hold has ended meanwhile or is lost. If the
-        server has kept its end, it sends it before the answer to the next request.
+        A running match that the session does not hold has ended or is lost. If the server still
+        has its result, it sends the result before the reply to the next request.
         """
         held = {entry["match"] for entry in welcome.get("matches") or []}
         self._doubtful = self._matches.keys() - held

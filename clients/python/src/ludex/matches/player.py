@@ -1,4 +1,4 @@
-"""One loop that plays all matches that a server sends (sections 5 and 7 of docs/protocol.md)."""
+"""The loop that plays all matches of a session (docs/protocol.md, sections 5 and 7)."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from .dispatch import Dispatcher
 from .result import MatchResult
 from .turn import Refusal, Turn, move_fields
 
-# How many ended matches are remembered, so that a repeated end of a match is recognised.
+# Maximum number of ended matches to remember, to recognize repeated `match_end` messages.
 MAX_REMEMBERED = 1_000
 
-# Errors of an act that came too late; none of them costs a try.
+# Error codes of an act that arrived too late, which cost no try; and of a match that is gone.
 LATE_CODES = {"stale_turn", "conflict", "not_your_turn", "match_over"}
 GONE_CODES = {"unknown_match", "not_your_seat"}
 
 Event = Callable[[Message], None]
 Key = tuple[int, int]
-"""Turn and try: the question that an act answers."""
+"""Turn and try, which identify a move request."""
 
 
 class Match:
-    """The client's knowledge of one running match."""
+    """The client's state of a running match."""
 
     def __init__(self, start: Message) -> None:
         self.start = start
         self.turn: Message | None = None
         self.since = 0
         self.open: Turn | None = None
-        # The last question that the agent was asked.
-        self.asked: Key = (-1, 0)
+        # The latest move request passed to the agent.
+        self.requested: Key = (-1, 0)
 
 
 class Player:
-    """Matches, and the one loop that serves them.
+    """Base class of the loops that play matches.
 
-    What the player asks the server for, so that matches come, is a subclass's: a join
-    (:mod:`ludex.match`) or a run (:mod:`ludex.evaluation`).
+    A subclass sends the request for matches: a join (:mod:`ludex.matches.play`) or a run
+    (:mod:`ludex.matches.evaluation`).
 
     Attributes:
         results: the matches that have ended.
@@ -55,38 +55,38 @@ class Player:
         self._matches: dict[str, Match] = {}
         self._ended: dict[str, None] = {}
         self._acts: dict[int, tuple[str, Key, dict[str, Any]]] = {}
-        # Questions that the dispatcher has and has not answered yet, by match.
-        self._thinking: dict[str, Key] = {}
-        # The request that enters, if it waits for its reply, and the time of the next one.
+        # Move requests that are pending at the dispatcher, by match.
+        self._pending: dict[str, Key] = {}
+        # Id of the pending entry request, if any, and the earliest time of the next one.
         self._entering: int | None = None
         self._enter_at = 0.0
         self._no_more = False
         self._turns = 0
 
-    # What a subclass says.
+    # Methods of subclasses.
 
     def _done(self) -> bool:
-        """Return True if there is nothing more to play."""
+        """Return True if all matches are played."""
         raise NotImplementedError
 
     def _due(self) -> bool:
-        """Return True if a request that enters is to be sent."""
+        """Return True if an entry request is due."""
         raise NotImplementedError
 
     def _request(self) -> int | None:
-        """Send the request that enters and return its id; ``None`` if none is needed."""
+        """Send the entry request and return its id; ``None`` if none is needed."""
         raise NotImplementedError
 
     def _entered(self, reply: Message) -> None:
-        """Handle the server's answer to the request that enters."""
+        """Handle the reply to the entry request."""
         raise NotImplementedError
 
     def _adopt(self, welcome: Message) -> None:
-        """Take over the matches of a new session; a resync tells the whole of each."""
+        """Take over the matches of a new session; each is followed by a resync."""
         raise NotImplementedError
 
     def welcomed(self, welcome: Message) -> None:
-        """Handle a new connection; ``welcome`` lists what its session holds."""
+        """Handle a new connection; ``welcome`` lists the matches of its session."""
         if not welcome.get("resumed"):
             self._adopt(welcome)
 
@@ -94,19 +94,19 @@ class Player:
         """Handle an event that belongs to no match."""
 
     def _replied(self, number: int, message: Message) -> bool:
-        """Handle a reply to a request of the subclass; False if it is not one."""
+        """Handle a reply to a request of the subclass; return False for other replies."""
         return False
 
     # The loop.
 
     def run(self, session: Session) -> None:
-        """Play until there is nothing more to play."""
+        """Play until all matches are played."""
         self._session = session
         self._adopt(session.welcome)
         while not self._done():
             self._enter()
             opened = [match for match in self._matches.values() if match.open is not None]
-            # Read all messages that have arrived first: they may say that a turn is over.
+            # First read all messages that have arrived: they may end a pending turn.
             pause = 0.0 if opened else self._pause()
             message = session.receive(pause, wakeup=self._dispatcher.wakeup)
             if message is not None:
@@ -115,35 +115,35 @@ class Player:
                 self._answer(sorted(opened, key=lambda match: match.since))
 
     def _enter(self) -> None:
-        """Send what is due."""
+        """Send the entry request if it is due."""
         if self._due() and self._entering is None and time.monotonic() >= self._enter_at:
             self._entering = self._request()
 
     def _pause(self) -> float | None:
-        """Return the seconds until something is due; ``None``: wait for a message."""
+        """Return the seconds until the entry request is due; ``None``: wait for a message."""
         if self._due() and self._entering is None:
             return max(0.0, self._enter_at - time.monotonic())
         return None
 
     def _answer(self, opened: Sequence[Match]) -> None:
-        """Ask the dispatcher, and send the moves that it has."""
+        """Pass turns to the dispatcher, and send the moves that are ready."""
         turns = []
         for match in opened[: self._dispatcher.max_turns]:
             turn, match.open = match.open, None
             if turn is not None:
-                match.asked = self._thinking[turn.match] = (turn.turn, turn.attempt)
+                match.requested = self._pending[turn.match] = (turn.turn, turn.attempt)
                 turns.append(turn)
         for turn, answer in self._dispatcher.dispatch(turns):
             move = move_fields(answer)
             key = (turn.turn, turn.attempt)
-            if self._thinking.get(turn.match) == key:
-                del self._thinking[turn.match]
+            if self._pending.get(turn.match) == key:
+                del self._pending[turn.match]
             if turn.match in self._matches:
                 fields = {"turn": turn.turn, "try": turn.attempt, **move}
                 self._act(turn.match, key, {**fields, "notes": turn.notes or None})
 
     def _act(self, match: str, key: Key, fields: dict[str, Any]) -> None:
-        # Not bound to the session: the server recognises a repeated act by (match, turn, try).
+        # Not bound to the session: the server recognizes a repeated act by (match, turn, try).
         number = self._session.post("act", bound=False, match=match, **fields)
         self._acts[number] = (match, key, fields)
 
@@ -156,7 +156,7 @@ class Player:
             return
         match = message.get("match")
         if kind == "draining":
-            # If the server will not resume, no matches follow those that still run.
+            # If sessions cannot be resumed, no further matches start.
             self._no_more = not message.get("resume", True)
         if match is None:
             self._emit(message)
@@ -176,7 +176,7 @@ class Player:
                 self._finish(match, message)
 
     def _see(self, match: str, message: Message) -> bool:
-        """Remember the number of an event; False if it was seen before."""
+        """Store the number of an event; return False for repeated events."""
         number = message.get("seq")
         seen = self._session.seen.get(match, -1)
         if not isinstance(number, int) or number <= seen:
@@ -189,7 +189,7 @@ class Player:
             self._on_event(message)
 
     def _resync(self, match: str, message: Message) -> None:
-        """Replace the knowledge of a match with the resync, which tells all of it."""
+        """Replace the state of a match by that of a resync."""
         self._session.seen[match] = message["seq"]
         self._emit(message)
         fresh = Match(message["start"])
@@ -200,8 +200,8 @@ class Player:
         elif turn is not None:
             key = (turn["turn"], turn.get("try", 0))
             sent = any(act[:2] == (match, key) for act in self._acts.values())
-            if sent or self._thinking.get(match) == key:
-                fresh.asked = key  # its answer is on the way, or the agent still thinks
+            if sent or self._pending.get(match) == key:
+                fresh.requested = key  # the act is in flight, or the agent still computes it
             self._turn(match, turn)
 
     def _turn(self, match: str, frame: Message) -> None:
@@ -211,7 +211,7 @@ class Player:
         state.turn = frame
         key = (frame["turn"], frame.get("try", 0))
         waits = state.open
-        if key <= state.asked or (waits is not None and key <= (waits.turn, waits.attempt)):
+        if key <= state.requested or (waits is not None and key <= (waits.turn, waits.attempt)):
             return
         self._turns += 1
         state.since = self._turns
@@ -253,7 +253,7 @@ class Player:
             self._not_acted(match, key, fields, LudexError.from_wire(message))
 
     def _not_entered(self, error: LudexError) -> None:
-        """Set the time of the next request, or raise an error if another one cannot help."""
+        """Set the time of the next entry request, or raise an error that is not retryable."""
         if error.code == "session_lost":
             return
         if not error.retry:
@@ -295,7 +295,7 @@ class Player:
 
     def _finish(self, match: str, end: Message) -> None:
         state = self._matches.pop(match, None)
-        self._thinking.pop(match, None)
+        self._pending.pop(match, None)
         if state is None:
             return
         start = state.start
@@ -321,14 +321,14 @@ class Player:
 
 
 def expand_ids(legal: Sequence[Any]) -> list[int]:
-    """Return legal ids one by one; a game may list them as inclusive ranges."""
+    """Return a list of legal ids; a game may send them as inclusive ranges."""
     if legal and isinstance(legal[0], (list, tuple)):
         return [action for low, high in legal for action in range(low, high + 1)]
     return list(legal)
 
 
 def decode_view(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a view whose arrays are arrays."""
+    """Return a view with decoded tensors."""
     return {
         name: tensors(value) if name in ("tensor", "info") and value is not None else value
         for name, value in view.items()

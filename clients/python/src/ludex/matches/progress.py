@@ -1,4 +1,4 @@
-"""What is shown while a run is played."""
+"""Progress of a run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _WIDTH = 30
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands.
+    """Progress of a run.
 
     Attributes:
-        run: its name.
-        done: matches that are done.
-        due: matches to come, as far as is known now.
-        eta_ms: about how long the rest will take, if the server can tell.
-        so_far: our wins, draws and losses by part, since the server began or continued the run.
+        run: name of the run.
+        done: number of finished matches.
+        due: number of remaining matches, as currently known.
+        eta_ms: estimated remaining time in milliseconds, if the server has an estimate.
+        so_far: wins, draws and losses of this agent by part, since the server started or resumed
+            the run.
     """
 
     run: str
@@ -35,10 +36,10 @@ OnProgress = Callable[[Progress], object]
 
 
 class Bar:
-    """Shows progress on a terminal: with tqdm if it is installed, else as a plain line."""
+    """A progress bar on a terminal, drawn by tqdm if it is installed."""
 
     def __init__(self) -> None:
-        # When the plain line was shown first, and how many matches were done then.
+        # Time and number of finished matches at the first plain line.
         self._begun: tuple[float, int] | None = None
         self._tqdm: Any = None
         try:
@@ -47,7 +48,7 @@ class Bar:
             self._make = None
 
     def show(self, progress: Progress) -> None:
-        """Show where the run stands."""
+        """Display the progress."""
         total = progress.done + progress.due
         if self._make is not None:
             if self._tqdm is None:
@@ -69,7 +70,7 @@ class Bar:
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """End the line."""
+        """Finish the line."""
         if self._tqdm is not None:
             self._tqdm.close()
         elif self._begun is not None:

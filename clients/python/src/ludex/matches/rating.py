@@ -1,4 +1,4 @@
-"""Measures the strength of a policy in matches against the anchors of a game's ladder."""
+"""Rating of a policy by matches against the anchors of a game's ladder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rating_fit import Estimate, estimate
 from .result import MatchResult
 from .turn import Agent, Turn
 
-# A match that ended for one of these reasons says nothing about strength.
+# Matches that ended for one of these reasons are not scored.
 UNRATED_REASONS = {"no_show", "infra_error", "aborted", "unknown_match"}
 
 
@@ -27,15 +27,15 @@ class AnchorScore:
     """The score against one anchor.
 
     Attributes:
-        anchor: its spec, e.g. ``"anchor level=2"``.
-        rating: its rating, if the game's ladder is calibrated.
-        wins: matches in which our return was higher than the anchor's.
-        draws: matches with equal returns.
-        losses: matches in which our return was lower.
-        score: the mean over matches of 1, 1/2 and 0.
+        anchor: agent spec, e.g. ``"anchor level=2"``.
+        rating: rating of the anchor, if the game's ladder is calibrated.
+        wins: number of matches with a higher return than the anchor.
+        draws: number of matches with equal returns.
+        losses: number of matches with a lower return than the anchor.
+        score: mean score per match; a win is 1, a draw 1/2.
         low: lower end of the score's 95 % interval (Wilson).
         high: upper end.
-        mean_return: the mean return of our seat.
+        mean_return: mean return of the policy's seat.
     """
 
     anchor: str
@@ -51,13 +51,13 @@ class AnchorScore:
 
 @dataclass(frozen=True)
 class Rating:
-    """A rating, or win rates if the anchors have no ratings. It prints as a small table.
+    """A rating, or win rates if the anchors have no ratings; ``str()`` returns a table.
 
     Attributes:
         game: canonical string of the game.
         anchors: the score against each anchor.
-        estimate: rating and interval on the scale of the anchors' ratings; ``None`` if none of
-            these anchors has a rating.
+        estimate: rating and interval on the scale of the anchors' ratings; ``None`` if no anchor
+            has a rating.
         results: the matches.
     """
 
@@ -83,9 +83,9 @@ class Rating:
 
 
 def as_agent(policy: Policy, actions: int) -> Agent:
-    """Make an agent for :func:`ludex.play` from a policy on arrays.
+    """Return an agent for :func:`ludex.play` that uses a policy on arrays.
 
-    Play the matches with ``views=["tensor"]``.
+    The matches need ``views=["tensor"]``.
 
     Args:
         policy: called with observations ``[1, ...]`` and masks ``int8 [1, A]``; returns one action.
@@ -117,38 +117,38 @@ def rate(
     seed: int = 0,
     patience: float | None = None,
 ) -> Rating:
-    """Play matches against anchors with alternating seats, and return the policy's strength.
+    """Rate a policy by matches against anchors with alternating seats.
 
     Level 0 of every ladder is ``random``, rated 0; the other levels have ratings if the ladder is
-    calibrated. The policy's rating is that of maximum likelihood under Davidson's model of wins,
-    draws and losses, with the anchors' ratings held constant and half a win and half a loss added.
-    The 95 % interval comes from a bootstrap over pairs of matches (one on each seat). Anchors
-    without a rating are played and reported, but do not count for the rating. If none of the
-    chosen anchors has a rating, the result has only the score against each.
+    calibrated. The policy's rating is the maximum-likelihood estimate under Davidson's model of
+    wins, draws and losses, with constant ratings of the anchors and a prior of half a win and half
+    a loss. The 95 % interval is a bootstrap over pairs of matches (one on each seat). Anchors
+    without a rating are played and reported, but do not affect the rating. If no anchor has a
+    rating, the result has only the score against each.
 
-    The matches are played by :func:`ludex.play` and are not rated by the server. Their seeds are
-    independent, so the matches of a pair share an opponent but not a seed. To quote a rating, play
-    rated matches, and let the referee verify and rate their records (docs/evaluating.md).
+    The matches are unrated matches of :func:`ludex.play`. Their seeds are independent, so the
+    matches of a pair share an opponent but not a seed. For a publishable rating, play rated
+    matches, and let the referee verify and rate their records (docs/evaluating.md).
 
     Args:
-        policy: a function of observations ``[1, ...]`` and masks ``int8 [1, A]``, like the
-            ``opponent`` of a training environment; or, with ``takes="turn"``, an agent of
-            :func:`ludex.play`.
-        game: id of the game, or its whole string with parameters.
+        policy: a function from observations ``[1, ...]`` and masks ``int8 [1, A]`` to an action,
+            like the ``opponent`` of a training environment; or, with ``takes="turn"``, an agent
+            for :func:`ludex.play`.
+        game: id of the game, or the game string with parameters.
         anchors: levels of the game's ladder, or agents of the server; by default the whole ladder.
-        games: matches against each anchor; rounded up, so that each seat is played equally often.
-        takes: the kind of arguments that the policy takes.
+        games: number of matches per anchor, rounded up to a multiple of the number of seats.
+        takes: argument type of the policy.
         params: parameters of the game.
         url: the server; by default the local one of this process.
         token: access token.
-        name: the name to play under.
-        slots: number of matches are played at a time.
-        seed: the seed of the bootstrap.
+        name: name of the agent.
+        slots: number of concurrent matches.
+        seed: seed of the bootstrap.
         patience: seconds to retry a lost connection.
 
     Raises:
         LudexError: an error from the server: ``unknown_game``, ``unknown_agent``, ...
-        ValueError: there are no anchors, the game has only one seat, or no match counted.
+        ValueError: there are no anchors, the game has only one seat, or no match was scored.
     """
     where = shared_url() if url is None else url
     with Client(where, token, patience=patience) as client:
@@ -157,7 +157,7 @@ def rate(
     chosen = list(ladder) if anchors is None else list(anchors)
     named = [f"anchor level={a}" if isinstance(a, int) else a for a in chosen]
     if not named or spec.players < 2:
-        raise ValueError(f"to rate in {spec.game}, at least one anchor and two seats are needed")
+        raise ValueError(f"{spec.game}: expected at least one anchor and two seats")
     agent = as_agent(policy, spec.actions) if takes == "arrays" else policy  # type: ignore[arg-type]
     count = -(-games // spec.players) * spec.players
     scores: list[AnchorScore] = []
@@ -190,18 +190,18 @@ def rate(
 
 
 def _ladder(spec: Spec) -> dict[str, float | None]:
-    """Return the anchors' ratings by their specs."""
+    """Return the ratings of the anchors by agent spec."""
     ladder: dict[str, float | None] = {}
     for entry in spec.raw.get("anchors") or []:
         bot = entry.get("bot") or 1
         name = f"anchor level={entry['level']}" + (f" bot={bot}" if bot > 1 else "")
-        # Every scale has random at 0, even if the ladder is not calibrated.
+        # `random` is rated 0 on every scale, even if the ladder is not calibrated.
         ladder[name] = 0.0 if entry["level"] == 0 else entry.get("rating")
     return ladder
 
 
 def _scores(result: MatchResult) -> list[float]:
-    """Compare returns with the other seats; after a forfeit, only with the seat at fault."""
+    """Score the return against the other seats; after a forfeit, only against the seat at fault."""
     if result.reason in UNRATED_REASONS or not result.returns:
         return []
     others = [seat for seat in range(len(result.returns)) if seat != result.seat]
@@ -213,7 +213,7 @@ def _scores(result: MatchResult) -> list[float]:
 
 
 def _blocks(results: Sequence[MatchResult], players: int) -> list[list[float]]:
-    """Put matches in groups with one on each seat."""
+    """Group matches, with one match on each seat per group."""
     by_seat = [[r for r in results if r.seat == seat] for seat in range(players)]
     groups = [
         [score for r in group for score in _scores(r)] for group in zip(*by_seat, strict=False)
@@ -225,7 +225,7 @@ def _score(anchor: str, rating: float | None, results: Sequence[MatchResult]) ->
     scores = [score for result in results for score in _scores(result)]
     if not scores:
         raise ValueError(
-            f"no match against {anchor} counted; they ended with {[r.reason for r in results]}"
+            f"no match against {anchor} was scored; reasons: {[r.reason for r in results]}"
         )
     returns = [r.my_return for r in results if r.my_return is not None]
     score = sum(scores) / len(scores)
@@ -244,7 +244,7 @@ def _score(anchor: str, rating: float | None, results: Sequence[MatchResult]) ->
 
 
 def _wilson(p: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Return the 95 % interval of a rate (E. B. Wilson, JASA 22, 1927)."""
+    """Return the 95 % interval of a proportion (E. B. Wilson, JASA 22, 1927)."""
     middle = p + z * z / (2 * n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n

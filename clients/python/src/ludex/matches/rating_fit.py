@@ -1,7 +1,7 @@
-"""Maximum likelihood rating of one player against opponents with known ratings.
+"""Maximum-likelihood rating of one player against opponents with known ratings.
 
-It uses Davidson's model of wins, draws and losses with the prior, the scale and the bootstrap of
-docs/ratings.md. The referee does the same for whole tables; here only one rating is free.
+Model, prior, scale and bootstrap are those of docs/ratings.md (Davidson's model of wins, draws and
+losses). The referee fits whole tables; here only one rating is free.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Estimate(NamedTuple):
         rating: in Elo points, on the scale of the opponents' ratings.
         low: lower end of the interval.
         high: upper end.
-        draws: the share of draws between equals.
+        draws: probability of a draw between equal players.
     """
 
     rating: float
@@ -39,19 +39,19 @@ class Estimate(NamedTuple):
 def estimate(
     ratings: Sequence[float], blocks: Sequence[tuple[int, Sequence[float]]], *, seed: int = 0
 ) -> Estimate:
-    """Rate a player by its games.
+    """Estimate the rating of a player.
 
     Args:
-        ratings: the ratings of the opponents.
-        blocks: the units that are resampled for the interval: the index of the opponent, and the
-            player's scores (1, 0.5 or 0) in related games, such as one on each seat.
-        seed: the seed of the resampling.
+        ratings: ratings of the opponents.
+        blocks: units of resampling: the index of the opponent, and the player's scores (1, 0.5 or
+            0) in related games, such as one on each seat.
+        seed: seed of the resampling.
 
     Raises:
         ValueError: there are no games.
     """
     if not any(len(scores) for _, scores in blocks):
-        raise ValueError("there are no games to rate")
+        raise ValueError("blocks: expected at least one game, got no games")
     counts = np.zeros((len(blocks), len(ratings), 3))
     for row, (opponent, scores) in zip(counts, blocks, strict=True):
         for score in scores:
@@ -76,9 +76,9 @@ def estimate(
 
 
 def _strength(anchors: Array, games: Array, nu: float) -> Array:
-    """Find the strength of maximum likelihood for each of ``games [k, opponents, 3]``.
+    """Return the maximum-likelihood strength for each of ``games [k, opponents, 3]``.
 
-    The log-likelihood is concave, so its slope is zero at exactly one point: bisection finds it.
+    The log-likelihood is concave, so bisection finds the only zero of its slope.
     """
     low = np.full(len(games), -MAX_STRENGTH)
     high = np.full(len(games), MAX_STRENGTH)
@@ -94,7 +94,7 @@ def _strength(anchors: Array, games: Array, nu: float) -> Array:
 
 
 def _likelihood(ratings: Array, games: Array, nu: float) -> float:
-    """Return the logarithm of the maximum likelihood for this ``nu``."""
+    """Return the maximum log-likelihood for this ``nu``."""
     anchors = ratings / (POINTS_PER_NAT * 2.0 / (2.0 + nu))
     d = _strength(anchors, games[None], nu)[0] - anchors
     t = np.exp(-np.abs(d) / 2.0)
@@ -108,7 +108,7 @@ def _likelihood(ratings: Array, games: Array, nu: float) -> float:
 
 
 def _fit_nu(ratings: Array, games: Array) -> float:
-    """Find the ``nu`` of maximum likelihood by golden-section search over the share of draws."""
+    """Return the maximum-likelihood ``nu`` by golden-section search over the draw probability."""
     if not games[:, 1].any():
         return 0.0
 

@@ -1,4 +1,4 @@
-"""How a match ended."""
+"""Results of matches."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """How a match ended.
+    """Result of a match.
 
     Attributes:
-        match: its id.
+        match: id of the match.
         game: id of the game.
-        seat: our seat.
+        seat: this agent's seat.
         seats: names of the agents, in seat order.
-        returns: per seat; empty if the server no longer knew the match.
+        returns: per seat; empty if the match no longer exists on the server.
         outcome: per seat: ``win``, ``loss``, ``draw`` or ``none``.
         reason: ``finished``, ``illegal``, ``timeout``, ``disconnect``, ``resign``, ...; or
-            ``unknown_match`` if the server no longer knew the match.
-        at_fault: the seat that forfeited, if one did.
+            ``unknown_match`` if the match no longer exists on the server.
+        at_fault: seat that forfeited, if any.
         rated: True if the match counts for ratings.
         record: path of the record over HTTP.
     """
@@ -36,10 +36,10 @@ class MatchResult:
 
     @property
     def my_return(self) -> float | None:
-        """Our seat's return."""
+        """Return of this agent's seat."""
         return self.returns[self.seat] if self.returns else None
 
     @property
     def my_outcome(self) -> str | None:
-        """Our seat's outcome."""
+        """Outcome of this agent's seat."""
         return self.outcome[self.seat] if self.outcome else None

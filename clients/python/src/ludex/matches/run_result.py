@@ -1,4 +1,4 @@
-"""How a run ended: the result of :func:`ludex.evaluate`."""
+"""Results of runs, returned by :func:`ludex.evaluate`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = ("part", "agent", "name")
 class RatingEntry(TypedDict, total=False):
     """The rating of an agent in a part of a suite.
 
-    ``rating`` is ``{value, low, high}``: the rating and its 95 % interval, on the scale of the
+    ``rating`` is ``{value, low, high}``, the rating and its 95 % interval on the scale of the
     game's ladder.
     """
 
@@ -31,16 +31,16 @@ class RatingEntry(TypedDict, total=False):
 
 
 class RunResult:
-    """How a run ended; it prints as a table, and is one in a notebook.
+    """Result of a run; printed as a table, also in notebooks.
 
     Attributes:
-        run: its name.
+        run: name of the run.
         reason: ``"done"``, ``"withdrawn"`` or ``"deadline"``.
-        verdict: the results by part and group, ``{"parts": [...], "groups": [...]}``, as ``ludex
-            evaluate --json`` prints them; of a tournament ``{"game", "format", "entrants"}``.
-        ratings: the ratings among them.
-        report_url: the report: a page of the server; a ``file:`` URL if the server was started for
-            this run; ``None`` if its folder was a temporary one.
+        verdict: results by part and group, ``{"parts": [...], "groups": [...]}``, as printed by
+            ``ludex evaluate --json``; for a tournament ``{"game", "format", "entrants"}``.
+        ratings: ratings of the verdict.
+        report_url: URL of the report on the server; a ``file:`` URL if the call started the
+            server; ``None`` if its data folder was temporary.
     """
 
     def __init__(
@@ -59,12 +59,10 @@ class RunResult:
 
     @property
     def report_html(self) -> str:
-        """The report as a page without links to other files, for example to be written to a file.
-
-        It is fetched when it is asked for first.
+        """The report as a self-contained HTML page, fetched on first access.
 
         Raises:
-            LudexError: ``connection_lost`` if the server does not give it.
+            LudexError: ``connection_lost`` if it cannot be fetched.
         """
         if self._html is None:
             self._html = _fetch(self.report_url or "", self._token)
@@ -73,10 +71,10 @@ class RunResult:
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each part and agent, with plain values.
 
-        ``score``, ``rating`` and each metric are a number or ``None``, with the ends of their
-        intervals beside them: ``score_low``, ``score_high`` and so on. ``level`` is the first level
-        of the ladder that the agent did not pass, and ``progress`` how far it came there in per
-        cent, in parts that look for one.
+        ``score``, ``rating`` and each metric are a number or ``None``; their intervals are in
+        ``score_low``, ``score_high`` and so on. In parts that search for a level, ``level`` is the
+        first level of the ladder that the agent did not pass, and ``progress`` the progress there
+        in percent.
 
         A tournament has a row for each entrant, best first: ``rank``, ``name``, ``points``,
         ``wins``, ``draws``, ``losses``.
@@ -89,7 +87,7 @@ class RunResult:
         """Return :meth:`rows` as a ``pandas.DataFrame``.
 
         Raises:
-            ModuleNotFoundError: pandas is not installed; the message says how to install it.
+            ModuleNotFoundError: pandas is not installed; the message names the extra to install.
         """
         pandas = import_optional("pandas", "pandas", user="RunResult.to_pandas")
         return pandas.DataFrame(self.rows())
@@ -148,7 +146,7 @@ def _interval(name: str, measure: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the head and the rows of the table that people see."""
+    """Return the header and the rows of the printed table."""
     if rows and "rank" in rows[0]:
         shown = list(_STANDINGS)
     else:

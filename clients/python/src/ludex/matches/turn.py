@@ -1,4 +1,4 @@
-"""What an agent is asked in a match, and what it answers."""
+"""Turns and moves: the input and output of an agent in a match."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..transport.wire import Message
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the last attempt at this turn was refused; the state has not changed.
+    """Refusal of the previous attempt at a turn; the state is unchanged.
 
     Attributes:
         code: e.g. ``"illegal_action"``.
         message: one sentence.
-        tries_left: number of tries are left before the policy of the match decides.
-        issues: the faults of a proposal: ``{path, got, allowed, message, code}``.
+        tries_left: number of tries left before the illegal-move policy of the match applies.
+        issues: faults of a document: ``{path, got, allowed, message, code}``.
     """
 
     code: str
@@ -30,26 +30,26 @@ class Refusal:
 
 @dataclass(slots=True)
 class Turn:
-    """A move request, as an agent receives it.
+    """A move request of a match.
 
     Attributes:
         match: id of the match.
         game: id of the game.
-        seat: our seat.
-        turn: the number of this turn, counting only this seat's turns, from 0.
-        attempt: number of moves were refused in this turn; the protocol's ``try``.
+        seat: this agent's seat.
+        turn: index of this turn among those of this seat, from 0.
+        attempt: number of refused moves in this turn; the protocol's ``try``.
         legal: ascending action ids.
-        names: the texts of ``legal``, in the same order; ``None`` without the view ``texts``.
-        view: the requested views: some of ``struct, text, tensor, info, picture``.
-        budget_ms: the seat loses on time after this many milliseconds; ``None``: no limit.
-        bank_ms: the time left in every seat's bank.
-        phase: the phase, in games that have several.
-        schema: which of the spec's ``proposals`` a document of this turn must fit; ``None``: no
-            documents are heard now.
-        start: the public facts of the match: ``seats``, ``clock``, ``params``, ``illegal``, ...
-        refusal: why the last attempt was refused, if ``attempt > 0`` and the answer was not
-            lost with a connection.
-        notes: filled by the agent and sent with the move: ``analysis, emotion, say, tokens``.
+        names: names of ``legal``, in the same order; ``None`` without the view ``texts``.
+        view: the requested views: any of ``struct, text, tensor, info, picture``.
+        budget_ms: time limit of this turn in milliseconds; ``None``: no limit.
+        bank_ms: time left in every seat's bank, in milliseconds.
+        phase: name of the phase, in games that have phases.
+        schema: key of the spec's ``proposals`` for a document of this turn; ``None``: the turn
+            takes no document.
+        start: public data of the match: ``seats``, ``clock``, ``params``, ``illegal``, ...
+        refusal: refusal of the previous attempt, if ``attempt > 0`` and its reply was not lost with
+            a connection.
+        notes: set by the agent and sent with the move: ``analysis, emotion, say, tokens``.
     """
 
     match: str
@@ -76,16 +76,16 @@ class Turn:
 
 
 Move = int | str | Mapping[str, Any]
-"""An action id, a text as people write the move, or a document."""
+"""An action id, a move as text, or a document."""
 
 Agent = Callable[[Turn], Move]
 
 
 def move_fields(answer: Any) -> dict[str, Any]:
-    """Return the fields of ``act`` that say a move.
+    """Return the fields of ``act`` for a move.
 
     Raises:
-        TypeError: the answer is not a move.
+        TypeError: the move has another type.
     """
     if isinstance(answer, str):
         return {"text": answer}
@@ -94,6 +94,4 @@ def move_fields(answer: Any) -> dict[str, Any]:
     try:
         return {"action": operator.index(answer)}
     except TypeError:
-        raise TypeError(
-            f"the agent returned {answer!r}, but a move is an action id, a text or a dict"
-        ) from None
+        raise TypeError(f"agent: expected an action id, a text or a dict, got {answer!r}") from None

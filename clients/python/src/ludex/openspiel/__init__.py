@@ -2,10 +2,9 @@
 
 * :func:`load_game` returns a real ``pyspiel.Game`` (:mod:`ludex.openspiel.pyspiel_games`); it needs
   OpenSpiel.
-* :mod:`ludex.openspiel.states` has states with the method names of ``pyspiel``. It needs no other
-  library.
-* :mod:`ludex.openspiel.rl_environment` has the ``Environment`` and ``TimeStep`` of OpenSpiel's module
-  of that name. It needs no other library.
+* :mod:`ludex.openspiel.states` has states with the methods of ``pyspiel``, without OpenSpiel.
+* :mod:`ludex.openspiel.rl_environment` has the ``Environment`` and ``TimeStep`` of OpenSpiel's
+  module of that name, without OpenSpiel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Positions of a game by their histories, as a server describes them, for :mod:`ludex.openspiel.states`."""
+"""Cache of positions by history, for :mod:`ludex.openspiel.states`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..env import CHANCE, OVER
 from ..errors import LudexError
 from ..vec import Batch, VecEnv
 
-# Positions that one message asks for, and positions that are remembered.
+# Maximum number of positions per request, and in the cache.
 MAX_BATCH, MAX_CACHED = 64, 200_000
 
 Move = tuple[int, Any]
-"""Who moved and how: a seat or ``CHANCE`` with an id, or ``SIMULTANEOUS`` with an id per seat."""
+"""Player and action: a seat or ``CHANCE`` with an id, or ``SIMULTANEOUS`` with an id per seat."""
 
 History = tuple[Move, ...]
 
 
 class PositionCache:
-    """What a server says about histories, fetched when it is asked for, and kept.
+    """A cache of positions, fetched from the server on first access.
 
     Attributes:
         spec: the game, with the arrays of the layout.
@@ -46,7 +46,7 @@ class PositionCache:
                 **options,
             )
             if not isinstance(vec, VecEnv):
-                raise LudexError("bad_field", "a game is played on one server: name one URL")
+                raise LudexError("bad_field", "url: expected one server, got several")
             return vec
 
         self._facts = open_vec(["returns"])
@@ -65,7 +65,7 @@ class PositionCache:
         }
 
     def get(self, history: History, siblings: Sequence[History] = ()) -> CachedPosition:
-        """Return what is known of a history; a message asks for it with all its siblings."""
+        """Return the position after a history; one request fetches it with all its siblings."""
         found = self._known.get(history)
         if found is None:
             wanted_too = siblings if len(siblings) <= MAX_BATCH else [history]
@@ -83,7 +83,7 @@ class PositionCache:
         return found
 
     def load_views(self, position: CachedPosition) -> None:
-        """Fetch the views of a position and of those of its siblings that are not over."""
+        """Fetch the views of a position and of its nonterminal siblings."""
         family = [entry for entry in position.family if entry is position or not entry.over]
         batch = self._restore(self._views, [entry.history for entry in family])
         for row, entry in enumerate(family):
@@ -100,17 +100,17 @@ class PositionCache:
 
 
 class CachedPosition:
-    """What the server says about a history.
+    """A position, as described by the server.
 
     Attributes:
         history: the moves.
-        to_move: a seat, or ``CHANCE``, ``SIMULTANEOUS``, ``OVER``.
+        to_move: seat to move, or ``CHANCE``, ``SIMULTANEOUS``, ``OVER``.
         over: True if the episode is over.
         returns: for each seat.
         chance: pairs of outcome and probability.
         legal: ids for each seat.
-        family: the positions that were fetched in the same message.
-        views: entries for each seat by the names of views, when they were fetched.
+        family: the positions fetched by the same request.
+        views: entries for each seat by view name, if fetched.
     """
 
     __slots__ = (
@@ -146,7 +146,7 @@ class CachedPosition:
         self.views: dict[str, Any] | None = None
 
     def moves(self) -> Iterator[Move]:
-        """Yield the moves of the player to move, unless several do together."""
+        """Yield the legal moves, unless moves are simultaneous."""
         if self.to_move == CHANCE:
             yield from ((CHANCE, outcome) for outcome, _ in self.chance)
         elif self.to_move >= 0:

@@ -1,4 +1,4 @@
-"""Games of a Ludex server as real ``pyspiel.Game`` objects, for all of OpenSpiel.
+"""Games of a Ludex server as ``pyspiel.Game`` objects.
 
 ::
 
@@ -11,8 +11,8 @@
         solver.evaluate_and_update_policy()
     print(exploitability.exploitability(game, solver.average_policy()))
 
-OpenSpiel's algorithms run on them unmodified, those in C++ too. States are those of
-:mod:`ludex.openspiel.states`, in ``state.position``.
+OpenSpiel's algorithms, including those in C++, run on them unmodified. ``state.position`` is the
+corresponding state of :mod:`ludex.openspiel.states`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ import pyspiel  # noqa: E402
 
 
 class Game(pyspiel.Game):
-    """A game; made by :func:`load_game`.
+    """A game, returned by :func:`load_game`.
 
     Attributes:
-        game: the same game as :mod:`ludex.openspiel.states` has it.
+        game: the corresponding game of :mod:`ludex.openspiel.states`.
     """
 
     def __init__(self, game: states.Game) -> None:
@@ -53,10 +53,10 @@ class Game(pyspiel.Game):
         super().__init__(_type(game), info, {})
 
     def new_initial_state(self, text: str | None = None) -> State:
-        """Return the state before the first move, or one that ``position.serialize()`` wrote."""
+        """Return the initial state, or the state for the text of ``position.serialize()``."""
         state = State(self, self.game.new_initial_state())
         for _, action in [] if text is None else json.loads(text):
-            # OpenSpiel keeps a history of its own.
+            # OpenSpiel has its own history.
             if isinstance(action, list):
                 state.apply_actions(action)
             else:
@@ -64,7 +64,7 @@ class Game(pyspiel.Game):
         return state
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> Observer:
-        """Return what OpenSpiel asks for views."""
+        """Return an observer for OpenSpiel."""
         recall = kind is not None and kind.perfect_recall
         return Observer(self.game, "info" if recall else "tensor")
 
@@ -80,7 +80,7 @@ class State(pyspiel.State):
     """A state of a :class:`Game`.
 
     Attributes:
-        position: the same state as :mod:`ludex.openspiel.states` has it.
+        position: the corresponding state of :mod:`ludex.openspiel.states`.
     """
 
     def __init__(self, game: Game, position: states.State) -> None:
@@ -124,7 +124,7 @@ class State(pyspiel.State):
 
 
 class Observer:
-    """The view of a seat, as OpenSpiel's observers have it."""
+    """An observer with the interface of OpenSpiel's observers."""
 
     def __init__(self, game: states.Game, view: str) -> None:
         self._view = view if game.spec.views.get(view) else None
@@ -133,7 +133,7 @@ class Observer:
         self.dict = {"observation": self.tensor} if self._view else {}
 
     def set_from(self, state: State, player: int) -> None:
-        """Take over a player's view of a state."""
+        """Set the tensor to a player's view of a state."""
         if self._view:
             self.tensor[:] = state.position.tensor(self._view, player)
 

@@ -1,7 +1,7 @@
-"""Time steps as in OpenSpiel's ``rl_environment``; no library is needed.
+"""OpenSpiel's ``rl_environment`` API; no library is needed.
 
-Agents that were written for OpenSpiel run against Ludex if you change the import. OpenSpiel's own
-``Environment`` also takes a game of :mod:`ludex.openspiel`::
+Agents written for OpenSpiel run against Ludex after a change of the import. OpenSpiel's own
+``Environment`` also accepts a game of :mod:`ludex.openspiel`::
 
     from ludex.openspiel import rl_environment
 
@@ -32,27 +32,27 @@ SIMULTANEOUS_PLAYER_ID = SIMULTANEOUS
 
 
 class StepType(enum.Enum):
-    """The place of a time step in its episode."""
+    """Type of a time step."""
 
     FIRST = 0
     MID = 1
     LAST = 2
 
     def first(self) -> bool:
-        """Return True if it begins an episode."""
+        """Return True for the first step of an episode."""
         return self is StepType.FIRST
 
     def mid(self) -> bool:
-        """Return True if it neither begins nor ends one."""
+        """Return True for a step between the first and the last."""
         return self is StepType.MID
 
     def last(self) -> bool:
-        """Return True if it ends an episode."""
+        """Return True for the last step of an episode."""
         return self is StepType.LAST
 
 
 class TimeStep(NamedTuple):
-    """What :meth:`Environment.reset` and :meth:`Environment.step` return.
+    """A time step, returned by :meth:`Environment.reset` and :meth:`Environment.step`.
 
     Attributes:
         observations: ``info_state``: a flat list of numbers for each player; ``legal_actions``:
@@ -61,7 +61,7 @@ class TimeStep(NamedTuple):
             text, for :meth:`ludex.openspiel.states.Game.deserialize_state`.
         rewards: one for each player; ``None`` in the first step.
         discounts: one for each player, 0 in the last step; ``None`` in the first.
-        step_type: the place of the step in its episode.
+        step_type: type of the step.
     """
 
     observations: dict[str, Any]
@@ -70,19 +70,19 @@ class TimeStep(NamedTuple):
     step_type: StepType
 
     def first(self) -> bool:
-        """Return True if it begins an episode."""
+        """Return True for the first step of an episode."""
         return self.step_type is StepType.FIRST
 
     def mid(self) -> bool:
-        """Return True if it neither begins nor ends one."""
+        """Return True for a step between the first and the last."""
         return self.step_type is StepType.MID
 
     def last(self) -> bool:
-        """Return True if it ends an episode."""
+        """Return True for the last step of an episode."""
         return self.step_type is StepType.LAST
 
     def is_simultaneous_move(self) -> bool:
-        """Return True if several players act together."""
+        """Return True if several players act simultaneously."""
         return self.current_player() == SIMULTANEOUS_PLAYER_ID
 
     def current_player(self) -> int:
@@ -91,14 +91,14 @@ class TimeStep(NamedTuple):
 
 
 class ObservationType(enum.Enum):
-    """The contents of ``info_state``."""
+    """Type of observation in ``info_state``."""
 
     OBSERVATION = 0
     INFORMATION_STATE = 1
 
 
 class Environment:
-    """A game in which you play every seat. An illegal action loses the episode."""
+    """An environment whose caller plays every seat. An illegal action loses the episode."""
 
     def __init__(
         self,
@@ -119,11 +119,12 @@ class Environment:
         """Open the environment.
 
         Args:
-            game: id of the game, or its whole string with parameters; or a game of ``pyspiel``,
-                whose string must name a game of the server.
-            discount: the value of ``discounts`` before the last step.
-            include_full_state: True if observations have the ``serialized_state``.
-            enable_legality_check: True if an illegal action is an error; else it loses.
+            game: id of the game, or the game string with parameters; or a game of ``pyspiel``
+                whose string is that of a game of the server.
+            discount: value of ``discounts`` before the last step.
+            include_full_state: True to include ``serialized_state`` in observations.
+            enable_legality_check: True to raise an error for an illegal action, which otherwise
+                loses the episode.
             observation_type: by default the information state if the game has one, as in
                 OpenSpiel.
             params: parameters of the game.
@@ -132,8 +133,8 @@ class Environment:
             max_steps: maximum number of moves of all seats before an episode is truncated.
             patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
-            layout: ``"openspiel"``: observations with OpenSpiel's arrays, if the game has them.
-            settings: more parameters of the game, as OpenSpiel takes them: ``players=3``.
+            layout: ``"openspiel"``: observations in OpenSpiel's layout, if the game has it.
+            settings: further parameters of the game, in OpenSpiel's form: ``players=3``.
 
         Raises:
             LudexError: ``bad_field``: the game has no such observation; or an error from the server:
@@ -158,25 +159,25 @@ class Environment:
 
     @property
     def game(self) -> Game:
-        """The game, with states that can be copied; opened on a connection of its own."""
+        """The game, with states that can be copied; opened on a separate connection."""
         if self._game is None:
             self._game = Game(replace(self._adapter_options, max_steps=None), layout=self._layout)
         return self._game
 
     @property
     def get_state(self) -> State:
-        """The state of the episode, as a copy.
+        """A copy of the current state.
 
         Raises:
-            LudexError: no episode has begun, or an illegal action has ended it.
+            LudexError: no episode has started, or an illegal action has ended it.
         """
         return self.game.state(self._env.history())
 
     def set_state(self, state: State) -> None:
-        """Continue from a state of :attr:`game`, as one that was just reached.
+        """Set the current state to a state of :attr:`game`.
 
         Raises:
-            LudexError: ``bad_snapshot``: it is a state of another game.
+            LudexError: ``bad_snapshot``: the state belongs to another game.
         """
         self._env.restore(state.moves())
         self._ended = self._env.is_over
@@ -185,23 +186,23 @@ class Environment:
 
     @property
     def is_chance_node(self) -> bool:
-        """True if chance must move: never, because the server draws for it."""
+        """Always False, since the server draws chance outcomes."""
         return False
 
     @property
     def use_observation(self) -> bool:
-        """True if ``info_state`` is the observation; else it is the information state."""
+        """True if ``info_state`` is the observation, False if it is the information state."""
         return not self._env.recall
 
     def seed(self, seed: int | None = None) -> None:
-        """Choose the seed of the next :meth:`reset`."""
+        """Set the seed of the next :meth:`reset`."""
         self._seed = seed
 
     def get_time_step(self) -> TimeStep:
-        """Return the last time step again; after :meth:`set_state` that of the new state.
+        """Return the last time step; after :meth:`set_state`, that of the new state.
 
         Raises:
-            LudexError: no episode has begun.
+            LudexError: no episode has started.
         """
         if self._last is None:
             self._last = self._time_step()
@@ -214,7 +215,7 @@ class Environment:
 
     @property
     def num_players(self) -> int:
-        """Number of players the game has."""
+        """Number of players."""
         return self._env.spec.players
 
     @property
@@ -224,7 +225,7 @@ class Environment:
 
     @property
     def num_actions_per_step(self) -> int:
-        """Number of actions :meth:`step` takes."""
+        """Number of actions that :meth:`step` takes."""
         return 1 if self.is_turn_based else self.num_players
 
     @property
@@ -233,7 +234,7 @@ class Environment:
         return self._env.spec.max_length
 
     def observation_spec(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the observations; if no episode is running, begin one."""
+        """Return the shapes of the observations; start an episode if none is running."""
         if self._ended:
             self.reset()
         size = len(self._state(0))
@@ -264,11 +265,11 @@ class Environment:
         return step
 
     def step(self, actions: Sequence[Any]) -> TimeStep:
-        """Play an action or a joint action; after the last step, begin a new episode instead.
+        """Play an action or a joint action; after the last step, start a new episode instead.
 
         Args:
-            actions: one action; in a game that is not turn-based, one for each player. Only the
-                actions of the players to act count.
+            actions: one action; in a game that is not turn-based, one for each player. Actions of
+                players who do not act are ignored.
 
         Raises:
             LudexError: ``bad_shape``: the number of actions is wrong; ``illegal_action`` with
@@ -278,7 +279,7 @@ class Environment:
         if len(actions) != self.num_actions_per_step:
             raise LudexError(
                 "bad_shape",
-                f"{self.name} takes {self.num_actions_per_step} actions, not {len(actions)}",
+                f"{self.name}: expected {self.num_actions_per_step} actions, got {len(actions)}",
                 got=len(actions),
                 allowed=[self.num_actions_per_step],
             )
@@ -301,7 +302,7 @@ class Environment:
             if action not in allowed:
                 raise LudexError(
                     "illegal_action",
-                    f"{action} is not a legal action of player {seat}",
+                    f"action of player {seat}: got illegal {action}",
                     got=action,
                     allowed=allowed,
                 )
@@ -336,6 +337,6 @@ class Environment:
         }
 
     def _state(self, seat: int) -> list[float]:
-        # A list as in OpenSpiel, whose tabular agents use its whole text as a key.
+        # A list as in OpenSpiel, whose tabular agents use its text as a key.
         flat: list[float] = self._env.obs(seat).astype(np.float64).ravel().tolist()
         return flat

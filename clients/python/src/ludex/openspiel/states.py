@@ -1,8 +1,10 @@
-"""States that you can copy, for searches and walks through trees; no library is needed.
+"""States that can be copied, for search and tree traversal; no library is needed.
 
-The names are those of OpenSpiel's ``pyspiel``::
+Methods have the names of OpenSpiel's ``pyspiel``::
 
-    game = ludex.openspiel.states.load_game("kuhn_poker")
+    from ludex.openspiel import states
+
+    game = states.load_game("kuhn_poker")
     state = game.new_initial_state()
     while not state.is_terminal():
         if state.is_chance_node():
@@ -10,10 +12,10 @@ The names are those of OpenSpiel's ``pyspiel``::
         else:
             state = state.child(state.legal_actions()[0])
 
-:mod:`ludex.openspiel` makes real objects of ``pyspiel`` from these.
+:mod:`ludex.openspiel.pyspiel_games` wraps these states in objects of ``pyspiel``.
 
-A state is its history. What the server says about a history is kept, and one message asks for a
-position with all its siblings, so a walk through a tree costs about a message for each inner position.
+A state is its history. Positions are cached, and one request fetches a position with all its
+siblings, so a traversal of a tree costs about one message per inner node.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from .positions import CachedPosition, History, Move, PositionCache
 
 
 class Game:
-    """A game; made by :func:`load_game`. The names are those of ``pyspiel.Game``."""
+    """A game, returned by :func:`load_game`; methods as in ``pyspiel.Game``."""
 
     def __init__(self, adapter_options: AdapterOptions, *, layout: str | None = None) -> None:
         """Connect and open the game.
@@ -50,10 +52,10 @@ class Game:
         """Close the connection. Safe to call twice."""
         self._client.close()
 
-    # The names of pyspiel.
+    # Methods of pyspiel.Game.
 
     def new_initial_state(self) -> State:
-        """Return the state before the first move; a round trip the first time."""
+        """Return the initial state; a round trip on the first call."""
         return State(self, ())
 
     def new_initial_states(self) -> list[State]:
@@ -61,7 +63,7 @@ class Game:
         return [self.new_initial_state()]
 
     def state(self, history: Sequence[Sequence[Any]]) -> State:
-        """Return the state after moves as snapshots list them: pairs of who moved and how.
+        """Return the state after a history: pairs of player and action, as in snapshots.
 
         Raises:
             LudexError: ``illegal_action``: a move is not one of its state.
@@ -75,10 +77,10 @@ class Game:
         return state
 
     def deserialize_state(self, text: str) -> State:
-        """Return the state that :meth:`State.serialize` wrote.
+        """Return the state for the text of :meth:`State.serialize`.
 
         Raises:
-            LudexError: ``illegal_action``: a move is not one of its state.
+            LudexError: ``illegal_action``: a move is illegal in its state.
         """
         return self.state(json.loads(text))
 
@@ -111,7 +113,7 @@ class Game:
         return self.spec.max_return
 
     def utility_sum(self) -> float | None:
-        """Return the sum of all players' returns, if it is the same in all episodes."""
+        """Return the sum of all players' returns, if it is constant."""
         if self.spec.utility == "zero_sum":
             return 0.0
         if self.spec.utility == "constant_sum" and self.spec.players == 2:
@@ -158,7 +160,7 @@ class Game:
 
 
 class State:
-    """A state of a game. The names are those of ``pyspiel.State``."""
+    """A state of a game; methods as in ``pyspiel.State``."""
 
     def __init__(
         self, game: Game, history: History, position: CachedPosition | None = None
@@ -182,19 +184,19 @@ class State:
         return self._position.over
 
     def is_chance_node(self) -> bool:
-        """Return True if chance moves."""
+        """Return True if chance is to move."""
         return self._position.to_move == CHANCE
 
     def is_simultaneous_node(self) -> bool:
-        """Return True if several players move together."""
+        """Return True if several players are to move simultaneously."""
         return self._position.to_move == SIMULTANEOUS
 
     def is_player_node(self) -> bool:
-        """Return True if one player moves."""
+        """Return True if one player is to move."""
         return self._position.to_move >= 0
 
     def is_mean_field_node(self) -> bool:
-        """Return True if this is a position of a mean field game: never."""
+        """Return False, since there are no mean field games."""
         return False
 
     def num_players(self) -> int:
@@ -208,7 +210,7 @@ class State:
     # Moves.
 
     def legal_actions(self, player: int | None = None) -> list[int]:
-        """Return the ids of legal actions, by default of the player to move; at chance cache outcomes."""
+        """Return legal action ids of a player, by default the one to move; outcomes for chance."""
         mover = self._position.to_move
         if player is None:
             player = mover
@@ -217,7 +219,7 @@ class State:
         return list(self._position.legal[player]) if player >= 0 else []
 
     def legal_actions_mask(self, player: int | None = None) -> list[int]:
-        """Return the legal actions as zeros and ones."""
+        """Return the legal actions as a list of zeros and ones."""
         count = self._game.spec.max_chance if self.is_chance_node() else self._game.spec.actions
         mask = [0] * count
         for action in self.legal_actions(player):
@@ -229,7 +231,7 @@ class State:
         return list(self._position.chance)
 
     def apply_action(self, action: Any) -> None:
-        """Play the action of the player to move, or an outcome of chance.
+        """Play an action of the player to move, or a chance outcome.
 
         Raises:
             LudexError: ``illegal_action``, ``env_over``; the state is unchanged.
@@ -241,27 +243,27 @@ class State:
         if move not in known:
             raise LudexError(
                 "illegal_action",
-                f"{action} is not legal here",
+                f"action: got illegal {action}",
                 got=action,
                 allowed=[entry for _, entry in known],
             )
         self._go(move, [(*self._history, entry) for entry in known])
 
     def apply_actions(self, actions: Sequence[Any]) -> None:
-        """Play an action for each player together; those of players who do not act do not count.
+        """Play a joint action; entries of players who do not act are ignored.
 
         Raises:
             LudexError: ``illegal_action``; the state is unchanged.
         """
         if not self.is_simultaneous_node():
-            raise LudexError("bad_shape", "one player moves here: call apply_action()")
+            raise LudexError("bad_shape", "this state is not simultaneous; call apply_action()")
         row = []
         for seat, legal in enumerate(self._position.legal):
             action = int(actions[seat]) if legal else -1
             if legal and action not in legal:
                 raise LudexError(
                     "illegal_action",
-                    f"{action} is not legal for seat {seat}",
+                    f"action of seat {seat}: got illegal {action}",
                     got=action,
                     allowed=legal,
                 )
@@ -274,12 +276,12 @@ class State:
         self._history = history
 
     def undo_action(self, player: int, action: int) -> None:
-        """Take the last move back."""
+        """Undo the last move."""
         self._history = self._history[:-1]
         self._position = self._game._positions.get(self._history)
 
     def child(self, action: Any) -> State:
-        """Return the state after an action; this one stays as it is.
+        """Return the state after an action, without changing this one.
 
         Raises:
             LudexError: as :meth:`apply_action`.
@@ -296,7 +298,7 @@ class State:
         return self.clone()
 
     def action_to_string(self, player: int, action: int | None = None) -> str:
-        """Return the name of an action, of a player if one is given first; a round trip."""
+        """Return the name of an action; a player may precede it; a round trip."""
         if action is None:
             player, action = self.current_player(), player
         return self._game._positions.names(self._position, player, [int(action)])[0]
@@ -312,13 +314,13 @@ class State:
         actions = self.legal_actions(int(player))
         names = self._game._positions.names(self._position, int(player), actions)
         if text not in names:
-            raise LudexError("illegal_action", f"{text!r} is not legal here", allowed=names)
+            raise LudexError("illegal_action", f"action: got illegal {text!r}", allowed=names)
         return actions[names.index(text)]
 
     # History.
 
     def history(self) -> list[int]:
-        """Return the ids of all moves, those of a joint move one after another."""
+        """Return the ids of all moves, with joint moves flattened."""
         return [
             action
             for _, played in self._history
@@ -326,15 +328,15 @@ class State:
         ]
 
     def moves(self) -> list[Move]:
-        """Return the history with who moved, as snapshots have it."""
+        """Return the history as pairs of player and action, as in snapshots."""
         return list(self._history)
 
     def history_str(self) -> str:
-        """Return the history as text; it tells states apart."""
+        """Return the history as text, which is unique to the state."""
         return ", ".join(map(str, self.history()))
 
     def move_number(self) -> int:
-        """Return the number of moves so far, chance's included."""
+        """Return the number of moves so far, including those of chance."""
         return len(self._history)
 
     def serialize(self) -> str:
@@ -365,7 +367,7 @@ class State:
     # Views.
 
     def information_state_string(self, player: int | None = None) -> str:
-        """Return all that a player (by default the player to move) knows, as text, with perfect recall."""
+        """Return the information state of a player (by default the one to move) as text."""
         seat = self.current_player() if player is None else player
         struct = self._position.view("struct", seat)
         return f"{seat} {json.dumps(struct, sort_keys=True, separators=(',', ':'))}"
@@ -375,7 +377,7 @@ class State:
         return self.information_state_string(player)
 
     def information_state_tensor(self, player: int | None = None) -> list[float]:
-        """Return the same as a flat list of numbers.
+        """Return the information-state tensor of a player as a flat list of numbers.
 
         Raises:
             LudexError: the game has no such tensor.
@@ -383,7 +385,7 @@ class State:
         return self.tensor("info", player)
 
     def observation_tensor(self, player: int | None = None) -> list[float]:
-        """Return what a player sees now, as a flat list of numbers.
+        """Return the observation tensor of a player as a flat list of numbers.
 
         Raises:
             LudexError: the game has no such tensor.
@@ -412,12 +414,12 @@ def load_game(
     """Open a game.
 
     Args:
-        game: id of the game, or its whole string with parameters; OpenSpiel's names work too.
+        game: id of the game, or the game string with parameters; OpenSpiel's names are accepted.
         params: the parameters of the game.
         url: server URL; by default a local server that all environments of this process share.
         token: access token.
         patience: seconds to retry a lost connection.
-        layout: ``"openspiel"``: tensors as OpenSpiel has them, if the game has them.
+        layout: ``"openspiel"``: tensors in OpenSpiel's layout, if the game has it.
 
     Raises:
         LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...

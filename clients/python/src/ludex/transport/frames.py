@@ -1,8 +1,8 @@
-"""Reads WebSocket frames from a stream of bytes, without copying their payload.
+"""A zero-copy reader of WebSocket frames.
 
-The ``websockets`` library collects every message in a new buffer that grows, and copies the
-payload out of it. A batch of thousands of environments has hundreds of kilobytes; for such a batch
-the copying took more time than the rest of the client. Here one buffer is kept and read in place.
+The ``websockets`` library collects every message in a new growing buffer, and copies the payload
+out of it. For batches of thousands of environments (hundreds of kilobytes), this took more time than
+the rest of the client. This reader reuses one buffer and returns views of it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _HEAD, _HEAD_16, _HEAD_64 = 2, 4, 10
 
 
 class BadFrame(Exception):
-    """The data is not a valid frame of a server, or the frame is too long.
+    """The bytes are not a valid server frame, or the frame is too long.
 
     Attributes:
-        code: the WebSocket close code for this fault.
-        reason: the fault in words.
+        code: WebSocket close code for this fault.
+        reason: description of the fault.
     """
 
     def __init__(self, code: int, reason: str) -> None:
@@ -31,13 +31,13 @@ class BadFrame(Exception):
 
 
 class Frame(NamedTuple):
-    """One frame.
+    """A WebSocket frame.
 
     Attributes:
-        opcode: its kind: ``CONT``, ``TEXT``, ``BINARY``, or a control frame (8 and above).
-        fin: True if it is the last frame of its message.
-        payload: its content.
-        whole: the whole frame as it arrived.
+        opcode: ``CONT``, ``TEXT``, ``BINARY``, or a control opcode (8 and above).
+        fin: True for the last frame of a message.
+        payload: payload of the frame.
+        whole: the whole frame, including its header.
     """
 
     opcode: int
@@ -47,7 +47,7 @@ class Frame(NamedTuple):
 
 
 class FrameReader:
-    """Takes bytes in pieces of any size and returns frames.
+    """An incremental frame parser.
 
     Write bytes into the memory that :meth:`room` returns, then call :meth:`wrote`, then call
     :meth:`next` until it returns ``None``.
@@ -58,19 +58,19 @@ class FrameReader:
         self._buffer = memoryview(bytearray(_READ_SIZE))
         self._from = 0
         self._to = 0
-        # The current frame has at least this many bytes.
+        # Lower bound of the size of the current frame.
         self._least = _HEAD
 
     @property
     def begun(self) -> bool:
-        """True if there are bytes that were not returned yet."""
+        """True if there are unread bytes."""
         return self._from != self._to
 
     def room(self, keep: bool) -> memoryview:
         """Return memory for the next bytes: at least the rest of the current frame.
 
         Args:
-            keep: True if returned frames are still in use; otherwise they may be overwritten.
+            keep: True if returned frames are still in use and must not be overwritten.
         """
         have = self._to - self._from
         if not (have or keep):
@@ -86,11 +86,11 @@ class FrameReader:
         return self._buffer[self._to :]
 
     def wrote(self, count: int) -> None:
-        """Report that ``count`` bytes were written into :meth:`room`."""
+        """Register ``count`` bytes written into the memory of :meth:`room`."""
         self._to += count
 
     def raw(self, most: int | None = None) -> memoryview:
-        """Take at most ``most`` bytes that do not belong to a frame; empty if none are left."""
+        """Take at most ``most`` bytes outside of frames; empty if there are none."""
         end = self._to if most is None else min(self._to, self._from + most)
         taken = self._buffer[self._from : end]
         self._from, self._least = end, _HEAD
@@ -108,7 +108,7 @@ class FrameReader:
         buffer, at = self._buffer, self._from
         first, size = buffer[at], buffer[at + 1]
         if first & 0x70 or size & 0x80:
-            raise BadFrame(PROTOCOL_ERROR, "a frame is masked, or has reserved bits set")
+            raise BadFrame(PROTOCOL_ERROR, "frame is masked, or has reserved bits set")
         head = _HEAD
         if size > 125:
             head = _HEAD_16 if size == 126 else _HEAD_64
@@ -117,7 +117,10 @@ class FrameReader:
                 return None
             size = int.from_bytes(buffer[at + _HEAD : at + head], "big")
             if size > self._max_size:
-                raise BadFrame(MESSAGE_TOO_BIG, f"a frame of {size} bytes is too long")
+                raise BadFrame(
+                    MESSAGE_TOO_BIG,
+                    f"expected a frame of at most {self._max_size} bytes, got {size}",
+                )
         whole = head + size
         if have < whole:
             self._least = whole

@@ -1,7 +1,7 @@
-"""What keeps a client from lying: one process, one thread at a time, and no interrupted change.
+"""Guards against concurrent use of a connection and against interrupted changes.
 
-Two users of one connection would read each other's replies. And after an interrupt such as Ctrl-C
-nobody knows whether the server has made the move.
+Two concurrent users of a connection would read each other's replies. After an interrupt such as
+Ctrl-C, the client cannot know whether the server has executed the step.
 """
 
 from __future__ import annotations
@@ -14,46 +14,46 @@ from ..errors import LudexError
 
 
 class Guard:
-    """Lets one thread of one process use a connection at a time.
+    """A guard that admits one thread of one process at a time.
 
     Attributes:
-        torn: a use was interrupted, so the state of the connection is unknown.
-        closed: nobody may use it any more.
+        torn: True if a use was interrupted, so the state of the connection is unknown.
+        closed: True if the connection is closed.
     """
 
     def __init__(self) -> None:
         self.torn = False
         self.closed = False
         self._process = os.getpid()
-        # The thread that is inside. Only setdefault asks and takes it in one step.
+        # The thread inside; setdefault tests and sets it atomically.
         self._inside: dict[str, int] = {}
 
     @property
     def foreign(self) -> bool:
-        """True if this process was forked after the connection was made."""
+        """True if this process was forked after the connection was opened."""
         return self._process != os.getpid()
 
     def enter(self) -> None:
-        """Let the calling thread in; :meth:`leave` ends its use.
+        """Admit the calling thread; :meth:`leave` ends its use.
 
         Raises:
             LudexError: ``closed``, ``wrong_process``, or ``busy`` if another thread is inside.
         """
         if self.closed:
-            raise LudexError("closed", "this client is closed: make a new one")
+            raise LudexError("closed", "this client is closed; open a new one")
         if self.foreign:
             raise LudexError(
                 "wrong_process",
-                "this client was made in another process, which reads from the same connection: "
-                "make a client of its own in each process, after the fork",
+                "this client was created before a fork, and the parent process reads from the same "
+                "connection; create a client in each process after the fork",
             )
         me = threading.get_ident()
-        # If it is this thread that is inside, an interrupt kept it from leaving.
+        # If this thread is inside already, an interrupt prevented it from leaving.
         if self._inside.setdefault("thread", me) != me:
             raise LudexError(
                 "busy",
-                "another thread is using this client: make a client for each thread, "
-                "or use a lock around your calls",
+                "another thread is using this client; create a client for each thread, "
+                "or put a lock around your calls",
             )
 
     def leave(self) -> None:
@@ -62,47 +62,48 @@ class Guard:
 
 
 class ChangeGuard:
-    """Environments that are changed by requests and notice an interrupted change.
+    """Base class of environments, which detects interrupted changes.
 
-    After an interrupt they refuse to move until they begin anew, because the server may have made
-    the move whose result the caller has not seen.
+    After an interrupt, steps are refused until a reset or restore, because the server may have
+    executed a step whose result the caller has not received.
     """
 
     _unconfirmed = False
 
     def _begin(self) -> None:
-        """Begin a change; :meth:`_confirm` ends it.
+        """Start a change; :meth:`_confirm` ends it.
 
         Raises:
-            LudexError: ``interrupted``: the change before has not ended.
+            LudexError: ``interrupted``: the previous change has not ended.
         """
         if self._unconfirmed:
             raise LudexError(
                 "interrupted",
-                "the last step or reset was interrupted, so these environments may have moved "
-                "unseen: reset all of them first, or restore a snapshot",
+                "the last step or reset was interrupted, so these environments may be in an unknown "
+                "state; reset all of them first, or restore a snapshot",
             )
         self._unconfirmed = True
 
     def _discard_change(self) -> None:
-        """Forget an interrupted change: nothing from before will matter."""
+        """Discard an interrupted change, because the state is about to be replaced."""
         self._unconfirmed = False
 
     def _confirm(self) -> None:
-        """End a change: the caller gets the result, or the server has refused it."""
+        """End a change: the caller receives its result, or the server has refused it."""
         self._unconfirmed = False
 
     def _change(self, *, anew: bool = False) -> ChangeScope:
-        """Begin a change that ends with a ``with`` block.
+        """Return a context manager for a change.
 
         Args:
-            anew: all environments begin anew, so an interrupted change before does not matter.
+            anew: True if the state of all environments is replaced, which discards an interrupted
+                change.
         """
         return ChangeScope(self, anew)
 
 
 class ChangeScope:
-    """A change of environments, as a ``with`` block."""
+    """Context manager of a change."""
 
     __slots__ = ("_anew", "_before", "_owner")
 

@@ -1,9 +1,8 @@
-"""A session: requests and replies over connections that may be lost and resumed.
+"""Sessions: requests and replies over connections that are resumed after a loss.
 
-This implements section 7 of docs/protocol.md for both planes. After a lost connection the client
-connects again. Its ``hello`` names the session, its key and the last event seen of every match.
-Requests without an answer are sent again with their old ids; the server executes none of them
-twice.
+The module implements docs/protocol.md, section 7, for both planes. After a lost connection the
+client reconnects. Its ``hello`` has the session, its key and the last event number of every match.
+Pending requests are sent again with their ids; the server executes none of them twice.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ CONNECT_SECONDS = 10.0
 FIRST_CONNECT_SECONDS = 5.0
 MIN_PAUSE, MAX_PAUSE = 0.05, 2.0
 
-# Close codes after which the session cannot be resumed, and the error code for each. 4005 (idle)
-# ends a session too, but one without matches or environments, so a new session replaces it.
+# Error codes for WebSocket close codes after which the session cannot be resumed. 4005 (idle) also
+# ends a session, but one without matches or environments, so a new session replaces it.
 FATAL_CODES = {4000: "protocol", 4001: "unauthorized", 4002: "superseded"}
 IDLE_CODE, RATE_CODE = 4005, 4004
 
-# Seconds of silence after which a log line says that we still try.
+# Seconds without a connection before a warning is logged.
 WARN_AFTER_SECONDS = 2.0
 
 _log = logging.getLogger("ludex")
@@ -40,17 +39,16 @@ T = TypeVar("T")
 
 
 class Session:
-    """One client's session with one server, or with the first of several that answers.
+    """A session with one server, or with the first reachable one of several.
 
-    A session is for one thread of one process at a time; others get an error. When a call is
-    interrupted, the next one drops the connection and resumes on a new one, so that no reply is
-    taken for another's.
+    A session belongs to one thread of one process at a time; others get an error. After an
+    interrupted call, the next call resumes on a new connection, so that replies cannot be mixed up.
 
     Attributes:
         welcome: the last ``welcome`` message.
-        generation: counts sessions; the environments of an older session are gone.
-        seen: match id -> the last ``seq`` seen; sent on resume.
-        envs: numbers of the open environments.
+        generation: number of the session; environments of an older session no longer exist.
+        seen: the last ``seq`` of each match, by match id; sent on resume.
+        envs: handles of the open environments.
     """
 
     def __init__(
@@ -67,12 +65,12 @@ class Session:
 
         Args:
             urls: one URL, or several that are tried in turn.
-            token: access token, if the server wants one.
-            agent: ``{name, version?, kind?}``, needed to take seats.
-            reclaim: take over the seats that the agent's name still holds.
-            patience: number of seconds to try to connect, first and after a loss. ``None``: first
-                ``FIRST_CONNECT_SECONDS``, later as long as the server keeps the session (60 s if it does
-                not say).
+            token: access token, if the server requires one.
+            agent: ``{name, version?, kind?}``, required to take seats.
+            reclaim: True to resume the seats that the agent's name still holds.
+            patience: seconds to try to connect, at first and after a loss. ``None``: at first
+                ``FIRST_CONNECT_SECONDS``, later as long as the server keeps the session (default
+                60 s).
             on_welcome: called with every ``welcome`` after the first.
 
         Raises:
@@ -80,7 +78,9 @@ class Session:
         """
         self.urls = [normalize_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
         if not self.urls:
-            raise LudexError("bad_field", "no server URL was given", path="url")
+            raise LudexError(
+                "bad_field", "url: expected at least one server URL, got none", path="url"
+            )
         self.welcome: Message = {}
         self.generation = 0
         self.seen: dict[str, int] = {}
@@ -96,7 +96,7 @@ class Session:
         self._local: deque[Message] = deque()
         self._connection: Connection | None = None
         self._resumable = False
-        # A wait for messages ends at a new connection, which may change what is due.
+        # A wait for messages ends at a new connection, since other requests may be due then.
         self._welcomed_again = False
         self._rest = 0.0
         self._guard = Guard()
@@ -108,14 +108,14 @@ class Session:
         """Send a request and return its id; :meth:`wait` or :meth:`receive` returns its reply.
 
         Args:
-            kind: the message's ``type``.
-            bound: the request has a meaning only in this session. If the server has forgotten the
-                session, a bound request fails with ``session_lost``; others are sent again.
-            fields: the message's other fields; ``None`` means absent.
+            kind: ``type`` of the message.
+            bound: True if the request is valid only in this session. If the session no longer
+                exists, a bound request fails with ``session_lost``; others are sent again.
+            fields: other fields of the message; ``None`` means absent.
 
         Raises:
             LudexError: the connection cannot be resumed.
-            TypeError: a field cannot be written in MessagePack.
+            TypeError: a field has no MessagePack encoding.
         """
         return self._alone(self._post, kind, bound, fields)
 
@@ -131,7 +131,7 @@ class Session:
         return number
 
     def wait(self, number: int) -> Message:
-        """Return the reply to request ``number``; events that come before it are dropped.
+        """Return the reply to request ``number``, dropping earlier events.
 
         Raises:
             LudexError: the reply is an ``error``, or the connection cannot be resumed.
@@ -141,7 +141,7 @@ class Session:
     def _wait(self, number: int) -> Message:
         while number not in self._replies:
             if number not in self._unanswered:
-                raise LudexError("session_lost", f"request {number} does not wait for a reply")
+                raise LudexError("session_lost", f"request {number} is not pending")
             message = self._receive(None)
             if message is not None and "re" in message:
                 self._replies[message["re"]] = message
@@ -153,8 +153,8 @@ class Session:
     def call(self, kind: str, *, bound: bool = True, **fields: Any) -> Message:
         """Send a request and return its reply.
 
-        If the server refuses a request only for its rate (``rate_limited``, ``window_full``), it is
-        sent again after the time that the server names, as long as the session's patience lasts.
+        Requests refused with ``rate_limited`` or ``window_full`` are sent again after the delay that
+        the server requests, within the session's patience.
 
         Raises:
             LudexError: the reply is an ``error``, or the connection cannot be resumed.
@@ -174,13 +174,13 @@ class Session:
                 time.sleep(pause)
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Drop the replies of requests that nobody waits for any more."""
+        """Drop abandoned requests and their replies."""
         for number in numbers:
             self._unanswered.pop(number, None)
             self._replies.pop(number, None)
 
     def _alone(self, do: Callable[..., T], *args: Any) -> T:
-        """Use the connection, if nobody else does.
+        """Call ``do`` with exclusive use of the connection.
 
         Raises:
             LudexError: ``closed``, ``wrong_process``, ``busy``, or an error of the call.
@@ -202,8 +202,8 @@ class Session:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a connection to a Ludex server cannot be pickled or copied: make the client or the "
-            "environment in the process that uses it, and carry states over with snapshot() and "
+            "a connection to a Ludex server cannot be pickled or copied; create the client or "
+            "environment in the process that uses it, and transfer states with snapshot() and "
             "restore()"
         )
 
@@ -214,16 +214,16 @@ class Session:
     ) -> Message | None:
         """Return the next reply or event, or ``None`` after ``timeout`` seconds without one.
 
-        Second replies to the same request are dropped. A lost connection is resumed here.
+        Repeated replies to a request are dropped. A lost connection is resumed here.
 
         Args:
-            timeout: number of seconds to wait; ``None``: until there is one.
-            wakeup: when it can be read, the wait ends early, with ``None``. It also ends early when
-                the connection was lost and is there again.
+            timeout: seconds to wait; ``None``: no limit.
+            wakeup: socket that ends the wait with ``None`` when it becomes readable. The wait also
+                ends with ``None`` after the connection was resumed.
 
         Raises:
-            LudexError: the connection cannot be resumed, or the server reported an error that
-                does not belong to a request.
+            LudexError: the connection cannot be resumed, or the server sent an error outside of a
+                reply.
         """
         return self._alone(self._receive, timeout, wakeup)
 
@@ -278,14 +278,14 @@ class Session:
 
     @property
     def patience(self) -> float:
-        """Number of seconds to try to reconnect after a loss."""
+        """Seconds to retry a lost connection."""
         if self._patience is not None:
             return self._patience
         return float(self.limits.get("grace_ms", 60_000)) / 1000
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The limits that the server announced."""
+        """The limits announced by the server."""
         limits: dict[str, Any] = self.welcome.get("limits") or {}
         return limits
 
@@ -297,7 +297,7 @@ class Session:
     def close(self) -> None:
         """Free the environments on the server and end the session. Safe to call twice.
 
-        In a forked process only its copy of the connection is closed, not the parent's.
+        A forked process closes only its copy of the connection.
 
         Raises:
             LudexError: ``busy``: another thread is using the session.
@@ -314,7 +314,7 @@ class Session:
         if self._connection is not None and guard.torn and self._connection.writing:
             self._drop()
         if self._connection is not None:
-            # The answers do not matter, and neither does a connection that is lost now.
+            # Replies and connection losses are irrelevant here.
             with contextlib.suppress(ConnectionLost):
                 for number, env in enumerate(sorted(self.envs), self._next_id):
                     self._connection.send(pack({"type": "close", "id": number, "env": env}))
@@ -352,7 +352,7 @@ class Session:
         self._connect(self.patience)
 
     def _connect(self, patience: float) -> None:
-        """Connect to one of the servers, say hello, and send requests without an answer again."""
+        """Connect to one of the servers, send ``hello``, and repeat pending requests."""
         begun = time.monotonic()
         end, warn_at = begun + patience, begun + WARN_AFTER_SECONDS
         pause = MIN_PAUSE
@@ -371,8 +371,8 @@ class Session:
                 if len(self.urls) == 1 and has_exited(url):
                     raise LudexError(
                         "connection_lost",
-                        f"the server at {url} has ended, and its environments with it: "
-                        "start another one with ludex.serve()",
+                        f"the server at {url} has exited, which ended its environments; "
+                        "start another server with ludex.serve()",
                         fault="server",
                     ) from error
                 code = getattr(error, "close_code", None)
@@ -395,7 +395,7 @@ class Session:
             if time.monotonic() > warn_at:
                 warn_at = end
                 _log.warning(
-                    "no server answers at %s (%s); trying for %.0f s more (see patience=)",
+                    "no server answers at %s (%s); retrying for %.0f s (see patience=)",
                     " or ".join(self.urls),
                     reason,
                     end - time.monotonic(),
@@ -445,7 +445,7 @@ class Session:
                 self._on_welcome(message)
 
     def _begin_anew(self) -> None:
-        """Fail the requests that are bound to the old session; the others are sent again."""
+        """Fail the requests that are bound to the old session; keep the others pending."""
         self.generation += 1
         self.envs.clear()
         for number, (_, bound) in list(self._unanswered.items()):
@@ -456,7 +456,7 @@ class Session:
                         "type": "error",
                         "re": number,
                         "code": "session_lost",
-                        "message": "the server no longer knows this session: "
+                        "message": "the session no longer exists on the server; "
                         "open the environments again",
                         "fault": "server",
                         "retry": False,

@@ -1,8 +1,8 @@
-"""One WebSocket connection that carries MessagePack maps.
+"""A WebSocket connection for MessagePack maps.
 
-The upgrade, sending and closing use the sans-IO half of the ``websockets`` library. The socket and
-the reading of frames (``frames``) are our own code, because the library's synchronous client
-passes every message from a reader thread to the caller, which costs time.
+The upgrade, sending and closing use the sans-IO layer of the ``websockets`` library. Socket IO and
+frame parsing (``frames``) are implemented here, because the library's synchronous client passes
+every message from a reader thread to the caller, which costs time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SUBPROTOCOL = "ludex.v1.msgpack"
 MAX_MESSAGE = 1 << 30
 CLOSE_SECONDS = 2.0
 
-# The first byte with which TLS answers to plain text.
+# First byte of a TLS response to plain text.
 TLS_ALERT = 0x15
 
 Message = dict[str, Any]
@@ -48,10 +48,10 @@ Data = bytes | memoryview
 
 
 def normalize_url(url: str) -> str:
-    """Turn ``host:port``, ``http(s)://`` and ``ws(s)://`` into the ``ws(s)://`` URL.
+    """Convert ``host:port``, ``http(s)://`` and ``ws(s)://`` into a ``ws(s)://`` URL.
 
     Raises:
-        LudexError: ``bad_field`` if it is not the URL of a server.
+        LudexError: ``bad_field`` if the URL is invalid.
     """
     text = url if "://" in url else f"ws://{url}"
     parts = urlsplit(text)
@@ -61,25 +61,25 @@ def normalize_url(url: str) -> str:
         parse_uri(text)
     except (InvalidURI, ValueError) as error:
         raise LudexError(
-            "bad_field", f"{url!r} is not the URL of a server: {error}", got=url
+            "bad_field", f"url: expected the URL of a server, got {url!r}: {error}", got=url
         ) from error
     return text
 
 
 class Connection:
-    """An open WebSocket; reads and writes whole messages, blocking.
+    """A blocking WebSocket connection that sends and receives whole messages.
 
-    While the server does not accept the bytes of a message, arriving messages are read and kept.
-    So two ends that both write never wait for each other.
+    While a write is blocked, arriving messages are read and buffered, so two ends that both write
+    cannot deadlock.
     """
 
     def __init__(self, url: str, timeout: float) -> None:
         """Connect and upgrade, within ``timeout`` seconds.
 
         Raises:
-            OSError: no server listens at this address, or none answers in time.
+            OSError: no server is reachable at this address in time.
             ConnectionLost: the connection broke, or the upgrade failed with an HTTP error.
-            LudexError: ``protocol`` if the answer is not that of a Ludex server.
+            LudexError: ``protocol`` if the response is not that of a Ludex server.
         """
         uri = parse_uri(url)
         self._selector = DefaultSelector()
@@ -114,21 +114,21 @@ class Connection:
                 raise TimeoutError("the server did not answer the WebSocket upgrade in time")
         refusal = self._protocol.handshake_exc
         if refusal is not None and not self._secure and self._first == TLS_ALERT:
-            raise LudexError("protocol", "the server speaks TLS: use wss:// instead of ws://")
+            raise LudexError("protocol", "the server speaks TLS; use wss:// instead of ws://")
         if isinstance(refusal, InvalidStatus):
             status = refusal.response.status_code
             if status in (401, 403):
                 raise LudexError("unauthorized", f"the server answered HTTP {status}")
             if status < 500 and status != 429:
                 raise LudexError(
-                    "protocol", f"this is not a Ludex server: HTTP {status}", fault="server"
+                    "protocol", f"expected a Ludex server, got HTTP {status}", fault="server"
                 )
         if refusal is not None:
             raise ConnectionLost(None, f"WebSocket upgrade failed: {refusal}")
         if self._protocol.subprotocol != SUBPROTOCOL:
             raise LudexError(
                 "protocol",
-                f"the server does not speak {SUBPROTOCOL} (it chose {self._protocol.subprotocol})",
+                f"subprotocol: expected {SUBPROTOCOL}, got {self._protocol.subprotocol}",
                 fault="server",
             )
 
@@ -138,7 +138,7 @@ class Connection:
 
     @property
     def writing(self) -> bool:
-        """True if a message was written in part."""
+        """True if a message is partly written."""
         return bool(self._out)
 
     def send(self, packed: bytes) -> None:
@@ -155,7 +155,7 @@ class Connection:
     def receive(self, timeout: float | None = None) -> Data | None:
         """Return the next packed message, or ``None`` after ``timeout`` seconds without one.
 
-        It is valid until the next call of any method, which may reuse its memory.
+        The result is valid until the next call of any method, which may reuse its memory.
 
         Raises:
             ConnectionLost: the connection has ended, and all messages before the end were read.
@@ -169,14 +169,14 @@ class Connection:
         return self._in.popleft()
 
     def idle(self, wakeup: socket.socket, timeout: float | None) -> None:
-        """Wait until bytes arrive or ``wakeup`` can be read, at most ``timeout`` seconds."""
+        """Wait until bytes arrive or ``wakeup`` is readable, at most ``timeout`` seconds."""
         with DefaultSelector() as selector:
             selector.register(self._sock, EVENT_READ)
             selector.register(wakeup, EVENT_READ)
             selector.select(timeout)
 
     def close(self, code: int = 1000, reason: str = "") -> None:
-        """Send a close frame, wait shortly for the answer, and free the socket. Never raises."""
+        """Send a close frame, wait briefly for the reply, and close the socket. Never raises."""
         with contextlib.suppress(OSError, ConnectionLost):
             if self._open:
                 self._protocol.send_close(code, reason)
@@ -187,7 +187,7 @@ class Connection:
         self.cut()
 
     def cut(self) -> None:
-        """Drop the connection without a close frame, like a failing network."""
+        """Drop the connection without a close frame, as in a network failure."""
         self._selector.close()
         self._sock.close()
 
@@ -199,15 +199,15 @@ class Connection:
         return ConnectionLost(None, str(error or "the connection broke"))
 
     def _pump(self, deadline: float | None) -> bool:
-        """Read what has arrived and send answers to it; False if ``deadline`` has passed."""
+        """Read available bytes and send pending replies; return False after ``deadline``."""
         if not self._read(deadline):
             return False
         self._flush()
         return True
 
     def _read(self, deadline: float | None) -> bool:
-        # If no byte of the next frame is here, it has rarely arrived by now, so waiting first saves
-        # a failed read. TLS does not wait here: the selector cannot see bytes that it read ahead.
+        # Without a byte of the next frame, waiting first usually saves a failed read. TLS does not
+        # wait here, because the selector cannot see bytes that TLS has read ahead.
         if not (self._frames.begun or self._secure or self._wait(EVENT_READ, deadline)):
             return False
         room = self._frames.room(keep=bool(self._in))
@@ -229,7 +229,7 @@ class Connection:
         self._frames.wrote(count)
         if self._first is None:
             self._first = room[0]
-        # Give the library the answer to the upgrade and not a byte more, because frames may follow.
+        # Pass exactly the upgrade response to the library, because frames may follow.
         while self._protocol.state is State.CONNECTING and (byte := self._frames.raw(1)):
             self._protocol.receive_data(bytes(byte))
         try:
@@ -244,7 +244,7 @@ class Connection:
 
     @property
     def _over(self) -> bool:
-        """True if no more messages can come; later bytes go to the library only."""
+        """True if no further messages can arrive; later bytes go to the library only."""
         return self._protocol.close_rcvd is not None or self._fault is not None
 
     def _take(self, frame: Frame) -> None:
@@ -255,13 +255,16 @@ class Connection:
         if (opcode == CONT) != bool(self._parts):
             raise BadFrame(
                 PROTOCOL_ERROR,
-                "a message begins within another, or a continuation has no beginning",
+                "message starts within another, or continuation without a start",
             )
         if fin and not self._parts:
             self._in.append(payload)
             return
         if sum(map(len, self._parts)) + len(payload) > MAX_MESSAGE:
-            raise BadFrame(MESSAGE_TOO_BIG, "the parts of a message are too long together")
+            raise BadFrame(
+                MESSAGE_TOO_BIG,
+                f"expected a message of at most {MAX_MESSAGE} bytes, got a longer one",
+            )
         self._parts.append(bytes(payload))
         if fin:
             self._in.append(b"".join(self._parts))
@@ -277,7 +280,7 @@ class Connection:
                     self._read(time.monotonic())
             except OSError as error:
                 self._out.clear()
-                with contextlib.suppress(ConnectionLost):  # a close frame may give the reason
+                with contextlib.suppress(ConnectionLost):  # a close frame may have the reason
                     while self._open and self._read(time.monotonic()):
                         pass
                 raise self._lost() from error
@@ -287,7 +290,7 @@ class Connection:
                     self._out.appendleft(rest)
 
     def _wait(self, events: int, deadline: float | None) -> int:
-        """Wait until one of ``events`` is possible; return those that are, 0 at ``deadline``."""
+        """Wait for one of ``events``; return the ready events, 0 after ``deadline``."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             if events != EVENT_READ:
@@ -301,29 +304,29 @@ class Connection:
 
 
 def _encrypted(sock: socket.socket, host: str) -> ssl.SSLSocket:
-    """Begin TLS, trusting the system's certificates or those in the file ``SSL_CERT_FILE``.
+    """Start TLS with the certificates of the system or of the file ``SSL_CERT_FILE``.
 
     Raises:
         OSError: the connection broke.
-        LudexError: ``tls``: the certificate is not trusted, or the server does not speak TLS.
+        LudexError: ``tls``: the certificate is untrusted, or the server does not speak TLS.
     """
     try:
         return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
     except ssl.SSLCertVerificationError as error:
         raise LudexError(
             "tls",
-            f"the server's certificate is not trusted: {error.verify_message}; if it is your own, "
-            "put its certificate (PEM) into a file and name it in SSL_CERT_FILE",
+            f"the server's certificate is untrusted: {error.verify_message}; to trust a custom "
+            "certificate, set SSL_CERT_FILE to its PEM file",
         ) from error
     except ssl.SSLError as error:
         if error.reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "HTTP_REQUEST"):
-            why = "the server does not speak TLS: use ws:// instead of wss://"
+            why = "the server does not speak TLS; use ws:// instead of wss://"
             raise LudexError("tls", why) from error
         raise
 
 
 def _keep_alive(sock: socket.socket) -> None:
-    """Make the kernel notice a dead server within about a minute."""
+    """Enable TCP keep-alive, which detects a dead server within about a minute."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         option = getattr(socket, name, None)
@@ -332,10 +335,10 @@ def _keep_alive(sock: socket.socket) -> None:
 
 
 def pack(message: Mapping[str, Any]) -> bytes:
-    """Encode a message; fields that are ``None`` are left out.
+    """Encode a message without its ``None`` fields.
 
     Raises:
-        TypeError: a value cannot be written in MessagePack.
+        TypeError: a value has no MessagePack encoding.
     """
     packed: bytes = msgpack.packb(
         {key: value for key, value in message.items() if value is not None},
@@ -353,7 +356,7 @@ def unpack(data: Data) -> Message:
     try:
         message = msgpack.unpackb(data, raw=False, strict_map_key=False)
     except (ValueError, msgpack.exceptions.ExtraData, msgpack.exceptions.UnpackException) as error:
-        raise LudexError("protocol", f"the server sent invalid MessagePack: {error}") from error
+        raise LudexError("protocol", f"expected MessagePack from the server: {error}") from error
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
-        raise LudexError("protocol", "the server sent a message without a type", fault="server")
+        raise LudexError("protocol", "expected a map with a type from the server", fault="server")
     return message
