@@ -448,7 +448,7 @@ def test_unknown_render_mode_raises_value_error(url: str, mode: str) -> None:
         ludex.pettingzoo.parallel,
     ]
     for make in makers:
-        with pytest.raises(ValueError, match="render_mode: got .*; allowed: 'ansi'"):
+        with pytest.raises(ValueError, match=r"render_mode: got .*; allowed: 'ansi'"):
             make("nim", url=url, render_mode=mode)
 
 

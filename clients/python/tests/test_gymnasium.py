@@ -396,7 +396,7 @@ def test_invalid_arguments_name_fault(url: str) -> None:
             LudexEnv("tic_tac_toe", url=url, opponent=nobody)  # type: ignore[arg-type]
     makers: list[Any] = [gymnasium.make, gymnasium.make_vec]
     for make in makers:
-        with pytest.raises(TypeError, match=r"unknown argument 'rows': .* params=\{'rows': 5\}"):
+        with pytest.raises(TypeError, match=r"unknown argument 'rows'; .* params=\{'rows': 5\}"):
             make("ludex/ConnectFour-v1", rows=5)
     env = LudexVectorEnv("tic_tac_toe", 2, url=url, opponent=lambda obs, mask: mask[:, 0] + 99)
     with pytest.raises(ludex.LudexError, match="there is no episode yet"):

@@ -9,10 +9,9 @@ import numpy as np
 
 from .columns import Array, Ragged, Views
 from .errors import LudexError
-from .picture import Picture
 from .spec import Spec
-from .transport.guard import ChangeGuard
-from .vec import IN_FLIGHT, Batch, Chance, Final, Skipped, VecEnv, moves_field
+from .transport.wire import Message
+from .vec import IN_FLIGHT, Batch, BatchViews, Chance, Final, Skipped, VecEnv, moves_field
 
 T = TypeVar("T")
 
@@ -31,7 +30,7 @@ class _Share(NamedTuple):
     rows: Array
 
 
-class ShardedVecEnv(ChangeGuard):
+class ShardedVecEnv(BatchViews):
     """A batch of environments over several servers, used like a :class:`VecEnv`.
 
     Returned by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays
@@ -68,11 +67,6 @@ class ShardedVecEnv(ChangeGuard):
     def closed(self) -> bool:
         """True if some of the environments are gone."""
         return any(vec.closed for vec in self.shards)
-
-    @property
-    def in_flight(self) -> int:
-        """Number of steps sent whose batches have not been received."""
-        return len(self._pending)
 
     def close(self) -> None:
         """Free the environments on all servers. Safe to call twice.
@@ -178,45 +172,6 @@ class ShardedVecEnv(ChangeGuard):
         shares = self._pending.pop(0)
         return self._join(shares, self._all(shares, lambda share: share.vec.recv()))
 
-    def text(self, index: int = 0, seat: int | None = None) -> str:
-        """Return a seat's view of one environment as text; a round trip.
-
-        Raises:
-            LudexError: the game has no such view, ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.text(local, seat)
-
-    def picture(self, index: int = 0, seat: int | None = None) -> Picture:
-        """Return a seat's view of one environment as a picture; a round trip.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.picture(local, seat)
-
-    def struct(self, index: int = 0, seat: int | None = None) -> Any:
-        """Return a seat's structured view of one environment; a round trip.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.struct(local, seat)
-
-    def schema(self, index: int = 0, seat: int | None = None) -> str | None:
-        """Return the name of the document schema for the seat's move; a round trip.
-
-        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
-        no document now.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.schema(local, seat)
-
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
         """Return the states of the environments (or ``envs``) for :meth:`restore`.
 
@@ -279,9 +234,10 @@ class ShardedVecEnv(ChangeGuard):
     def _base(self, share: _Share, seed: int) -> int:
         return (seed + int(self._begins[self.shards.index(share.vec)])) % 2**64
 
-    def _at(self, index: int) -> tuple[VecEnv, int]:
+    def _view(self, index: int, seat: int | None, **fields: Any) -> Message:
         (share,) = self._shares([index])
-        return share.vec, int(share.envs[0]) if share.envs is not None else index
+        local = index if share.envs is None else int(share.envs[0])
+        return share.vec._view(local, seat, **fields)
 
     def _shares(self, envs: Sequence[int] | Array | None) -> list[_Share]:
         if envs is None:
@@ -311,10 +267,6 @@ class ShardedVecEnv(ChangeGuard):
         for vec in self.shards:
             vec._discard_change()
         super()._discard_change()
-
-    def _check_none_in_flight(self) -> None:
-        if self._pending and not self._unconfirmed:
-            raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
 
     def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:
         """Call ``do`` for every server, then raise the first failure."""

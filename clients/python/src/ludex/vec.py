@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
 from .handle import Handle, encode_indices, seed_text
 from .picture import Picture
+from .transport.guard import ChangeGuard
 from .transport.wire import Message
 
 IN_FLIGHT = 2
@@ -185,7 +186,61 @@ def _skipped(value: Message, players: int) -> Skipped:
     return Skipped(column(value["at"], U4), column(value["returns"], F8, (-1, players)))
 
 
-class VecEnv(Handle):
+class BatchViews(ChangeGuard):
+    """Methods common to batches on one server and on several servers."""
+
+    _pending: Sized
+
+    @property
+    def in_flight(self) -> int:
+        """Number of steps sent whose batches have not been received."""
+        return len(self._pending)
+
+    def text(self, index: int = 0, seat: int | None = None) -> str:
+        """Return a seat's view of one environment as text; a round trip.
+
+        Raises:
+            LudexError: the game has no such view, ``unknown_env``, ...
+        """
+        return str(self._view(index, seat, views=["text"])["text"])
+
+    def picture(self, index: int = 0, seat: int | None = None) -> Picture:
+        """Return a seat's view of one environment as a picture; a round trip.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        return Picture.from_wire(self._view(index, seat, views=["picture"])["picture"])
+
+    def struct(self, index: int = 0, seat: int | None = None) -> Any:
+        """Return a seat's structured view of one environment; a round trip.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        return self._view(index, seat, views=["struct"])["struct"]
+
+    def schema(self, index: int = 0, seat: int | None = None) -> str | None:
+        """Return the name of the document schema for the seat's move; a round trip.
+
+        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
+        no document now.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        return self._view(index, seat).get("schema")
+
+    def _check_none_in_flight(self) -> None:
+        if self._pending and not self._unconfirmed:
+            raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
+
+    if TYPE_CHECKING:
+
+        def _view(self, index: int, seat: int | None, **fields: Any) -> Message: ...
+
+
+class VecEnv(Handle, BatchViews):
     """A batch of environments, opened by :meth:`ludex.Client.open_vec`.
 
     :meth:`step` waits for its batch; :meth:`send` and :meth:`recv` split it in two. With two
@@ -197,11 +252,6 @@ class VecEnv(Handle):
         super().__init__(session, opened, request)
         self._every_seat = request.get("observer") == "all"
         self._pending: deque[int] = deque()
-
-    @property
-    def in_flight(self) -> int:
-        """Number of steps sent whose batches have not been received."""
-        return len(self._pending)
 
     def reset(
         self,
@@ -282,41 +332,6 @@ class VecEnv(Handle):
         with self._change():
             return self._batch(self._session.wait(self._pending.popleft()))
 
-    def text(self, index: int = 0, seat: int | None = None) -> str:
-        """Return a seat's view of one environment as text; a round trip.
-
-        Raises:
-            LudexError: the game has no such view, ``unknown_env``, ...
-        """
-        return str(self._view(index, seat, views=["text"])["text"])
-
-    def picture(self, index: int = 0, seat: int | None = None) -> Picture:
-        """Return a seat's view of one environment as a picture; a round trip.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        return Picture.from_wire(self._view(index, seat, views=["picture"])["picture"])
-
-    def struct(self, index: int = 0, seat: int | None = None) -> Any:
-        """Return a seat's structured view of one environment; a round trip.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        return self._view(index, seat, views=["struct"])["struct"]
-
-    def schema(self, index: int = 0, seat: int | None = None) -> str | None:
-        """Return the name of the document schema for the seat's move; a round trip.
-
-        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
-        no document now.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        return self._view(index, seat).get("schema")
-
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
         """Return the states of the environments (or ``envs``) for :meth:`restore`.
 
@@ -358,10 +373,6 @@ class VecEnv(Handle):
         self._session.forget(self._pending)
         self._pending.clear()
         super()._discard_change()
-
-    def _check_none_in_flight(self) -> None:
-        if self._pending and not self._unconfirmed:
-            raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
 
     def _batch(self, frame: Message) -> Batch:
         return decode_batch(

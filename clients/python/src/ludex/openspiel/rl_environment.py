@@ -137,8 +137,8 @@ class Environment:
             settings: further parameters of the game, in OpenSpiel's form: ``players=3``.
 
         Raises:
-            LudexError: ``bad_field``: the game has no such observation; or an error from the server:
-                ``unknown_game``, ``bad_params``, ...
+            LudexError: ``bad_field``: the game has no such observation; or an error from the
+                server: ``unknown_game``, ``bad_params``, ...
         """
         recall = None if layout is None else False
         if observation_type is not None:

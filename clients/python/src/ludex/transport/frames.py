@@ -1,8 +1,8 @@
 """A zero-copy reader of WebSocket frames.
 
 The ``websockets`` library collects every message in a new growing buffer, and copies the payload
-out of it. For batches of thousands of environments (hundreds of kilobytes), this took more time than
-the rest of the client. This reader reuses one buffer and returns views of it.
+out of it. For batches of thousands of environments (hundreds of kilobytes), this took more time
+than the rest of the client. This reader reuses one buffer and returns views of it.
 """
 
 from __future__ import annotations

@@ -79,8 +79,8 @@ class ChangeGuard:
         if self._unconfirmed:
             raise LudexError(
                 "interrupted",
-                "the last step or reset was interrupted, so these environments may be in an unknown "
-                "state; reset all of them first, or restore a snapshot",
+                "the last step or reset was interrupted, so the state of these environments is "
+                "unknown; reset all of them first, or restore a snapshot",
             )
         self._unconfirmed = True
 

@@ -153,8 +153,8 @@ class Session:
     def call(self, kind: str, *, bound: bool = True, **fields: Any) -> Message:
         """Send a request and return its reply.
 
-        Requests refused with ``rate_limited`` or ``window_full`` are sent again after the delay that
-        the server requests, within the session's patience.
+        Requests refused with ``rate_limited`` or ``window_full`` are sent again after the server's
+        delay, within the session's patience.
 
         Raises:
             LudexError: the reply is an ``error``, or the connection cannot be resumed.
