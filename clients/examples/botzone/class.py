@@ -1,4 +1,4 @@
-"""Writes 60 small Botzone bots for TicTacToe, like the submissions of a course.
+"""Writes 60 small Botzone bots for TicTacToe, similar to the submissions of a course.
 
     python3 class.py FOLDER
     ludex tournament --agents FOLDER --game tic_tac_toe --format double_round_robin

@@ -36,7 +36,7 @@ def hand_now(match, opened):
 
 
 def position(match, opened):
-    """How many seats after the landlord this bot sits."""
+    """Returns the number of seats from the landlord to this bot."""
     if "pos" in opened:
         return (opened["pos"] - opened["landlord"]) % 3
     # Without bids the landlord has 20 cards; the first plays show who of the others sits where.

@@ -11,7 +11,7 @@ from collections import Counter
 
 
 def to_call(request):
-    """The cost of a call, from the blinds and the history; None after an all-in."""
+    """Returns the cost of a call, from the blinds and the history; None after an all-in."""
     dealer = request["dealer_id"]
     bets, street = {dealer: 100, 1 - dealer: 50}, 0
     for move in request["history"]:
@@ -30,7 +30,7 @@ def to_call(request):
 
 
 def strength(request):
-    """The strength of the hand: 0 nothing, 1 a pair or a high card, 2 better."""
+    """Returns the strength of the hand: 0 nothing, 1 a pair or a high card, 2 better."""
     own = [card // 4 for card in request["my_cards"]]
     board = [card // 4 for card in request["public_cards"]]
     made = sorted(Counter(own + board).values(), reverse=True)
@@ -44,7 +44,7 @@ def choose(request):
     if cost is None:
         return -2 if hand == 2 else -1
     if hand == 2 and not any(m["action_type"] == "raise" for m in request["history"]):
-        # 400 is twice the largest sum that is put in at once, so it is a valid raise in any round.
+        # 400 is twice the largest bet, so it is a valid raise in any round.
         return 400 if request["my_chips"] > 400 else 0
     if cost == 0 or (hand >= 1 and cost < request["my_chips"] // (10 if hand == 1 else 1)):
         return 0

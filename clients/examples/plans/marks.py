@@ -1,4 +1,4 @@
-"""Counts the marks of a game of plans again, and compares them with `ludex replay --marks`.
+"""Recomputes the marks of a game of plans, and compares them with `ludex replay --marks`.
 
     python3 marks.py RECORDS [LUDEX]
 
@@ -28,12 +28,12 @@ def run(ludex, *args, text=None):
 
 
 def table(page, first):
-    """The rows of the page's table whose first column has this heading."""
+    """Returns the rows of the page's table whose first column has this heading."""
     rows, heads = [], []
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
         if not heads:
-            # The table has not begun.
+            # Before the table.
             if cells and cells[0] == first:
                 heads = cells
         elif not cells:
@@ -87,7 +87,7 @@ class Game:
         return json.loads(run(self.ludex, "analyze", self.name, text=json.dumps(question)))
 
     def value(self, plans, answer):
-        """What a battle was worth to side 0."""
+        """Returns the value of a battle for side 0."""
         summary, log = answer["summary"], answer["log"]
         if self.name == "tower_defense":
             if answer["winner"] == "human":
@@ -129,7 +129,7 @@ class Game:
 
 
 def built(game, side, ids):
-    """The plan that ids say, as the page's section Actions has them; None for `keep`."""
+    """Returns the plan for action ids, as described in the page's section Actions; None for `keep`."""
     names = [row[game.column or next(iter(row))] for row in game.rows[side]]
     others = [row[next(iter(row))] for row in game.rows[1 - side]]
     if ids == [1]:
@@ -156,7 +156,7 @@ def built(game, side, ids):
 
 
 def submissions(record):
-    """What the seats submit, in order: (seat, document or list of ids)."""
+    """Returns the submissions in order: (seat, document or list of ids)."""
     begun = {0: [], 1: []}
     for event in record["events"]:
         seat = event["seat"]
@@ -171,7 +171,7 @@ def submissions(record):
 
 
 def marks(record, ludex):
-    """All marks of a record, as {(seat, round or attempt, name): value}."""
+    """Returns all marks of a record, as {(seat, round or attempt, name): value}."""
     params = record["params"]
     game = Game(record["game"], params, ludex)
     swaps = params["roles"] == "alternate"
@@ -183,7 +183,7 @@ def marks(record, ludex):
     out, stands, absent, last = {}, {}, set(), {}
 
     def submit(seat, side, attempt=None):
-        """Takes the next submission; whether the seat is asked again."""
+        """Takes the next submission; returns True if the seat may submit again."""
         what = queue[seat].pop(0)
         plan = built(game, side, what) if isinstance(what, list) else what
         keeps = plan is None or plan.get("keep")
@@ -253,7 +253,7 @@ def marks(record, ludex):
 
 
 def told(path, episode, ludex):
-    """The marks that the program tells, under the same keys."""
+    """Returns the marks that the program prints, under the same keys."""
     out, key, initial = {}, {}, Counter()
     for line in run(ludex, "replay", path, "--marks").splitlines():
         mark = json.loads(line)

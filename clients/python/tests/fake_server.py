@@ -1,9 +1,9 @@
-"""A small Ludex server inside the test process, written from docs/protocol.md.
+"""A fake Ludex server inside the test process, implemented from docs/protocol.md.
 
 It plays one game, `race`: two seats in turn add 1, 2 or 3 (action ids 0, 1, 2) to a total, and the
 first to reach 6 wins. `race(coin=1)` begins with a chance node that sets the total to 0 or 1.
-`both=1` lets both seats act at once. The server can cut the connection at any message, and it
-collects in `faults` everything a client did against the protocol.
+`both=1` makes moves simultaneous. The server can cut the connection at any message, and collects
+protocol violations of the client in `faults`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Match:
         self.name, self.join, self.seat = name, join, seat
         self.game = Race()
         self.log: list[Frame] = []
-        self.told = 0  # events that a resync has told
+        self.resynced = 0  # number of events covered by a resync
         self.turn, self.attempt = -1, 0
         self.waiting: Frame | None = None
         self.answers: dict[tuple[int, int], tuple[Any, Frame]] = {}
@@ -78,7 +78,7 @@ class Match:
 class Session:
     def __init__(self, name: str, key: str, agent: str) -> None:
         self.name, self.agent = name, agent
-        # Every welcome brings a new key; the old one is valid until the next message.
+        # Every welcome has a new key; the old one stays valid until the next message.
         self.keys = [key]
         self.quiet = threading.Event()
         self.replies: dict[int, Frame] = {}
@@ -89,7 +89,7 @@ class Session:
 
 
 class FakeServer:
-    """`cut_at` counts messages received (cut before they are read) and sent (before and after)."""
+    """`cut_at` counts received messages (cut before reading) and sent ones (before and after)."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class FakeServer:
         self.executed: list[str] = []
         self._numbers = itertools.count(1)
         self._sessions: dict[str, Session] = {}
-        # Events of no match, which follow the reply that is sent next.
+        # Events without a match, sent after the next reply.
         self.later: list[Frame] = []
         self._random = random.Random(1)
         self._live: list[Line] = []
@@ -126,8 +126,8 @@ class FakeServer:
         self.stop()
 
     def stop(self) -> None:
-        """End everything at once, like a crash."""
-        # Only shutdown wakes a thread that waits in accept or recv.
+        """Stop at once, as in a crash."""
+        # Only shutdown wakes a thread blocked in accept or recv.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -155,7 +155,7 @@ class FakeServer:
             raise Cut
 
     def drop(self, ws: Line | None = None) -> None:
-        """Cut a connection (by default the last), like a failing network."""
+        """Cut a connection (by default the last), as in a network failure."""
         self.cuts += 1
         (ws or self._live[-1]).cut()
 
@@ -207,7 +207,7 @@ class FakeServer:
             session.replies[frame["id"]] = reply
             self._send(ws, reply)
             for name, match in session.matches.items():
-                for event in match.log[max(before.get(name, 0), match.told) :]:
+                for event in match.log[max(before.get(name, 0), match.resynced) :]:
                     self._send(ws, event)
             later, self.later = self.later, []
             for event in later:

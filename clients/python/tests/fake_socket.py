@@ -1,4 +1,4 @@
-"""The server's end of a WebSocket connection, for the fake server; blocking."""
+"""A blocking server-side WebSocket connection, for the fake server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from websockets.typing import Subprotocol
 
 
 class Closed(Exception):
-    """The client has gone."""
+    """The client has disconnected."""
 
 
 class Line:
@@ -53,7 +53,7 @@ class Line:
         self._flush()
 
     def cut(self) -> None:
-        """End the connection like a failing network; a reader in another thread wakes up."""
+        """End the connection as in a network failure, and wake a reader in another thread."""
         self.sock.shutdown(socket.SHUT_RDWR)
 
     def _flush(self) -> None:

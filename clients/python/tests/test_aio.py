@@ -1,4 +1,4 @@
-"""The client for asyncio, with a real server."""
+"""The asyncio client with a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole table: two bots of this client and one of the program's agents, over real sockets.
+"""A three-player match: two bots of this client and a server agent, over real sockets.
 
 One bot's connection is cut repeatedly; the other bot's process is killed and started again.
 """
@@ -19,7 +19,7 @@ import ludex
 MATCHES = 30
 GAME = "kuhn_poker(players=3)"
 
-# Plays until it is killed. It prints a line at each turn, so that the test can kill it in a match.
+# Plays until it is killed. A line per turn lets the test kill it within a match.
 BOT = """
 import sys, ludex
 def agent(turn):
@@ -31,7 +31,7 @@ ludex.play(sys.argv[1], game=sys.argv[2], agent=agent, queue="table", rated=True
 
 
 class Mortal:
-    """Runs the bot in processes that are killed after the given numbers of turns."""
+    """Run the bot in processes that are killed after the given numbers of turns."""
 
     def __init__(self, url: str, lives: list[int]) -> None:
         self._command = [sys.executable, "-c", BOT, url, GAME]

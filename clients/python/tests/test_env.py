@@ -36,7 +36,7 @@ def test_env_plays_one_episode() -> None:
             env.step(0)
     assert server.faults == []
     closed = [frame["env"] for frame in server.received if frame["type"] == "close"]
-    assert len(closed) == len(set(closed)) == 2  # the clone was freed with the client
+    assert len(closed) == len(set(closed)) == 2  # closing the client frees the clone
 
 
 def test_client_chooses_chance_outcomes() -> None:
@@ -62,7 +62,7 @@ def test_joint_moves_have_column_per_seat() -> None:
         assert server.received[-1]["moves"] == ["+3", None]
         env2 = client.open("race", {"both": 1, "coin": 1}, chance="client")
         env2.reset()
-        env2.step(1)  # an outcome goes into the first column
+        env2.step(1)  # outcomes use the first column
         assert np.frombuffer(server.received[-1]["actions"], "<i4").tolist() == [1, -1]
 
 

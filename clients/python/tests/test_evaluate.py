@@ -1,4 +1,4 @@
-"""Runs with the real server: verdicts are the same however the agent is asked and interrupted."""
+"""Runs with the real server: verdicts do not depend on the agent kind or on interruptions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluate(url: str | None, agent: Any = first, run: str = "mine", **options: 
 
 @pytest.fixture(scope="module")
 def begun(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a run that has begun, so that its copies have the same seeds."""
+    """Return a data folder with a started run, whose copies have equal seeds."""
     data = tmp_path_factory.mktemp("begun") / "data"
 
     def fails(turn: ludex.Turn) -> int:
@@ -60,7 +60,7 @@ def data(begun: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def verdict(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a callback gets that nothing interrupts."""
+    """Return the result of an uninterrupted run."""
     data = shutil.copytree(begun, tmp_path_factory.mktemp("verdict") / "data")
     result = evaluate(None, data=data)
     assert result.reason == "done"
@@ -94,7 +94,7 @@ def test_async_evaluate_returns_same_verdict(data: Path, verdict: dict[str, Any]
 
 
 class Restarted:
-    """A server on one port that can be killed and started again."""
+    """A server on a fixed port that can be killed and restarted."""
 
     def __init__(self, program: str, data: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:

@@ -1,4 +1,4 @@
-"""An example that needs numpy alone runs from start to end, and learns."""
+"""An example that needs only numpy runs to completion and learns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames from a stream of bytes, cut at any place; and invalid frames."""
+"""Frames from a byte stream with arbitrary splits, and invalid frames."""
 
 from __future__ import annotations
 

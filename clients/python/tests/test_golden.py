@@ -1,4 +1,4 @@
-"""The golden frames of the repository, read by this client in both encodings."""
+"""The golden frames of the repository, decoded from both encodings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parents[3] / "tests" / "data" / "frames" / "frames.jsonl
 
 @pytest.fixture(scope="module")
 def frames() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Server frames by name, decoded from MessagePack and from JSON."""
+    """Return server frames by name, decoded from MessagePack and from JSON."""
     lines = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
     return {
         line["name"]: (unpack(bytes.fromhex(line["msgpack"])), line["json"])

@@ -1,4 +1,4 @@
-"""Forks, threads, interrupts, closed clients, dead servers: an error, never a wrong reply."""
+"""Forks, threads, interrupts, closed clients and dead servers raise errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def client(url: str) -> Iterator[ludex.Client]:
 
 
 def code_of(do: Callable[[], object]) -> str:
-    """The code of the error that a call raises; empty if it raises none."""
+    """Return the code of the error that a call raises; empty without an error."""
     try:
         do()
     except ludex.LudexError as error:
@@ -55,13 +55,13 @@ def test_forked_child_gets_error_and_parent_keeps_replies(client: ludex.Client) 
     env = client.open("connect_four", views=["text"])
     env.reset(seed=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the servers' readers are threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # reader threads of servers
         for _ in range(REPEATS):
             before = env.reset()
             child = os.fork()
             if not child:
                 told = code_of(lambda: env.step(0)) == "wrong_process"
-                client.close()  # closes the child's copy only
+                client.close()  # closes only the child's copy
                 os._exit(0 if told else 1)
             after = env.step(6)
             assert os.waitpid(child, 0)[1] == 0
@@ -123,7 +123,7 @@ def test_concurrent_use_raises_busy(client: ludex.Client) -> None:
 
 
 def interrupted(do: Callable[[], object], at: int) -> tuple[bool, bool]:
-    """Run ``do`` with an interrupt at the ``at``-th place where Python looks for signals.
+    """Run ``do`` with an interrupt at the ``at``-th signal check of Python.
 
     Returns whether there is such a place, and whether ``do`` came to its end: Python swallows what
     is raised while it collects garbage.
@@ -150,7 +150,7 @@ def interrupted(do: Callable[[], object], at: int) -> tuple[bool, bool]:
 
 
 def everywhere(step: Callable[[], object], check: Callable[[int], None]) -> int:
-    """Interrupt ``step`` at each of its places in turn, at least ``REPEATS`` times.
+    """Interrupt ``step`` at each of its signal checks in turn, at least ``REPEATS`` times.
 
     ``check`` gets the place, or 0 after a step that came to its end.
     """
@@ -162,11 +162,11 @@ def everywhere(step: Callable[[], object], check: Callable[[int], None]) -> int:
             more, whole = interrupted(step, at)
             check(0 if whole else at)
         times += at
-    gc.collect()  # sockets that an interrupt kept from being closed
+    gc.collect()  # sockets that an interrupt left open
     return times
 
 
-# Python warns of what an interrupt keeps from being closed.
+# Python warns about resources that an interrupt left open.
 swallowed = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
 )
@@ -182,7 +182,7 @@ def test_interrupted_step_never_yields_wrong_state(client: ludex.Client) -> None
         nonlocal refused
         lengths: list[int] = []
         told = code_of(lambda: lengths.append(env.step(6).length))
-        # Without an error the interrupted move was not played, and this one was.
+        # Without an error, this move was played and the interrupted one was not.
         played = [1] if at else [2]
         assert (told, lengths) in (("interrupted", []), ("", played)), at
         refused += told == "interrupted"
@@ -214,7 +214,7 @@ def test_interrupted_reset_discards_batches_in_flight(client: ludex.Client) -> N
 
     def look(at: int) -> None:
         while vec.in_flight and not vec._unconfirmed:
-            vec.recv()  # an interrupt between the calls leaves whole batches in flight
+            vec.recv()  # an interrupt between the calls leaves batches in flight
         vec.reset(seed=1)
         assert vec.in_flight == 0
         vec.send([0, 0, 0])
@@ -281,7 +281,7 @@ def test_invalid_argument_does_not_interrupt_env(url: str, client: ludex.Client)
     envs.close()
 
 
-# Ends.
+# Shutdown.
 
 
 def test_closed_client_raises_closed(url: str) -> None:
@@ -325,7 +325,7 @@ def test_unreachable_server_is_logged(
     assert "patience" in caplog.text
 
 
-# The parent prints where its server keeps its data, and is killed.
+# The parent prints the data folder of its server, and is killed.
 KILLED = """
 import os, signal, sys, ludex
 server = ludex.serve()
@@ -341,7 +341,7 @@ def test_server_ends_with_parent_process(program: str) -> None:
     )
     data = Path(parent.stdout.strip())
     assert data.is_absolute()
-    # The folder goes last.
+    # The folder is removed last.
     deadline = time.monotonic() + 60
     while data.exists():
         assert time.monotonic() < deadline, "the server outlives its parent"
@@ -359,7 +359,7 @@ def test_invalid_seed_raises_bad_seed(url: str, client: ludex.Client, seed: Any)
     assert code_of(lambda: vec.reset(seeds=[seed, 1])) == "bad_seed"
     assert code_of(lambda: env.clone(seed=seed)) == "bad_seed"
     envs = LudexVectorEnv("nim", 2, url=url)
-    wrong: Any = seed if seed != "7" else 7.5  # a text is a sequence
+    wrong: Any = seed if seed != "7" else 7.5  # a string is a sequence
     assert code_of(lambda: envs._learner_envs.reset(wrong)) == "bad_seed"
     assert code_of(lambda: envs._learner_envs.reset([seed, 1])) == "bad_seed"
     envs.close()

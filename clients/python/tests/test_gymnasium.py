@@ -1,4 +1,4 @@
-"""The Gymnasium environments, with a real server."""
+"""The Gymnasium adapter with a real server."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def last_legal(obs: Array, mask: Array) -> Any:
 
 
 def tit_for_tat(obs: Array, mask: Array) -> Any:
-    """Play like the server's agent of this name, from the view of the last round."""
+    """Play like the server agent of this name, from the view of the last round."""
     theirs = obs[:, 0, 1]
     return np.where(theirs.any(axis=1), theirs.argmax(axis=1), 0)
 
 
-# The checks that Gymnasium has for its environments.
+# Gymnasium's environment checker.
 
 
 @pytest.mark.parametrize("game", list(GAMES))
@@ -127,7 +127,7 @@ def test_returned_arrays_are_copies(url: str) -> None:
     vec.close()
 
 
-# A batch plays like single environments.
+# Vector environments match single environments.
 
 FIELDS: list[tuple[str, Any, Any]] = [
     ("connect_four", "random", "alternate"),
@@ -188,7 +188,7 @@ def test_vector_env_matches_single_envs(
 
 
 def test_callable_opponent_matches_server_agent(url: str) -> None:
-    """Seats, chance, rewards and ends do not depend on where the opponent runs."""
+    """Episodes do not depend on where the opponent runs."""
     rng = np.random.default_rng(5)
     for seat in (0, 1, "alternate", "random"):
         served, ours = (
@@ -221,7 +221,7 @@ def test_episode_seed_draws_opponent(url: str) -> None:
     assert (np.bincount(drawn) > 70).all()
     part = LudexVectorEnv("tic_tac_toe", 7, url=url, opponent=pool)
     assert np.array_equal(part.reset(seed=100)[1]["opponent"], drawn[100:107])
-    # Another episode has another draw; the same seed repeats the draws.
+    # Each episode has its own draw; an equal seed repeats the draws.
     assert not np.array_equal(part.reset()[1]["opponent"], drawn[100:107])
     assert np.array_equal(part.reset(seed=100)[1]["opponent"], drawn[100:107])
     whole.close()
@@ -263,7 +263,7 @@ def test_new_opponent_plays_next_episode(url: str) -> None:
 
 
 def test_pool_of_one_matches_single_opponent(url: str) -> None:
-    """After a replacement, and in a list, an opponent plays the same episodes."""
+    """An opponent plays equal episodes alone, after a replacement, and in a pool."""
 
     def run(opponents: list[Any]) -> list[Any]:
         env = LudexVectorEnv("kuhn_poker", 8, url=url, opponent=opponents[0], seat="random")
@@ -376,7 +376,7 @@ def test_human_mode_displays_picture_in_notebook(
     env.reset(seed=0)
     assert [picture.svg for picture in cells[2]] == [first.svg]
     assert capsys.readouterr().out == ""
-    # IPython in a terminal shows no pictures.
+    # IPython in a terminal displays no pictures.
     del shell.kernel
     env.reset(seed=0)
     assert capsys.readouterr().out.startswith("you are x; moves so far: 0\n")

@@ -1,4 +1,4 @@
-"""The client with a real server: the program that LUDEX_BIN names."""
+"""The client with a real server."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_client_chooses_chance_outcomes(client: ludex.Client) -> None:
 def test_mahjong_accepts_client_walls(client: ludex.Client) -> None:
     env = client.open("mcr_mahjong", {"prevalent": "east"}, chance="client", views=["struct"])
     env.reset(seed=1)
-    # Four walls of 34 kinds each, drawn from their ends: everybody gets the last 13 kinds, then T3.
+    # Four walls of 34 kinds, drawn from their ends: every seat gets the last 13 kinds, then T3.
     for tile in range(136):
         state = env.step(tile % 34)
     assert state.to_move == 0

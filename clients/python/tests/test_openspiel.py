@@ -17,7 +17,7 @@ from open_spiel.python import policy, rl_environment, vector_env  # noqa: E402
 from open_spiel.python.algorithms import cfr, exploitability, mcts  # noqa: E402
 from open_spiel.python.rl_agent import StepOutput  # noqa: E402
 
-# Warnings of OpenSpiel about its own dependencies are not ours.
+# Warnings of OpenSpiel about its own dependencies are ignored.
 pytestmark = pytest.mark.filterwarnings("default")
 
 

@@ -1,4 +1,4 @@
-"""The PettingZoo environments, with a real server."""
+"""The PettingZoo adapter with a real server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pettingzoo.test import (
 import ludex
 from ludex.catalogue import GAMES
 
-# What PettingZoo says of its own classic games too: observations are dicts, boards begin empty.
+# Warnings that PettingZoo's own classic games raise, too: dict observations, empty boards.
 EXPECTED = pytest.mark.filterwarnings(
     "ignore:Observation is not a NumPy array",
     "ignore:Observation numpy array is all zeros",
@@ -85,7 +85,7 @@ def test_aec_plays_sequential_game(url: str) -> None:
         assert (truncated, info) == (False, {"illegal": False})
         waiting = next(other for other in env.possible_agents if other != agent)
         assert not env.observe(waiting)["action_mask"].any() or terminated
-        obs["observation"][:] = 7  # ours to change
+        obs["observation"][:] = 7  # a copy may be changed
         env.step(None if terminated else int(obs["action_mask"].argmax()))
     assert seen == [
         *(("player_0", 0, False, 9), ("player_1", 0, False, 8), ("player_0", 0, False, 7)),
@@ -122,7 +122,7 @@ def test_parallel_plays_simultaneous_game(url: str) -> None:
     assert obs["player_0"]["action_mask"].tolist() == [1, 1]
     obs, rewards, terminated, _, infos = env.step({"player_0": 0, "player_1": 1})
     assert rewards == {"player_0": 0.0, "player_1": 5.0}
-    # Each sees its own action first.
+    # Each agent observes its own action first.
     assert not np.array_equal(obs["player_0"]["observation"], obs["player_1"]["observation"])
     assert not any(terminated.values())
     with pytest.raises(KeyError):
@@ -135,7 +135,7 @@ def test_parallel_plays_simultaneous_game(url: str) -> None:
     with pytest.raises(ludex.LudexError, match="env_over"):
         env.step({"player_0": 0, "player_1": 0})
     env.close()
-    # In turns: what the other one says is ignored.
+    # In a sequential game, the other agent's action is ignored.
     turns = ludex.pettingzoo.parallel("tic_tac_toe", url=url)
     obs, _ = turns.reset(seed=0)
     assert [int(obs[agent]["action_mask"].sum()) for agent in turns.agents] == [9, 0]

@@ -1,4 +1,4 @@
-"""Positions as pictures: of the client, of a turn, as pixels, and in every adapter."""
+"""Pictures of environments, turns and adapters, and their pixels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ rasterised = pytest.mark.skipif(
     reason="the import_rasterizer is missing (pip install 'ludex[render]')",
 )
 
-# In the form of the server's pictures: colours are variables with values for light and dark.
+# Like the server's pictures: colors are variables with values for light and dark.
 BOARD = """<svg xmlns="http://www.w3.org/2000/svg" class="ludex" viewBox="0 0 100 50" \
 font-family="system-ui,Arial,sans-serif" fill="none"><title>t</title><style>\
 .ludex .f-wood{fill:var(--ludex-wood,#e3bf83)}.ludex .f-ink{fill:var(--ludex-ink,#22252b)}\
@@ -100,7 +100,7 @@ def test_turn_returns_requested_picture(url: str) -> None:
 def test_pixels_have_constant_size_and_light_colors() -> None:
     pixels = Picture(BOARD % "").array()
     assert is_frame(pixels)
-    # Twice as wide as high: in the middle, with white above and below.
+    # Twice as wide as high: centered, with white above and below.
     assert pixels[10, 320].tolist() == pixels[630, 320].tolist() == WHITE
     assert pixels[170, 5].tolist() == pixels[470, 635].tolist() == WOOD
     assert Picture(BOARD % "").array(size=64).shape == (64, 64, 3)
@@ -129,7 +129,7 @@ def test_missing_rasterizer_is_named(url: str, monkeypatch: pytest.MonkeyPatch) 
         gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="rgb_array")
 
 
-# With a real server: each adapter shows the position after the last move.
+# With a real server: each adapter renders the position after the last move.
 
 
 @rasterised

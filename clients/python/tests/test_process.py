@@ -1,4 +1,4 @@
-"""Finding, starting and ending the server program; a script stands in for it."""
+"""Finding, starting and stopping the server program, with a stub script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts of positions: written by the program, the same for every form of a position."""
+"""Prompts built by the program, equal for every form of a position."""
 
 from __future__ import annotations
 

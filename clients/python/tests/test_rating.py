@@ -1,4 +1,4 @@
-"""Ratings: the formulas against values computed by hand, and matches with a real server."""
+"""Ratings: formulas against reference values, and matches with a real server."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_estimate_recovers_strengths() -> None:
 
 
 def test_bootstrap_resamples_whole_pairs() -> None:
-    # The first to move always wins: every pair is 1 : 1, and only the prior's part varies.
+    # The first player always wins: every pair is 1 : 1, and only the prior varies.
     paired = estimate([0.0], [(0, [1.0, 0.0])] * 100)
     single = estimate([0.0], games(100, 0, 100))
     assert paired.rating == pytest.approx(0, abs=1e-6)
@@ -125,7 +125,7 @@ def first_legal(obs: Array, mask: Array) -> Any:
     return mask.argmax(axis=1)
 
 
-# The ladder is measured for the default board only.
+# The ladder is calibrated for the default board only.
 UNMEASURED = "connect_four(rows=5,columns=5)"
 
 
@@ -177,7 +177,7 @@ def test_rate_accepts_turn_agents(url: str) -> None:
 
 
 def test_rate_estimates_from_anchor_ratings(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the ladder were calibrated."""
+    """Replace the ladder by a calibrated one."""
     ladder = {"anchor level=0": 0.0, "anchor level=1": 300.0, "random": None}
     monkeypatch.setattr("ludex.matches.rating._ladder", lambda spec: ladder)
     rating = ludex.rate(first_legal, "connect_four", games=10, url=url)

@@ -1,4 +1,4 @@
-"""Section 7 of the protocol: the connection is cut at every message in turn."""
+"""Session resumption (docs/protocol.md, section 7), with a cut at every message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ludex.matches.turn import Turn
 
 
 def rollout(server: FakeServer) -> list[list[int]]:
-    """Play fixed actions, two batches in flight, and return the totals that were seen."""
+    """Play fixed actions with two batches in flight, and return the observed totals."""
     seen = []
     with ludex.Client(server.url, patience=20) as client:
         vec = client.open_vec("race", num_envs=2, autoreset="disabled")
@@ -49,7 +49,7 @@ def test_matches_resume_at_any_cut(resync: bool, refuse: bool) -> None:
     def agent(turn: Turn) -> int | str:
         asked.append((turn.match, turn.turn, turn.attempt))
         assert turn.names is not None
-        # A resync tells the number of the attempt, not why the one before was refused.
+        # A resync has the number of the attempt, but not the previous refusal.
         assert (turn.refusal is not None) == (turn.attempt > 0) or resync
         return turn.legal[0] if turn.turn % 2 else turn.names[0]
 
@@ -73,7 +73,7 @@ def test_forgotten_session_is_reclaimed_by_name() -> None:
     def agent(turn: Turn) -> int:
         return turn.legal[-1]
 
-    for cut_at in count(4):  # before the join there is nothing to reclaim
+    for cut_at in count(4):  # nothing to reclaim before the join
         with FakeServer(cut_at=cut_at, forget=True) as server:
             results = ludex.play(
                 server.url, game="race", agent=agent, games=3, name="me", patience=20

@@ -1,4 +1,4 @@
-"""OpenSpiel's time steps, with a real server."""
+"""The ``rl_environment`` API with a real server."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_information_state_is_default_observation(url: str) -> None:
         )
 
 
-# Libraries that are not there.
+# Missing libraries.
 
 MISSING = """
 import sys

@@ -1,4 +1,4 @@
-"""Runs against the in-process server: what does not need the real one."""
+"""Runs against the in-process server."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_agent_error_ends_call_and_repeat_continues(error: BaseException, awaite
         result = ludex.evaluate(server.url, "quick", agent)
         assert result.verdict["parts"][0]["wins"] == len(server.runs["mine"].begun) == 3
         assert server.faults == []
-        # The run is over: the same call tells its end.
+        # The run has ended: the same call returns its result.
         again = ludex.evaluate(server.url, "quick", agent)
         assert again.verdict == result.verdict
 
@@ -224,7 +224,7 @@ def test_server_rejects_settings() -> None:
         assert (conflict.value.path, conflict.value.allowed) == ("scale", 1.0)
         with pytest.raises(ludex.LudexError, match="forbidden"):
             ludex.evaluate(server.url, "quick", first, name="somebody")
-        # A run that is there needs no name of its suite.
+        # An existing run needs no suite name.
         assert ludex.evaluate(server.url, None, first).reason == "done"
 
 
@@ -354,7 +354,7 @@ def test_missing_report_raises_connection_lost() -> None:
 
 
 class Terminal:
-    """Standard error that is a terminal."""
+    """A fake standard error that is a terminal."""
 
     def __init__(self) -> None:
         self.text = ""

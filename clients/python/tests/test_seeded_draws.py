@@ -1,4 +1,4 @@
-"""The draws of an episode are the golden values of docs/protocol.md."""
+"""Draws match the golden values of docs/protocol.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Self-play in batches, with a real server."""
+"""Batched self-play with a real server."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_autoreset_modes_yield_same_episodes(url: str) -> None:
     assert not info["acting"].any()
     assert again[4]["_final_obs"].all()
     assert np.array_equal(np.stack(again[4]["final_obs"]), obs)
-    # The next step begins the next episode, whatever the actions are.
+    # The next step starts the next episode and ignores the actions.
     obs, rewards, terminated, _, info = following.step(np.full((2, 2), 8))
     assert not rewards.any()
     assert not terminated.any()

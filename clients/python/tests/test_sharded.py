@@ -1,4 +1,4 @@
-"""Batches with a real server, and the same batches over several servers."""
+"""Batches on one real server and on several servers."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ def legal(batch: ludex.Batch, rng: np.random.Generator, actions: int) -> Array:
     return np.array(drawn, np.int64)
 
 
-# What one server does.
+# One server.
 
 
 def played(vec: Vec, order: list[list[int]], envs: int) -> dict[int, list[Any]]:
-    """Step environments in the given order; return what each showed at its own steps."""
+    """Step environments in the given order; return the trace of each environment."""
     seen: dict[int, list[Any]] = {env: [] for env in range(envs)}
     shown = vec.reset(seed=40)
     masks = np.array(shown.mask)
     for chosen in order:
-        # An environment's action depends only on its own past.
+        # The action of an environment depends only on its own history.
         actions = [
             int(np.flatnonzero(masks[env])[len(seen[env]) % masks[env].sum()]) for env in chosen
         ]
@@ -163,7 +163,7 @@ def test_mask_forms_are_equivalent_for_each_seat(alone: ludex.Client, mask: Mask
         assert (batch.mask == (1 if mask == "u1" else 0b11)).all()
 
 
-# What several do together.
+# Several servers.
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
     ("connect_four", {"autoreset": "same_step", "views": ["tensor", "struct", "text", "returns"]}),

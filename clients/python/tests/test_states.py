@@ -1,4 +1,4 @@
-"""States that can be copied, and an environment's state, with a real server; no OpenSpiel."""
+"""States that can be copied, and states of an environment, with a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS with a certificate of one's own, and what is said when one end does not speak it."""
+"""TLS with a custom certificate, and errors if one end does not speak TLS."""
 
 from __future__ import annotations
 

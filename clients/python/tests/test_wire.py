@@ -1,4 +1,4 @@
-"""One connection to a server whose bytes are written by hand."""
+"""A connection to a server with handwritten bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def upgrade(line: socket.socket) -> bytes:
-    """Read a request and return the answer that opens the WebSocket."""
+    """Read a request and return the WebSocket upgrade response."""
     asked = b""
     while not asked.endswith(b"\r\n\r\n"):
         asked += line.recv(4096)
@@ -43,7 +43,7 @@ def heard(line: socket.socket) -> tuple[int, bytes]:
 
 @contextmanager
 def serving(talk: Callable[[socket.socket], None]) -> Iterator[str]:
-    """Run ``talk`` with the first connection and return the URL; its failures fail the test."""
+    """Run ``talk`` with the first connection and yield the URL; failures fail the test."""
     failed: list[BaseException] = []
 
     def serve() -> None:

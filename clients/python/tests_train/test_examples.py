@@ -1,4 +1,4 @@
-"""The examples run from start to end; to see how well they learn would take too long here."""
+"""The examples run to completion; measuring what they learn would take too long."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_ppo_trains(url: str) -> None:
         result = algorithm.train()
     runners = result["env_runners"]
     assert runners["num_episodes_lifetime"] > 50
-    # Masked, no episode ends before its fifth move, and zero-sum returns cancel out.
+    # With masks, no episode ends before its fifth move, and zero-sum returns cancel out.
     assert runners["episode_len_min"] >= 5
     assert abs(runners["episode_return_mean"]) < 1e-6
     algorithm.stop()

@@ -100,7 +100,7 @@ def test_vec_env_answers_attribute_calls(url: str) -> None:
 
 
 def test_maskable_ppo_learns(url: str) -> None:
-    """The mean return against random play rises from about 0 to 0.6 within seconds."""
+    """The mean return against random play increases from about 0 to 0.6 within seconds."""
     envs = VecMonitor(LudexVecEnv("tic_tac_toe", 32, url=url, opponent="random", seat="alternate"))
     model = MaskablePPO(
         "MlpPolicy", envs, n_steps=64, batch_size=128, learning_rate=1e-3, seed=1, device="cpu"
