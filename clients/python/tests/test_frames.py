@@ -58,7 +58,7 @@ def test_reader_accepts_any_split() -> None:
         found = read(reader)
         write(reader, data[cut:])
         assert found + read(reader) == sent
-        assert not reader.begun
+        assert not reader.has_unread
 
 
 def test_reader_accepts_random_sizes_and_splits() -> None:

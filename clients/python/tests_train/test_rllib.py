@@ -43,8 +43,8 @@ def test_env_observes_acting_seats_only(url: str) -> None:
 
 
 def test_invalid_config_names_fault() -> None:
-    for config, fault in (({}, "needs a game"), ({"game": "tic_tac_toe", "gama": 1}, "gama")):
-        with pytest.raises(TypeError, match=f"env_config .*{fault}.* game, params"):
+    for config, fault in (({}, "expected a game"), ({"game": "tic_tac_toe", "gama": 1}, "gama")):
+        with pytest.raises(TypeError, match=f"env_config: .*{fault}.* game, params"):
             LudexMultiAgentEnv(config)
 
 

@@ -224,21 +224,21 @@ async def play(
         LudexError: as :func:`ludex.play`.
     """
     loop, thread = asyncio.get_running_loop(), WorkerThread()
-    asked: list[concurrent.futures.Future[Any]] = []
+    pending: list[concurrent.futures.Future[Any]] = []
 
     async def choose(turn: Turn) -> Any:
         return await agent(turn)
 
     def ask(turn: Turn) -> Any:
-        asked[:] = [asyncio.run_coroutine_threadsafe(choose(turn), loop)]
-        return asked[0].result()
+        pending[:] = [asyncio.run_coroutine_threadsafe(choose(turn), loop)]
+        return pending[0].result()
 
     try:
         return await thread.run(sync_play.play, url, agent=ask, **options)
     except asyncio.CancelledError:
         # Without a reply of the agent, the matches end.
-        for answer in asked:
-            answer.cancel()
+        for reply in pending:
+            reply.cancel()
         raise
     finally:
         thread.end()

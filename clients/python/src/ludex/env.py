@@ -80,7 +80,7 @@ class Env(Handle):
         Raises:
             LudexError: ``bad_seed``, ``unknown_agent``, ...
         """
-        with self._change(anew=True):
+        with self._change(replace_all=True):
             reply = self._call(
                 "reset", seed=seed_text(seed), seats=None if seats is None else list(seats)
             )
@@ -189,7 +189,7 @@ class Env(Handle):
         Raises:
             LudexError: ``bad_snapshot``: it belongs to another game, or its state is unreachable.
         """
-        with self._change(anew=True):
+        with self._change(replace_all=True):
             return self._state(self._call("restore", items=[snapshot]))
 
     def clone(self, *, seed: int | None = None) -> Env:
@@ -219,8 +219,8 @@ class Env(Handle):
 
     def _joint(self) -> bool:
         """Return True if a move has a column for each seat."""
-        ours = sum(seat == "agent" for seat in self.seats)
-        return self.spec.dynamics != "sequential" and ours > 1
+        own_seats = sum(seat == "agent" for seat in self.seats)
+        return self.spec.dynamics != "sequential" and own_seats > 1
 
     def _state(self, frame: Message) -> State:
         batch = decode_batch(frame, self.spec.players, self.spec.actions, every_seat=True)

@@ -126,10 +126,10 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
         super().reset(seed=seed)
         self._learner_envs.reset(seed)
         rows = self._learner_envs.rows
-        self._show()
-        shown = rows.obs[0].copy(), self._info(rows)
+        self._render_human()
+        result = rows.obs[0].copy(), self._info(rows)
         self._learner_envs.confirm()
-        return shown
+        return result
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play an action, then the opponents' moves up to the agent's next turn.
@@ -140,7 +140,7 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
         """
         self._learner_envs.step(np.asarray(action).reshape(1))
         rows = self._learner_envs.rows
-        self._show()
+        self._render_human()
         over = bool(rows.terminated[0]), bool(rows.truncated[0])
         outcome = rows.obs[0].copy(), float(rows.reward[0]), *over, self._info(rows)
         self._learner_envs.confirm()
@@ -169,7 +169,7 @@ class LudexEnv(_LearnerBase, gymnasium.Env[Array, Any]):
         """Close the environment and its connection. Safe to call twice."""
         self._learner_envs.close()
 
-    def _show(self) -> None:
+    def _render_human(self) -> None:
         if self.render_mode == "human":
             self.render()
 
@@ -284,9 +284,9 @@ class LudexVectorEnv(_LearnerBase, VectorEnv[Array, Array, Array]):
                 seed = [seed[index] for index in named.tolist()]
         self._learner_envs.reset(seed, named)
         rows = self._learner_envs.rows
-        shown = rows.obs.copy(), self._infos(rows)
+        result = rows.obs.copy(), self._infos(rows)
         self._learner_envs.confirm()
-        return shown
+        return result
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play an action in every environment, then the opponents' moves.

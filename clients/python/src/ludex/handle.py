@@ -50,7 +50,7 @@ class Handle(ChangeGuard):
             self._session.envs.discard(self._env)
             self._session.call("close", env=self._env)
 
-    def _live(self) -> None:
+    def _require_open(self) -> None:
         if not self._open:
             raise LudexError("unknown_env", "this environment is closed")
         if self._generation != self._session.generation:
@@ -60,11 +60,11 @@ class Handle(ChangeGuard):
             )
 
     def _call(self, kind: str, **fields: Any) -> Message:
-        self._live()
+        self._require_open()
         return self._session.call(kind, env=self._env, **fields)
 
     def _post(self, kind: str, **fields: Any) -> int:
-        self._live()
+        self._require_open()
         return self._session.post(kind, env=self._env, **fields)
 
     def _view(self, index: int, seat: int | None, **fields: Any) -> Message:

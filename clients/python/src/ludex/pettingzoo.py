@@ -110,7 +110,7 @@ class _EnvBase:
         self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
         self.agents: list[str] = []
         self._env = env
-        self._played: dict[str, Any] = {}
+        self._last_actions: dict[str, Any] = {}
         try:
             self.observation_spaces = {agent: masked_space(spec) for agent in self.possible_agents}
         except LudexError:
@@ -138,7 +138,9 @@ class _EnvBase:
             return None
         if self.render_mode != "human":
             return render_frame(self.render_mode, self._env)
-        header = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
+        header = "".join(
+            f"{agent} played {action}\n" for agent, action in self._last_actions.items()
+        )
         self._display.show(lambda: f"{header}{self._env.text()}", self._env.picture)
         return None
 
@@ -146,7 +148,7 @@ class _EnvBase:
         """Close the environment and its connection. Safe to call twice."""
         self._env.close()
 
-    def _observed(self, agent: str) -> Observation:
+    def _observation(self, agent: str) -> Observation:
         seat = self.possible_agents.index(agent)
         return {"observation": self._env.obs(seat), "action_mask": self._env.mask(seat)}
 
@@ -169,13 +171,13 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
         self._env.reset(seed)
-        self._played = {}
+        self._last_actions = {}
         self.agents = self.possible_agents[:]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._chosen: dict[int, Any] = {}
+        self._actions: dict[int, Any] = {}
         self._skip_agent_selection = None
-        self._flags()
+        self._set_flags()
         self._select()
         self._env.confirm()
 
@@ -192,14 +194,16 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self._played = {}
-        self._chosen[self.possible_agents.index(agent)] = action
-        if len(self._chosen) == len(self._env.acting):
-            self._env.step(self._chosen)
-            self._played = {self.possible_agents[seat]: a for seat, a in self._chosen.items()}
-            self._chosen = {}
+        self._last_actions = {}
+        self._actions[self.possible_agents.index(agent)] = action
+        if len(self._actions) == len(self._env.acting):
+            self._env.step(self._actions)
+            self._last_actions = {
+                self.possible_agents[seat]: a for seat, a in self._actions.items()
+            }
+            self._actions = {}
             self.rewards = self._by_agent(self._env.rewards)
-            self._flags()
+            self._set_flags()
         self._select()
         self._accumulate_rewards()
         if self.render_mode == "human":
@@ -208,9 +212,9 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
 
     def observe(self, agent: str) -> Observation:
         """Return an agent's current observation."""
-        return self._observed(agent)
+        return self._observation(agent)
 
-    def _flags(self) -> None:
+    def _set_flags(self) -> None:
         count = len(self.possible_agents)
         self.terminations = self._by_agent([self._env.terminated] * count)
         self.truncations = self._by_agent([self._env.truncated] * count)
@@ -218,8 +222,8 @@ class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
 
     def _select(self) -> None:
         """Select the next agent that has not acted; after the end, the first agent."""
-        waiting = [seat for seat in self._env.acting if seat not in self._chosen]
-        self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
+        pending = [seat for seat in self._env.acting if seat not in self._actions]
+        self.agent_selection = self.possible_agents[pending[0] if pending else 0]
 
 
 class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
@@ -234,11 +238,11 @@ class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
         self._env.reset(seed)
-        self._played = {}
+        self._last_actions = {}
         self.agents = self.possible_agents[:]
-        shown = self._all(), self._infos()
+        result = self._observations(), self._infos()
         self._env.confirm()
-        return shown
+        return result
 
     def step(
         self, actions: dict[str, Any]
@@ -259,13 +263,13 @@ class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
         env, count = self._env, len(self.possible_agents)
         acting = [self.possible_agents[seat] for seat in env.acting]
         env.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
-        self._played = {agent: actions[agent] for agent in acting}
+        self._last_actions = {agent: actions[agent] for agent in acting}
         if env.is_over:
             self.agents = []
         if self.render_mode == "human":
             self.render()
         outcome = (
-            self._all(),
+            self._observations(),
             self._by_agent(env.rewards),
             self._by_agent([env.terminated] * count),
             self._by_agent([env.truncated] * count),
@@ -274,5 +278,5 @@ class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
         env.confirm()
         return outcome
 
-    def _all(self) -> dict[str, Observation]:
-        return {agent: self._observed(agent) for agent in self.possible_agents}
+    def _observations(self) -> dict[str, Observation]:
+        return {agent: self._observation(agent) for agent in self.possible_agents}

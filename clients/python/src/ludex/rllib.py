@@ -87,9 +87,9 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         """
         super().reset(seed=seed, options=options)
         self._env.reset(seed)
-        shown = self._observed(self._env.acting)
+        observed = self._observations(self._env.acting)
         self._env.confirm()
-        return shown, {}
+        return observed, {}
 
     def step(
         self, action_dict: Mapping[str, Any]
@@ -106,18 +106,18 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         """
         env, agents = self._env, self.possible_agents
         env.step({agents.index(agent): action for agent, action in action_dict.items()})
-        shown = list(range(len(agents))) if env.is_over else env.acting
+        observed = list(range(len(agents))) if env.is_over else env.acting
         rewards = {
             agents[seat]: reward
             for seat, reward in enumerate(env.rewards)
-            if reward or seat in shown
+            if reward or seat in observed
         }
-        infos = {agents[seat]: {"illegal": seat == env.illegal} for seat in shown}
+        infos = {agents[seat]: {"illegal": seat == env.illegal} for seat in observed}
         outcome = (
-            self._observed(shown),
+            self._observations(observed),
             rewards,
-            {**{agents[seat]: env.terminated for seat in shown}, "__all__": env.terminated},
-            {**{agents[seat]: env.truncated for seat in shown}, "__all__": env.truncated},
+            {**{agents[seat]: env.terminated for seat in observed}, "__all__": env.terminated},
+            {**{agents[seat]: env.truncated for seat in observed}, "__all__": env.truncated},
             infos,
         )
         env.confirm()
@@ -131,13 +131,13 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         """Close the environment and its connection. Safe to call twice."""
         self._env.close()
 
-    def _observed(self, seats: list[int]) -> dict[str, Any]:
+    def _observations(self, seats: list[int]) -> dict[str, Any]:
         env = self._env
-        shown = {}
+        observed = {}
         for seat in seats:
             view = env.obs(seat)
-            shown[self.possible_agents[seat]] = {
+            observed[self.possible_agents[seat]] = {
                 "observations": view.astype(np.float32).ravel() if self._flatten else view,
                 "action_mask": env.mask(seat).astype(np.float32),
             }
-        return shown
+        return observed

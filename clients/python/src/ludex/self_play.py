@@ -146,12 +146,12 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
         if isinstance(seed, Sequence) and len(seed) != self.num_envs:
             raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments")
         if not options or "reset_mask" not in options:
-            with self._change(anew=True):
+            with self._change(replace_all=True):
                 if isinstance(seed, Sequence):
                     batch = self._vec.reset(seeds=seed)
                 else:
                     batch = self._vec.reset(seed)
-                return self._shown(batch)
+                return self._observe(batch)
         chosen = np.asarray(options["reset_mask"])
         if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
             raise ValueError(
@@ -167,7 +167,7 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
             if named.size:
                 self._vec.reset(seeds=seeds, envs=named)
             # A step without actions changes nothing and returns every row.
-            return self._shown(self._vec.step(self._nothing()))
+            return self._observe(self._vec.step(self._no_actions()))
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play the actions of the acting seats; ignore those of other seats.
@@ -180,15 +180,15 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
                 ``AutoresetMode.DISABLED``; ``session_lost``, ...
             ValueError: ``actions`` has another type or shape.
         """
-        given = np.asarray(actions)
-        if given.shape != self._acting.shape or given.dtype.kind not in "iub":
+        array = np.asarray(actions)
+        if array.shape != self._acting.shape or array.dtype.kind not in "iub":
             raise ValueError(
                 f"actions: expected integers {list(self._acting.shape)}, a row for each "
-                f"environment and a column for each seat, got {given.dtype} {list(given.shape)}"
+                f"environment and a column for each seat, got {array.dtype} {list(array.shape)}"
             )
         # -1 means "no action" on the wire, so any invalid number is mapped to an illegal id. Cast
         # to unsigned, negative numbers are the greatest.
-        known = np.minimum(given.astype(np.uint64), np.uint64(self.game.actions)).astype(np.int32)
+        known = np.minimum(array.astype(np.uint64), np.uint64(self.game.actions)).astype(np.int32)
         moves = np.where(self._acting, known, np.int32(-1))
         # The action of a finished row is ignored, but -1 would prevent the autoreset.
         moves[~self._live] = 0
@@ -196,7 +196,7 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
             moves = moves.max(axis=1)
         with self._change():
             batch = self._vec.step(moves)
-            obs, info = self._shown(batch)
+            obs, info = self._observe(batch)
             if batch.final is not None:
                 info.update(self._final(batch))
             rewards = batch.reward.astype(np.float64)
@@ -213,10 +213,10 @@ class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
         """Close the environments and their connection."""
         self._client.close()
 
-    def _nothing(self) -> Array:
+    def _no_actions(self) -> Array:
         return np.full(self._acting.shape if self._joint else self.num_envs, -1, np.int32)
 
-    def _shown(self, batch: Batch) -> tuple[Array, dict[str, Any]]:
+    def _observe(self, batch: Batch) -> tuple[Array, dict[str, Any]]:
         """Return copies of the observations, and the info; store the acting seats."""
         info: dict[str, Any]
         if isinstance(batch.mask, Ragged):

@@ -65,7 +65,7 @@ class ShardedVecEnv(BatchViews):
 
     @property
     def closed(self) -> bool:
-        """True if some of the environments are gone."""
+        """True if some of the environments no longer exist."""
         return any(vec.closed for vec in self.shards)
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class ShardedVecEnv(BatchViews):
             raise ValueError(
                 "seats: expected environments of every server, since seats change on all servers"
             )
-        with self._change(anew=envs is None):
+        with self._change(replace_all=envs is None):
             return self._join(shares, self._all(shares, reset))
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
@@ -181,7 +181,7 @@ class ShardedVecEnv(BatchViews):
         self._check_none_in_flight()
         shares = self._shares(envs)
         parts = self._all(shares, lambda share: share.vec.snapshot(share.envs))
-        return _placed(shares, parts)
+        return _scatter(shares, parts)
 
     def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
         """Restore snapshots, one for each environment (or each of ``envs``).
@@ -198,7 +198,7 @@ class ShardedVecEnv(BatchViews):
             return share.vec.restore([items[row] for row in share.rows.tolist()], share.envs)
 
         shares = self._shares(envs)
-        with self._change(anew=envs is None):
+        with self._change(replace_all=envs is None):
             return self._join(shares, self._all(shares, restore))
 
     def clone(
@@ -276,7 +276,7 @@ class ShardedVecEnv(BatchViews):
             try:
                 done.append(do(share))
             except LudexError as error:
-                failure = failure or _relocated(error, share)
+                failure = failure or _shift_error_index(error, share)
         if failure is not None:
             raise failure
         return done
@@ -292,7 +292,7 @@ class ShardedVecEnv(BatchViews):
 
         def listed(name: str) -> Any:
             found = [getattr(part, name) for part in parts]
-            return None if found[0] is None else _placed(shares, found)
+            return None if found[0] is None else _scatter(shares, found)
 
         rows = sum(len(share.rows) for share in shares)
         illegal = [_rows_of(s, p.illegal) for s, p in zip(shares, parts, strict=True)]
@@ -323,7 +323,7 @@ class ShardedVecEnv(BatchViews):
         )
 
 
-def _relocated(error: LudexError, share: Any) -> LudexError:
+def _shift_error_index(error: LudexError, share: Any) -> LudexError:
     """Translate an error's index into the index in the whole call."""
     if isinstance(share, _Share) and error.at is not None and error.path != "moves":
         rows = share.rows.tolist()
@@ -336,7 +336,7 @@ def _rows_of(share: _Share, rows: Array | None) -> Array:
     return own
 
 
-def _placed(shares: list[_Share], parts: list[list[Any]]) -> list[Any]:
+def _scatter(shares: list[_Share], parts: list[list[Any]]) -> list[Any]:
     whole: list[Any] = [None] * sum(len(part) for part in parts)
     for share, part in zip(shares, parts, strict=True):
         for row, entry in zip(share.rows.tolist(), part, strict=True):

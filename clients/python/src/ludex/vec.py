@@ -275,7 +275,7 @@ class VecEnv(Handle, BatchViews):
         """
         named, texts = encode_indices(envs), None if seeds is None else [*map(seed_text, seeds)]
         self._check_none_in_flight()
-        with self._change(anew=envs is None):
+        with self._change(replace_all=envs is None):
             reply = self._call(
                 "reset",
                 envs=named,
@@ -350,7 +350,7 @@ class VecEnv(Handle, BatchViews):
         """
         named = encode_indices(envs)
         self._check_none_in_flight()
-        with self._change(anew=envs is None):
+        with self._change(replace_all=envs is None):
             return self._batch(self._call("restore", envs=named, items=list(items)))
 
     def clone(

@@ -111,7 +111,7 @@ class AllSeatsEnv(ChangeGuard):
         row = np.full(self.spec.players, -1, np.int64)
         illegal = None
         for seat in self.acting:
-            action = _integer(actions[seat])
+            action = _to_integer(actions[seat])
             # -1 means "no action" on the wire, so any invalid number is mapped to an illegal id.
             known = 0 <= action < self.spec.actions
             row[seat] = action if known else self.spec.actions
@@ -126,7 +126,7 @@ class AllSeatsEnv(ChangeGuard):
         Raises:
             LudexError: ``env_over``: no episode has started, or an illegal action has ended it.
         """
-        self._shown()
+        self._require_batch()
         if self.illegal is not None:
             raise LudexError(
                 "env_over", "the episode ended by an illegal action; call reset() first"
@@ -162,10 +162,10 @@ class AllSeatsEnv(ChangeGuard):
         """Return a copy of a seat's observation.
 
         Raises:
-            LudexError: no episode has begun.
+            LudexError: no episode has started.
         """
-        shown = self._shown()
-        view: Array = (shown.info if self.recall else shown.obs)[0, seat].copy()
+        batch = self._require_batch()
+        view: Array = (batch.info if self.recall else batch.obs)[0, seat].copy()
         return view
 
     def mask(self, seat: int) -> Array:
@@ -177,25 +177,25 @@ class AllSeatsEnv(ChangeGuard):
         """Return a seat's view as text, by default of the seat to move; a round trip.
 
         Raises:
-            LudexError: the game has no text view, or no episode has begun.
+            LudexError: the game has no text view, or no episode has started.
         """
-        self._shown()
+        self._require_batch()
         return self._vec.text(0, seat)
 
     def picture(self, seat: int | None = None) -> Picture:
         """Return a seat's view as a picture, by default of the seat to move; a round trip.
 
         Raises:
-            LudexError: no episode has begun.
+            LudexError: no episode has started.
         """
-        self._shown()
+        self._require_batch()
         return self._vec.picture(0, seat)
 
     def close(self) -> None:
         """Close the environment and the connection. Safe to call twice."""
         self._client.close()
 
-    def _shown(self) -> Batch:
+    def _require_batch(self) -> Batch:
         if self._batch is None:
             raise LudexError("env_over", "there is no episode yet; call reset() first")
         return self._batch
@@ -212,7 +212,7 @@ class AllSeatsEnv(ChangeGuard):
             self.acting = [] if to_move == OVER else [to_move]
 
 
-def _integer(action: Any) -> int:
+def _to_integer(action: Any) -> int:
     value = np.asarray(action)
     if value.size != 1 or value.dtype.kind not in "iub":
         raise TypeError(f"action: expected an integer, got {action!r}")

@@ -115,12 +115,12 @@ class LearnerEnvs(ChangeGuard):
         self._seat = seat
         self._seeds = [0] * num_envs
         self._episodes = np.full(num_envs, -1, np.int64)
-        # Groups by agent spec; the group of the callables has the key None. `_members` lists the
-        # same groups and only grows. `_in` is the index into `_members` of the group that plays an
-        # environment's episode, -1 before the first episode.
+        # Groups by agent spec; the group of the callables has the key None. `_group_list` lists the
+        # same groups and only grows. `_group_of` is the index of the group that plays an episode,
+        # by environment, -1 before the first episode.
         self._groups: dict[str | None, ServerOpponents | LocalOpponents] = {}
-        self._members: list[ServerOpponents | LocalOpponents] = []
-        self._in = np.full(num_envs, -1, np.int64)
+        self._group_list: list[ServerOpponents | LocalOpponents] = []
+        self._group_of = np.full(num_envs, -1, np.int64)
         self._pool: list[Opponent] = []
         self._players: list[Opponent] = ["random"] * num_envs
         self.rows = self._empty()
@@ -155,21 +155,21 @@ class LearnerEnvs(ChangeGuard):
         for entry in pool:
             self._group(entry)
         self._pool = pool
-        self._forget()
+        self._close_unused_groups()
 
     def _group(self, opponent: Opponent) -> ServerOpponents | LocalOpponents:
         name = opponent if isinstance(opponent, str) else None
         if name not in self._groups:
             group = LocalOpponents(self) if name is None else ServerOpponents(self, name)
             self._groups[name] = group
-            self._members.append(group)
+            self._group_list.append(group)
         return self._groups[name]
 
-    def _forget(self) -> None:
+    def _close_unused_groups(self) -> None:
         """Close the groups of opponents that are outside the pool and play no episode."""
         needed = {entry if isinstance(entry, str) else None for entry in self._pool}
         for name, group in list(self._groups.items()):
-            if name not in needed and not (self._in == self._members.index(group)).any():
+            if name not in needed and not (self._group_of == self._group_list.index(group)).any():
                 del self._groups[name]
                 group.vec.close()
 
@@ -189,12 +189,12 @@ class LearnerEnvs(ChangeGuard):
             ValueError: the numbers of seeds and environments differ.
         """
         chosen = self.everyone if envs is None else np.asarray(envs, np.int64)
-        seeds = self._given(seed, chosen)
+        seeds = self._parse_seeds(seed, chosen)
         if len(chosen) == self.num_envs:
             self._discard_change()
         self._begin_change(lambda: self._reset(chosen, seeds))
 
-    def _given(self, seed: int | Sequence[int] | None, envs: Array) -> list[int] | None:
+    def _parse_seeds(self, seed: int | Sequence[int] | None, envs: Array) -> list[int] | None:
         """Return a seed for each of ``envs``, or ``None`` without seeds."""
         if seed is None:
             return None
@@ -227,7 +227,7 @@ class LearnerEnvs(ChangeGuard):
         """Start the episodes with the numbers in ``_episodes``, each against its opponent."""
         for _ in range(MAX_SKIPPED):
             if not envs.size:
-                self._forget()
+                self._close_unused_groups()
                 return
             chosen = self._draw("opponent", envs, len(self._pool))
             self.rows.opponent[envs] = chosen
@@ -235,15 +235,15 @@ class LearnerEnvs(ChangeGuard):
                 self._players[index] = self._pool[entry]
             self.rows.reward[envs] = 0.0
             self.rows.illegal[envs] = False
-            where = [self._members.index(self._group(entry)) for entry in self._pool]
-            before = self._in[envs]
+            where = [self._group_list.index(self._group(entry)) for entry in self._pool]
+            before = self._group_of[envs]
             now = np.asarray(where, np.int64)[chosen]
-            self._in[envs] = now
+            self._group_of[envs] = now
             for index in np.unique(now):
-                mine = now == index
+                members = now == index
                 same = len(self._pool) == 1 and bool((before == index).all())
                 stays = same and not seeded and not self.same_step
-                self._members[index].begin(envs[mine], stays=stays)
+                self._group_list[index].start(envs[members], stays=stays)
             # Resets by the server skip such episodes already.
             ended = envs[self.rows.over[envs]]
             self.skipped += len(ended)
@@ -301,14 +301,14 @@ class LearnerEnvs(ChangeGuard):
 
     def _step(self, chosen: Array, checked: Array) -> None:
         self.rows.reward[chosen] = 0.0
-        where = self._in[chosen]
+        where = self._group_of[chosen]
         # Groups of the server first: the server works while local opponents compute.
-        groups = [(self._members[index], where == index) for index in np.unique(where)]
+        groups = [(self._group_list[index], where == index) for index in np.unique(where)]
         groups.sort(key=lambda entry: isinstance(entry[0], LocalOpponents))
-        for group, mine in groups:
-            group.send(chosen[mine], checked[mine])
-        for group, mine in groups:
-            group.receive(chosen[mine])
+        for group, members in groups:
+            group.send(chosen[members], checked[members])
+        for group, members in groups:
+            group.receive(chosen[members])
 
     def step_or_reset(self, actions: Any) -> None:
         """Step the running episodes; reset environments whose episode is over, with reward 0.
@@ -325,7 +325,7 @@ class LearnerEnvs(ChangeGuard):
         return None
 
     def _step_or_reset(self, checked: Array, over: Array) -> None:
-        group = self._alone()
+        group = self._only_server_group()
         if group is not None:
             # One message does both: the server ignores actions for episodes that are over.
             everyone = self.everyone
@@ -354,7 +354,7 @@ class LearnerEnvs(ChangeGuard):
         return self._begin_change(lambda: self._step_and_reset(checked))
 
     def _step_and_reset(self, checked: Array) -> Outcome:
-        group = self._alone()
+        group = self._only_server_group()
         if group is not None:
             return group.advance(checked)
         self._step(self.everyone, checked)
@@ -374,12 +374,14 @@ class LearnerEnvs(ChangeGuard):
             self._reset(at, None)
         return outcome
 
-    def _alone(self) -> ServerOpponents | None:
+    def _only_server_group(self) -> ServerOpponents | None:
         """Return the only group, if it plays all current and next episodes on the server."""
         group = self._group(self._pool[0])
         if len(self._pool) > 1 or not isinstance(group, ServerOpponents):
             return None
-        alone = len(self._members) == 1 or (self._in == self._members.index(group)).all()
+        alone = (
+            len(self._group_list) == 1 or (self._group_of == self._group_list.index(group)).all()
+        )
         return group if alone else None
 
     # Interrupts.
@@ -435,13 +437,13 @@ class LearnerEnvs(ChangeGuard):
             LudexError: the game has no text view.
         """
         self._check_begun(np.asarray([index]))
-        group = self._members[int(self._in[index])]
+        group = self._group_list[int(self._group_of[index])]
         return group.vec.text(index, int(self.rows.seat[index]))
 
     def picture(self, index: int) -> Picture:
         """Return the learner's view of one environment as a picture; a round trip."""
         self._check_begun(np.asarray([index]))
-        group = self._members[int(self._in[index])]
+        group = self._group_list[int(self._group_of[index])]
         return group.vec.picture(index, int(self.rows.seat[index]))
 
     def close(self) -> None:
@@ -465,7 +467,7 @@ class LearnerEnvs(ChangeGuard):
         numbers: Array = self._episodes[envs]
         return numbers
 
-    def put(self, envs: Array, rows: Rows, episodes: Array) -> None:
+    def set_rows(self, envs: Array, rows: Rows, episodes: Array) -> None:
         """Replace the rows and episode numbers of ``envs``."""
         for name, array in vars(rows).items():
             getattr(self.rows, name)[envs] = array
@@ -475,7 +477,7 @@ class LearnerEnvs(ChangeGuard):
         """Return a mask as ``int8 [..., A]``."""
         return dense(mask, self.spec.actions)
 
-    def named(self, envs: Array) -> Array | None:
+    def envs_field(self, envs: Array) -> Array | None:
         """Return the ``envs`` field of a request: ``None`` for all environments."""
         return None if len(envs) == self.num_envs else envs
 
@@ -493,7 +495,7 @@ class LearnerEnvs(ChangeGuard):
         found = [self._players[index] for index in envs.tolist()]
         return [player for player in found if not isinstance(player, str)]
 
-    def count(self, envs: Any, batch: Batch) -> None:
+    def update_counts(self, envs: Any, batch: Batch) -> None:
         """Copy the server's episode numbers and count its skipped episodes."""
         self._episodes[envs] = batch.episode
         if batch.skipped is not None:

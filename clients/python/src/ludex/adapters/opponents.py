@@ -25,9 +25,9 @@ class ServerOpponents:
         autoreset = "same_step" if learner_envs.same_step else "next_step"
         self.vec = learner_envs.open(seats=seats, rotate=learner_envs.rotation, autoreset=autoreset)
 
-    def begin(self, envs: Array, *, stays: bool) -> None:
+    def start(self, envs: Array, *, stays: bool) -> None:
         """Start episodes; ``stays``: they continue the series of these environments."""
-        named = self._learner_envs.named(envs)
+        named = self._learner_envs.envs_field(envs)
         if stays:
             self._take(envs, self.vec.reset(envs=named))
         else:
@@ -35,7 +35,7 @@ class ServerOpponents:
 
     def send(self, envs: Array, actions: Array) -> None:
         """Send the learner's actions."""
-        self.vec.send(actions, self._learner_envs.named(envs))
+        self.vec.send(actions, self._learner_envs.envs_field(envs))
 
     def receive(self, envs: Array) -> None:
         """Receive the moves up to the learner's next turn or the end of the episode."""
@@ -48,7 +48,7 @@ class ServerOpponents:
         before, skipped = learner_envs.episodes(envs), learner_envs.skipped
         self._take(envs, batch)
         ends = self._ends(batch, batch.final, played, learner_envs.rows.opponent[envs])
-        learner_envs.put(envs[batch.final.at], ends, before[batch.final.at])
+        learner_envs.set_rows(envs[batch.final.at], ends, before[batch.final.at])
         learner_envs.skipped = skipped
 
     def advance(self, actions: Array) -> Outcome:
@@ -73,7 +73,7 @@ class ServerOpponents:
         rows.mask[...] = learner_envs.dense(batch.mask)
         rows.seat[...] = batch.seat
         rows.length[...] = batch.length
-        learner_envs.count(slice(None), batch)
+        learner_envs.update_counts(slice(None), batch)
         return outcome
 
     def _ends(self, batch: Batch, final: Final, played: Array, opponent: Array) -> Rows:
@@ -106,7 +106,7 @@ class ServerOpponents:
         rows.length[envs] = batch.length
         if batch.illegal is not None:
             rows.illegal[envs[batch.illegal]] = True
-        learner_envs.count(envs, batch)
+        learner_envs.update_counts(envs, batch)
 
 
 class LocalOpponents:
@@ -124,17 +124,19 @@ class LocalOpponents:
         self._earned = np.zeros(count)
         self.vec = learner_envs.open(observer="all")
 
-    def begin(self, envs: Array, *, stays: bool) -> None:
+    def start(self, envs: Array, *, stays: bool) -> None:
         """Start episodes."""
         learner_envs = self._learner_envs
         learner_envs.rows.seat[envs] = learner_envs.seats(envs)
         self._earned[envs] = 0.0
-        self._take(envs, self.vec.restore(learner_envs.snapshots(envs), learner_envs.named(envs)))
+        self._take(
+            envs, self.vec.restore(learner_envs.snapshots(envs), learner_envs.envs_field(envs))
+        )
         self._play_on(envs)
 
     def send(self, envs: Array, actions: Array) -> None:
         """Send the learner's actions."""
-        self.vec.send(self._moves(envs, actions), self._learner_envs.named(envs))
+        self.vec.send(self._moves(envs, actions), self._learner_envs.envs_field(envs))
 
     def receive(self, envs: Array) -> None:
         """Receive the moves up to the learner's next turn."""
@@ -160,14 +162,14 @@ class LocalOpponents:
         """Play the opponents' moves until the learner must act or the episode is over."""
         rows = self._learner_envs.rows
         seat = rows.seat[envs]
-        waiting = envs
+        running = envs
         while True:
-            waiting = waiting[~self._acting(waiting)[np.arange(len(waiting)), rows.seat[waiting]]]
-            waiting = waiting[self._to_move[waiting] != OVER]
-            if not waiting.size:
+            running = running[~self._acting(running)[np.arange(len(running)), rows.seat[running]]]
+            running = running[self._to_move[running] != OVER]
+            if not running.size:
                 break
             self._take(
-                waiting, self.vec.step(self._moves(waiting), self._learner_envs.named(waiting))
+                running, self.vec.step(self._moves(running), self._learner_envs.envs_field(running))
             )
         rows.obs[envs] = self._obs[envs, seat]
         rows.mask[envs] = self._mask[envs, seat]
@@ -176,9 +178,9 @@ class LocalOpponents:
         """Return a mask of the acting seats, ``bool [k, P]``."""
         to_move = self._to_move[envs]
         acting: Array = to_move[:, None] == np.arange(self._learner_envs.spec.players)
-        together = to_move == SIMULTANEOUS
-        if together.any():
-            acting[together] = self._mask[envs[together]].any(axis=-1)
+        simultaneous = to_move == SIMULTANEOUS
+        if simultaneous.any():
+            acting[simultaneous] = self._mask[envs[simultaneous]].any(axis=-1)
         return acting
 
     def _moves(self, envs: Array, actions: Array | None = None) -> Array:
@@ -193,15 +195,17 @@ class LocalOpponents:
         at, other = np.nonzero(acting)
         players = learner_envs.players(envs[at])
         for policy in {id(player): player for player in players}.values():
-            asked = np.fromiter((player is policy for player in players), np.bool_, len(players))
-            env, who = envs[at[asked]], other[asked]
-            mask = self._mask[env, who]
-            column = who if self._width > 1 else 0
-            moves[at[asked], column] = _chosen(policy(self._obs[env, who], mask.copy()), mask)
+            selected = np.fromiter((player is policy for player in players), np.bool_, len(players))
+            env, seats = envs[at[selected]], other[selected]
+            mask = self._mask[env, seats]
+            column = seats if self._width > 1 else 0
+            moves[at[selected], column] = _checked_actions(
+                policy(self._obs[env, seats], mask.copy()), mask
+            )
         return moves if self._width > 1 else moves[:, 0]
 
 
-def _chosen(answer: Any, mask: Array) -> Array:
+def _checked_actions(answer: Any, mask: Array) -> Array:
     """Return an opponent's actions after checking shape, type and legality."""
     actions = np.asarray(answer)
     if actions.shape != (len(mask),) or actions.dtype.kind not in "iub":

@@ -157,7 +157,7 @@ def evaluate(
             token=token,
             agent={key: value for key, value in identity.items() if value is not None},
             patience=patience,
-            on_welcome=player.welcomed,
+            on_welcome=player.on_welcome,
         )
         ending.callback(session.close)
         player.run(session)
@@ -234,29 +234,29 @@ class _Runner(Player):
         # Moves refused because the session did not hold the seat, by match; sent again later.
         self._deferred: dict[str, tuple[Key, dict[str, Any]]] = {}
 
-    def _done(self) -> bool:
+    def _is_done(self) -> bool:
         return self.over is not None or (self._no_more and not self._matches)
 
-    def _due(self) -> bool:
+    def _is_due(self) -> bool:
         return not self._sent and not self._no_more
 
     def _request(self) -> int | None:
         self._sent = True
         return self._session.post("enrol", **self._enrol)
 
-    def _entered(self, reply: Message) -> None:
+    def _on_entered(self, reply: Message) -> None:
         # Without a join the run has ended, and `run_end` follows.
         if reply.get("join") is not None:
             self._standing(reply)
 
-    def _not_entered(self, error: LudexError) -> None:
+    def _on_entry_refused(self, error: LudexError) -> None:
         self._sent = False
-        super()._not_entered(error)
+        super()._on_entry_refused(error)
 
-    def welcomed(self, welcome: Message) -> None:
+    def on_welcome(self, welcome: Message) -> None:
         """Enrol again, since the run may have ended in the meantime."""
         self._sent = False
-        super().welcomed(welcome)
+        super().on_welcome(welcome)
 
     def _adopt(self, welcome: Message) -> None:
         """Keep the known matches; `enrol` triggers a resync of every running match."""
@@ -280,17 +280,19 @@ class _Runner(Player):
             )
         )
 
-    def _turn(self, match: str, frame: Message) -> None:
+    def _on_turn(self, match: str, frame: Message) -> None:
         key, fields = self._deferred.pop(match, ((-1, 0), {}))
         state = self._matches.get(match)
         if state is not None and key == (frame["turn"], frame.get("try", 0)):
             state.requested = key
             self._act(match, key, fields)
-        super()._turn(match, frame)
+        super()._on_turn(match, frame)
 
-    def _not_acted(self, match: str, key: Key, fields: dict[str, Any], error: LudexError) -> None:
+    def _on_act_error(
+        self, match: str, key: Key, fields: dict[str, Any], error: LudexError
+    ) -> None:
         if error.code in GONE_CODES:
             del self._matches[match]
             self._deferred[match] = (key, fields)
         else:
-            super()._not_acted(match, key, fields, error)
+            super()._on_act_error(match, key, fields, error)

@@ -109,7 +109,7 @@ def play(
             agent={key: value for key, value in identity.items() if value is not None},
             reclaim=reclaim,
             patience=patience,
-            on_welcome=player.welcomed,
+            on_welcome=player.on_welcome,
         )
         try:
             player.run(session)
@@ -131,29 +131,29 @@ class _Joiner(Player):
         self._join = join
         self._games = games
         self._joined = False
-        self._owed = 0
+        self._expected = 0
         # Matches that may have ended, and the ping whose reply decides it.
-        self._doubtful: set[str] = set()
+        self._unresolved: set[str] = set()
         self._barrier: int | None = None
 
-    def _done(self) -> bool:
+    def _is_done(self) -> bool:
         if self._no_more and not self._matches:
             return True
         return self._games > 0 and len(self.results) >= self._games
 
-    def _due(self) -> bool:
+    def _is_due(self) -> bool:
         return not self._joined and not self._no_more
 
     def _request(self) -> int | None:
         count = self._games
         if count:
-            count -= len(self.results) + len(self._matches) + self._owed
+            count -= len(self.results) + len(self._matches) + self._expected
             if count <= 0:
                 self._joined = True
                 return None
         return self._session.post("join", **self._join, count=count)
 
-    def _entered(self, reply: Message) -> None:
+    def _on_entered(self, reply: Message) -> None:
         self._joined = True
 
     def _adopt(self, welcome: Message) -> None:
@@ -163,32 +163,32 @@ class _Joiner(Player):
         has its result, it sends the result before the reply to the next request.
         """
         held = {entry["match"] for entry in welcome.get("matches") or []}
-        self._doubtful = self._matches.keys() - held
+        self._unresolved = self._matches.keys() - held
         self._barrier = None
         for match in held - self._ended.keys():
             self._matches.setdefault(match, Match({"match": match}))
         joins = welcome.get("joins") or []
-        self._owed = sum(entry.get("left") or 0 for entry in joins)
+        self._expected = sum(entry.get("left") or 0 for entry in joins)
         self._joined = bool(joins) and self._games == 0
 
     def _enter(self) -> None:
-        if self._doubtful and self._barrier is None:
+        if self._unresolved and self._barrier is None:
             self._barrier = self._session.post("ping")
         super()._enter()
 
-    def _replied(self, number: int, message: Message) -> bool:
+    def _handle_reply(self, number: int, message: Message) -> bool:
         if number != self._barrier:
             return False
         self._barrier = None
         if message["type"] != "error":
-            for match in list(self._doubtful):
+            for match in list(self._unresolved):
                 self._finish(match, {"reason": "unknown_match"})
         return True
 
     def _handle(self, message: Message) -> None:
-        self._doubtful.discard(message.get("match") or "")
+        self._unresolved.discard(message.get("match") or "")
         super()._handle(message)
 
     def _finish(self, match: str, end: Message) -> None:
-        self._doubtful.discard(match)
+        self._unresolved.discard(match)
         super()._finish(match, end)

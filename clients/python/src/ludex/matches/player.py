@@ -17,7 +17,7 @@ from .turn import Refusal, Turn, move_fields
 # Maximum number of ended matches to remember, to recognize repeated `match_end` messages.
 MAX_REMEMBERED = 1_000
 
-# Error codes of an act that arrived too late, which cost no try; and of a match that is gone.
+# Error codes of an act that arrived too late, which cost no try; and of a lost match or seat.
 LATE_CODES = {"stale_turn", "conflict", "not_your_turn", "match_over"}
 GONE_CODES = {"unknown_match", "not_your_seat"}
 
@@ -65,11 +65,11 @@ class Player:
 
     # Methods of subclasses.
 
-    def _done(self) -> bool:
+    def _is_done(self) -> bool:
         """Return True if all matches are played."""
         raise NotImplementedError
 
-    def _due(self) -> bool:
+    def _is_due(self) -> bool:
         """Return True if an entry request is due."""
         raise NotImplementedError
 
@@ -77,7 +77,7 @@ class Player:
         """Send the entry request and return its id; ``None`` if none is needed."""
         raise NotImplementedError
 
-    def _entered(self, reply: Message) -> None:
+    def _on_entered(self, reply: Message) -> None:
         """Handle the reply to the entry request."""
         raise NotImplementedError
 
@@ -85,7 +85,7 @@ class Player:
         """Take over the matches of a new session; each is followed by a resync."""
         raise NotImplementedError
 
-    def welcomed(self, welcome: Message) -> None:
+    def on_welcome(self, welcome: Message) -> None:
         """Handle a new connection; ``welcome`` lists the matches of its session."""
         if not welcome.get("resumed"):
             self._adopt(welcome)
@@ -93,7 +93,7 @@ class Player:
     def _on_event_without_match(self, message: Message) -> None:
         """Handle an event that belongs to no match."""
 
-    def _replied(self, number: int, message: Message) -> bool:
+    def _handle_reply(self, number: int, message: Message) -> bool:
         """Handle a reply to a request of the subclass; return False for other replies."""
         return False
 
@@ -103,7 +103,7 @@ class Player:
         """Play until all matches are played."""
         self._session = session
         self._adopt(session.welcome)
-        while not self._done():
+        while not self._is_done():
             self._enter()
             opened = [match for match in self._matches.values() if match.open is not None]
             # First read all messages that have arrived: they may end a pending turn.
@@ -112,20 +112,20 @@ class Player:
             if message is not None:
                 self._handle(message)
             else:
-                self._answer(sorted(opened, key=lambda match: match.since))
+                self._play_turns(sorted(opened, key=lambda match: match.since))
 
     def _enter(self) -> None:
         """Send the entry request if it is due."""
-        if self._due() and self._entering is None and time.monotonic() >= self._enter_at:
+        if self._is_due() and self._entering is None and time.monotonic() >= self._enter_at:
             self._entering = self._request()
 
     def _pause(self) -> float | None:
         """Return the seconds until the entry request is due; ``None``: wait for a message."""
-        if self._due() and self._entering is None:
+        if self._is_due() and self._entering is None:
             return max(0.0, self._enter_at - time.monotonic())
         return None
 
-    def _answer(self, opened: Sequence[Match]) -> None:
+    def _play_turns(self, opened: Sequence[Match]) -> None:
         """Pass turns to the dispatcher, and send the moves that are ready."""
         turns = []
         for match in opened[: self._dispatcher.max_turns]:
@@ -133,8 +133,8 @@ class Player:
             if turn is not None:
                 match.requested = self._pending[turn.match] = (turn.turn, turn.attempt)
                 turns.append(turn)
-        for turn, answer in self._dispatcher.dispatch(turns):
-            move = move_fields(answer)
+        for turn, reply in self._dispatcher.dispatch(turns):
+            move = move_fields(reply)
             key = (turn.turn, turn.attempt)
             if self._pending.get(turn.match) == key:
                 del self._pending[turn.match]
@@ -152,7 +152,7 @@ class Player:
     def _handle(self, message: Message) -> None:
         kind = message["type"]
         if "re" in message:
-            self._reply(kind, message)
+            self._on_reply(kind, message)
             return
         match = message.get("match")
         if kind == "draining":
@@ -164,33 +164,33 @@ class Player:
         elif match in self._ended:
             return
         elif kind == "resync":
-            self._resync(match, message)
+            self._on_resync(match, message)
         elif kind == "turn":
-            self._see(match, message)
-            self._turn(match, message)
-        elif self._see(match, message):
+            self._record_seq(match, message)
+            self._on_turn(match, message)
+        elif self._record_seq(match, message):
             self._emit(message)
             if kind == "match_start":
                 self._matches[match] = Match(message)
             elif kind == "match_end":
                 self._finish(match, message)
 
-    def _see(self, match: str, message: Message) -> bool:
+    def _record_seq(self, match: str, message: Message) -> bool:
         """Store the number of an event; return False for repeated events."""
         number = message.get("seq")
-        seen = self._session.seen.get(match, -1)
-        if not isinstance(number, int) or number <= seen:
+        last = self._session.last_seqs.get(match, -1)
+        if not isinstance(number, int) or number <= last:
             return number is None
-        self._session.seen[match] = number
+        self._session.last_seqs[match] = number
         return True
 
     def _emit(self, message: Message) -> None:
         if self._on_event is not None:
             self._on_event(message)
 
-    def _resync(self, match: str, message: Message) -> None:
+    def _on_resync(self, match: str, message: Message) -> None:
         """Replace the state of a match by that of a resync."""
-        self._session.seen[match] = message["seq"]
+        self._session.last_seqs[match] = message["seq"]
         self._emit(message)
         fresh = Match(message["start"])
         self._matches[match] = fresh
@@ -202,16 +202,18 @@ class Player:
             sent = any(act[:2] == (match, key) for act in self._acts.values())
             if sent or self._pending.get(match) == key:
                 fresh.requested = key  # the act is in flight, or the agent still computes it
-            self._turn(match, turn)
+            self._on_turn(match, turn)
 
-    def _turn(self, match: str, frame: Message) -> None:
+    def _on_turn(self, match: str, frame: Message) -> None:
         state = self._matches.get(match)
         if state is None:
             return
         state.turn = frame
         key = (frame["turn"], frame.get("try", 0))
-        waits = state.open
-        if key <= state.requested or (waits is not None and key <= (waits.turn, waits.attempt)):
+        pending = state.open
+        if key <= state.requested or (
+            pending is not None and key <= (pending.turn, pending.attempt)
+        ):
             return
         self._turns += 1
         state.since = self._turns
@@ -233,26 +235,26 @@ class Player:
 
     # Replies.
 
-    def _reply(self, kind: str, message: Message) -> None:
+    def _on_reply(self, kind: str, message: Message) -> None:
         number = message["re"]
         if number == self._entering:
             self._entering = None
             if kind == "error":
-                self._not_entered(LudexError.from_wire(message))
+                self._on_entry_refused(LudexError.from_wire(message))
             else:
-                self._entered(message)
+                self._on_entered(message)
             return
-        if self._replied(number, message):
+        if self._handle_reply(number, message):
             return
         match, key, fields = self._acts.pop(number, ("", (-1, 0), {}))
         if match not in self._matches:
             return
         if kind == "refused":
-            self._refused(match, message)
+            self._on_refused(match, message)
         elif kind == "error":
-            self._not_acted(match, key, fields, LudexError.from_wire(message))
+            self._on_act_error(match, key, fields, LudexError.from_wire(message))
 
-    def _not_entered(self, error: LudexError) -> None:
+    def _on_entry_refused(self, error: LudexError) -> None:
         """Set the time of the next entry request, or raise an error that is not retryable."""
         if error.code == "session_lost":
             return
@@ -260,7 +262,9 @@ class Player:
             raise error
         self._enter_at = time.monotonic() + (error.after_ms or 1_000) / 1000
 
-    def _not_acted(self, match: str, key: Key, fields: dict[str, Any], error: LudexError) -> None:
+    def _on_act_error(
+        self, match: str, key: Key, fields: dict[str, Any], error: LudexError
+    ) -> None:
         if error.code in LATE_CODES:
             return
         if error.code in GONE_CODES:
@@ -271,12 +275,12 @@ class Player:
         else:
             raise error
 
-    def _refused(self, match: str, message: Message) -> None:
+    def _on_refused(self, match: str, message: Message) -> None:
         state = self._matches[match]
         frame = state.turn
         if frame is None or frame["turn"] != message["turn"] or not message.get("tries_left"):
             return
-        self._turn(match, {**frame, "try": message["try"]})
+        self._on_turn(match, {**frame, "try": message["try"]})
         turn = state.open
         if turn is None or (turn.turn, turn.attempt) != (message["turn"], message["try"]):
             return
@@ -317,7 +321,7 @@ class Player:
         if len(self._ended) > MAX_REMEMBERED:
             oldest = next(iter(self._ended))
             del self._ended[oldest]
-            self._session.seen.pop(oldest, None)
+            self._session.last_seqs.pop(oldest, None)
 
 
 def expand_ids(legal: Sequence[Any]) -> list[int]:

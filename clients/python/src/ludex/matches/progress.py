@@ -40,7 +40,7 @@ class Bar:
 
     def __init__(self) -> None:
         # Time and number of finished matches at the first plain line.
-        self._begun: tuple[float, int] | None = None
+        self._started: tuple[float, int] | None = None
         self._tqdm: Any = None
         try:
             self._make: Any = importlib.import_module("tqdm").tqdm
@@ -56,15 +56,15 @@ class Bar:
             self._tqdm.total = total
             self._tqdm.update(progress.done - self._tqdm.n)
             return
-        if self._begun is None:
-            self._begun = (time.monotonic(), progress.done)
-        since, before = self._begun
+        if self._started is None:
+            self._started = (time.monotonic(), progress.done)
+        since, before = self._started
         eta_ms = progress.eta_ms
         if eta_ms is None and progress.done > before:
             each = (time.monotonic() - since) / (progress.done - before)
             eta_ms = round(1_000 * each * progress.due)
         filled = _WIDTH * progress.done // max(total, 1)
-        left = "" if not eta_ms else f", about {_words(eta_ms)} left"
+        left = "" if not eta_ms else f", about {_format_duration(eta_ms)} left"
         bar = "#" * filled + "." * (_WIDTH - filled)
         line = f"{progress.run} [{bar}] {progress.done} of {total} matches{left}"
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
@@ -73,11 +73,11 @@ class Bar:
         """Finish the line."""
         if self._tqdm is not None:
             self._tqdm.close()
-        elif self._begun is not None:
+        elif self._started is not None:
             print(file=sys.stderr)
 
 
-def _words(ms: int) -> str:
+def _format_duration(ms: int) -> str:
     seconds = round(ms / 1000)
     if seconds < 60:
         return f"{seconds} s"

@@ -148,11 +148,11 @@ def _interval(name: str, measure: Mapping[str, Any] | None) -> dict[str, Any]:
 def _table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return the header and the rows of the printed table."""
     if rows and "rank" in rows[0]:
-        shown = list(_STANDINGS)
+        columns = list(_STANDINGS)
     else:
         several = len({row["agent"] for row in rows}) > 1
-        shown = [name for name in _COLUMNS if several or name != "agent"]
-    return [shown] + [[_cell(name, row) for name in shown] for row in rows]
+        columns = [name for name in _COLUMNS if several or name != "agent"]
+    return [columns] + [[_cell(name, row) for name in columns] for row in rows]
 
 
 def _cell(name: str, row: Mapping[str, Any]) -> str:

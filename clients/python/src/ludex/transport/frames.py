@@ -62,7 +62,7 @@ class FrameReader:
         self._least = _HEAD
 
     @property
-    def begun(self) -> bool:
+    def has_unread(self) -> bool:
         """True if there are unread bytes."""
         return self._from != self._to
 

@@ -92,29 +92,29 @@ class ChangeGuard:
         """End a change: the caller receives its result, or the server has refused it."""
         self._unconfirmed = False
 
-    def _change(self, *, anew: bool = False) -> ChangeScope:
+    def _change(self, *, replace_all: bool = False) -> ChangeScope:
         """Return a context manager for a change.
 
         Args:
-            anew: True if the state of all environments is replaced, which discards an interrupted
-                change.
+            replace_all: True if the states of all environments are replaced, which discards an
+                interrupted change.
         """
-        return ChangeScope(self, anew)
+        return ChangeScope(self, replace_all)
 
 
 class ChangeScope:
     """Context manager of a change."""
 
-    __slots__ = ("_anew", "_before", "_owner")
+    __slots__ = ("_before", "_owner", "_replace_all")
 
-    def __init__(self, owner: ChangeGuard, anew: bool) -> None:
+    def __init__(self, owner: ChangeGuard, replace_all: bool) -> None:
         self._owner = owner
-        self._anew = anew
+        self._replace_all = replace_all
         self._before = False
 
     def __enter__(self) -> None:
         self._before = self._owner._unconfirmed
-        if self._anew:
+        if self._replace_all:
             self._owner._discard_change()
         self._owner._begin()
 

@@ -47,7 +47,7 @@ class Session:
     Attributes:
         welcome: the last ``welcome`` message.
         generation: number of the session; environments of an older session no longer exist.
-        seen: the last ``seq`` of each match, by match id; sent on resume.
+        last_seqs: the last ``seq`` of each match, by match id; sent on resume.
         envs: handles of the open environments.
     """
 
@@ -83,7 +83,7 @@ class Session:
             )
         self.welcome: Message = {}
         self.generation = 0
-        self.seen: dict[str, int] = {}
+        self.last_seqs: dict[str, int] = {}
         self.envs: set[int] = set()
         self._token = token
         self._agent = agent
@@ -98,7 +98,7 @@ class Session:
         self._resumable = False
         # A wait for messages ends at a new connection, since other requests may be due then.
         self._welcomed_again = False
-        self._rest = 0.0
+        self._backoff = 0.0
         self._guard = Guard()
         self._connect(FIRST_CONNECT_SECONDS if patience is None else patience)
 
@@ -117,7 +117,7 @@ class Session:
             LudexError: the connection cannot be resumed.
             TypeError: a field has no MessagePack encoding.
         """
-        return self._alone(self._post, kind, bound, fields)
+        return self._exclusively(self._post, kind, bound, fields)
 
     def _post(self, kind: str, bound: bool, fields: Message) -> int:
         number = self._next_id
@@ -136,7 +136,7 @@ class Session:
         Raises:
             LudexError: the reply is an ``error``, or the connection cannot be resumed.
         """
-        return self._alone(self._wait, number)
+        return self._exclusively(self._wait, number)
 
     def _wait(self, number: int) -> Message:
         while number not in self._replies:
@@ -159,7 +159,7 @@ class Session:
         Raises:
             LudexError: the reply is an ``error``, or the connection cannot be resumed.
         """
-        return self._alone(self._call, kind, bound, fields)
+        return self._exclusively(self._call, kind, bound, fields)
 
     def _call(self, kind: str, bound: bool, fields: Message) -> Message:
         end = time.monotonic() + self.patience
@@ -179,7 +179,7 @@ class Session:
             self._unanswered.pop(number, None)
             self._replies.pop(number, None)
 
-    def _alone(self, do: Callable[..., T], *args: Any) -> T:
+    def _exclusively(self, do: Callable[..., T], *args: Any) -> T:
         """Call ``do`` with exclusive use of the connection.
 
         Raises:
@@ -225,7 +225,7 @@ class Session:
             LudexError: the connection cannot be resumed, or the server sent an error outside of a
                 reply.
         """
-        return self._alone(self._receive, timeout, wakeup)
+        return self._exclusively(self._receive, timeout, wakeup)
 
     def _receive(
         self, timeout: float | None, wakeup: socket.socket | None = None
@@ -238,28 +238,28 @@ class Session:
                 return None
             try:
                 if wakeup is not None and timeout != 0.0:
-                    data = self._line().receive(0.0)
+                    data = self._require_connection().receive(0.0)
                     if data is None:
-                        self._line().idle(wakeup, timeout)
+                        self._require_connection().idle(wakeup, timeout)
                         return None
                 else:
-                    data = self._line().receive(timeout)
+                    data = self._require_connection().receive(timeout)
             except ConnectionLost as lost:
                 self._resume(lost)
                 continue
             if data is None:
                 return None
-            message = self._sort(unpack(data))
+            message = self._handle_message(unpack(data))
             if message is not None:
                 return message
 
-    def _sort(self, message: Message) -> Message | None:
+    def _handle_message(self, message: Message) -> Message | None:
         number = message.get("re")
         if message["type"] == "ping":
             self._send(pack({"type": "pong", "nonce": message.get("nonce")}))
             return None
         if message["type"] == "error":
-            self._rest = max(self._rest, (message.get("after_ms") or 0) / 1000)
+            self._backoff = max(self._backoff, (message.get("after_ms") or 0) / 1000)
             if number is None:
                 if message.get("retry") or message.get("code") == "rate_limited":
                     return None
@@ -270,7 +270,7 @@ class Session:
 
     def _send(self, packed: bytes) -> None:
         try:
-            self._line().send(packed)
+            self._require_connection().send(packed)
         except ConnectionLost as lost:
             self._resume(lost)
 
@@ -333,7 +333,7 @@ class Session:
             self._connection.cut()
             self._connection = None
 
-    def _line(self) -> Connection:
+    def _require_connection(self) -> Connection:
         if self._connection is None:
             raise ConnectionLost(None, "not connected")
         return self._connection
@@ -347,14 +347,14 @@ class Session:
         if code == IDLE_CODE:
             self._resumable = False
         if code == RATE_CODE:
-            time.sleep(self._rest or 1.0)
-        self._rest = 0.0
+            time.sleep(self._backoff or 1.0)
+        self._backoff = 0.0
         self._connect(self.patience)
 
     def _connect(self, patience: float) -> None:
         """Connect to one of the servers, send ``hello``, and repeat pending requests."""
-        begun = time.monotonic()
-        end, warn_at = begun + patience, begun + WARN_AFTER_SECONDS
+        started = time.monotonic()
+        end, warn_at = started + patience, started + WARN_AFTER_SECONDS
         pause = MIN_PAUSE
         attempt = 0
         while True:
@@ -363,7 +363,7 @@ class Session:
             try:
                 self._hello(url)
                 for packed, _ in list(self._unanswered.values()):
-                    self._line().send(packed)
+                    self._require_connection().send(packed)
                 return
             except (OSError, ConnectionLost) as error:
                 self._drop()
@@ -419,7 +419,7 @@ class Session:
             hello["resume"] = {
                 "session": self.welcome["session"],
                 "key": self.welcome["key"],
-                "seen": self.seen,
+                "seen": self.last_seqs,
             }
         if self._reclaim or (self.welcome and self._agent):
             hello["reclaim"] = True
@@ -438,13 +438,13 @@ class Session:
         self.welcome = message
         self._resumable = True
         if not message.get("resumed"):
-            self._begin_anew()
+            self._start_session()
         if not first:
             self._welcomed_again = True
             if self._on_welcome is not None:
                 self._on_welcome(message)
 
-    def _begin_anew(self) -> None:
+    def _start_session(self) -> None:
         """Fail the requests that are bound to the old session; keep the others pending."""
         self.generation += 1
         self.envs.clear()

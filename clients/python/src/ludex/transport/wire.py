@@ -89,7 +89,7 @@ class Connection:
             _keep_alive(self._sock)
             self._secure = uri.secure
             if uri.secure:
-                self._sock = _encrypted(self._sock, uri.host)
+                self._sock = _wrap_tls(self._sock, uri.host)
             self._sock.setblocking(False)
             self._protocol = ClientProtocol(
                 uri, subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=MAX_MESSAGE
@@ -148,7 +148,7 @@ class Connection:
             ConnectionLost: the connection has ended.
         """
         if not self._open:
-            raise self._lost()
+            raise self._lost_error()
         self._protocol.send_binary(packed)
         self._flush()
 
@@ -163,7 +163,7 @@ class Connection:
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._in:
             if not self._open:
-                raise self._lost()
+                raise self._lost_error()
             if not self._pump(deadline):
                 return None
         return self._in.popleft()
@@ -191,7 +191,7 @@ class Connection:
         self._selector.close()
         self._sock.close()
 
-    def _lost(self) -> ConnectionLost:
+    def _lost_error(self) -> ConnectionLost:
         close = self._protocol.close_rcvd
         if close is not None:
             return ConnectionLost(int(close.code), close.reason)
@@ -208,7 +208,7 @@ class Connection:
     def _read(self, deadline: float | None) -> bool:
         # Without a byte of the next frame, waiting first usually saves a failed read. TLS does not
         # wait here, because the selector cannot see bytes that TLS has read ahead.
-        if not (self._frames.begun or self._secure or self._wait(EVENT_READ, deadline)):
+        if not (self._frames.has_unread or self._secure or self._wait(EVENT_READ, deadline)):
             return False
         room = self._frames.room(keep=bool(self._in))
         while True:
@@ -233,17 +233,17 @@ class Connection:
         while self._protocol.state is State.CONNECTING and (byte := self._frames.raw(1)):
             self._protocol.receive_data(bytes(byte))
         try:
-            while not self._over and (frame := self._frames.next()) is not None:
+            while not self._is_over and (frame := self._frames.next()) is not None:
                 self._take(frame)
         except BadFrame as error:
             self._fault = error
             self._protocol.fail(error.code, error.reason)
-        if self._over and (rest := self._frames.raw()):
+        if self._is_over and (rest := self._frames.raw()):
             self._protocol.receive_data(bytes(rest))
         return True
 
     @property
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         """True if no further messages can arrive; later bytes go to the library only."""
         return self._protocol.close_rcvd is not None or self._fault is not None
 
@@ -283,7 +283,7 @@ class Connection:
                 with contextlib.suppress(ConnectionLost):  # a close frame may have the reason
                     while self._open and self._read(time.monotonic()):
                         pass
-                raise self._lost() from error
+                raise self._lost_error() from error
             else:
                 rest = self._out.popleft()[sent:]
                 if rest:
@@ -303,7 +303,7 @@ class Connection:
         return ready[0][1] if ready else 0
 
 
-def _encrypted(sock: socket.socket, host: str) -> ssl.SSLSocket:
+def _wrap_tls(sock: socket.socket, host: str) -> ssl.SSLSocket:
     """Start TLS with the certificates of the system or of the file ``SSL_CERT_FILE``.
 
     Raises:
