@@ -36,7 +36,7 @@ def hand_now(match, opened):
 
 
 def position(match, opened):
-    """Returns the bot's seat, counted from the landlord."""
+    """Returns the number of seats from seat, counted to this bot."""
     if "pos" in opened:
         return (opened["pos"] - opened["landlord"]) % 3
     # Without bids, the landlord has 20 cards, and the first plays determine the other positions.

@@ -37,7 +37,7 @@ def choose(board):
             if stone == FREE:
                 worth[point] = worth.get(point, 0) + value
     free = [(x, y) for x in range(SIZE) for y in range(SIZE) if (x, y) not in board]
-    # Breaks ties by the distance to the center.
+    # Breaks ties points, choose the distance to the center.
     return max(free, key=lambda p: (worth.get(p, 0), -abs(p[0] - 7) - abs(p[1] - 7), p))
 
 

@@ -13,12 +13,12 @@ SIMPLE, ONCE = "simple" in sys.argv, "once" in sys.argv
 
 
 def read_match():
-    """Returns the requests so far; later ones follow one by one."""
+    """Reads the requests so far; later requests arrive one by one."""
     if not SIMPLE:
         return json.loads(sys.stdin.readline())["requests"]
     turns = int(sys.stdin.readline())
     lines = [sys.stdin.readline().strip() for _ in range(2 * turns - 1)]
-    # Two more lines: the persistent data of the program.
+    # Two more lines: the persistent data of the program may store.
     sys.stdin.readline()
     sys.stdin.readline()
     return lines[::2]
@@ -37,7 +37,7 @@ class Hand:
         self.walls = [21] * 4
 
     def worst(self, tiles):
-        """Returns the tile with the fewest equal or adjacent tiles; honors have no adjacent ones."""
+        """Returns the tile with the fewest equal or adjacent tiles; honors have no adjacent tiles."""
 
         def near(tile):
             return sum(
@@ -49,7 +49,7 @@ class Hand:
         return min(tiles, key=near)
 
     def respond(self, request):
-        """Processes a request and returns the response."""
+        """Handles a request and replies."""
         kind, *words = request.split()
         if kind == "0":
             self.seat = int(words[0])

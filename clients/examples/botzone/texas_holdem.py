@@ -44,7 +44,7 @@ def choose(request):
     if cost is None:
         return -2 if hand == 2 else -1
     if hand == 2 and not any(m["action_type"] == "raise" for m in request["history"]):
-        # 400 is twice the largest sum that is put in at once, so it is a valid raise in any round.
+        # 400 is twice the largest bet, so it is a valid raise in any round.
         return 400 if request["my_chips"] > 400 else 0
     if cost == 0 or (hand >= 1 and cost < request["my_chips"] // (10 if hand == 1 else 1)):
         return 0

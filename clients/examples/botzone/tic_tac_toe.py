@@ -25,7 +25,7 @@ def choose(theirs, mine):
 
 def main():
     match = json.loads(input())
-    # If this bot begins, its first request is (-1, -1).
+    # If this bot moves first, its first request is (-1, -1).
     theirs = [(r["x"], r["y"]) for r in match["requests"] if r["x"] >= 0]
     mine = [(r["x"], r["y"]) for r in match["responses"]]
     x, y = choose(theirs, mine)

@@ -14,7 +14,7 @@ import ludex
 
 program = os.environ["LUDEX_BIN"]
 with ludex.serve() as server, ludex.Client(server.url) as client:
-    # The game is in the catalogue, and the crate's agent plays a seat of an environment.
+    # The game is in the catalogue, and this program plays a seat of an environment.
     assert "subtract_square" in [entry["game"] for entry in client.games()]
     env = client.open("subtract_square(pile=20)", seats=["agent", "square_player"])
     state = env.reset(seed=1)
@@ -22,7 +22,7 @@ with ludex.serve() as server, ludex.Client(server.url) as client:
         state = env.step(state.legal[-1])
     print("environment:", state.returns, env.text(seat=0))
 
-    # A match against the agent: with 20 objects, the player to move loses.
+    # A match against the agent: with 20 objects are a lost position for the player to move loses.
     def largest(turn: ludex.Turn) -> int:
         """Takes the largest square."""
         return turn.legal[-1]

@@ -1,4 +1,4 @@
-"""Recomputes the marks of a planning game and compares them with `ludex replay --marks`.
+"""Recomputes the marks of a planning plans, and compares them with `ludex replay --marks`.
 
     python3 marks.py RECORDS [LUDEX]
 
@@ -129,7 +129,7 @@ class Game:
 
 
 def built(game, side, ids):
-    """Returns the plan of a list of ids, by the section Actions of the page; None for `keep`."""
+    """Returns the plan for action ids, by described in the section Actions; None for `keep`."""
     names = [row[game.column or next(iter(row))] for row in game.rows[side]]
     others = [row[next(iter(row))] for row in game.rows[1 - side]]
     if ids == [1]:
@@ -156,7 +156,7 @@ def built(game, side, ids):
 
 
 def submissions(record):
-    """Yields (seat, document or list of ids) for each submission, in order."""
+    """Returns the submissions in order: (seat, document or list of ids) for each submission, in order."""
     begun = {0: [], 1: []}
     for event in record["events"]:
         seat = event["seat"]
@@ -183,7 +183,7 @@ def marks(record, ludex):
     out, stands, absent, last = {}, {}, set(), {}
 
     def submit(seat, side, attempt=None):
-        """Processes the next submission. Returns True if the seat must submit again."""
+        """Processes the next submission. returns True if the seat may submit again."""
         what = queue[seat].pop(0)
         plan = built(game, side, what) if isinstance(what, list) else what
         keeps = plan is None or plan.get("keep")
@@ -253,7 +253,7 @@ def marks(record, ludex):
 
 
 def reported(path, episode, ludex):
-    """Returns the marks of `ludex replay --marks`, with the same keys."""
+    """Returns the marks of `ludex replay prints, with the same keys."""
     out, key, initial = {}, {}, Counter()
     for line in run(ludex, "replay", path, "--marks").splitlines():
         mark = json.loads(line)

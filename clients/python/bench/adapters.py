@@ -1,4 +1,4 @@
-"""Measures how much of the raw handle's rate the adapters keep: steps per second, in one run.
+"""Measure the steps per second of the adapters, relative to the raw handle.
 
     python bench/adapters.py [URL] [--game connect_four] [--envs 64] [--seconds 2] [--rounds 5]
 
@@ -27,7 +27,7 @@ Step = Callable[[Any], Any]
 
 
 def raw(url: str, game: str, count: int) -> tuple[Any, Step, Callable[[], None]]:
-    """The handle itself: step, and the mask of the next."""
+    """Step the handle itself, and decode the next mask."""
     client = ludex.Client(url)
     seats = ["agent", "random"]
     vec = client.open_vec(game, count, seats=seats, autoreset="same_step", mask="u1")
@@ -35,7 +35,7 @@ def raw(url: str, game: str, count: int) -> tuple[Any, Step, Callable[[], None]]
 
 
 def gymnasium(mode: str) -> Callable[[str, str, int], tuple[Any, Step, Callable[[], None]]]:
-    """Gymnasium's vector environment in one of its modes."""
+    """Step Gymnasium's vector environment in one of its modes."""
 
     def make(url: str, game: str, count: int) -> tuple[Any, Step, Callable[[], None]]:
         envs = LudexVectorEnv(game, count, url=url, autoreset_mode=mode)
@@ -46,7 +46,7 @@ def gymnasium(mode: str) -> Callable[[str, str, int], tuple[Any, Step, Callable[
 
 
 def sb3(url: str, game: str, count: int) -> tuple[Any, Step, Callable[[], None]]:
-    """Stable-Baselines3's ``VecEnv``; needs the library."""
+    """Step Stable-Baselines3's ``VecEnv``; needs the library."""
     envs = ludex.sb3.LudexVecEnv(game, count, url=url)
     envs.reset()
 

@@ -1,4 +1,4 @@
-"""Measures environment steps per second from Python over a real socket, with random legal actions.
+"""Measure environment steps per second over a real socket, with random legal actions.
 
     python bench/steps.py [URL] [--game connect_four] [--seconds 3]
 
@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 import ludex
 
-# Random bytes drawn at once.
+# Number of random bytes per draw.
 COINS = 1 << 16
 
 
 class Sampler:
-    """Draws one legal action per row of a mask, without a loop over rows.
+    """A sampler of one legal action per row of a mask, without a loop over rows.
 
     For up to 8 actions it uses a table, indexed by the row's bits and a random byte. The
     probabilities are then equal to within 1 part in 32, which is enough for a benchmark.
@@ -57,7 +57,7 @@ class Sampler:
 
 
 def measure(client: ludex.Client, game: str, num_envs: int, handles: int, seconds: float) -> Rate:
-    """Step ``handles`` batches in turn: one is in flight while another's actions are drawn."""
+    """Step ``handles`` batches in turn; one is in flight while actions of another are drawn."""
     vecs = [
         client.open_vec(game, num_envs=num_envs, autoreset="same_step", mask="u1")
         for _ in range(handles)
@@ -84,7 +84,7 @@ def measure(client: ludex.Client, game: str, num_envs: int, handles: int, second
 
 
 class Rate(NamedTuple):
-    """Environment steps per second, and the share of the time in which this process was busy."""
+    """Return environment steps per second, and the CPU share of this process."""
 
     steps: float
     busy: float

@@ -1,8 +1,8 @@
-"""MaskablePPO of sb3-contrib learns connect_four from opponents that the server plays.
+"""Train sb3-contrib's MaskablePPO in connect_four against opponents of the server.
 
     pip install 'ludex[sb3,examples]'
-    python maskable_ppo_connect_four.py                  # some minutes on two cores
-    python maskable_ppo_connect_four.py --steps 20000    # a short run, to try it
+    python maskable_ppo_connect_four.py                  # a few minutes on two cores
+    python maskable_ppo_connect_four.py --steps 20000    # a short trial run
 
 The training, the measurement and the outputs are those of ppo_connect_four.py.
 """
@@ -23,8 +23,8 @@ from ppo_connect_four import (
     GAME,
     GAMMA,
     LAMBDA,
+    LEARNING_RATE,
     MINIBATCH,
-    RATE,
     ROLLOUT,
     draw,
     evaluate,
@@ -37,7 +37,7 @@ import ludex
 
 
 def policy_of(model: MaskablePPO) -> Callable[[Any, Any], Any]:
-    """Make a policy: a function of observations and masks."""
+    """Return a policy: a function of observations and masks."""
 
     def policy(obs: Any, mask: Any) -> Any:
         actions, _ = model.predict(obs, action_masks=mask == 1)
@@ -47,7 +47,7 @@ def policy_of(model: MaskablePPO) -> Callable[[Any, Any], Any]:
 
 
 class Course(BaseCallback):
-    """Adds the stronger opponents after a while, and plays the anchors from time to time."""
+    """A callback that adds stronger opponents, and plays the anchors periodically."""
 
     def __init__(self, options: argparse.Namespace, url: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Course(BaseCallback):
             self.training_env.env_method("set_opponent", ANCHORS)
 
     def _on_rollout_start(self) -> None:
-        # At this point the learning from the last rollout is done.
+        # Here the update from the last rollout is done.
         if self.num_timesteps >= (len(self.steps) + 1) * self.options.steps / 10:
             self.measure()
 
@@ -83,7 +83,7 @@ class Course(BaseCallback):
 def main() -> None:
     """Train, then play matches against the anchors."""
     options = options_of(__doc__, 400_000)
-    url = options.url or ludex.serve().url  # this server ends with the program
+    url = options.url or ludex.serve().url  # the server ends with this program
     envs = ludex.sb3.LudexVecEnv(GAME, options.envs, opponent="random", seat="alternate", url=url)
     model = MaskablePPO(
         "MlpPolicy",
@@ -91,7 +91,7 @@ def main() -> None:
         n_steps=ROLLOUT,
         batch_size=MINIBATCH,
         n_epochs=EPOCHS,
-        learning_rate=lambda left: RATE * max(0.05, left),
+        learning_rate=lambda left: LEARNING_RATE * max(0.05, left),
         ent_coef=ENTROPY,
         gamma=GAMMA,
         gae_lambda=LAMBDA,

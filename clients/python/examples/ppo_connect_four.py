@@ -1,8 +1,8 @@
-"""PPO with action masks, in one file, learns connect_four from opponents that the server plays.
+"""Train PPO with action masks in connect_four against opponents of the server, in one file.
 
     pip install 'ludex[examples]'
     python ppo_connect_four.py                  # two or three minutes on two cores
-    python ppo_connect_four.py --steps 20000    # a short run, to try it
+    python ppo_connect_four.py --steps 20000    # a short trial run
 
 The first opponent is `random`. Later each episode draws its opponent: `random`, or alpha-beta
 search of depth 1, 2 or 3. Then the trained policy plays matches and is rated against the game's
@@ -30,11 +30,11 @@ ANCHORS = ["random", "alphabeta depth=1", "alphabeta depth=2", "alphabeta depth=
 ROLLOUT = 32
 EPOCHS = 4
 MINIBATCH = 512
-GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
+GAMMA, LAMBDA, CLIP, ENTROPY, LEARNING_RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
 
 
 class Network(nn.Module):
-    """Two hidden layers; one head with a logit for each action, one with the value."""
+    """A network with two hidden layers, a policy head and a value head."""
 
     def __init__(self, inputs: int, actions: int, hidden: int = 256) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Network(nn.Module):
 
 
 def policy_of(network: Network, *, greedy: bool = False) -> Callable[[Any, Any], Any]:
-    """Make a policy: a function of observations and masks, for opponents and ``ludex.rate``."""
+    """Return a policy, a function of observations and masks, for opponents and ``ludex.rate``."""
 
     @torch.no_grad()
     def policy(obs: Any, mask: Any) -> Any:
@@ -66,22 +66,22 @@ def policy_of(network: Network, *, greedy: bool = False) -> Callable[[Any, Any],
 
 
 class PPO:
-    """The network, its optimiser, and the environments that it learns in."""
+    """The network, its optimizer, and its training environments."""
 
     def __init__(self, envs: Any, seed: int, total: int) -> None:
         torch.manual_seed(seed)
         self.envs = envs
         space = envs.single_observation_space
         self.network = Network(int(np.prod(space.shape)), int(envs.single_action_space.n))
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=RATE, eps=1e-5)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=LEARNING_RATE, eps=1e-5)
         self.total, self.steps = total, 0
         self.obs, infos = envs.reset(seed=seed)
         self.mask = infos["action_mask"]
 
     def iterate(self) -> None:
-        """Collect a rollout and learn from it; the step size falls linearly to zero."""
+        """Collect a rollout and update; the learning rate decreases linearly to zero."""
         for group in self.optimiser.param_groups:
-            group["lr"] = RATE * max(0.05, 1 - self.steps / self.total)
+            group["lr"] = LEARNING_RATE * max(0.05, 1 - self.steps / self.total)
         self.learn(*self.collect())
 
     @torch.no_grad()
@@ -98,7 +98,7 @@ class PPO:
             logp, values[t] = self.network(torch.as_tensor(obs[t]), torch.as_tensor(masks[t]))
             actions[t] = torch.distributions.Categorical(logits=logp).sample()
             logps[t] = logp.gather(1, actions[t, :, None]).squeeze(1)
-            # The opponents move inside step(); after the end of an episode the next one begins.
+            # The opponents move inside step(); environments are reset automatically.
             self.obs, rewards[t], ended, cut, infos = self.envs.step(actions[t].numpy())
             self.mask, over[t] = infos["action_mask"], ended | cut
         _, values[ROLLOUT] = self.network(torch.as_tensor(self.obs), torch.as_tensor(self.mask))
@@ -123,7 +123,7 @@ class PPO:
         advantage: torch.Tensor,
         target: torch.Tensor,
     ) -> None:
-        """Take PPO's clipped steps."""
+        """Update the network by PPO's clipped objective."""
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         for _ in range(EPOCHS):
             for rows in torch.randperm(len(obs)).split(MINIBATCH):
@@ -174,7 +174,7 @@ def evaluate(
 
 
 def draw(path: Path, steps: list[int], curves: dict[str, list[float]], title: str) -> None:
-    """Draw win rates over steps to a PNG."""
+    """Plot win rates over steps to a PNG file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -192,7 +192,7 @@ def draw(path: Path, steps: list[int], curves: dict[str, list[float]], title: st
 
 
 def train(options: argparse.Namespace, url: str) -> Network:
-    """Train, evaluate from time to time, and draw the curves."""
+    """Train, evaluate periodically, and plot the curves."""
     envs: Any = gymnasium.make_vec(
         ENV,
         num_envs=options.envs,
@@ -243,9 +243,9 @@ def options_of(description: str | None, steps: int) -> argparse.Namespace:
 def main() -> None:
     """Train, then play matches against the anchors."""
     options = options_of(__doc__, 400_000)
-    url = options.url or ludex.serve().url  # this server ends with the program
+    url = options.url or ludex.serve().url  # the server ends with this program
     network = train(options, url)
-    # In matches the policy has one seat, sees only its own view, and has a clock.
+    # In matches, the policy has one seat, its own view, and a clock.
     print(ludex.rate(policy_of(network), GAME, anchors=[0, 1, 2, 3], games=options.games, url=url))
 
 

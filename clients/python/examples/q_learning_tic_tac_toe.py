@@ -1,8 +1,8 @@
-"""Tabular Q-learning learns tic_tac_toe; it needs only numpy.
+"""Train tabular Q-learning in tic_tac_toe; it needs only numpy.
 
     pip install ludex                                # and matplotlib for the curves
-    python q_learning_tic_tac_toe.py                 # some seconds
-    python q_learning_tic_tac_toe.py --episodes 500  # a short run, to try it
+    python q_learning_tic_tac_toe.py                 # a few seconds
+    python q_learning_tic_tac_toe.py --episodes 500  # a short trial run
 
 One message steps many environments. The server plays one seat, and we alternate between the two. A
 table maps each observation to the values of the actions. In half of the environments the opponent
@@ -25,18 +25,18 @@ GAME = "tic_tac_toe"
 OPPONENTS = ["random", "alphabeta depth=4"]
 ALPHA, GAMMA = 0.3, 1.0
 
-Table = dict[bytes, Any]
+QTable = dict[bytes, Any]
 
 
 def open_envs(client: ludex.Client, count: int, opponent: str) -> Any:
-    """Open environments in which we alternate between the seats."""
+    """Open environments in which the agent alternates between the seats."""
     return client.open_vec(
         GAME, count, seats=["agent", opponent], rotate="cycle", autoreset="same_step", mask="u1"
     )
 
 
-def values(table: Table, obs: Any, mask: Any) -> Any:
-    """Look up the values of all actions; illegal actions get -infinity."""
+def values(table: QTable, obs: Any, mask: Any) -> Any:
+    """Return the values of all actions; illegal actions get -infinity."""
     rows = np.stack([table[view.tobytes()] for view in obs])
     return np.where(mask == 1, rows, -np.inf)
 
@@ -44,13 +44,13 @@ def values(table: Table, obs: Any, mask: Any) -> Any:
 class Learner:
     """The table, and the environments against one opponent."""
 
-    def __init__(self, table: Table, envs: Any, rng: np.random.Generator, seed: int) -> None:
+    def __init__(self, table: QTable, envs: Any, rng: np.random.Generator, seed: int) -> None:
         self.table, self.envs, self.rng = table, envs, rng
         self.batch = envs.reset(seed=seed)
         self.ended = 0
 
     def step(self, epsilon: float) -> None:
-        """Act in every environment, and move the values towards the observed results."""
+        """Act in every environment, and update the values."""
         obs, mask = self.batch.obs, self.batch.mask
         best = values(self.table, obs, mask).argmax(axis=1)
         chance = (self.rng.random(mask.shape) * mask).argmax(axis=1)
@@ -67,13 +67,13 @@ class Learner:
         self.ended += int(after.terminated.sum())
 
 
-def policy_of(table: Table) -> Any:
-    """Make a policy for ``ludex.rate``: a function of observations and masks."""
+def greedy_policy(table: QTable) -> Any:
+    """Return a policy for ``ludex.rate``: a function of observations and masks."""
     return lambda obs, mask: values(table, obs, mask).argmax(axis=1)
 
 
-def evaluate(client: ludex.Client, table: Table, opponent: str, games: int) -> tuple[float, float]:
-    """Play two episodes in each of ``games / 2`` environments; return rates of wins and losses."""
+def evaluate(client: ludex.Client, table: QTable, opponent: str, games: int) -> tuple[float, float]:
+    """Play two episodes in each of ``games / 2`` environments; return win and loss rates."""
     envs = open_envs(client, games // 2, opponent)
     batch = envs.reset(seed=10**6)
     ended = np.zeros(len(batch), int)
@@ -91,7 +91,7 @@ def evaluate(client: ludex.Client, table: Table, opponent: str, games: int) -> t
 
 
 def draw(path: Path, episodes: list[int], curves: dict[str, list[float]]) -> None:
-    """Draw the curves to a PNG, if matplotlib is installed."""
+    """Plot the curves to a PNG file, if matplotlib is installed."""
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -111,7 +111,7 @@ def draw(path: Path, episodes: list[int], curves: dict[str, list[float]]) -> Non
 
 
 def main() -> None:
-    """Train, draw, and play matches against the anchors."""
+    """Train, plot, and play matches against the anchors."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -122,8 +122,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("."), help="folder of the curves [.]")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    url = options.url or ludex.serve().url  # this server ends with the program
-    table: Table = defaultdict(lambda: np.zeros(9))
+    url = options.url or ludex.serve().url  # the server ends with this program
+    table: QTable = defaultdict(lambda: np.zeros(9))
     rng = np.random.default_rng(options.seed)
     with ludex.Client(url) as client:
         learners = [
@@ -146,7 +146,7 @@ def main() -> None:
                 print(f"{ended:>7} episodes, {time.monotonic() - begun:3.0f} s: {line}")
     draw(options.out / "q_learning_tic_tac_toe.png", episodes, curves)
     print(f"{len(table)} positions seen")
-    print(ludex.rate(policy_of(table), GAME, anchors=[0, 1], games=options.games, url=url))
+    print(ludex.rate(greedy_policy(table), GAME, anchors=[0, 1], games=options.games, url=url))
 
 
 if __name__ == "__main__":

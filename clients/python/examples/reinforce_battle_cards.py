@@ -1,8 +1,8 @@
-"""REINFORCE learns to build teams in battle_cards, by ids alone; it needs only numpy.
+"""Train REINFORCE to build teams in battle_cards by action ids; it needs only numpy.
 
     pip install ludex                                 # and matplotlib for the curve
-    python reinforce_battle_cards.py                  # some seconds
-    python reinforce_battle_cards.py --episodes 2000  # a short run, to try it
+    python reinforce_battle_cards.py                  # a few seconds
+    python reinforce_battle_cards.py --episodes 2000  # a short trial run
 
 1,024 environments are stepped with one message. The server's `random` plays the other seat, and we
 alternate between the two. The policy is a softmax over the legal ids. Its logits are linear in the
@@ -30,7 +30,7 @@ FEATURES = PLACES + 1 + CARDS
 
 
 def features(obs: Any) -> Any:
-    """Say what is chosen so far, apart for each side."""
+    """Return the features of the cards chosen so far, separately for each side."""
     draft = obs[:, CELLS : 2 * CELLS].reshape(len(obs), PLACES, CARDS)
     counts = draft.sum(axis=1)
     sizes = np.eye(PLACES + 1)[counts.sum(axis=1)]
@@ -41,27 +41,27 @@ def features(obs: Any) -> Any:
 
 
 def chances(weights: Any, x: Any, mask: Any) -> Any:
-    """Give the probability of every id."""
+    """Return the probability of every id."""
     logits = np.where(mask == 1, x @ weights, -np.inf)
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
 
 
 def draw(p: Any, rng: np.random.Generator) -> Any:
-    """Draw an id for each row."""
+    """Sample an id for each row."""
     picked = (p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1)
     return np.where(p[np.arange(len(p)), picked] > 0, picked, p.argmax(axis=1))
 
 
 def open_envs(client: ludex.Client, count: int) -> Any:
-    """Open environments in which we alternate between the seats."""
+    """Open environments in which the agent alternates between the seats."""
     return client.open_vec(
         GAME, count, seats=["agent", "random"], rotate="cycle", autoreset="same_step", mask="u1"
     )
 
 
 def evaluate(client: ludex.Client, weights: Any, games: int) -> float:
-    """Play two episodes in each of ``games / 2`` environments; return the share of wins."""
+    """Play two episodes in each of ``games / 2`` environments; return the win rate."""
     envs = open_envs(client, games // 2)
     batch = envs.reset(seed=10**6)
     ended, wins = np.zeros(len(batch), int), 0
@@ -77,7 +77,7 @@ def evaluate(client: ludex.Client, weights: Any, games: int) -> float:
 
 
 def draw_curve(path: Path, episodes: list[int], curve: list[float]) -> None:
-    """Draw the curve to a PNG, if matplotlib is installed."""
+    """Plot the curve to a PNG file, if matplotlib is installed."""
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -95,7 +95,7 @@ def draw_curve(path: Path, episodes: list[int], curve: list[float]) -> None:
 
 
 def main() -> None:
-    """Train, draw, and play matches against the anchors."""
+    """Train, plot, and play matches against the anchors."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("."), help="folder of the curve [.]")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    url = options.url or ludex.serve().url  # this server ends with the program
+    url = options.url or ludex.serve().url  # the server ends with this program
     rng = np.random.default_rng(options.seed)
     weights = np.zeros((2 * FEATURES, IDS))
     episodes: list[int] = []

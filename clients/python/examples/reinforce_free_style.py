@@ -1,8 +1,8 @@
-"""REINFORCE learns the hidden numbers of free_style, by ids alone; it needs only numpy.
+"""Train REINFORCE to choose the hidden numbers of free_style by action ids; it needs only numpy.
 
     pip install ludex                               # and matplotlib for the curve
-    python reinforce_free_style.py                  # some seconds
-    python reinforce_free_style.py --episodes 2000  # a short run, to try it
+    python reinforce_free_style.py                  # a few seconds
+    python reinforce_free_style.py --episodes 2000  # a short trial run
 
 The rules are F2: each side places five numbers, 15 in all, in a column of its own, and in each row
 the greater number gets a point. Numbers are hidden, but it is seen in which rows the other side has
@@ -28,19 +28,19 @@ import ludex
 
 GAME = "free_style(rules=F2)"
 ROWS, NUMBERS, TOTAL = 5, 16, 15
-#: The first id that places something, and how many there are for each cell.
+#: The first id that places a piece, and the number of such ids per cell.
 FIRST, PER_CELL = 6, 26
 #: Cells of the columns a and e, and the ids that place a number from 0 to 15 there.
 CELLS = np.concatenate([np.arange(ROWS) * 5, np.arange(ROWS) * 5 + 4])
 IDS = (FIRST + CELLS[:, None] * PER_CELL + np.arange(NUMBERS)).ravel()
-#: Where the array has the kinds and the numbers of the pieces, after their owners.
+#: Offsets of the kinds and the numbers of the pieces in the array, after their owners.
 KIND, NUMBER, UNKNOWN = 50, 150, 800
 #: Weights: own pieces, the rest, whether the row is taken, the number.
 SHAPE = (ROWS, TOTAL + 1, 2, NUMBERS)
 
 
 def situation(obs: Any) -> tuple[Any, Any, Any]:
-    """Count own pieces and what is left of the total; say which rows the other side has taken."""
+    """Return the count of own pieces, the rest of the total, and the rows of the opponent."""
     owner = obs[:, :KIND].reshape(-1, ROWS, 5, 2)
     numbers = obs[:, NUMBER:UNKNOWN].reshape(-1, ROWS, 5, PER_CELL)
     own = (numbers * owner[..., :1]).sum(axis=(1, 2))
@@ -49,9 +49,9 @@ def situation(obs: Any) -> tuple[Any, Any, Any]:
 
 
 def chances(weights: Any, obs: Any, mask: Any) -> tuple[Any, Any]:
-    """Give the probability of each id of ``IDS``, and the place of its weight."""
+    """Return the probability of each id of ``IDS``, and the index of its weight."""
     pieces, left, taken = situation(obs)
-    # Each cell of column a, then of column e; the row decides whether it is taken.
+    # Each cell of column a, then of column e; the row determines whether it is taken.
     of_cell = np.concatenate([taken, taken], axis=1)[:, :, None]
     count = np.minimum(pieces, ROWS - 1)[:, None, None]
     at = ((count * SHAPE[1] + left[:, None, None]) * 2 + of_cell) * NUMBERS + np.arange(NUMBERS)
@@ -62,20 +62,20 @@ def chances(weights: Any, obs: Any, mask: Any) -> tuple[Any, Any]:
 
 
 def draw(p: Any, rng: np.random.Generator) -> Any:
-    """Draw a place in ``IDS`` for each row."""
+    """Sample an index into ``IDS`` for each row."""
     picked = (p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1)
     return np.where(p[np.arange(len(p)), picked] > 0, picked, p.argmax(axis=1))
 
 
 def open_envs(client: ludex.Client, count: int) -> Any:
-    """Open environments in which we alternate between the seats."""
+    """Open environments in which the agent alternates between the seats."""
     return client.open_vec(
         GAME, count, seats=["agent", "random"], rotate="cycle", autoreset="same_step", mask="u1"
     )
 
 
 def evaluate(client: ludex.Client, weights: Any, games: int) -> tuple[float, float]:
-    """Play two episodes in each of ``games / 2`` environments; return rates of wins and losses."""
+    """Play two episodes in each of ``games / 2`` environments; return win and loss rates."""
     envs = open_envs(client, games // 2)
     batch = envs.reset(seed=10**6)
     ended = np.zeros(len(batch), int)
@@ -94,7 +94,7 @@ def evaluate(client: ludex.Client, weights: Any, games: int) -> tuple[float, flo
 
 
 def draw_curve(path: Path, episodes: list[int], curve: list[float]) -> None:
-    """Draw the curve to a PNG, if matplotlib is installed."""
+    """Plot the curve to a PNG file, if matplotlib is installed."""
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -112,7 +112,7 @@ def draw_curve(path: Path, episodes: list[int], curve: list[float]) -> None:
 
 
 def main() -> None:
-    """Train, draw, and play matches against the anchors."""
+    """Train, plot, and play matches against the anchors."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("."), help="folder of the curve [.]")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    url = options.url or ludex.serve().url  # this server ends with the program
+    url = options.url or ludex.serve().url  # the server ends with this program
     rng = np.random.default_rng(options.seed)
     weights = np.zeros(int(np.prod(SHAPE)))
     episodes: list[int] = []
@@ -149,7 +149,7 @@ def main() -> None:
                 break
             p, at = chances(weights, batch.obs, batch.mask)
             picked, seats = draw(p, rng), batch.seat
-            # Several ids share a weight, so what they add is summed.
+            # Several ids share a weight, so their gradients are summed.
             p[rows, picked] -= 1.0
             np.subtract.at(traces, (rows[:, None], at), p)
             batch = envs.step(IDS[picked])

@@ -1,4 +1,4 @@
-"""A language model with a memory of its own takes a suite.
+"""A language-model agent with its own memory plays a suite.
 
 The server plans, plays and judges the matches; how the model is asked is all here. Each match is
 one conversation: what was asked and answered before stays in it. After a match the model writes a
@@ -32,7 +32,7 @@ NOTES_SHOWN = 20
 
 
 class Endpoint:
-    """An endpoint that speaks OpenAI's chat completions."""
+    """An endpoint with OpenAI's chat completions API."""
 
     def __init__(
         self, url: str, model: str, key: str | None, price_in: float, price_out: float
@@ -43,7 +43,7 @@ class Endpoint:
         self._prices = (price_in, price_out)
 
     def ask(self, messages: list[dict[str, str]]) -> tuple[str, Spent]:
-        """Make one call, and return the answer and what it cost."""
+        """Make one call, and return the reply and its usage."""
         body = json.dumps({"model": self._model, "messages": messages}).encode()
         request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
         if self._key:
@@ -57,7 +57,7 @@ class Endpoint:
 
 
 class Spent:
-    """What calls cost."""
+    """Usage of calls: tokens, calls and dollars."""
 
     def __init__(
         self, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, dollars: float = 0.0
@@ -66,20 +66,20 @@ class Spent:
         self.dollars = dollars
 
     def add(self, other: Spent) -> None:
-        """Add what other calls cost."""
+        """Add the usage of other calls."""
         self.calls += other.calls
         self.tokens_in += other.tokens_in
         self.tokens_out += other.tokens_out
         self.dollars += other.dollars
 
     def notes(self) -> dict[str, Any]:
-        """Return the notes of a move that report it."""
+        """Return the notes of a move that report this usage."""
         tokens = {"in": self.tokens_in, "out": self.tokens_out}
         return {"calls": self.calls, "tokens": tokens, "cost": self.dollars}
 
 
 class Rules(dict[str, str]):
-    """The rules of each game, as its page says them."""
+    """The rules pages of the games."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class Scaffold:
         memory.mkdir(parents=True, exist_ok=True)
 
     async def __call__(self, turn: ludex.Turn) -> str:
-        """Return the move that the model names."""
+        """Return the move chosen by the model."""
         while self._over:
             await self._reflect(*self._over.pop())
         kept = self._kept(turn.match)
@@ -115,19 +115,19 @@ class Scaffold:
             kept["talk"].append({"role": "user", "content": self._question(turn)})
             text = await self._call(kept["talk"])
             kept["talk"].append({"role": "assistant", "content": text})
-            # Reflections are part of what a move cost, and are reported with the next one.
+            # Usage for reflections is reported with the next move.
             spent, self._unreported = self._unreported, Spent()
             kept |= {"question": question, "notes": {**spent.notes(), "analysis": text[:2000]}}
             self._file(turn.match).write_text(json.dumps(kept))
-        # An answer that an interruption kept from being sent is in the file: it is not paid twice.
+        # A reply that an interruption kept from being sent is in the file, so it is not paid twice.
         turn.notes.update(kept["notes"])
         text = str(kept["talk"][-1]["content"])
-        # What names no legal move is sent as it is: the server refuses it with the reason, and
-        # the model is asked again.
+        # A reply without a legal move is sent unchanged; the server refuses it with the reason, and
+        # the model is called again.
         return text.rpartition("Answer:")[2].strip() or text[-200:]
 
     def saw(self, event: Mapping[str, Any]) -> None:
-        """Remember that a match ended; the model writes its note before its next move."""
+        """Record the end of a match; the model writes its note before its next move."""
         if event["type"] == "match_end":
             self._over.append((event["match"], ", ".join(event["outcome"])))
 
@@ -150,7 +150,7 @@ class Scaffold:
         return self._memory / f"{match}.json"
 
     def _kept(self, match: str) -> dict[str, Any]:
-        """Return the conversation of a match, the turn of its last answer, and its notes."""
+        """Return the conversation of a match, the turn of its last reply, and its notes."""
         file = self._file(match)
         empty: dict[str, Any] = {"question": None, "notes": {}, "talk": []}
         kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else empty
@@ -194,7 +194,7 @@ def main() -> None:
         args.endpoint, args.model, os.environ.get("OPENAI_API_KEY"), args.price_in, args.price_out
     )
     with contextlib.ExitStack() as ending:
-        # The data folder stays when the server ends, and the run with it.
+        # The data folder and the run persist after the server ends.
         url = args.url or ending.enter_context(ludex.serve(args.data)).url
         scaffold = Scaffold(endpoint, args.memory / args.run, Rules(url))
         result = ludex.evaluate(

@@ -1,8 +1,8 @@
-"""Self-play: PPO learns connect_four against a pool of its own past selves, and random play.
+"""Train PPO in connect_four against a pool of its earlier policies and random play.
 
     pip install 'ludex[examples]'
-    python self_play_connect_four.py                  # some minutes on two cores
-    python self_play_connect_four.py --steps 20000    # a short run, to try it
+    python self_play_connect_four.py                  # a few minutes on two cores
+    python self_play_connect_four.py --steps 20000    # a short trial run
 
 The training uses no search and no anchors; these only measure. The episode's seed draws the
 learner's opponent from the pool. An opponent is a function of observations and masks that is called
@@ -37,7 +37,7 @@ POOL = 8
 
 
 def train(options: argparse.Namespace, url: str) -> Network:
-    """Train, add a copy of the network to the pool from time to time, and draw the curves."""
+    """Train, add copies of the network to the pool periodically, and plot the curves."""
     envs: Any = gymnasium.make_vec(
         ENV,
         num_envs=options.envs,
@@ -56,7 +56,7 @@ def train(options: argparse.Namespace, url: str) -> Network:
         ppo.iterate()
         if iteration % max(1, iterations // 40) == 0:
             pool = [*pool, policy_of(copy.deepcopy(ppo.network))][-POOL:]
-            # The newest is listed twice, because there is most to learn from it.
+            # The newest policy is listed twice, so it is drawn more often.
             envs.set_opponent(["random", *pool, pool[-1]])
         if (iteration + 1) % max(1, iterations // 10) == 0:
             steps.append(ppo.steps)
@@ -73,7 +73,7 @@ def train(options: argparse.Namespace, url: str) -> Network:
 def main() -> None:
     """Train, then play matches against the anchors."""
     options = options_of(__doc__, 600_000)
-    url = options.url or ludex.serve().url  # this server ends with the program
+    url = options.url or ludex.serve().url  # the server ends with this program
     network = train(options, url)
     print(ludex.rate(policy_of(network), GAME, anchors=[0, 1, 2, 3], games=options.games, url=url))
 

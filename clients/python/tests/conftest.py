@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The program of the real server; tests that need it fail without it."""
+    """Return the server program; tests that need it fail without it."""
     named = os.environ.get("LUDEX_BIN")
     if not named:
         pytest.fail(

@@ -1,10 +1,10 @@
-"""The fake server with runs, written from docs/protocol-runs.md: a suite of matches of `race`."""
+"""A fake server with runs (docs/protocol-runs.md) and one suite of matches of `race`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fake import FakeServer, Frame, Match, Session, error
+from fake_server import FakeServer, Frame, Match, Session, error
 
 SETTINGS = ("suite", "scale", "only", "candidates")
 
@@ -18,7 +18,7 @@ class Run:
 
 
 class RunServer(FakeServer):
-    """Every session but a resumed one is without matches until it enrols."""
+    """A fake server whose new sessions have no matches until they enrol."""
 
     def __init__(self, *, matches: int = 3, **options: Any) -> None:
         self.matches = matches
@@ -29,7 +29,7 @@ class RunServer(FakeServer):
         return self
 
     def _hello(self, ws: Any, frame: Frame, mine: list[Session]) -> Session:
-        # A new session does not get seats of runs by `reclaim` alone.
+        # `reclaim` alone does not return seats of runs to a new session.
         return super()._hello(ws, {**frame, "reclaim": False}, mine)
 
     def _on_suites(self, session: Session, frame: Frame) -> Frame:
@@ -60,7 +60,7 @@ class RunServer(FakeServer):
         for match in going:
             if match.name not in session.matches:
                 session.matches[match.name] = match
-                match.told = len(match.log)
+                match.resynced = len(match.log)
                 self.later.append(self._resync(match))
         session.left = run.due - len(going)
         for _ in range(min(frame["slots"] - len(going), session.left)):

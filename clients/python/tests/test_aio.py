@@ -1,4 +1,4 @@
-"""The client for asyncio, with a real server."""
+"""The asyncio client with a real server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def url(program: str) -> Iterator[str]:
         yield server.url
 
 
-def test_many_clients_play_at_the_same_time(url: str) -> None:
+def test_concurrent_clients_play_independently(url: str) -> None:
     async def episode(seed: int) -> list[Any]:
         async with await aio.connect(url) as client:
             env = await client.open("connect_four", seats=["agent", "random"])
@@ -36,7 +36,7 @@ def test_many_clients_play_at_the_same_time(url: str) -> None:
     assert played[:3] == played[3:]
 
 
-def test_the_other_methods(url: str) -> None:
+def test_async_methods_match_sync_methods(url: str) -> None:
     async def main() -> None:
         client = await aio.connect(url)
         assert any(entry["game"] == "nim" for entry in await client.games())
@@ -60,7 +60,7 @@ def test_the_other_methods(url: str) -> None:
     asyncio.run(main())
 
 
-def test_a_cancelled_step_is_an_interrupted_one(url: str) -> None:
+def test_cancelled_step_interrupts_env(url: str) -> None:
     async def main() -> None:
         async with await aio.connect(url) as client:
             env = await client.open("connect_four", seats=["agent", "mcts sims=2000"])
@@ -77,7 +77,7 @@ def test_a_cancelled_step_is_an_interrupted_one(url: str) -> None:
     asyncio.run(main())
 
 
-def test_matches_with_an_agent_that_is_awaited(url: str) -> None:
+def test_play_awaits_async_agent(url: str) -> None:
     async def agent(turn: ludex.Turn) -> int:
         await asyncio.sleep(0)
         return turn.legal[-1]
@@ -88,7 +88,7 @@ def test_matches_with_an_agent_that_is_awaited(url: str) -> None:
     assert [result.reason for result in asyncio.run(main())] == ["finished"] * 2
 
 
-def test_cancelled_matches_end(url: str) -> None:
+def test_cancelled_play_ends_matches(url: str) -> None:
     async def main() -> None:
         asked = asyncio.Event()
 

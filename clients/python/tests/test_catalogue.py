@@ -1,4 +1,4 @@
-"""The list of games in the package is the server's."""
+"""The list of games in the package matches the server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from ludex.catalogue import GAMES
 
 
-def test_the_catalogue_is_current(program: str) -> None:
-    told = subprocess.run([program, "games", "--json"], capture_output=True, check=True)
-    games = {game["game"]: game["rules"] for game in json.loads(told.stdout)["games"]}
+def test_catalogue_matches_server(program: str) -> None:
+    done = subprocess.run([program, "games", "--json"], capture_output=True, check=True)
+    games = {game["game"]: game["rules"] for game in json.loads(done.stdout)["games"]}
     assert games == GAMES, "run tests/run --bless"

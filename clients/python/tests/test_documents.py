@@ -1,4 +1,4 @@
-"""Moves that are documents, single and joint: the game ``naming`` of the example crate."""
+"""Document moves, single and joint, in the game ``naming`` of the example crate."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 
 import ludex
 
-# The game is in a program of its own, which tests/run builds and names.
+# A separate program serves the game; tests/run builds it and sets its path.
 PROGRAM = os.environ.get("OWN_GAME_BIN")
 pytestmark = pytest.mark.skipif(
     PROGRAM is None, reason="OWN_GAME_BIN is not set: cargo build -p own-game"
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Host:
-    """The server of the example, on a port of its own, so that it can be killed and come back."""
+    """The server of the example on a fixed port, so that it can be killed and restarted."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as free:
@@ -53,7 +53,7 @@ def host(tmp_path: Path) -> Iterator[Host]:
 
 
 def record_of(host: Host, result: ludex.MatchResult) -> dict[str, Any]:
-    """The record of a match, verified by the program."""
+    """Return the record of a match, verified by the program."""
     with urllib.request.urlopen(host.url.replace("ws:", "http:") + str(result.record)) as answer:
         line = answer.read()
     file = host.folder / "episodes.jsonl"
@@ -63,12 +63,12 @@ def record_of(host: Host, result: ludex.MatchResult) -> dict[str, Any]:
     return record
 
 
-def test_an_environment_takes_documents_in_joint_moves(host: Host) -> None:
+def test_env_accepts_documents_in_joint_moves(host: Host) -> None:
     with ludex.Client(host.url) as client:
         env = client.open("naming")
         state = env.reset(seed=1)
         assert (state.to_move, env.schema(), env.schema(1)) == (-2, "name", "name")
-        # What one seat says wrong is told with its place, and nothing moves.
+        # An invalid document of one seat is reported with its path, and the state is unchanged.
         with pytest.raises(ludex.LudexError, match="illegal_action") as refused:
             env.step([{"number": 12, "x": 1}, 3])
         assert [issue["path"] for issue in refused.value.issues] == ["/number", "/x"]
@@ -80,17 +80,17 @@ def test_an_environment_takes_documents_in_joint_moves(host: Host) -> None:
         kept = env.snapshot()
         state = env.step({"swap": True, "say": "so be it"})
         assert (state.over, state.returns) == (True, [-4.0, 4.0])
-        # The snapshot replays the document.
+        # The snapshot includes the document.
         state = env.restore(kept)
         assert (state.to_move, env.struct()["numbers"]) == (0, [7, 3])
-        # A text: its last object, or the name of an action.
+        # In a text, the last object or the name of an action is used.
         assert env.step('I say ```{"swap": false, "say": "no"}```.').returns == [4.0, -4.0]
         env.restore(kept)
         assert env.step("swap").returns == [-4.0, 4.0]
 
 
 def two(host: Host, agents: list[Any], **options: Any) -> list[list[ludex.MatchResult]]:
-    """Let two clients meet in a queue, each with its agent."""
+    """Match two clients through a queue, each with its agent."""
     results: list[Any] = [None, None]
 
     def play(k: int) -> None:
@@ -106,7 +106,7 @@ def two(host: Host, agents: list[Any], **options: Any) -> list[list[ludex.MatchR
     return results
 
 
-def test_a_match_takes_documents_in_joint_moves(host: Host) -> None:
+def test_match_accepts_documents_in_joint_moves(host: Host) -> None:
     told: list[Any] = []
 
     def first(turn: ludex.Turn) -> Any:
@@ -141,7 +141,7 @@ def test_a_match_takes_documents_in_joint_moves(host: Host) -> None:
     assert flaws == [(2, ["type", "type", "additionalProperties"]), ("Please", ["begging"])]
 
 
-def test_a_kill_in_the_middle_of_a_joint_turn_loses_nothing(host: Host) -> None:
+def test_joint_turn_survives_server_kill(host: Host) -> None:
     asked: list[tuple[int, int]] = []
     answered = threading.Event()
 
@@ -152,7 +152,7 @@ def test_a_kill_in_the_middle_of_a_joint_turn_loses_nothing(host: Host) -> None:
 
     def second(turn: ludex.Turn) -> Any:
         assert answered.wait(10)
-        # The other's document is accepted by now, and kept.
+        # The other document has been accepted and stored.
         time.sleep(0.5)
         host.kill()
         host.start()

@@ -1,4 +1,4 @@
-"""An example that needs numpy alone runs from start to end, and learns."""
+"""An example that needs only numpy runs to completion and learns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import ludex
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def test_hidden_numbers_are_learnt_by_ids_alone(program: str, tmp_path: Path) -> None:
+def test_reinforce_learns_hidden_numbers(program: str, tmp_path: Path) -> None:
     with ludex.serve() as server:
         command = [sys.executable, str(EXAMPLES / "reinforce_free_style.py"), "--url", server.url]
         command += ["--episodes", "6000", "--games", "200", "--out", str(tmp_path)]

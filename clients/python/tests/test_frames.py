@@ -1,4 +1,4 @@
-"""Frames from a stream of bytes, cut at any place; and invalid frames."""
+"""Frames from a byte stream with arbitrary splits, and invalid frames."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import struct
 
 import pytest
 
-from ludex.frames import BINARY, CONT, MESSAGE_TOO_BIG, PROTOCOL_ERROR, BadFrame, FrameReader
+from ludex.transport.frames import (
+    BINARY,
+    CONT,
+    MESSAGE_TOO_BIG,
+    PROTOCOL_ERROR,
+    BadFrame,
+    FrameReader,
+)
 
 MAX = 1 << 22
 
@@ -41,7 +48,7 @@ def read(reader: FrameReader) -> list[tuple[int, bool, bytes]]:
     return found
 
 
-def test_cut_after_every_byte() -> None:
+def test_reader_accepts_any_split() -> None:
     sent = [(BINARY, True, b"x" * size) for size in (0, 1, 125, 126, 127, 300)]
     sent += [(BINARY, False, b"one"), (CONT, True, b"two"), (9, True, b"ping")]
     data = b"".join(frame(payload, opcode, fin) for opcode, fin, payload in sent)
@@ -51,10 +58,10 @@ def test_cut_after_every_byte() -> None:
         found = read(reader)
         write(reader, data[cut:])
         assert found + read(reader) == sent
-        assert not reader.begun
+        assert not reader.has_unread
 
 
-def test_many_sizes_in_many_cuts() -> None:
+def test_reader_accepts_random_sizes_and_splits() -> None:
     rng = random.Random(7)
     sizes = [rng.choice([0, 7, 200, 70_000, 300_000, 1_000_000]) for _ in range(60)]
     sent = [(BINARY, True, rng.randbytes(size)) for size in sizes]
@@ -68,7 +75,7 @@ def test_many_sizes_in_many_cuts() -> None:
     assert found == sent
 
 
-def test_what_is_kept_stays_as_it_was() -> None:
+def test_kept_payloads_are_not_overwritten() -> None:
     rng = random.Random(7)
     sent = [rng.randbytes(rng.choice([10, 100_000, 400_000])) for _ in range(20)]
     reader, kept = FrameReader(MAX), []
@@ -80,7 +87,7 @@ def test_what_is_kept_stays_as_it_was() -> None:
     assert [bytes(view) for view in kept] == sent
 
 
-def test_a_place_is_used_again() -> None:
+def test_buffer_is_reused_without_kept_payloads() -> None:
     reader = FrameReader(MAX)
     write(reader, frame(b"a" * 1_000_000))
     first = reader.next()
@@ -98,7 +105,7 @@ def test_a_place_is_used_again() -> None:
         (b"\x82\x7f" + b"\xff" * 8, MESSAGE_TOO_BIG),
     ],
 )
-def test_what_is_no_frame(data: bytes, code: int) -> None:
+def test_reader_rejects_invalid_frames(data: bytes, code: int) -> None:
     reader = FrameReader(MAX)
     write(reader, data[:20])
     with pytest.raises(BadFrame) as refused:
@@ -106,7 +113,7 @@ def test_what_is_no_frame(data: bytes, code: int) -> None:
     assert refused.value.code == code
 
 
-def test_bytes_that_are_no_frame() -> None:
+def test_raw_returns_bytes_outside_frames() -> None:
     reader = FrameReader(MAX)
     write(reader, b"HTTP" + frame(b"x"))
     assert bytes(reader.raw(4)) == b"HTTP"

@@ -1,4 +1,4 @@
-"""The golden frames of the repository, read by this client in both encodings."""
+"""The golden frames of the repository, decoded from both encodings."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex.player import ids_of, view_of
+from ludex.matches.player import decode_view, expand_ids
+from ludex.transport.wire import pack, unpack
 from ludex.vec import Batch, decode_batch
-from ludex.wire import pack, unpack
 
 GOLDEN = Path(__file__).parents[3] / "tests" / "data" / "frames" / "frames.jsonl"
 
 
 @pytest.fixture(scope="module")
 def frames() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Server frames by name, decoded from MessagePack and from JSON."""
+    """Return server frames by name, decoded from MessagePack and from JSON."""
     lines = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
     return {
         line["name"]: (unpack(bytes.fromhex(line["msgpack"])), line["json"])
@@ -38,7 +38,9 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def test_batches(frames: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> None:
+def test_batches_match_golden_frames(
+    frames: dict[str, tuple[dict[str, Any], dict[str, Any]]],
+) -> None:
     batches: dict[str, Batch] = {}
     for name in ("batch", "batch_dense", "batch_same_step"):
         binary, text = (decode_batch(f, 2, 2, every_seat=False) for f in frames[name])
@@ -61,7 +63,7 @@ def test_batches(frames: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> No
     assert ended.skipped.returns.tolist() == [[1.0, -1.0], [0.5, -0.5]]
 
 
-def test_the_other_frames_that_the_client_reads(
+def test_other_messages_match_golden_frames(
     frames: dict[str, tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
     for frame in frames["spec"]:
@@ -69,9 +71,9 @@ def test_the_other_frames_that_the_client_reads(
         assert (spec.string, spec.players, spec.actions) == ("tic_tac_toe", 2, 9)
         assert (spec.min_return, spec.raw["title"]) == (-1.5, "Tic-tac-toe")
     for frame in frames["turn_ranges"]:
-        assert ids_of(frame["legal"]) == [*range(19), 361]
+        assert expand_ids(frame["legal"]) == [*range(19), 361]
     for frame in frames["turn"]:
-        assert view_of(frame["view"])["tensor"].tolist() == [[0, 1], [1, 0]]
+        assert decode_view(frame["view"])["tensor"].tolist() == [[0, 1], [1, 0]]
     for frame in frames["error"]:
         error = ludex.LudexError.from_wire(frame)
         assert (error.code, error.at, error.allowed) == ("illegal_action", 1, [0, 1, 2])

@@ -1,4 +1,4 @@
-"""Forks, threads, interrupts, closed clients, dead servers: an error, never a wrong reply."""
+"""Forks, threads, interrupts, closed clients and dead servers raise errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 
 import ludex
 from ludex.gymnasium import LudexEnv, LudexVectorEnv
-from ludex.session import Session
+from ludex.transport.session import Session
 
 REPEATS = 200
 
@@ -39,7 +39,7 @@ def client(url: str) -> Iterator[ludex.Client]:
 
 
 def code_of(do: Callable[[], object]) -> str:
-    """The code of the error that a call raises; empty if it raises none."""
+    """Return the code of the error that a call raises; empty without an error."""
     try:
         do()
     except ludex.LudexError as error:
@@ -51,17 +51,17 @@ def code_of(do: Callable[[], object]) -> str:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_child_is_told_and_the_parent_gets_its_own_replies(client: ludex.Client) -> None:
+def test_forked_child_gets_error_and_parent_keeps_replies(client: ludex.Client) -> None:
     env = client.open("connect_four", views=["text"])
     env.reset(seed=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the servers' readers are threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # reader threads of servers
         for _ in range(REPEATS):
             before = env.reset()
             child = os.fork()
             if not child:
                 told = code_of(lambda: env.step(0)) == "wrong_process"
-                client.close()  # closes the child's copy only
+                client.close()  # closes only the child's copy
                 os._exit(0 if told else 1)
             after = env.step(6)
             assert os.waitpid(child, 0)[1] == 0
@@ -72,7 +72,7 @@ def test_a_forked_child_is_told_and_the_parent_gets_its_own_replies(client: lude
 # Threads.
 
 
-def test_two_threads_never_get_each_others_replies(client: ludex.Client) -> None:
+def test_threads_never_swap_replies(client: ludex.Client) -> None:
     faults: list[str] = []
     played = [0, 0]
 
@@ -105,7 +105,7 @@ def test_two_threads_never_get_each_others_replies(client: ludex.Client) -> None
     assert played == [REPEATS, REPEATS]
 
 
-def test_a_client_in_use_by_another_thread_says_so(client: ludex.Client) -> None:
+def test_concurrent_use_raises_busy(client: ludex.Client) -> None:
     env = client.open("tic_tac_toe")
     env.reset()
     guard = client._session._guard
@@ -123,7 +123,7 @@ def test_a_client_in_use_by_another_thread_says_so(client: ludex.Client) -> None
 
 
 def interrupted(do: Callable[[], object], at: int) -> tuple[bool, bool]:
-    """Run ``do`` with an interrupt at the ``at``-th place where Python looks for signals.
+    """Run ``do`` with an interrupt at the ``at``-th signal check of Python.
 
     Returns whether there is such a place, and whether ``do`` came to its end: Python swallows what
     is raised while it collects garbage.
@@ -150,7 +150,7 @@ def interrupted(do: Callable[[], object], at: int) -> tuple[bool, bool]:
 
 
 def everywhere(step: Callable[[], object], check: Callable[[int], None]) -> int:
-    """Interrupt ``step`` at each of its places in turn, at least ``REPEATS`` times.
+    """Interrupt ``step`` at each of its signal checks in turn, at least ``REPEATS`` times.
 
     ``check`` gets the place, or 0 after a step that came to its end.
     """
@@ -162,18 +162,18 @@ def everywhere(step: Callable[[], object], check: Callable[[int], None]) -> int:
             more, whole = interrupted(step, at)
             check(0 if whole else at)
         times += at
-    gc.collect()  # sockets that an interrupt kept from being closed
+    gc.collect()  # sockets that an interrupt left open
     return times
 
 
-# Python warns of what an interrupt keeps from being closed.
+# Python warns about resources that an interrupt left open.
 swallowed = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning"
 )
 
 
 @swallowed
-def test_an_interrupted_step_is_never_followed_by_a_wrong_state(client: ludex.Client) -> None:
+def test_interrupted_step_never_yields_wrong_state(client: ludex.Client) -> None:
     env = client.open("connect_four")
     env.reset(seed=1)
     refused = 0
@@ -182,7 +182,7 @@ def test_an_interrupted_step_is_never_followed_by_a_wrong_state(client: ludex.Cl
         nonlocal refused
         lengths: list[int] = []
         told = code_of(lambda: lengths.append(env.step(6).length))
-        # Without an error the interrupted move was not played, and this one was.
+        # Without an error, this move was played and the interrupted one was not.
         played = [1] if at else [2]
         assert (told, lengths) in (("interrupted", []), ("", played)), at
         refused += told == "interrupted"
@@ -194,7 +194,7 @@ def test_an_interrupted_step_is_never_followed_by_a_wrong_state(client: ludex.Cl
 
 
 @swallowed
-def test_an_interrupted_reset_and_batches_in_flight(client: ludex.Client) -> None:
+def test_interrupted_reset_discards_batches_in_flight(client: ludex.Client) -> None:
     vec = client.open_vec("connect_four", 3, autoreset="disabled")
 
     def rollout() -> None:
@@ -213,8 +213,8 @@ def test_an_interrupted_reset_and_batches_in_flight(client: ludex.Client) -> Non
     assert everywhere(lambda: vec.reset(seed=1), check) >= REPEATS
 
     def look(at: int) -> None:
-        while vec.in_flight and not vec._unseen:
-            vec.recv()  # an interrupt between the calls leaves whole batches in flight
+        while vec.in_flight and not vec._unconfirmed:
+            vec.recv()  # an interrupt between the calls leaves batches in flight
         vec.reset(seed=1)
         assert vec.in_flight == 0
         vec.send([0, 0, 0])
@@ -225,7 +225,7 @@ def test_an_interrupted_reset_and_batches_in_flight(client: ludex.Client) -> Non
 
 @swallowed
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
-def test_a_masked_policy_makes_no_illegal_move_after_an_interrupt(url: str, mode: str) -> None:
+def test_masked_policy_stays_legal_after_interrupt(url: str, mode: str) -> None:
     envs = LudexVectorEnv("tic_tac_toe", 4, url=url, autoreset_mode=mode)
     _, infos = envs.reset(seed=1)
     mask: Any = infos["action_mask"]
@@ -247,7 +247,7 @@ def test_a_masked_policy_makes_no_illegal_move_after_an_interrupt(url: str, mode
     envs.close()
 
 
-def test_a_failing_opponent_leaves_an_episode_that_must_be_reset(url: str) -> None:
+def test_failing_opponent_requires_reset(url: str) -> None:
     calls = 0
 
     def clumsy(obs: Any, mask: Any) -> Any:
@@ -267,30 +267,30 @@ def test_a_failing_opponent_leaves_an_episode_that_must_be_reset(url: str) -> No
     env.close()
 
 
-def test_a_wrong_argument_is_not_an_interrupt(url: str, client: ludex.Client) -> None:
+def test_invalid_argument_does_not_interrupt_env(url: str, client: ludex.Client) -> None:
     vec = client.open_vec("tic_tac_toe", 2)
     vec.reset()
-    with pytest.raises(ValueError, match="integers are needed"):
+    with pytest.raises(ValueError, match="expected integers"):
         vec.step([0.5, 1.5])
     vec.step([0, 1])
     envs = LudexVectorEnv("tic_tac_toe", 2, url=url)
     envs.reset()
-    with pytest.raises(ValueError, match="2 integers are needed"):
+    with pytest.raises(ValueError, match="expected 2 integers"):
         envs.step(np.zeros(3, np.int64))
     envs.step(np.zeros(2, np.int64))
     envs.close()
 
 
-# Ends.
+# Shutdown.
 
 
-def test_a_closed_client_says_so(url: str) -> None:
+def test_closed_client_raises_closed(url: str) -> None:
     client = ludex.Client(url)
     env = client.open("tic_tac_toe")
     env.reset()
     client.close()
     for do in (lambda: env.step(0), client.games, lambda: client.open("nim")):
-        with pytest.raises(ludex.LudexError, match="this client is closed: make a new one"):
+        with pytest.raises(ludex.LudexError, match="this client is closed; open a new one"):
             do()
     env.close()
     client.close()
@@ -301,20 +301,22 @@ def test_a_closed_client_says_so(url: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["kill", "close"])
-def test_a_dead_server_of_this_process_is_noticed_at_once(program: str, end: str) -> None:
+def test_dead_local_server_raises_at_once(program: str, end: str) -> None:
     with ludex.serve() as server, ludex.Client(server.url, patience=3600) as client:
         env = client.open("tic_tac_toe")
         env.reset()
         getattr(server, end)()
-        with pytest.raises(ludex.LudexError, match="has ended, and its environments") as caught:
+        with pytest.raises(
+            ludex.LudexError, match="has exited, which ended its environments"
+        ) as caught:
             env.step(0)
         assert caught.value.code == "connection_lost"
 
 
-def test_waiting_for_a_server_is_logged(
+def test_unreachable_server_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ludex.session.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("ludex.transport.session.WARN_AFTER_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(ludex.LudexError, match="connection_lost"):
@@ -323,7 +325,7 @@ def test_waiting_for_a_server_is_logged(
     assert "patience" in caplog.text
 
 
-# The parent prints where its server keeps its data, and is killed.
+# The parent prints the data folder of its server, and is killed.
 KILLED = """
 import os, signal, sys, ludex
 server = ludex.serve()
@@ -333,13 +335,13 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
-def test_a_server_ends_with_its_parent(program: str) -> None:
+def test_server_ends_with_parent_process(program: str) -> None:
     parent = subprocess.run(
         [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False
     )
     data = Path(parent.stdout.strip())
     assert data.is_absolute()
-    # The folder goes last.
+    # The folder is removed last.
     deadline = time.monotonic() + 60
     while data.exists():
         assert time.monotonic() < deadline, "the server outlives its parent"
@@ -350,27 +352,27 @@ def test_a_server_ends_with_its_parent(program: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [5.5, -1, 2**64, 2**70, "7", True])
-def test_a_wrong_seed_is_refused(url: str, client: ludex.Client, seed: Any) -> None:
+def test_invalid_seed_raises_bad_seed(url: str, client: ludex.Client, seed: Any) -> None:
     env, vec = client.open("nim"), client.open_vec("nim", 2)
     assert code_of(lambda: env.reset(seed)) == "bad_seed"
     assert code_of(lambda: vec.reset(seed)) == "bad_seed"
     assert code_of(lambda: vec.reset(seeds=[seed, 1])) == "bad_seed"
     assert code_of(lambda: env.clone(seed=seed)) == "bad_seed"
     envs = LudexVectorEnv("nim", 2, url=url)
-    wrong: Any = seed if seed != "7" else 7.5  # a text is a sequence
-    assert code_of(lambda: envs._arena.reset(wrong)) == "bad_seed"
-    assert code_of(lambda: envs._arena.reset([seed, 1])) == "bad_seed"
+    wrong: Any = seed if seed != "7" else 7.5  # a string is a sequence
+    assert code_of(lambda: envs._learner_envs.reset(wrong)) == "bad_seed"
+    assert code_of(lambda: envs._learner_envs.reset([seed, 1])) == "bad_seed"
     envs.close()
 
 
-def test_seeds_of_numpy_and_the_last_seed(client: ludex.Client) -> None:
+def test_numpy_and_maximum_seeds_are_accepted(client: ludex.Client) -> None:
     env = client.open("pig")
     env.reset(np.int64(5))
     env.reset(2**64 - 1)
     assert env.step(0).length >= 1
 
 
-def test_nothing_with_a_connection_is_pickled(url: str, client: ludex.Client) -> None:
+def test_pickling_connection_raises_type_error(url: str, client: ludex.Client) -> None:
     single, batch = LudexEnv("nim", url=url), LudexVectorEnv("nim", 2, url=url)
     for thing in (client, client.open("nim"), client.open_vec("nim", 2), single, batch):
         for carry in (pickle.dumps, copy.deepcopy):
@@ -380,7 +382,7 @@ def test_nothing_with_a_connection_is_pickled(url: str, client: ludex.Client) ->
     batch.close()
 
 
-def test_patience_is_an_option_everywhere(url: str) -> None:
+def test_every_adapter_accepts_patience(url: str) -> None:
     def session(thing: Any) -> Session:
         return thing._client._session  # type: ignore[no-any-return]
 
@@ -390,8 +392,14 @@ def test_patience_is_an_option_everywhere(url: str) -> None:
     )
     aec = ludex.pettingzoo.aec("nim", url=url, patience=7)
     parallel = ludex.pettingzoo.parallel("nim", url=url, patience=7)
-    step = ludex.rl_environment.Environment("nim", url=url, patience=7)
-    things = (single._arena, batch._arena, aec.unwrapped._table, parallel._table, step._table)
+    step = ludex.openspiel.rl_environment.Environment("nim", url=url, patience=7)
+    things = (
+        single._learner_envs,
+        batch._learner_envs,
+        aec.unwrapped._env,
+        parallel._env,
+        step._env,
+    )
     assert [session(thing).patience for thing in things] == [7.0] * 5
     for env in (single, batch, aec, parallel, step):
         env.close()
@@ -400,7 +408,7 @@ def test_patience_is_an_option_everywhere(url: str) -> None:
 # Adapters.
 
 
-def test_infos_are_numpy_and_the_mode_is_an_attribute(url: str) -> None:
+def test_infos_are_numpy_and_autoreset_mode_is_attribute(url: str) -> None:
     env = LudexEnv("connect_four", url=url)
     infos = [env.reset(seed=1)[1], env.step(3)[4]]
     for info in infos:
@@ -411,7 +419,7 @@ def test_infos_are_numpy_and_the_mode_is_an_attribute(url: str) -> None:
     envs.close()
 
 
-def test_a_same_step_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_step_autoreset_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     envs = LudexVectorEnv("tic_tac_toe", 8, url=url, autoreset_mode="SameStep", seat="alternate")
     _, infos = envs.reset(seed=1)
     sent: list[str] = []
@@ -432,7 +440,7 @@ def test_a_same_step_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("mode", ["rgb", "foo"])
-def test_a_render_mode_that_does_not_exist_is_refused(url: str, mode: str) -> None:
+def test_unknown_render_mode_raises_value_error(url: str, mode: str) -> None:
     makers: list[Callable[..., Any]] = [
         LudexEnv,
         LudexVectorEnv,
@@ -440,11 +448,11 @@ def test_a_render_mode_that_does_not_exist_is_refused(url: str, mode: str) -> No
         ludex.pettingzoo.parallel,
     ]
     for make in makers:
-        with pytest.raises(ValueError, match="render_mode is 'ansi'"):
+        with pytest.raises(ValueError, match=r"render_mode: got .*; allowed: 'ansi'"):
             make("nim", url=url, render_mode=mode)
 
 
-def test_a_temporary_folder_must_be_empty(program: str, tmp_path: Path) -> None:
+def test_temporary_server_rejects_nonempty_folder(program: str, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("kept")
     command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path), "--temporary"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

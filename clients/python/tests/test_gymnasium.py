@@ -1,4 +1,4 @@
-"""The Gymnasium environments, with a real server."""
+"""The Gymnasium adapter with a real server."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import ludex
+from ludex.adapters.registration import env_name
 from ludex.catalogue import GAMES
 from ludex.columns import Array
 from ludex.gymnasium import LudexEnv, LudexVectorEnv
-from ludex.registration import name_of
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +43,17 @@ def last_legal(obs: Array, mask: Array) -> Any:
 
 
 def tit_for_tat(obs: Array, mask: Array) -> Any:
-    """Play like the server's agent of this name, from the view of the last round."""
+    """Play like the server agent of this name, from the view of the last round."""
     theirs = obs[:, 0, 1]
     return np.where(theirs.any(axis=1), theirs.argmax(axis=1), 0)
 
 
-# The checks that Gymnasium has for its environments.
+# Gymnasium's environment checker.
 
 
 @pytest.mark.parametrize("game", list(GAMES))
-def test_gymnasium_checks_every_game(url: str, game: str) -> None:
-    name = f"ludex/{name_of(game)}-v{GAMES[game]}"
+def test_each_game_passes_env_checker(url: str, game: str) -> None:
+    name = f"ludex/{env_name(game)}-v{GAMES[game]}"
     opponents: list[Any] = ["random", ["random", first_legal]]
     for opponent, seat in zip(opponents, (0, "random"), strict=True):
         env = gymnasium.make(name, url=url, opponent=opponent, seat=seat, render_mode="ansi")
@@ -61,7 +61,7 @@ def test_gymnasium_checks_every_game(url: str, game: str) -> None:
         env.close()
 
 
-def test_an_episode(url: str) -> None:
+def test_env_plays_one_episode(url: str) -> None:
     env: Any = gymnasium.make(
         f"ludex/ConnectFour-v{GAMES['connect_four']}",
         url=url,
@@ -88,7 +88,7 @@ def test_an_episode(url: str) -> None:
     env.close()
 
 
-def test_the_other_seat_begins(url: str) -> None:
+def test_opponent_moves_first_on_other_seat(url: str) -> None:
     for opponent in (first_legal, "random"):
         env = LudexEnv("connect_four", url=url, opponent=opponent, seat=1)
         obs, info = env.reset(seed=1)
@@ -98,7 +98,7 @@ def test_the_other_seat_begins(url: str) -> None:
 
 @pytest.mark.parametrize("action", [9, -1, 0, 10**12])
 @pytest.mark.parametrize("opponent", ["random", first_legal])
-def test_an_illegal_action_loses(url: str, action: int, opponent: Any) -> None:
+def test_illegal_action_loses_episode(url: str, action: int, opponent: Any) -> None:
     env = LudexEnv("tic_tac_toe", url=url, opponent=opponent, max_steps=7)
     _, info = env.reset(seed=3)
     assert not info["illegal"]
@@ -112,7 +112,7 @@ def test_an_illegal_action_loses(url: str, action: int, opponent: Any) -> None:
     env.close()
 
 
-def test_what_is_returned_is_the_users(url: str) -> None:
+def test_returned_arrays_are_copies(url: str) -> None:
     env = LudexEnv("tic_tac_toe", url=url)
     obs, info = env.reset(seed=0)
     obs[:], info["action_mask"][:] = 9, 0
@@ -127,7 +127,7 @@ def test_what_is_returned_is_the_users(url: str) -> None:
     vec.close()
 
 
-# A batch plays like single environments.
+# Vector environments match single environments.
 
 FIELDS: list[tuple[str, Any, Any]] = [
     ("connect_four", "random", "alternate"),
@@ -140,7 +140,7 @@ FIELDS: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize(("game", "opponent", "seat"), FIELDS)
-def test_a_batch_is_so_many_environments(
+def test_vector_env_matches_single_envs(
     url: str, game: str, opponent: Any, seat: Any, mode: AutoresetMode
 ) -> None:
     count, rng = 5, np.random.default_rng(4)
@@ -187,8 +187,8 @@ def test_a_batch_is_so_many_environments(
     whole.close()
 
 
-def test_callables_play_as_the_servers_agents_do(url: str) -> None:
-    """Seats, chance, rewards and ends do not depend on where the opponent runs."""
+def test_callable_opponent_matches_server_agent(url: str) -> None:
+    """Episodes do not depend on where the opponent runs."""
     rng = np.random.default_rng(5)
     for seat in (0, 1, "alternate", "random"):
         served, ours = (
@@ -212,7 +212,7 @@ def test_callables_play_as_the_servers_agents_do(url: str) -> None:
         served.close()
 
 
-def test_opponents_are_drawn_by_the_seed_of_the_episode(url: str) -> None:
+def test_episode_seed_draws_opponent(url: str) -> None:
     pool: list[Any] = ["random", first_legal, last_legal]
     whole = LudexVectorEnv("tic_tac_toe", 300, url=url, opponent=pool)
     _, infos = whole.reset(seed=0)
@@ -221,14 +221,14 @@ def test_opponents_are_drawn_by_the_seed_of_the_episode(url: str) -> None:
     assert (np.bincount(drawn) > 70).all()
     part = LudexVectorEnv("tic_tac_toe", 7, url=url, opponent=pool)
     assert np.array_equal(part.reset(seed=100)[1]["opponent"], drawn[100:107])
-    # Another episode has another draw; the same seed repeats the draws.
+    # Each episode has its own draw; an equal seed repeats the draws.
     assert not np.array_equal(part.reset()[1]["opponent"], drawn[100:107])
     assert np.array_equal(part.reset(seed=100)[1]["opponent"], drawn[100:107])
     whole.close()
     part.close()
 
 
-def test_opponents_are_replaced_from_the_next_episode_on(url: str) -> None:
+def test_new_opponent_plays_next_episode(url: str) -> None:
     asked: list[str] = []
 
     def named(name: str) -> Callable[[Array, Array], Any]:
@@ -262,8 +262,8 @@ def test_opponents_are_replaced_from_the_next_episode_on(url: str) -> None:
     env.close()
 
 
-def test_a_pool_changes_nothing_for_its_only_member(url: str) -> None:
-    """After a replacement, and in a list, an opponent plays the same episodes."""
+def test_pool_of_one_matches_single_opponent(url: str) -> None:
+    """An opponent plays equal episodes alone, after a replacement, and in a pool."""
 
     def run(opponents: list[Any]) -> list[Any]:
         env = LudexVectorEnv("kuhn_poker", 8, url=url, opponent=opponents[0], seat="random")
@@ -281,7 +281,7 @@ def test_a_pool_changes_nothing_for_its_only_member(url: str) -> None:
     assert data_equivalence(run([["mcts sims=3", first_legal], "random"]), plain, exact=True)
 
 
-def test_several_servers_hold_one_batch(url: str) -> None:
+def test_vector_env_spans_several_servers(url: str) -> None:
     with ludex.serve() as other:
         spread, whole = (
             LudexVectorEnv("kuhn_poker", 9, url=where, opponent=["random", first_legal])
@@ -299,14 +299,14 @@ def test_several_servers_hold_one_batch(url: str) -> None:
 # Ids and options.
 
 
-def test_ids_need_no_order_of_imports() -> None:
+def test_ids_are_registered_in_any_import_order() -> None:
     for order in ("gymnasium, ludex", "ludex, gymnasium"):
         code = f"import {order}; print(gymnasium.spec('ludex/TicTacToe-v1').kwargs)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.stdout == "{'game': 'tic_tac_toe', 'rules': 1}\n", done.stderr
 
 
-def test_gymnasium_makes_batches(url: str) -> None:
+def test_make_vec_opens_vector_env(url: str) -> None:
     envs = gymnasium.make_vec(
         "ludex/TicTacToe-v1",
         num_envs=3,
@@ -332,7 +332,7 @@ def test_gymnasium_makes_batches(url: str) -> None:
     kept.close()
 
 
-def test_human_is_printed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_human_mode_prints_text_in_terminal(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     env = gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="human")
     env.reset(seed=0)
     shown = capsys.readouterr().out
@@ -351,7 +351,7 @@ class _Handle:
         self.cell[-1] = picture
 
 
-def test_human_is_a_picture_in_a_notebook(
+def test_human_mode_displays_picture_in_notebook(
     url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = types.SimpleNamespace(kernel=object(), execution_count=1)
@@ -376,36 +376,36 @@ def test_human_is_a_picture_in_a_notebook(
     env.reset(seed=0)
     assert [picture.svg for picture in cells[2]] == [first.svg]
     assert capsys.readouterr().out == ""
-    # IPython in a terminal shows no pictures.
+    # IPython in a terminal displays no pictures.
     del shell.kernel
     env.reset(seed=0)
     assert capsys.readouterr().out.startswith("you are x; moves so far: 0\n")
     env.close()
 
 
-def test_what_is_wrong_is_said(url: str) -> None:
-    with pytest.raises(ludex.LudexError, match="version 9 of the rules"):
+def test_invalid_arguments_name_fault(url: str) -> None:
+    with pytest.raises(ludex.LudexError, match="expected version 9 of the rules"):
         LudexEnv("tic_tac_toe", url=url, rules=9)
     with pytest.raises(ludex.LudexError) as caught:
         LudexEnv("tic_tac_toe", url=url, opponent="randon")
     assert caught.value.code == "unknown_agent"
-    with pytest.raises(ValueError, match=r"seat must be 0..1, 'alternate' or 'random', not 2"):
+    with pytest.raises(ValueError, match=r"seat: got 2; allowed: 0\.\.1, 'alternate' or 'random'"):
         LudexEnv("tic_tac_toe", url=url, seat=2)
     for nobody in (3, [], [3]):
         with pytest.raises(TypeError, match="opponent"):
             LudexEnv("tic_tac_toe", url=url, opponent=nobody)  # type: ignore[arg-type]
     makers: list[Any] = [gymnasium.make, gymnasium.make_vec]
     for make in makers:
-        with pytest.raises(TypeError, match=r"unknown argument 'rows': .* params=\{'rows': 5\}"):
+        with pytest.raises(TypeError, match=r"unknown argument 'rows'; .* params=\{'rows': 5\}"):
             make("ludex/ConnectFour-v1", rows=5)
     env = LudexVectorEnv("tic_tac_toe", 2, url=url, opponent=lambda obs, mask: mask[:, 0] + 99)
     with pytest.raises(ludex.LudexError, match="there is no episode yet"):
         env.step(np.array([0, 0]))
     env.reset(seed=0)
     for wrong in ([0], [[0, 0]], [0.5, 0.5]):
-        with pytest.raises(ValueError, match="2 integers are needed as actions"):
+        with pytest.raises(ValueError, match="actions: expected 2 integers"):
             env.step(np.array(wrong))
-    with pytest.raises(ValueError, match="the opponent chose the illegal action 100; legal"):
+    with pytest.raises(ValueError, match="opponent: got illegal action 100; allowed:"):
         env.step(np.array([1, 1]))
     with pytest.raises(ValueError, match="2 environments"):
         env.reset(seed=[1, 2, 3])
@@ -414,10 +414,10 @@ def test_what_is_wrong_is_said(url: str) -> None:
 
 WORKERS = """
 import os
-import gymnasium, ludex.shared
+import gymnasium, ludex.shared_server
 def make():
     env = gymnasium.make("ludex:ludex/TicTacToe-v1")
-    os.write(1, f"{ludex.shared.shared_url()} {ludex.shared._server.pid}\\n".encode())
+    os.write(1, f"{ludex.shared_server.shared_url()} {ludex.shared_server._server.pid}\\n".encode())
     return env
 if __name__ == "__main__":
     for env in [make(), make()]:
@@ -429,7 +429,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(("context", "servers"), [("fork", 1), ("spawn", 3)])
-def test_one_local_server_for_each_process(
+def test_each_process_has_one_local_server(
     program: str, tmp_path: Path, context: str, servers: int
 ) -> None:
     script = tmp_path / "workers.py"

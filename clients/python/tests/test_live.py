@@ -1,4 +1,4 @@
-"""The client with a real server: the program that LUDEX_BIN names."""
+"""The client with a real server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def random_actions(rng: np.random.Generator, mask: Any) -> Any:
 # The catalogue.
 
 
-def test_the_catalogue(client: ludex.Client) -> None:
+def test_games_lists_catalogue(client: ludex.Client) -> None:
     games = {entry["game"] for entry in client.games()}
     assert {"tic_tac_toe", "connect_four", "chess", "kuhn_poker"} <= games
     spec = client.describe("connect_four", rules_text=True)
@@ -60,7 +60,7 @@ def test_the_catalogue(client: ludex.Client) -> None:
 # One environment.
 
 
-def test_one_episode_move_by_move(client: ludex.Client) -> None:
+def test_env_plays_one_episode_move_by_move(client: ludex.Client) -> None:
     env = client.open("tic_tac_toe", views=["struct"])
     state = env.reset(seed=7)
     assert (state.to_move, state.legal) == (0, list(range(9)))
@@ -86,7 +86,7 @@ def test_one_episode_move_by_move(client: ludex.Client) -> None:
     assert env.tensor(seat=0).shape == env.tensor(seat=1).shape
 
 
-def test_chance_in_the_clients_hand(client: ludex.Client) -> None:
+def test_client_chooses_chance_outcomes(client: ludex.Client) -> None:
     env = client.open("kuhn_poker", chance="client")
     state = env.reset()
     assert state.to_move == ludex.CHANCE
@@ -102,10 +102,10 @@ def test_chance_in_the_clients_hand(client: ludex.Client) -> None:
     assert state.returns == [2.0, -2.0]
 
 
-def test_mahjong_with_walls_of_our_own(client: ludex.Client) -> None:
+def test_mahjong_accepts_client_walls(client: ludex.Client) -> None:
     env = client.open("mcr_mahjong", {"prevalent": "east"}, chance="client", views=["struct"])
     env.reset(seed=1)
-    # Four walls of 34 kinds each, drawn from their ends: everybody gets the last 13 kinds, then T3.
+    # Four walls of 34 kinds, drawn from their ends: every seat gets the last 13 kinds, then T3.
     for tile in range(136):
         state = env.step(tile % 34)
     assert state.to_move == 0
@@ -117,7 +117,7 @@ def test_mahjong_with_walls_of_our_own(client: ludex.Client) -> None:
     assert [len(legal) > 0 for legal in state.legal] == [False, True, True, True]
 
 
-def test_seeded_chance_is_what_the_protocol_page_says(client: ludex.Client) -> None:
+def test_seeded_chance_matches_protocol_page(client: ludex.Client) -> None:
     env = client.open("kuhn_poker")
     env.reset(seed=42)
     item = msgpack.unpackb(env.snapshot())
@@ -125,7 +125,7 @@ def test_seeded_chance_is_what_the_protocol_page_says(client: ludex.Client) -> N
     assert item["h"] == [[-1, 1], [-1, 0]]
 
 
-def test_joint_moves(client: ludex.Client) -> None:
+def test_env_plays_joint_moves(client: ludex.Client) -> None:
     env = client.open("iterated_prisoners_dilemma", {"num_repetitions": 2})
     state = env.reset()
     assert state.to_move == ludex.SIMULTANEOUS
@@ -142,7 +142,7 @@ def test_joint_moves(client: ludex.Client) -> None:
 # Batches.
 
 
-def test_a_batch_keeps_its_accounts(client: ludex.Client) -> None:
+def test_batch_rewards_sum_to_returns(client: ludex.Client) -> None:
     rng = np.random.default_rng(3)
     count = 64
     vec = client.open_vec("connect_four", num_envs=count, autoreset="same_step", mask="u1")
@@ -171,7 +171,7 @@ def test_a_batch_keeps_its_accounts(client: ludex.Client) -> None:
     assert (caught.value.code, caught.value.at) == ("illegal_action", 10)
 
 
-def test_the_size_of_a_batch_changes_nothing(client: ludex.Client) -> None:
+def test_batch_size_does_not_change_episodes(client: ludex.Client) -> None:
     def run(num_envs: int, seed: int) -> list[Any]:
         vec = client.open_vec("kuhn_poker", num_envs=num_envs, autoreset="same_step")
         vec.reset(seed=seed)
@@ -190,9 +190,7 @@ def test_the_size_of_a_batch_changes_nothing(client: ludex.Client) -> None:
 
 
 @pytest.mark.parametrize("mask", ["bits", "ids"])
-def test_other_forms_of_the_mask_say_the_same(
-    client: ludex.Client, mask: ludex.client.Mask
-) -> None:
+def test_mask_forms_are_equivalent(client: ludex.Client, mask: ludex._messages.MaskForm) -> None:
     rng = np.random.default_rng(5)
     dense = client.open_vec("connect_four", num_envs=16, autoreset="next_step", mask="u1")
     other = client.open_vec("connect_four", num_envs=16, autoreset="next_step", mask=mask)
@@ -209,7 +207,7 @@ def test_other_forms_of_the_mask_say_the_same(
         assert np.array_equal(left.obs, right.obs)
 
 
-def test_two_in_flight_are_two_steps(client: ludex.Client) -> None:
+def test_two_sends_are_two_steps(client: ludex.Client) -> None:
     ahead = client.open_vec("tic_tac_toe", num_envs=4, autoreset="same_step")
     behind = client.open_vec("tic_tac_toe", num_envs=4, autoreset="same_step")
     ahead.reset(seed=0)
@@ -224,7 +222,7 @@ def test_two_in_flight_are_two_steps(client: ludex.Client) -> None:
     assert np.array_equal(ahead.recv().obs, expected[-1].obs)
 
 
-def test_seats_that_the_server_plays(client: ludex.Client) -> None:
+def test_server_plays_other_seats(client: ludex.Client) -> None:
     rng = np.random.default_rng(2)
     vec = client.open_vec(
         "tic_tac_toe",
@@ -272,7 +270,7 @@ def test_steps_survive_cut_connections(url: str) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(expected, seen, strict=True))
 
 
-def test_big_batches_both_ways(client: ludex.Client) -> None:
+def test_large_batches_do_not_deadlock(client: ludex.Client) -> None:
     rng = np.random.default_rng(9)
     vec = client.open_vec("connect_four", num_envs=16_384, autoreset="same_step", mask="u1")
     batch = vec.reset(seed=0)
@@ -285,7 +283,7 @@ def test_big_batches_both_ways(client: ludex.Client) -> None:
 # Matches.
 
 
-def test_matches_against_the_servers_agents(url: str) -> None:
+def test_play_meets_server_agents(url: str) -> None:
     events: list[dict[str, Any]] = []
     results = ludex.play(
         url,
@@ -309,7 +307,7 @@ def test_matches_against_the_servers_agents(url: str) -> None:
     assert {event["type"] for event in events} >= {"match_start", "event", "match_end"}
 
 
-def test_text_moves_and_refusals(url: str) -> None:
+def test_play_accepts_text_moves_and_reports_refusals(url: str) -> None:
     attempts = []
 
     def agent(turn: ludex.Turn) -> int | str:
@@ -326,13 +324,13 @@ def test_text_moves_and_refusals(url: str) -> None:
     assert set(attempts) == {0, 1}
 
 
-def test_too_many_refusals_forfeit(url: str) -> None:
+def test_too_many_refusals_forfeit_match(url: str) -> None:
     (result,) = ludex.play(url, game="tic_tac_toe", agent=lambda turn: 99, against="random")
     assert (result.reason, result.at_fault) == ("illegal", result.seat)
     assert result.my_return == -1.0
 
 
-def test_two_bots_meet_in_the_queue(url: str) -> None:
+def test_queue_pairs_two_bots(url: str) -> None:
     results: dict[str, list[ludex.MatchResult]] = {}
 
     def bot(name: str) -> None:
@@ -395,7 +393,7 @@ for result in ludex.play(url, game="connect_four", agent=agent, against="random"
 """
 
 
-def test_a_killed_bot_comes_back_to_its_seat(url: str) -> None:
+def test_killed_bot_reclaims_its_seat(url: str) -> None:
     command = [sys.executable, "-c", BOT, url]
     with subprocess.Popen(
         [*command, "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -408,7 +406,7 @@ def test_a_killed_bot_comes_back_to_its_seat(url: str) -> None:
     assert line.endswith(" finished")
 
 
-def test_what_a_client_may_not_ask_for(url: str) -> None:
+def test_server_rejects_invalid_requests(url: str) -> None:
     with pytest.raises(ludex.LudexError) as caught:
         ludex.play(url, game="tic_tac_toe", agent=first_legal, against="uci cmd=/bin/true")
     assert caught.value.code == "forbidden"

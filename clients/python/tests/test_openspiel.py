@@ -17,7 +17,7 @@ from open_spiel.python import policy, rl_environment, vector_env  # noqa: E402
 from open_spiel.python.algorithms import cfr, exploitability, mcts  # noqa: E402
 from open_spiel.python.rl_agent import StepOutput  # noqa: E402
 
-# Warnings of OpenSpiel about its own dependencies are not ours.
+# Warnings of OpenSpiel about its own dependencies are ignored.
 pytestmark = pytest.mark.filterwarnings("default")
 
 
@@ -40,7 +40,7 @@ def load(url: str) -> Iterator[Any]:
         game.close()
 
 
-def test_cfr_and_exploitability_are_those_of_openspiels_kuhn_poker(load: Any) -> None:
+def test_cfr_and_exploitability_match_openspiel_kuhn_poker(load: Any) -> None:
     values = []
     for game in (load("kuhn_poker"), pyspiel.load_game("kuhn_poker")):
         solver = cfr.CFRSolver(game)
@@ -59,7 +59,7 @@ def test_cfr_and_exploitability_are_those_of_openspiels_kuhn_poker(load: Any) ->
     assert 0 < values[0][0] < 0.05
 
 
-def test_mcts_finds_the_winning_move(load: Any) -> None:
+def test_mcts_finds_winning_move(load: Any) -> None:
     game = load("tic_tac_toe")
     rng = np.random.RandomState(1)
     evaluator = mcts.RandomRolloutEvaluator(1, rng)
@@ -80,7 +80,7 @@ GAMES = {
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_states_are_those_of_openspiel(load: Any, name: str) -> None:
+def test_states_match_openspiel(load: Any, name: str) -> None:
     ours, theirs = load(name, **GAMES[name]), pyspiel.load_game(name, GAMES[name])
     known: dict[str, set[str]] = defaultdict(set)
     rng = np.random.default_rng(1)
@@ -108,7 +108,7 @@ def test_states_are_those_of_openspiel(load: Any, name: str) -> None:
     assert all(len(strings) == 1 for strings in known.values())
 
 
-def test_a_joint_move(load: Any) -> None:
+def test_state_applies_joint_move(load: Any) -> None:
     game = load("iterated_prisoners_dilemma", num_repetitions=2)
     state = game.new_initial_state()
     assert state.is_simultaneous_node()
@@ -117,7 +117,7 @@ def test_a_joint_move(load: Any) -> None:
     assert state.returns() == [0.0, 10.0]
 
 
-def test_openspiels_own_environment(load: Any) -> None:
+def test_openspiel_environment_accepts_game(load: Any) -> None:
     env = rl_environment.Environment(load("kuhn_poker"))
     env.seed(1)
     step = env.reset()
@@ -126,8 +126,8 @@ def test_openspiels_own_environment(load: Any) -> None:
     assert sum(step.rewards) == 0.0
 
 
-def test_openspiels_vector_environment_on_ours(url: str) -> None:
-    envs = [ludex.rl_environment.Environment("tic_tac_toe", url=url) for _ in range(3)]
+def test_openspiel_vector_env_accepts_environments(url: str) -> None:
+    envs = [ludex.openspiel.rl_environment.Environment("tic_tac_toe", url=url) for _ in range(3)]
     vector = vector_env.SyncVectorEnv(envs)
     steps, ends = vector.reset(), 0
     for _ in range(20):

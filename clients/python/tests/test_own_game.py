@@ -1,4 +1,4 @@
-"""The example of an own game: served by its own program, played from Python, verified."""
+"""The example of a custom game: served by its program, played from Python, verified."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "own-game" / "play.py"
 def test_own_game_is_served_played_and_verified() -> None:
     program = os.environ.get("OWN_GAME_BIN")
     if program is None:
-        # tests/run always sets it. A program that it names and that is missing is a failure.
+        # tests/run always sets the path; a missing program is then a failure.
         pytest.skip("OWN_GAME_BIN is not set: cargo build -p own-game")
     environ = {**os.environ, "LUDEX_BIN": program}
     done = subprocess.run(

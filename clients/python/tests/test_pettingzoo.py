@@ -1,4 +1,4 @@
-"""The PettingZoo environments, with a real server."""
+"""The PettingZoo adapter with a real server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pettingzoo.test import (
 import ludex
 from ludex.catalogue import GAMES
 
-# What PettingZoo says of its own classic games too: observations are dicts, boards begin empty.
+# Warnings that PettingZoo's own classic games raise, too: dict observations, empty boards.
 EXPECTED = pytest.mark.filterwarnings(
     "ignore:Observation is not a NumPy array",
     "ignore:Observation numpy array is all zeros",
@@ -34,7 +34,7 @@ def url(program: str) -> Iterator[str]:
 
 @EXPECTED
 @pytest.mark.parametrize("game", list(GAMES))
-def test_pettingzoo_checks_every_game(url: str, game: str) -> None:
+def test_each_game_passes_api_tests(url: str, game: str) -> None:
     env = ludex.pettingzoo.aec(game, url=url)
     api_test(env, num_cycles=200)
     env.close()
@@ -45,8 +45,8 @@ def test_pettingzoo_checks_every_game(url: str, game: str) -> None:
     parallel_seed_test(lambda: ludex.pettingzoo.parallel(game, url=url), num_cycles=50)
 
 
-def test_pettingzoo_checks_rendering(url: str) -> None:
-    pytest.importorskip("resvg_py", reason="the rasteriser is missing (ludex[render])")
+def test_rendering_passes_pettingzoo_test(url: str) -> None:
+    pytest.importorskip("resvg_py", reason="the import_rasterizer is missing (ludex[render])")
     opened: list[Any] = []
 
     def make(render_mode: str) -> Any:
@@ -58,7 +58,7 @@ def test_pettingzoo_checks_rendering(url: str) -> None:
         env.close()
 
 
-def test_what_is_printed_says_who_moved(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_human_mode_prints_last_mover(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     env = ludex.pettingzoo.aec("tic_tac_toe", url=url, render_mode="human")
     env.reset(seed=1)
     env.step(4)
@@ -72,7 +72,7 @@ def test_what_is_printed_says_who_moved(url: str, capsys: pytest.CaptureFixture[
     parallel.close()
 
 
-def test_a_game_in_turns(url: str) -> None:
+def test_aec_plays_sequential_game(url: str) -> None:
     env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
     env.reset(seed=1)
     assert str(env) == "tic_tac_toe_v1"
@@ -85,7 +85,7 @@ def test_a_game_in_turns(url: str) -> None:
         assert (truncated, info) == (False, {"illegal": False})
         waiting = next(other for other in env.possible_agents if other != agent)
         assert not env.observe(waiting)["action_mask"].any() or terminated
-        obs["observation"][:] = 7  # ours to change
+        obs["observation"][:] = 7  # a copy may be changed
         env.step(None if terminated else int(obs["action_mask"].argmax()))
     assert seen == [
         *(("player_0", 0, False, 9), ("player_1", 0, False, 8), ("player_0", 0, False, 7)),
@@ -95,7 +95,7 @@ def test_a_game_in_turns(url: str) -> None:
     env.close()
 
 
-def test_simultaneous_moves_happen_together(url: str) -> None:
+def test_aec_applies_simultaneous_moves_together(url: str) -> None:
     env = ludex.pettingzoo.aec("iterated_prisoners_dilemma", url=url, max_steps=2)
     env.reset(seed=0)
     env.step(0)
@@ -113,7 +113,7 @@ def test_simultaneous_moves_happen_together(url: str) -> None:
     env.close()
 
 
-def test_parallel_games(url: str) -> None:
+def test_parallel_plays_simultaneous_game(url: str) -> None:
     env = ludex.pettingzoo.parallel(
         "iterated_prisoners_dilemma", url=url, params={"preset": "axelrod"}
     )
@@ -122,20 +122,20 @@ def test_parallel_games(url: str) -> None:
     assert obs["player_0"]["action_mask"].tolist() == [1, 1]
     obs, rewards, terminated, _, infos = env.step({"player_0": 0, "player_1": 1})
     assert rewards == {"player_0": 0.0, "player_1": 5.0}
-    # Each sees its own action first.
+    # Each agent observes its own action first.
     assert not np.array_equal(obs["player_0"]["observation"], obs["player_1"]["observation"])
     assert not any(terminated.values())
     with pytest.raises(KeyError):
         env.step({"player_0": 0})
     for wrong in ("x", 0.5, [0, 1]):
-        with pytest.raises(TypeError, match="an action must be an integer"):
+        with pytest.raises(TypeError, match="expected an integer"):
             env.step({"player_0": wrong, "player_1": 0})
     while env.agents:
         *_, infos = env.step({agent: 0 for agent in env.agents})
     with pytest.raises(ludex.LudexError, match="env_over"):
         env.step({"player_0": 0, "player_1": 0})
     env.close()
-    # In turns: what the other one says is ignored.
+    # In a sequential game, the other agent's action is ignored.
     turns = ludex.pettingzoo.parallel("tic_tac_toe", url=url)
     obs, _ = turns.reset(seed=0)
     assert [int(obs[agent]["action_mask"].sum()) for agent in turns.agents] == [9, 0]
@@ -145,7 +145,7 @@ def test_parallel_games(url: str) -> None:
 
 
 @pytest.mark.parametrize("action", [4, 99, -1])
-def test_an_illegal_action_loses(url: str, action: int) -> None:
+def test_illegal_action_loses_episode(url: str, action: int) -> None:
     env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
     env.reset(seed=1)
     env.step(4)
@@ -163,7 +163,7 @@ def test_an_illegal_action_loses(url: str, action: int) -> None:
     both.close()
 
 
-def test_what_is_wrong_is_said(url: str) -> None:
+def test_invalid_arguments_name_fault(url: str) -> None:
     with pytest.raises(ludex.LudexError) as caught:
         ludex.pettingzoo.aec("tic_tak_toe", url=url)
     assert caught.value.nearest == "tic_tac_toe"

@@ -1,4 +1,4 @@
-"""Positions as pictures: of the client, of a turn, as pixels, and in every adapter."""
+"""Pictures of environments, turns and adapters, and their pixels."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from fake import FakeServer
+from fake_server import FakeServer
 from gymnasium.wrappers import RenderCollection
 
 import ludex
 import ludex.aio
 from ludex.columns import Array
-from ludex.extras import wanted
+from ludex.optional_imports import import_optional
 from ludex.picture import Picture
 
 rasterised = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("resvg_py", "PIL")),
-    reason="the rasteriser is missing (pip install 'ludex[render]')",
+    reason="the import_rasterizer is missing (pip install 'ludex[render]')",
 )
 
-# In the form of the server's pictures: colours are variables with values for light and dark.
+# Like the server's pictures: colors are variables with values for light and dark.
 BOARD = """<svg xmlns="http://www.w3.org/2000/svg" class="ludex" viewBox="0 0 100 50" \
 font-family="system-ui,Arial,sans-serif" fill="none"><title>t</title><style>\
 .ludex .f-wood{fill:var(--ludex-wood,#e3bf83)}.ludex .f-ink{fill:var(--ludex-ink,#22252b)}\
@@ -46,7 +46,7 @@ def is_frame(frame: Any) -> bool:
     )
 
 
-def test_pictures_of_environments_and_turns() -> None:
+def test_envs_and_turns_return_pictures() -> None:
     with FakeServer() as server, ludex.Client(server.url) as client:
         env, vec = client.open("race"), client.open_vec("race", 2)
         env.reset(seed=1)
@@ -70,7 +70,7 @@ def test_pictures_of_environments_and_turns() -> None:
         assert asyncio.run(awaited()).svg == "<svg>0</svg>"
 
 
-def test_batches_have_no_pictures(url: str) -> None:
+def test_batches_reject_picture_view(url: str) -> None:
     with (
         ludex.Client(url) as client,
         pytest.raises(ludex.LudexError, match="batches do not support pictures") as refused,
@@ -79,7 +79,7 @@ def test_batches_have_no_pictures(url: str) -> None:
     assert refused.value.code == "bad_field"
 
 
-def test_the_picture_of_a_turn(url: str) -> None:
+def test_turn_returns_requested_picture(url: str) -> None:
     shown: list[Picture | None] = []
 
     def agent(turn: ludex.Turn) -> int:
@@ -97,10 +97,10 @@ def test_the_picture_of_a_turn(url: str) -> None:
 
 
 @rasterised
-def test_pixels_have_a_constant_size_and_the_light_colours() -> None:
+def test_pixels_have_constant_size_and_light_colors() -> None:
     pixels = Picture(BOARD % "").array()
     assert is_frame(pixels)
-    # Twice as wide as high: in the middle, with white above and below.
+    # Twice as wide as high: centered, with white above and below.
     assert pixels[10, 320].tolist() == pixels[630, 320].tolist() == WHITE
     assert pixels[170, 5].tolist() == pixels[470, 635].tolist() == WOOD
     assert Picture(BOARD % "").array(size=64).shape == (64, 64, 3)
@@ -114,27 +114,27 @@ def test_pixels_have_a_constant_size_and_the_light_colours() -> None:
     reason="the font DejaVu Sans is not in /usr/share/fonts",
 )
 @pytest.mark.parametrize("group", ["<g>", '<g font-family="ui-monospace,monospace">'])
-def test_words_are_drawn(group: str) -> None:
+def test_text_is_rasterized(group: str) -> None:
     words = f'{group}<text class="f-ink" x="10" y="30">White to move</text></g>'
     pixels = Picture(BOARD % words).array()
     assert (pixels == INK).all(axis=2).sum() > 100
 
 
-def test_a_missing_rasteriser_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_rasterizer_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(module: str, *args: Any, **names: Any) -> Any:
-        return wanted("no_such_rasteriser", *args, **names)
+        return import_optional("no_such_rasteriser", *args, **names)
 
-    monkeypatch.setattr("ludex.picture.wanted", missing)
+    monkeypatch.setattr("ludex.picture.import_optional", missing)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'ludex\[render\]'"):
         gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="rgb_array")
 
 
-# With a real server: each adapter shows the position after the last move.
+# With a real server: each adapter renders the position after the last move.
 
 
 @rasterised
 @pytest.mark.parametrize("game", ["TicTacToe", "TexasHoldem", "IteratedPrisonersDilemma"])
-def test_gymnasium_collects_frames(url: str, game: str) -> None:
+def test_render_collection_collects_frames(url: str, game: str) -> None:
     name = next(name for name in gymnasium.registry if name.startswith(f"ludex/{game}-v"))
     env = RenderCollection(gymnasium.make(name, url=url, render_mode="rgb_array"))
     _, info = env.reset(seed=1)
@@ -150,7 +150,7 @@ def test_gymnasium_collects_frames(url: str, game: str) -> None:
 
 
 @rasterised
-def test_recorded_videos(url: str, tmp_path: Path) -> None:
+def test_record_video_writes_file(url: str, tmp_path: Path) -> None:
     pytest.importorskip("moviepy", reason="moviepy is missing (pip install moviepy)")
     folder = tmp_path / "videos"
     inner = gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="rgb_array")
@@ -163,7 +163,7 @@ def test_recorded_videos(url: str, tmp_path: Path) -> None:
     assert [path.suffix for path in folder.iterdir() if path.stat().st_size] == [".mp4"]
 
 
-def test_svg_of_every_adapter(url: str) -> None:
+def test_each_adapter_renders_svg(url: str) -> None:
     one = gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="svg")
     many = ludex.gymnasium.LudexVectorEnv("tic_tac_toe", 2, url=url, render_mode="svg")
     both = ludex.self_play.SelfPlayVectorEnv("tic_tac_toe", 2, url=url, render_mode="svg")
@@ -181,7 +181,7 @@ def test_svg_of_every_adapter(url: str) -> None:
 
 
 @rasterised
-def test_frames_of_batches(url: str) -> None:
+def test_vector_envs_render_frames(url: str) -> None:
     envs: list[Any] = [
         ludex.gymnasium.LudexVectorEnv(
             "tic_tac_toe",

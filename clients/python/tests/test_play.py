@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake import FakeServer
+from fake_server import FakeServer
 
 import ludex
-from ludex.player import ids_of
+from ludex.matches.player import expand_ids
 
 
 def first(turn: ludex.Turn) -> int:
     return turn.legal[0]
 
 
-def test_results_and_what_an_agent_is_told() -> None:
+def test_agent_receives_turns_and_play_returns_results() -> None:
     turns: list[ludex.Turn] = []
     events: list[dict[str, Any]] = []
 
@@ -59,7 +59,7 @@ def test_results_and_what_an_agent_is_told() -> None:
     assert kinds == {"match_start", "event", "match_end"}
 
 
-def test_a_refused_move_is_asked_for_again() -> None:
+def test_refused_move_is_requested_again() -> None:
     refusals = []
 
     def agent(turn: ludex.Turn) -> int:
@@ -76,12 +76,12 @@ def test_a_refused_move_is_asked_for_again() -> None:
     assert set(refusals) == {(1, "illegal_action", 2)}
 
 
-def test_what_an_agent_may_not_return() -> None:
-    with FakeServer() as server, pytest.raises(TypeError, match="a move is an action id"):
+def test_invalid_reply_raises_type_error() -> None:
+    with FakeServer() as server, pytest.raises(TypeError, match="expected an action id"):
         ludex.play(server.url, game="race", agent=lambda turn: None)  # type: ignore[arg-type,return-value]
 
 
-def test_an_agents_own_error_comes_through() -> None:
+def test_agent_exception_propagates() -> None:
     def agent(turn: ludex.Turn) -> int:
         raise KeyError("mine")
 
@@ -89,7 +89,7 @@ def test_an_agents_own_error_comes_through() -> None:
         ludex.play(server.url, game="race", agent=agent)
 
 
-def test_a_refused_join_is_an_error_and_a_postponed_one_is_not() -> None:
+def test_refused_join_raises_and_postponed_join_retries() -> None:
     answers = iter(
         [
             {"code": "draining", "retry": True, "after_ms": 1},
@@ -108,7 +108,7 @@ def test_a_refused_join_is_an_error_and_a_postponed_one_is_not() -> None:
         assert len([f for f in server.received if f["type"] == "join"]) == 3
 
 
-def test_results_so_far_are_not_lost_with_the_server() -> None:
+def test_error_carries_finished_results() -> None:
     server = FakeServer()
     turns = 0
 
@@ -124,11 +124,11 @@ def test_results_so_far_are_not_lost_with_the_server() -> None:
     assert len(caught.value.results) >= 1
 
 
-def test_ranges_are_written_out() -> None:
-    assert ids_of([[0, 2], [7, 7]]) == [0, 1, 2, 7]
-    assert ids_of([]) == []
+def test_legal_ranges_are_expanded() -> None:
+    assert expand_ids([[0, 2], [7, 7]]) == [0, 1, 2, 7]
+    assert expand_ids([]) == []
 
 
-def test_a_game_or_a_ticket_is_needed() -> None:
+def test_play_requires_game_or_ticket() -> None:
     with pytest.raises(ludex.LudexError, match="a game or a ticket"):
         ludex.play("ws://127.0.0.1:1", agent=first)

@@ -1,4 +1,4 @@
-"""Finding, starting and ending the server program; a script stands in for it."""
+"""Finding, starting and stopping the server program, with a stub script."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def program(folder: Path, body: str) -> str:
     return str(path)
 
 
-def test_a_server_is_started_and_ended_and_its_folder_removed(
+def test_serve_removes_temporary_folder_on_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = 'print(json.dumps({"url": "ws://127.0.0.1:9", "more": 1}), flush=True); time.sleep(60)'
@@ -47,7 +47,7 @@ def test_a_server_is_started_and_ended_and_its_folder_removed(
     server.close()
 
 
-def test_a_named_folder_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_keeps_named_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = 'print(json.dumps({"url": "ws://127.0.0.1:9"}), flush=True); time.sleep(60)'
     monkeypatch.setenv("LUDEX_BIN", program(tmp_path, body))
     data = tmp_path / "data"
@@ -58,9 +58,7 @@ def test_a_named_folder_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (data / "args").exists()
 
 
-def test_a_server_that_does_not_come_up_is_quoted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_start_quotes_server_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = 'sys.stderr.write("the port is taken"); sys.exit(1)'
     monkeypatch.setenv("LUDEX_BIN", program(tmp_path, body))
     with pytest.raises(ludex.LudexError, match="the port is taken") as caught:
@@ -68,14 +66,16 @@ def test_a_server_that_does_not_come_up_is_quoted(
     assert caught.value.code == "internal"
 
 
-def test_a_missing_program_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_program_error_names_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LUDEX_BIN", str(tmp_path / "none"))
     with pytest.raises(ludex.LudexError, match="is not an executable file") as caught:
         ludex.serve()
     assert caught.value.code == "not_installed"
 
 
-def test_the_program_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_is_found_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LUDEX_BIN", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     path = program(tmp_path, "")

@@ -1,4 +1,4 @@
-"""Prompts of positions: written by the program, the same for every form of a position."""
+"""Prompts built by the program, equal for every form of a position."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 import ludex
-from ludex import spiel
+from ludex.openspiel import states
 
 
-def test_a_snapshot_a_state_and_moves_are_the_same_position(program: str) -> None:
+def test_snapshot_state_and_moves_yield_same_prompt(program: str) -> None:
     moves = [(-1, 2), (-1, 0), (0, 1)]
     with ludex.serve() as server, ludex.Client(server.url) as client:
         env = client.open("kuhn_poker", chance="client")
         env.reset()
-        game = spiel.load_game("kuhn_poker", url=server.url)
+        game = states.load_game("kuhn_poker", url=server.url)
         state = game.new_initial_state()
         for _, action in moves:
             env.step(action)
@@ -29,7 +29,7 @@ def test_a_snapshot_a_state_and_moves_are_the_same_position(program: str) -> Non
     assert all(name in told[0].text for name in told[0].names)
 
 
-def test_parameters_seats_and_methods(program: str) -> None:
+def test_prompt_accepts_params_seat_and_method(program: str) -> None:
     small = ludex.prompt("breakthrough", params={"rows": 5, "columns": 4})
     assert ludex.prompt("breakthrough(rows=5,columns=4)") == small
     assert small != ludex.prompt("breakthrough")
@@ -39,7 +39,7 @@ def test_parameters_seats_and_methods(program: str) -> None:
     assert thinking.text != ludex.prompt("tic_tac_toe").text
 
 
-def test_a_wrong_position_is_told(program: str) -> None:
+def test_invalid_position_raises_bad_field(program: str) -> None:
     with pytest.raises(ludex.LudexError, match="move 1: ") as caught:
         ludex.prompt("tic_tac_toe", [(0, 4), (1, 4)])
     assert caught.value.code == "bad_field"

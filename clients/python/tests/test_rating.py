@@ -1,4 +1,4 @@
-"""Ratings: the formulas against values computed by hand, and matches with a real server."""
+"""Ratings: formulas against reference values, and matches with a real server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 import ludex
 from ludex.columns import Array
-from ludex.likelihood import estimate
-from ludex.rating import AnchorScore, Rating, _blocks, _compared, _wilson
-from ludex.result import MatchResult
+from ludex.matches.rating import AnchorScore, Rating, _blocks, _scores, _wilson
+from ludex.matches.rating_fit import estimate
+from ludex.matches.result import MatchResult
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def games(wins: int, draws: int, losses: int, opponent: int = 0) -> list[tuple[i
 @pytest.mark.parametrize(
     ("wins", "losses", "rating"), [(30, 10, 185.2), (20, 0, 645.1), (90, 10, 374.2)]
 )
-def test_wins_and_losses(wins: int, losses: int, rating: float) -> None:
+def test_estimate_matches_wins_and_losses(wins: int, losses: int, rating: float) -> None:
     assert rating == pytest.approx(400 * math.log10((wins + 0.5) / (losses + 0.5)), abs=0.1)
     found = estimate([0.0], games(wins, 0, losses))
     assert found.rating == pytest.approx(rating, abs=0.1)
@@ -42,7 +42,7 @@ def test_wins_and_losses(wins: int, losses: int, rating: float) -> None:
     assert estimate([700.0], games(wins, 0, losses)).rating == pytest.approx(700 + rating, abs=0.1)
 
 
-def test_draws() -> None:
+def test_estimate_matches_draws() -> None:
     # The model fits three counts exactly: theta = ln(w / l), nu = d / sqrt(w l).
     nu = 25 / math.sqrt(50.5 * 25.5)
     found = estimate([0.0], games(50, 25, 25))
@@ -54,14 +54,14 @@ def test_draws() -> None:
     assert level.draws > 0.9
 
 
-def test_a_perfect_score_has_an_interval() -> None:
+def test_perfect_score_has_finite_interval() -> None:
     # Jeffreys' interval for 20 of 20: the win rate is Beta(20.5, 0.5), with 2.5 % below 0.8827.
     found = estimate([0.0], games(20, 0, 0))
     assert found.low == pytest.approx(400 * math.log10(0.8827 / 0.1173), abs=30)
     assert 1200 < found.high < math.inf
 
 
-def test_strengths_come_back() -> None:
+def test_estimate_recovers_strengths() -> None:
     rng = np.random.default_rng(3)
     ratings, truth, share = [0.0, 250.0, 500.0], 310.0, 0.3
     nu = 2 * share / (1 - share)
@@ -81,15 +81,15 @@ def test_strengths_come_back() -> None:
     assert inside >= 16
 
 
-def test_pairs_are_resampled_whole() -> None:
-    # The first to move always wins: every pair is 1 : 1, and only the prior's part varies.
+def test_bootstrap_resamples_whole_pairs() -> None:
+    # The first player always wins: every pair is 1 : 1, and only the prior varies.
     paired = estimate([0.0], [(0, [1.0, 0.0])] * 100)
     single = estimate([0.0], games(100, 0, 100))
     assert paired.rating == pytest.approx(0, abs=1e-6)
     assert paired.high - paired.low < 0.3 * (single.high - single.low)
 
 
-def test_no_games() -> None:
+def test_estimate_rejects_no_games() -> None:
     with pytest.raises(ValueError, match="no games"):
         estimate([0.0], [(0, [])])
 
@@ -99,18 +99,18 @@ def result(seat: int, returns: list[float], **more: Any) -> MatchResult:
     return MatchResult(seat=seat, returns=returns, **kept)
 
 
-def test_what_is_compared() -> None:
-    assert _compared(result(1, [1.0, -1.0])) == [0.0]
-    assert _compared(result(2, [1.0, 0.5, 0.5])) == [0.0, 0.5]
-    assert _compared(result(0, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [1.0]
-    assert _compared(result(1, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [0.0, 0.0]
-    assert _compared(result(0, [1.0, -1.0], reason="infra_error")) == []
-    assert _compared(result(0, [], reason="unknown_match")) == []
+def test_scores_compare_returns_with_other_seats() -> None:
+    assert _scores(result(1, [1.0, -1.0])) == [0.0]
+    assert _scores(result(2, [1.0, 0.5, 0.5])) == [0.0, 0.5]
+    assert _scores(result(0, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [1.0]
+    assert _scores(result(1, [1.0, -9.0, 0.0], reason="illegal", at_fault=1)) == [0.0, 0.0]
+    assert _scores(result(0, [1.0, -1.0], reason="infra_error")) == []
+    assert _scores(result(0, [], reason="unknown_match")) == []
     ended = [result(0, [1, -1]), result(0, [0, 0]), result(1, [1, -1]), result(1, [-1, 1])]
     assert _blocks(ended, 2) == [[1.0, 0.0], [0.5, 1.0]]
 
 
-def test_wilson() -> None:
+def test_wilson_matches_reference_values() -> None:
     low, high = _wilson(0.5, 100)
     assert (round(low, 4), round(high, 4)) == (0.4038, 0.5962)
     assert _wilson(1.0, 20)[1] == pytest.approx(1.0)
@@ -125,17 +125,17 @@ def first_legal(obs: Array, mask: Array) -> Any:
     return mask.argmax(axis=1)
 
 
-# The ladder is measured for the default board only.
+# The ladder is calibrated for the default board only.
 UNMEASURED = "connect_four(rows=5,columns=5)"
 
 
-def test_win_rates_where_anchors_have_no_rating(url: str) -> None:
+def test_rate_reports_win_rates_without_anchor_ratings(url: str) -> None:
     rating = ludex.rate(first_legal, UNMEASURED, anchors=[1], games=2, url=url)
     assert rating.estimate is None
     assert "no rating" in str(rating)
 
 
-def test_measured_anchors_count(url: str) -> None:
+def test_rate_uses_calibrated_anchors(url: str) -> None:
     rating = ludex.rate(first_legal, "connect_four", anchors=[0, 1], games=2, url=url)
     first, second = (score.rating for score in rating.anchors)
     assert first == 0.0
@@ -144,7 +144,7 @@ def test_measured_anchors_count(url: str) -> None:
     assert rating.estimate is not None
 
 
-def test_every_scale_begins_at_random(url: str) -> None:
+def test_level_zero_is_rated_zero(url: str) -> None:
     rating = ludex.rate(first_legal, UNMEASURED, anchors=[0, 1], games=9, url=url)
     assert [score.rating for score in rating.anchors] == [0.0, None]
     found = rating.estimate
@@ -163,7 +163,7 @@ def test_every_scale_begins_at_random(url: str) -> None:
     assert f"rating {found.rating:.0f}, 95 %" in text
 
 
-def test_agents_of_the_match_plane_are_rated_too(url: str) -> None:
+def test_rate_accepts_turn_agents(url: str) -> None:
     asked: list[ludex.Turn] = []
 
     def agent(turn: ludex.Turn) -> str:
@@ -176,10 +176,10 @@ def test_agents_of_the_match_plane_are_rated_too(url: str) -> None:
     assert "struct" in asked[0].view
 
 
-def test_anchors_with_ratings(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the ladder were calibrated."""
+def test_rate_estimates_from_anchor_ratings(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the ladder by a calibrated one."""
     ladder = {"anchor level=0": 0.0, "anchor level=1": 300.0, "random": None}
-    monkeypatch.setattr("ludex.rating._ladder", lambda spec: ladder)
+    monkeypatch.setattr("ludex.matches.rating._ladder", lambda spec: ladder)
     rating = ludex.rate(first_legal, "connect_four", games=10, url=url)
     assert len(rating.anchors) == 3
     assert rating.estimate is not None
@@ -187,14 +187,14 @@ def test_anchors_with_ratings(url: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert "95 %" in str(rating).splitlines()[-1]
 
 
-def test_what_is_wrong_is_said(url: str) -> None:
+def test_rate_rejects_invalid_arguments(url: str) -> None:
     with pytest.raises(ludex.LudexError, match="unknown_agent"):
         ludex.rate(first_legal, "tic_tac_toe", [77], url=url)
     with pytest.raises(ValueError, match="at least one anchor and two seats"):
         ludex.rate(first_legal, "tic_tac_toe", [], url=url)
 
 
-def test_a_table_to_print() -> None:
+def test_rating_prints_table() -> None:
     score = AnchorScore("anchor level=1", 300.0, 6, 1, 3, 0.65, 0.3, 0.9, 0.3)
     found = estimate([300.0], games(6, 1, 3))
     lines = str(Rating("g", [score], found, [])).splitlines()

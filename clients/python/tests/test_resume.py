@@ -1,4 +1,4 @@
-"""Section 7 of the protocol: the connection is cut at every message in turn."""
+"""Session resumption (docs/protocol.md, section 7), with a cut at every message."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from fake import FakeServer
+from fake_server import FakeServer
 
 import ludex
-from ludex.match import Turn
+from ludex.matches.turn import Turn
 
 
 def rollout(server: FakeServer) -> list[list[int]]:
-    """Play fixed actions, two batches in flight, and return the totals that were seen."""
+    """Play fixed actions with two batches in flight, and return the observed totals."""
     seen = []
     with ludex.Client(server.url, patience=20) as client:
         vec = client.open_vec("race", num_envs=2, autoreset="disabled")
@@ -27,7 +27,7 @@ def rollout(server: FakeServer) -> list[list[int]]:
     return seen
 
 
-def test_steps_are_neither_lost_nor_made_twice_wherever_the_line_is_cut() -> None:
+def test_steps_execute_once_at_any_cut() -> None:
     with FakeServer() as server:
         expected = rollout(server)
         executed = Counter(server.executed)
@@ -43,13 +43,13 @@ def test_steps_are_neither_lost_nor_made_twice_wherever_the_line_is_cut() -> Non
 
 @pytest.mark.parametrize("resync", [False, True])
 @pytest.mark.parametrize("refuse", [False, True])
-def test_matches_go_on_wherever_the_line_is_cut(resync: bool, refuse: bool) -> None:
+def test_matches_resume_at_any_cut(resync: bool, refuse: bool) -> None:
     asked: list[tuple[str, int, int]] = []
 
     def agent(turn: Turn) -> int | str:
         asked.append((turn.match, turn.turn, turn.attempt))
         assert turn.names is not None
-        # A resync tells the number of the attempt, not why the one before was refused.
+        # A resync has the number of the attempt, but not the previous refusal.
         assert (turn.refusal is not None) == (turn.attempt > 0) or resync
         return turn.legal[0] if turn.turn % 2 else turn.names[0]
 
@@ -69,11 +69,11 @@ def test_matches_go_on_wherever_the_line_is_cut(resync: bool, refuse: bool) -> N
             return
 
 
-def test_a_forgotten_session_is_reclaimed_by_name() -> None:
+def test_forgotten_session_is_reclaimed_by_name() -> None:
     def agent(turn: Turn) -> int:
         return turn.legal[-1]
 
-    for cut_at in count(4):  # before the join there is nothing to reclaim
+    for cut_at in count(4):  # nothing to reclaim before the join
         with FakeServer(cut_at=cut_at, forget=True) as server:
             results = ludex.play(
                 server.url, game="race", agent=agent, games=3, name="me", patience=20
@@ -86,7 +86,7 @@ def test_a_forgotten_session_is_reclaimed_by_name() -> None:
             return
 
 
-def test_environments_of_a_forgotten_session_are_gone_and_the_client_is_not() -> None:
+def test_forgotten_session_loses_envs_and_client_recovers() -> None:
     with FakeServer(forget=True) as server, ludex.Client(server.url) as client:
         env = client.open("race")
         env.reset()

@@ -1,4 +1,4 @@
-"""OpenSpiel's time steps, with a real server."""
+"""The ``rl_environment`` API with a real server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex import rl_environment
+from ludex.openspiel import rl_environment
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def url(program: str) -> Iterator[str]:
         yield server.url
 
 
-def test_turns(url: str) -> None:
+def test_environment_plays_sequential_game(url: str) -> None:
     env = rl_environment.Environment("tic_tac_toe", discount=0.5, url=url)
     assert (env.name, env.num_players, env.is_turn_based) == ("tic_tac_toe", 2, True)
     assert (env.num_actions_per_step, env.max_game_length) == (1, 9)
@@ -47,7 +47,7 @@ def test_turns(url: str) -> None:
     env.close()
 
 
-def test_simultaneous_moves(url: str) -> None:
+def test_environment_plays_simultaneous_game(url: str) -> None:
     env = rl_environment.Environment("iterated_prisoners_dilemma", url=url, max_steps=2)
     step = env.reset(seed=0)
     assert step.is_simultaneous_move()
@@ -57,7 +57,7 @@ def test_simultaneous_moves(url: str) -> None:
     env.close()
 
 
-def test_information_states(url: str) -> None:
+def test_information_state_is_default_observation(url: str) -> None:
     kuhn = rl_environment.Environment("kuhn_poker", url=url)
     assert kuhn.observation_spec()["info_state"] == (11,), "OpenSpiel's information state"
     first = [kuhn.reset(seed=3).observations["info_state"] for _ in range(2)]
@@ -79,7 +79,7 @@ def test_information_states(url: str) -> None:
         )
 
 
-# Libraries that are not there.
+# Missing libraries.
 
 MISSING = """
 import sys
@@ -101,7 +101,7 @@ except ModuleNotFoundError as error:
         ("rllib", "ray", "rllib"),
     ],
 )
-def test_what_to_install_is_said(adapter: str, module: str, extra: str) -> None:
+def test_missing_library_error_names_extra(adapter: str, module: str, extra: str) -> None:
     code = MISSING.format(adapter=adapter, module=module)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == f"ludex.{adapter} needs {module}: pip install 'ludex[{extra}]'\n", (
@@ -109,6 +109,6 @@ def test_what_to_install_is_said(adapter: str, module: str, extra: str) -> None:
     )
 
 
-def test_an_adapter_that_is_none() -> None:
+def test_unknown_attribute_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'tensorflow'"):
         ludex.tensorflow  # noqa: B018

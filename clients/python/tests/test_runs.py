@@ -1,4 +1,4 @@
-"""Runs against the in-process server: what does not need the real one."""
+"""Runs against the in-process server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fake_runs import RunServer
 
 import ludex
 from ludex import aio
-from ludex.choosers import Awaiting
+from ludex.matches.dispatch import AsyncDispatcher
 
 
 def first(turn: ludex.Turn) -> int:
@@ -46,7 +46,7 @@ AGENTS: list[tuple[Any, bool]] = [
 
 
 @pytest.mark.parametrize(("agent", "batch"), AGENTS)
-def test_a_run_by_every_kind_of_agent(agent: Any, batch: bool) -> None:
+def test_each_agent_kind_plays_run(agent: Any, batch: bool) -> None:
     standings: list[ludex.Progress] = []
     events: list[dict[str, Any]] = []
     with RunServer(matches=5) as server:
@@ -80,7 +80,7 @@ def test_a_run_by_every_kind_of_agent(agent: Any, batch: bool) -> None:
     assert events[-1]["type"] == "run_end"
 
 
-def test_turns_of_several_matches_are_awaited_at_the_same_time() -> None:
+def test_async_agent_awaits_turns_concurrently() -> None:
     together = threading.Barrier(3, timeout=20)
 
     async def agent(turn: ludex.Turn) -> int:
@@ -93,7 +93,7 @@ def test_turns_of_several_matches_are_awaited_at_the_same_time() -> None:
         assert server.faults == []
 
 
-def test_a_policy_gets_all_turns_that_wait_and_answers_each() -> None:
+def test_batch_policy_receives_all_pending_turns() -> None:
     sizes: list[int] = []
 
     def policy(turns: list[ludex.Turn]) -> list[int]:
@@ -103,13 +103,13 @@ def test_a_policy_gets_all_turns_that_wait_and_answers_each() -> None:
     with RunServer(matches=4) as server:
         ludex.evaluate(server.url, "quick", policy, batch=True)
         assert max(sizes) > 1
-        with pytest.raises(ValueError, match="0 moves for"):
+        with pytest.raises(ValueError, match="got 0"):
             ludex.evaluate(server.url, "quick", lambda turns: [], "other", batch=True)
 
 
 @pytest.mark.parametrize("forget", [False, True])
 @pytest.mark.parametrize(("agent", "batch"), AGENTS)
-def test_a_run_goes_on_wherever_the_line_is_cut(agent: Any, batch: bool, forget: bool) -> None:
+def test_run_resumes_at_any_cut(agent: Any, batch: bool, forget: bool) -> None:
     for cut_at in count():
         with RunServer(cut_at=cut_at, forget=forget) as server:
             result = ludex.evaluate(server.url, "quick", agent, batch=batch, slots=2, patience=20)
@@ -119,7 +119,7 @@ def test_a_run_goes_on_wherever_the_line_is_cut(agent: Any, batch: bool, forget:
                 return
 
 
-def test_what_is_thought_about_is_not_asked_again() -> None:
+def test_pending_turn_is_not_requested_again() -> None:
     asked: list[tuple[str, int, int]] = []
 
     async def slow(turn: ludex.Turn) -> int:
@@ -137,22 +137,22 @@ def test_what_is_thought_about_is_not_asked_again() -> None:
         assert len(asked) == len(set(asked)), forget
 
 
-def test_answers_that_have_come_are_sent_before_an_error_is_raised() -> None:
+def test_finished_replies_are_sent_before_error() -> None:
     turn = ludex.Turn("m", "race", 0, 0, 0, [0], None, {}, None, [], None, {})
-    chooser = Awaiting(first_awaited)
+    dispatcher = AsyncDispatcher(first_awaited)
     good: Future[list[Any]] = Future()
     good.set_result([(turn, 7)])
     bad: Future[list[Any]] = Future()
     bad.set_exception(KeyError("mine"))
-    chooser._came(good)
-    chooser._came(bad)
-    assert chooser.choose([]) == [(turn, 7)]
-    assert chooser.bell is not None
-    assert select.select([chooser.bell], [], [], 20)[0]
+    dispatcher._on_done(good)
+    dispatcher._on_done(bad)
+    assert dispatcher.dispatch([]) == [(turn, 7)]
+    assert dispatcher.wakeup is not None
+    assert select.select([dispatcher.wakeup], [], [], 20)[0]
     with pytest.raises(KeyError, match="mine"):
-        chooser.choose([])
-    chooser.close()
-    chooser.close()
+        dispatcher.dispatch([])
+    dispatcher.close()
+    dispatcher.close()
 
 
 def fails_once(error: BaseException, awaited: bool) -> Any:
@@ -175,9 +175,7 @@ def fails_once(error: BaseException, awaited: bool) -> Any:
     ("error", "awaited"),
     [(KeyError("mine"), False), (KeyError("mine"), True), (KeyboardInterrupt(), False)],
 )
-def test_an_error_of_the_agent_ends_the_call_and_the_same_call_continues(
-    error: BaseException, awaited: bool
-) -> None:
+def test_agent_error_ends_call_and_repeat_continues(error: BaseException, awaited: bool) -> None:
     with RunServer() as server:
         agent = fails_once(error, awaited)
         with pytest.raises(type(error)):
@@ -188,12 +186,12 @@ def test_an_error_of_the_agent_ends_the_call_and_the_same_call_continues(
         result = ludex.evaluate(server.url, "quick", agent)
         assert result.verdict["parts"][0]["wins"] == len(server.runs["mine"].begun) == 3
         assert server.faults == []
-        # The run is over: the same call tells its end.
+        # The run has ended: the same call returns its result.
         again = ludex.evaluate(server.url, "quick", agent)
         assert again.verdict == result.verdict
 
 
-def test_withdraw() -> None:
+def test_withdraw_ends_run() -> None:
     seen: list[str] = []
 
     def agent(turn: ludex.Turn) -> int:
@@ -215,7 +213,7 @@ def test_withdraw() -> None:
         assert ludex.evaluate(server.url, "quick", agent, "mine").reason == "withdrawn"
 
 
-def test_settings_that_the_server_refuses() -> None:
+def test_server_rejects_settings() -> None:
     with RunServer() as server:
         with pytest.raises(ludex.LudexError, match="unknown_suite") as unknown:
             ludex.evaluate(server.url, "quik", first)
@@ -226,21 +224,21 @@ def test_settings_that_the_server_refuses() -> None:
         assert (conflict.value.path, conflict.value.allowed) == ("scale", 1.0)
         with pytest.raises(ludex.LudexError, match="forbidden"):
             ludex.evaluate(server.url, "quick", first, name="somebody")
-        # A run that is there needs no name of its suite.
+        # An existing run needs no suite name.
         assert ludex.evaluate(server.url, None, first).reason == "done"
 
 
-def test_settings_that_make_no_sense() -> None:
+def test_client_rejects_inconsistent_settings() -> None:
     nowhere = "ws://127.0.0.1:1"
-    with pytest.raises(ludex.LudexError, match="needs a name"):
+    with pytest.raises(ludex.LudexError, match="expected a name"):
         ludex.evaluate(nowhere, "quick", first, candidates=2)
     with pytest.raises(ludex.LudexError, match="ludex serve --suite FILE"):
         ludex.evaluate(nowhere, "mine.toml", first)
-    with pytest.raises(TypeError, match="function of turns"):
+    with pytest.raises(TypeError, match="expected a function of turns"):
         ludex.evaluate(nowhere, "quick", "mcts")  # type: ignore[arg-type]
 
 
-def test_a_server_that_stops_for_good() -> None:
+def test_draining_server_raises_draining() -> None:
     def agent(turn: ludex.Turn) -> int:
         server.later.append({"type": "draining", "resume": False, "deadline_ms": 0})
         return turn.legal[0]
@@ -249,7 +247,7 @@ def test_a_server_that_stops_for_good() -> None:
         ludex.evaluate(server.url, "quick", agent, slots=1)
 
 
-def test_awaited_evaluation_and_its_cancellation() -> None:
+def test_cancelled_async_evaluate_stops_run() -> None:
     async def main(url: str) -> None:
         result = await aio.evaluate(url, "quick", first_awaited)
         assert result.reason == "done"
@@ -308,7 +306,7 @@ END: dict[str, Any] = {
 }
 
 
-def test_how_a_result_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_renders_as_text_and_html(monkeypatch: pytest.MonkeyPatch) -> None:
     result = ludex.RunResult(END, "http://h/runs/mine/report.html")
     assert result.ratings[0]["rating"] == {"value": 12.0}
     nim, dilemma = result.rows()
@@ -348,7 +346,7 @@ def test_how_a_result_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         result.to_pandas()
 
 
-def test_a_report_that_cannot_be_fetched() -> None:
+def test_missing_report_raises_connection_lost() -> None:
     with RunServer() as server:
         result = ludex.evaluate(server.url, "quick", first)
     with pytest.raises(ludex.LudexError, match="connection_lost: the report at"):
@@ -356,7 +354,7 @@ def test_a_report_that_cannot_be_fetched() -> None:
 
 
 class Terminal:
-    """Standard error that is a terminal."""
+    """A fake standard error that is a terminal."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -373,7 +371,7 @@ class Terminal:
 
 
 @pytest.mark.parametrize("with_tqdm", [False, True])
-def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, with_tqdm: bool) -> None:
+def test_progress_bar_writes_to_terminal(monkeypatch: pytest.MonkeyPatch, with_tqdm: bool) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     shown: list[tuple[int, int]] = []

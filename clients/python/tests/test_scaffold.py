@@ -1,4 +1,4 @@
-"""The example of a language model with a memory, with the stand-in for its endpoint."""
+"""The language-model example with memory, against the stub endpoint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCAFFOLD = Path(__file__).parent.parent / "examples" / "scaffold.py"
 
 
 class Stub:
-    """``ludex llm-stub``, which ends after a number of questions if it is told to."""
+    """Run ``ludex llm-stub``, which optionally exits after a number of requests."""
 
     def __init__(self, program: str, *args: str) -> None:
         pipe = subprocess.PIPE
@@ -35,14 +35,12 @@ def play(stub: Stub, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_a_scaffold_keeps_its_memory_and_reports_what_it_spent(
-    program: str, tmp_path: Path
-) -> None:
+def test_scaffold_keeps_memory_and_reports_usage(program: str, tmp_path: Path) -> None:
     memory = tmp_path / "memory" / "scaffold"
     with Stub(program, "--down-after", "12") as stub:
         interrupted = play(stub, tmp_path)
         assert interrupted.returncode == 1
-        assert "in ask" in interrupted.stderr, interrupted.stderr  # the call failed, nothing else
+        assert "in ask" in interrupted.stderr, interrupted.stderr  # only the call failed
     files = list(memory.glob("*.json"))
     under_way = {file.stem: json.loads(file.read_text())["talk"] for file in files}
     assert under_way
@@ -50,7 +48,7 @@ def test_a_scaffold_keeps_its_memory_and_reports_what_it_spent(
         done = play(stub, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "run scaffold (done)" in done.stdout
-    # What it noted after early matches it was told in late ones.
+    # Notes of early matches are part of later prompts.
     noted = (memory / "notes.txt").read_text().splitlines()
     late = [json.loads(file.read_text())["talk"][0]["content"] for file in memory.glob("*.json")]
     assert any(f"- {noted[0]}" in system for system in late)
@@ -69,7 +67,7 @@ def test_a_scaffold_keeps_its_memory_and_reports_what_it_spent(
         assert notes["calls"] >= 1
         cost = (notes["tokens"]["in"] + 2 * notes["tokens"]["out"]) / 1e6
         assert abs(notes["cost"] - cost) < 1e-12
-    # The conversation of a match that was interrupted continued where it was.
+    # The conversation of an interrupted match is continued.
     for match, before in under_way.items():
         mine = [e for e in records[match]["events"] if e["kind"] == "move" and e.get("notes")]
         answers = [said["content"] for said in before if said["role"] == "assistant"]

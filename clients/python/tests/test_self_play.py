@@ -1,4 +1,4 @@
-"""Self-play in batches, with a real server."""
+"""Batched self-play with a real server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def first_legal(info: dict[str, Any]) -> Array:
 
 
 @pytest.mark.parametrize("game", list(GAMES))
-def test_a_batch_is_many_games_of_pettingzoo(url: str, game: str) -> None:
+def test_vector_env_matches_pettingzoo_games(url: str, game: str) -> None:
     settings: dict[str, Any] = {"params": GAMES[game], "max_steps": 40, "url": url}
     envs = SelfPlayVectorEnv(game, 3, autoreset_mode="Disabled", **settings)
     obs, info = envs.reset(seed=5)
@@ -64,15 +64,15 @@ def test_a_batch_is_many_games_of_pettingzoo(url: str, game: str) -> None:
         env.close()
 
 
-def test_modes_show_the_same_episodes(url: str) -> None:
+def test_autoreset_modes_yield_same_episodes(url: str) -> None:
     following = SelfPlayVectorEnv("tic_tac_toe", 2, url=url)
-    at_once = SelfPlayVectorEnv("tic_tac_toe", 2, url=url, autoreset_mode="SameStep")
+    same_step = SelfPlayVectorEnv("tic_tac_toe", 2, url=url, autoreset_mode="SameStep")
     obs, info = following.reset(seed=1)
-    assert np.array_equal(obs, at_once.reset(seed=1)[0])
+    assert np.array_equal(obs, same_step.reset(seed=1)[0])
     for _ in range(7):
         actions = first_legal(info)
         obs, rewards, terminated, _, info = following.step(actions)
-        again = at_once.step(actions)
+        again = same_step.step(actions)
         assert np.array_equal(rewards, again[1])
         assert np.array_equal(terminated, again[2])
     assert terminated.all()
@@ -80,17 +80,17 @@ def test_modes_show_the_same_episodes(url: str) -> None:
     assert not info["acting"].any()
     assert again[4]["_final_obs"].all()
     assert np.array_equal(np.stack(again[4]["final_obs"]), obs)
-    # The next step begins the next episode, whatever the actions are.
+    # The next step starts the next episode and ignores the actions.
     obs, rewards, terminated, _, info = following.step(np.full((2, 2), 8))
     assert not rewards.any()
     assert not terminated.any()
     assert np.array_equal(obs, again[0])
     assert info["acting"].tolist() == [[True, False]] * 2
     following.close()
-    at_once.close()
+    same_step.close()
 
 
-def test_masks_as_ids(url: str) -> None:
+def test_masks_may_be_ids(url: str) -> None:
     dense = SelfPlayVectorEnv("fight_the_landlord", 2, url=url)
     listed = SelfPlayVectorEnv("fight_the_landlord", 2, url=url, mask="ids")
     info, other = dense.reset(seed=3)[1], listed.reset(seed=3)[1]
@@ -106,7 +106,7 @@ def test_masks_as_ids(url: str) -> None:
 
 
 @pytest.mark.parametrize("action", [0, 9, -1, 2**40])
-def test_an_illegal_action_costs_its_seat(url: str, action: int) -> None:
+def test_illegal_action_loses_for_its_seat(url: str, action: int) -> None:
     envs = SelfPlayVectorEnv("tic_tac_toe", 2, url=url, autoreset_mode="Disabled")
     envs.reset(seed=0)
     envs.step(np.zeros((2, 2), np.int64))
@@ -123,13 +123,13 @@ def test_an_illegal_action_costs_its_seat(url: str, action: int) -> None:
     envs.close()
 
 
-def test_what_is_wrong_is_said(url: str) -> None:
-    with pytest.raises(ValueError, match="mask is 'dense' or 'ids'"):
+def test_invalid_arguments_name_fault(url: str) -> None:
+    with pytest.raises(ValueError, match="allowed: 'dense', 'ids'"):
         SelfPlayVectorEnv("tic_tac_toe", url=url, mask="bits")  # type: ignore[arg-type]
     envs = SelfPlayVectorEnv("tic_tac_toe", 2, url=url)
     envs.reset(seed=[4, 5])
     for wrong in ([0, 0], [[0, 0]], [[0.5, 0], [0, 0]]):
-        with pytest.raises(ValueError, match=r"integers \[2, 2\] are needed"):
+        with pytest.raises(ValueError, match=r"expected integers \[2, 2\]"):
             envs.step(np.array(wrong))
     for seeds in ([1], [1, 2, 3]):
         with pytest.raises(ValueError, match="seeds for 2 environments"):

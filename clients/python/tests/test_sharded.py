@@ -1,4 +1,4 @@
-"""Batches with a real server, and the same batches over several servers."""
+"""Batches on one real server and on several servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ludex
-from ludex.client import Mask
+from ludex._messages import MaskForm
 from ludex.columns import Array
 
 Vec = ludex.VecEnv | ludex.ShardedVecEnv
@@ -71,16 +71,16 @@ def legal(batch: ludex.Batch, rng: np.random.Generator, actions: int) -> Array:
     return np.array(drawn, np.int64)
 
 
-# What one server does.
+# One server.
 
 
 def played(vec: Vec, order: list[list[int]], envs: int) -> dict[int, list[Any]]:
-    """Step environments in the given order; return what each showed at its own steps."""
+    """Step environments in the given order; return the trace of each environment."""
     seen: dict[int, list[Any]] = {env: [] for env in range(envs)}
     shown = vec.reset(seed=40)
     masks = np.array(shown.mask)
     for chosen in order:
-        # An environment's action depends only on its own past.
+        # The action of an environment depends only on its own history.
         actions = [
             int(np.flatnonzero(masks[env])[len(seen[env]) % masks[env].sum()]) for env in chosen
         ]
@@ -93,7 +93,7 @@ def played(vec: Vec, order: list[list[int]], envs: int) -> dict[int, list[Any]]:
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "connect_four"])
-def test_the_order_of_steps_changes_nothing(alone: ludex.Client, game: str) -> None:
+def test_step_order_does_not_change_episodes(alone: ludex.Client, game: str) -> None:
     def run(order: list[list[int]]) -> dict[int, list[Any]]:
         vec = alone.open_vec(
             game, 4, seats=["agent", "random"], rotate="random", autoreset="same_step"
@@ -111,7 +111,7 @@ def test_the_order_of_steps_changes_nothing(alone: ludex.Client, game: str) -> N
         assert rows[:60] == straight[env][: len(rows)]
 
 
-def test_snapshots_and_clones_of_batches(alone: ludex.Client) -> None:
+def test_snapshots_and_clones_restore_batches(alone: ludex.Client) -> None:
     rng = np.random.default_rng(2)
     vec = alone.open_vec("kuhn_poker", 6, views=["tensor", "returns"], autoreset="same_step")
     vec.reset(seed=3)
@@ -137,7 +137,7 @@ def test_snapshots_and_clones_of_batches(alone: ludex.Client) -> None:
     assert (caught.value.code, caught.value.at) == ("bad_snapshot", 1)
 
 
-def test_a_clone_with_a_seed_has_other_luck(alone: ludex.Client) -> None:
+def test_seeded_clone_has_new_chance_events(alone: ludex.Client) -> None:
     vec = alone.open_vec("kuhn_poker", 64, autoreset="same_step")
     vec.reset(seed=3)
     same_luck, other_luck = vec.clone(), vec.clone(seed=4)
@@ -148,7 +148,7 @@ def test_a_clone_with_a_seed_has_other_luck(alone: ludex.Client) -> None:
 
 
 @pytest.mark.parametrize("mask", ["u1", "bits", "ids", "none"])
-def test_forms_of_the_mask_of_every_seat(alone: ludex.Client, mask: Mask) -> None:
+def test_mask_forms_are_equivalent_for_each_seat(alone: ludex.Client, mask: MaskForm) -> None:
     game, count = "iterated_prisoners_dilemma", 3
     vec = alone.open_vec(game, count, observer="all", mask=mask)
     batch = vec.reset(seed=1)
@@ -163,7 +163,7 @@ def test_forms_of_the_mask_of_every_seat(alone: ludex.Client, mask: Mask) -> Non
         assert (batch.mask == (1 if mask == "u1" else 0b11)).all()
 
 
-# What several do together.
+# Several servers.
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
     ("connect_four", {"autoreset": "same_step", "views": ["tensor", "struct", "text", "returns"]}),
@@ -175,7 +175,7 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("game", "options"), WAYS)
-def test_several_servers_do_what_one_does(
+def test_several_servers_match_one_server(
     alone: ludex.Client, together: ludex.Client, game: str, options: dict[str, Any]
 ) -> None:
     rng = np.random.default_rng(7)
@@ -214,7 +214,7 @@ def test_several_servers_do_what_one_does(
     same(many.reset(seeds=[9, 8], envs=[10, 3]), one.reset(seeds=[9, 8], envs=[10, 3]))
 
 
-def test_a_refusal_names_the_row_of_the_whole(together: ludex.Client) -> None:
+def test_refusal_names_row_of_whole_batch(together: ludex.Client) -> None:
     vec = together.open_vec("tic_tac_toe", 9)
     vec.reset(seed=0)
     with pytest.raises(ludex.LudexError) as caught:
@@ -234,7 +234,7 @@ def test_a_refusal_names_the_row_of_the_whole(together: ludex.Client) -> None:
     assert vec.closed
 
 
-def test_a_server_that_does_not_answer_is_left_out(urls: list[str]) -> None:
+def test_unreachable_server_is_excluded(urls: list[str]) -> None:
     nobody = "ws://127.0.0.1:1"
     with pytest.warns(UserWarning, match="the other servers take over its share"):
         client = ludex.Client([urls[0], nobody, urls[1]], patience=0.1)

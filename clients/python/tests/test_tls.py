@@ -1,4 +1,4 @@
-"""TLS with a certificate of one's own, and what is said when one end does not speak it."""
+"""TLS with a custom certificate, and errors if one end does not speak TLS."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ def url(program: str) -> Iterator[str]:
         yield server.url.replace("127.0.0.1", "localhost")
 
 
-def test_a_certificate_of_ones_own(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_certificate_is_trusted(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "cert.pem"))
     with ludex.Client(url) as client:
         assert client.open("nim").reset().legal
 
 
-def test_an_unknown_certificate_is_told_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untrusted_certificate_raises_tls_at_once(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     with pytest.raises(ludex.LudexError, match="SSL_CERT_FILE") as caught:
         ludex.Client(url, patience=3600)
     assert caught.value.code == "tls"
 
 
-def test_the_other_scheme_is_told_at_once(url: str) -> None:
+def test_wrong_scheme_raises_at_once(url: str) -> None:
     with pytest.raises(ludex.LudexError, match="use wss:// instead of ws://"):
         ludex.Client(url.replace("wss://", "ws://"), patience=3600)
     with ludex.serve() as plain, pytest.raises(ludex.LudexError, match="use ws:// instead"):

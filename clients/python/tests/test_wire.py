@@ -1,4 +1,4 @@
-"""One connection to a server whose bytes are written by hand."""
+"""A connection to a server with handwritten bytes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 from test_frames import frame
 
 from ludex.errors import ConnectionLost, LudexError
-from ludex.frames import BINARY, CONT
-from ludex.wire import SUBPROTOCOL, Connection
+from ludex.transport.frames import BINARY, CONT
+from ludex.transport.wire import SUBPROTOCOL, Connection
 
 CLOSE, PING, PONG = 8, 9, 10
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def upgrade(line: socket.socket) -> bytes:
-    """Read a request and return the answer that opens the WebSocket."""
+    """Read a request and return the WebSocket upgrade response."""
     asked = b""
     while not asked.endswith(b"\r\n\r\n"):
         asked += line.recv(4096)
@@ -43,7 +43,7 @@ def heard(line: socket.socket) -> tuple[int, bytes]:
 
 @contextmanager
 def serving(talk: Callable[[socket.socket], None]) -> Iterator[str]:
-    """Run ``talk`` with the first connection and return the URL; its failures fail the test."""
+    """Run ``talk`` with the first connection and yield the URL; failures fail the test."""
     failed: list[BaseException] = []
 
     def serve() -> None:
@@ -63,7 +63,7 @@ def serving(talk: Callable[[socket.socket], None]) -> Iterator[str]:
     assert not failed, failed
 
 
-def test_frames_may_follow_the_answer_at_once() -> None:
+def test_frames_may_follow_upgrade_in_same_packet() -> None:
     def talk(line: socket.socket) -> None:
         line.sendall(upgrade(line) + frame(b"first") + frame(b"second")[:3])
         line.sendall(frame(b"second")[3:])
@@ -77,7 +77,7 @@ def test_frames_may_follow_the_answer_at_once() -> None:
         connection.close()
 
 
-def test_a_message_in_parts_with_a_ping_between() -> None:
+def test_fragmented_message_allows_interleaved_ping() -> None:
     def talk(line: socket.socket) -> None:
         line.sendall(upgrade(line) + frame(b"on", BINARY, fin=False) + frame(b"?", PING))
         assert heard(line) == (PONG, b"?")
@@ -102,7 +102,7 @@ def test_a_message_in_parts_with_a_ping_between() -> None:
         b"\x82\x7f" + b"\x7f" * 8,
     ],
 )
-def test_a_server_that_frames_wrongly_is_told_so_and_left(wrong: bytes) -> None:
+def test_invalid_frame_closes_connection_with_code(wrong: bytes) -> None:
     def talk(line: socket.socket) -> None:
         line.sendall(upgrade(line) + frame(b"good") + wrong)
         opcode, said = heard(line)
@@ -119,7 +119,7 @@ def test_a_server_that_frames_wrongly_is_told_so_and_left(wrong: bytes) -> None:
         connection.cut()
 
 
-def test_a_close_names_its_code() -> None:
+def test_close_reports_code() -> None:
     def talk(line: socket.socket) -> None:
         line.sendall(upgrade(line) + frame(b"last") + frame(b"\x0f\xa3slow", CLOSE) + b"noise")
         assert heard(line) == (CLOSE, b"\x0f\xa3slow")
@@ -133,7 +133,7 @@ def test_a_close_names_its_code() -> None:
         connection.cut()
 
 
-def test_an_answer_that_is_no_upgrade() -> None:
+def test_non_upgrade_response_raises() -> None:
     def talk(line: socket.socket) -> None:
         upgrade(line)
         line.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone")

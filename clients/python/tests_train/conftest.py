@@ -8,13 +8,13 @@ import torch
 
 import ludex
 
-# The networks are so small that a second thread would only wait.
+# The networks are too small for a second thread.
 torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """A real server; these tests run only on request, so they fail without its program."""
+    """Start a real server; these tests run on request and fail without its program."""
     assert os.environ.get("LUDEX_BIN"), "name the server's program in LUDEX_BIN"
     with ludex.serve() as server:
         yield server.url

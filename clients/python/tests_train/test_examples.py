@@ -1,4 +1,4 @@
-"""The examples run from start to end; to see how well they learn would take too long here."""
+"""The examples run to completion; measuring what they learn would take too long."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
         ("reinforce_free_style", ["--episodes", "300", "--envs", "64"]),
     ],
 )
-def test_an_example(url: str, tmp_path: Path, example: str, few: list[str]) -> None:
+def test_example_trains(url: str, tmp_path: Path, example: str, few: list[str]) -> None:
     command = [sys.executable, str(EXAMPLES / f"{example}.py"), *few]
     command += ["--games", "4", "--url", url, "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -14,7 +14,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 from ludex.rllib import LudexMultiAgentEnv
 
 
-def test_only_who_acts_next_is_shown(url: str) -> None:
+def test_env_observes_acting_seats_only(url: str) -> None:
     env = LudexMultiAgentEnv({"game": "tic_tac_toe", "url": url, "flatten": False})
     obs, infos = env.reset(seed=1)
     assert (list(obs), infos) == (["player_0"], {})
@@ -42,9 +42,9 @@ def test_only_who_acts_next_is_shown(url: str) -> None:
     both.close()
 
 
-def test_what_is_wrong_is_said() -> None:
-    for config, fault in (({}, "needs a game"), ({"game": "tic_tac_toe", "gama": 1}, "gama")):
-        with pytest.raises(TypeError, match=f"env_config .*{fault}.* game, params"):
+def test_invalid_config_names_fault() -> None:
+    for config, fault in (({}, "expected a game"), ({"game": "tic_tac_toe", "gama": 1}, "gama")):
+        with pytest.raises(TypeError, match=f"env_config: .*{fault}.* game, params"):
             LudexMultiAgentEnv(config)
 
 
@@ -66,7 +66,7 @@ def test_ppo_trains(url: str) -> None:
         result = algorithm.train()
     runners = result["env_runners"]
     assert runners["num_episodes_lifetime"] > 50
-    # Masked, no episode ends before its fifth move, and zero-sum returns cancel out.
+    # With masks, no episode ends before its fifth move, and zero-sum returns cancel out.
     assert runners["episode_len_min"] >= 5
     assert abs(runners["episode_return_mean"]) < 1e-6
     algorithm.stop()

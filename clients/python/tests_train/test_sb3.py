@@ -22,14 +22,14 @@ def first_legal(obs: Any, mask: Any) -> Any:
     return mask.argmax(axis=1)
 
 
-def test_a_single_environment_is_one_of_sb3(url: str) -> None:
+def test_single_env_passes_sb3_checker(url: str) -> None:
     env = LudexEnv("tic_tac_toe", url=url)
     check_env(env)
     env.close()
 
 
 @pytest.mark.parametrize("opponent", ["random", first_legal])
-def test_a_batch_is_so_many_environments(url: str, opponent: Any) -> None:
+def test_vec_env_matches_single_envs(url: str, opponent: Any) -> None:
     options: dict[str, Any] = {"url": url, "opponent": opponent, "seat": "alternate"}
     apart = DummyVecEnv([lambda: LudexEnv("connect_four", **options)] * 5)
     whole = LudexVecEnv("connect_four", 5, **options)
@@ -61,8 +61,8 @@ def test_a_batch_is_so_many_environments(url: str, opponent: Any) -> None:
     whole.close()
 
 
-def test_frames(url: str) -> None:
-    pytest.importorskip("resvg_py", reason="the rasteriser is missing (ludex[render])")
+def test_vec_env_renders_frames(url: str) -> None:
+    pytest.importorskip("resvg_py", reason="the import_rasterizer is missing (ludex[render])")
     envs = LudexVecEnv("tic_tac_toe", 2, url=url, render_mode="rgb_array")
     envs.reset()
     assert [image.shape for image in envs.get_images() if image is not None] == [(640, 640, 3)] * 2
@@ -72,17 +72,17 @@ def test_frames(url: str) -> None:
     envs.close()
 
 
-def test_what_sb3_asks_of_environments(url: str) -> None:
+def test_vec_env_answers_attribute_calls(url: str) -> None:
     envs = LudexVecEnv("tic_tac_toe", 3, url=url, render_mode="ansi", max_steps=3)
     assert is_masking_supported(envs)
     assert envs.render_mode == "ansi"
     envs.reset()
     assert [mask().tolist() for mask in envs.get_attr("action_masks")] == [[True] * 9] * 3
-    assert len(envs.env_method("action_masks", indices=[0, 2])) == 2
-    assert envs.env_method("render", indices=1)[0].count("...") == 3
+    assert len(envs.env_method("action_masks", encode_indices=[0, 2])) == 2
+    assert envs.env_method("render", encode_indices=1)[0].count("...") == 3
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         envs.get_attr("nothing")
-    envs.set_attr("nothing", 4, indices=1)
+    envs.set_attr("nothing", 4, encode_indices=1)
     assert envs.get_attr("nothing") == [None, 4, None]
     assert not any(envs.env_is_wrapped(VecMonitor))
     envs.env_method("set_opponent", "mcts sims=2")
@@ -100,7 +100,7 @@ def test_what_sb3_asks_of_environments(url: str) -> None:
 
 
 def test_maskable_ppo_learns(url: str) -> None:
-    """The mean return against random play rises from about 0 to 0.6 within seconds."""
+    """The mean return against random play increases from about 0 to 0.6 within seconds."""
     envs = VecMonitor(LudexVecEnv("tic_tac_toe", 32, url=url, opponent="random", seat="alternate"))
     model = MaskablePPO(
         "MlpPolicy", envs, n_steps=64, batch_size=128, learning_rate=1e-3, seed=1, device="cpu"

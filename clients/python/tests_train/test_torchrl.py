@@ -9,7 +9,7 @@ from torchrl.envs.utils import check_env_specs
 import ludex
 
 
-def test_torchrl_takes_turns(url: str) -> None:
+def test_torchrl_plays_sequential_game(url: str) -> None:
     env = PettingZooWrapper(
         ludex.pettingzoo.aec("tic_tac_toe", url=url),
         use_mask=True,
@@ -23,7 +23,7 @@ def test_torchrl_takes_turns(url: str) -> None:
     env.close()
 
 
-def test_torchrl_takes_joint_moves(url: str) -> None:
+def test_torchrl_plays_simultaneous_game(url: str) -> None:
     env = PettingZooWrapper(
         ludex.pettingzoo.parallel("iterated_prisoners_dilemma", url=url, max_steps=12),
         categorical_actions=True,

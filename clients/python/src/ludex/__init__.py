@@ -1,15 +1,14 @@
 """Ludex: games as environments, over one WebSocket.
 
 :meth:`Client.open` opens one environment, :meth:`Client.open_vec` thousands that are stepped by
-one message. :func:`play` plays matches against other agents, with a callback, and
-:func:`evaluate` a whole suite, with a verdict.
+one message. :func:`play` plays matches against other agents through a callback, and
+:func:`evaluate` plays a whole suite and returns a verdict.
 
-:mod:`ludex.aio` has the same for asyncio. :func:`prompt` writes what a language model is asked.
+:mod:`ludex.aio` is the client for asyncio. :func:`prompt` returns the prompt for a language model.
 
-For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
-:mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib`, and for code
-that was written for OpenSpiel :mod:`ludex.openspiel`, :mod:`ludex.spiel` and
-:mod:`ludex.rl_environment`. Each needs its library only when you use it.
+The adapters for learning libraries are :mod:`ludex.gymnasium` (its ids are registered here),
+:mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and
+:mod:`ludex.openspiel`. An adapter imports its library on first use.
 """
 
 import contextlib
@@ -17,25 +16,25 @@ import importlib
 from types import ModuleType
 
 from .__about__ import __version__
+from ._messages import GameEntry, SuiteEntry, SuitePart
+from .adapters.registration import register
 from .client import Client
 from .columns import Ragged
 from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
-from .evaluation import evaluate
-from .match import play
+from .matches.evaluation import evaluate
+from .matches.play import play
+from .matches.progress import Progress
+from .matches.rating import AnchorScore, Rating, as_agent, rate
+from .matches.result import MatchResult
+from .matches.run_result import RatingEntry, RunResult
+from .matches.turn import Move, Refusal, Turn
 from .picture import Picture
 from .process import Server, serve
-from .progress import Progress
 from .prompting import Prompt, prompt, prompts
-from .rating import AnchorScore, Rating, as_agent, rate
-from .registration import register
-from .result import MatchResult
 from .sharded import ShardedVecEnv
-from .spec import GameEntry, Spec
-from .suites import SuiteEntry, SuitePart
-from .turn import Move, Refusal, Turn
+from .spec import Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
-from .verdict import RatingEntry, RunResult
 
 __all__ = [
     "CHANCE",
@@ -79,24 +78,15 @@ __all__ = [
     "serve",
 ]
 
-_ADAPTERS = {
-    "gymnasium",
-    "openspiel",
-    "pettingzoo",
-    "rl_environment",
-    "rllib",
-    "sb3",
-    "self_play",
-    "spiel",
-}
+_LAZY_MODULES = {"aio", "gymnasium", "openspiel", "pettingzoo", "rllib", "sb3", "self_play"}
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in _ADAPTERS:
+    if name in _LAZY_MODULES:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# Registered here, so that gymnasium.make finds the ids regardless of the order of imports.
+# Registered on import, so that gymnasium.make finds the ids in any order of imports.
 with contextlib.suppress(ModuleNotFoundError):
     register()

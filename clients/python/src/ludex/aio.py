@@ -1,4 +1,4 @@
-"""The client for asyncio: the same methods, awaited.
+"""The asyncio client, with the methods of the synchronous client as coroutines.
 
 ::
 
@@ -8,9 +8,9 @@
         while not state.over:
             state = await env.step(await choose(state))
 
-A client has one connection and one thread, which makes its calls one after another. While it waits
-for a reply, the event loop continues. Open several clients for environments that should not wait
-for each other's opponents; a program may have hundreds.
+A client has one connection and one worker thread, which runs its calls in order. The event loop is
+never blocked. Open several clients for environments that should not wait for each other's
+opponents; a program may have hundreds.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from . import client as sync
-from . import evaluation, match
-from .choosers import Awaiting
+from ._messages import GameEntry
 from .env import Env as SyncEnv
-from .guard import Changes
-from .result import MatchResult
+from .matches import evaluation
+from .matches import play as sync_play
+from .matches.dispatch import AsyncDispatcher
+from .matches.result import MatchResult
+from .matches.run_result import RunResult
+from .matches.turn import Turn
 from .sharded import ShardedVecEnv
-from .spec import GameEntry, Spec
-from .turn import Turn
+from .spec import Spec
+from .transport.guard import ChangeGuard
 from .vec import VecEnv as SyncVecEnv
-from .verdict import RunResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,30 +44,30 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Thread:
-    """The one thread that makes a client's calls, in the order in which they were made."""
+class WorkerThread:
+    """A thread that runs a client's calls in order."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ludex")
 
     async def run(self, do: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Await a call. If the wait is cancelled, the call still comes to its end."""
+        """Await a call. A cancelled call still runs to completion."""
         call = functools.partial(do, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
     def end(self) -> None:
-        """End the thread after the calls that were made."""
+        """End the thread after the pending calls."""
         self._pool.shutdown(wait=False)
 
 
-class Awaited(Generic[S]):
-    """Something whose methods are awaited.
+class AsyncWrapper(Generic[S]):
+    """A wrapper whose methods are coroutines.
 
     Attributes:
-        sync: the same for code without asyncio; use it only while nothing is awaited.
+        sync: the synchronous object; use it only while no call is pending.
     """
 
-    def __init__(self, sync: S, thread: Thread) -> None:
+    def __init__(self, sync: S, thread: WorkerThread) -> None:
         self.sync = sync
         self._thread = thread
 
@@ -73,76 +75,76 @@ class Awaited(Generic[S]):
         try:
             return await self._thread.run(do, self.sync, *args, **kwargs)
         except asyncio.CancelledError:
-            if isinstance(self.sync, Changes):
-                # The call may change the environment, and nobody sees how.
-                self._thread._pool.submit(_unseen, self.sync)
+            if isinstance(self.sync, ChangeGuard):
+                # The call may change the environment, but its result is lost.
+                self._thread._pool.submit(_unconfirmed, self.sync)
             raise
 
 
-def _unseen(changes: Changes) -> None:
-    changes._unseen = True
+def _unconfirmed(changes: ChangeGuard) -> None:
+    changes._unconfirmed = True
 
 
-def _awaited(
+def _async_method(
     method: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Awaited[Any], P], Coroutine[Any, Any, R]]:
-    """Make the awaited form of a method."""
+) -> Callable[Concatenate[AsyncWrapper[Any], P], Coroutine[Any, Any, R]]:
+    """Return the coroutine method for a synchronous method."""
 
     @functools.wraps(method)
-    async def call(self: Awaited[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: AsyncWrapper[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self._run(method, *args, **kwargs)
 
     return call
 
 
-def _named(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """Make the awaited form of the method that both kinds of batches have under a name."""
+def _async_method_of_both(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return the coroutine method for a method that both batch classes have."""
 
     @functools.wraps(getattr(SyncVecEnv, name))
-    async def call(self: Awaited[Any], /, *args: Any, **kwargs: Any) -> Any:
+    async def call(self: AsyncWrapper[Any], /, *args: Any, **kwargs: Any) -> Any:
         return await self._run(getattr(type(self.sync), name), *args, **kwargs)
 
     return call
 
 
-class Env(Awaited[SyncEnv]):
-    """One environment; made by :meth:`Client.open`. The methods are those of :class:`ludex.Env`."""
+class AsyncEnv(AsyncWrapper[SyncEnv]):
+    """An environment, opened by :meth:`AsyncClient.open`; methods as in :class:`ludex.Env`."""
 
-    reset = _awaited(SyncEnv.reset)
-    step = _awaited(SyncEnv.step)
-    text = _awaited(SyncEnv.text)
-    picture = _awaited(SyncEnv.picture)
-    struct = _awaited(SyncEnv.struct)
-    tensor = _awaited(SyncEnv.tensor)
-    info = _awaited(SyncEnv.info)
-    action_text = _awaited(SyncEnv.action_text)
-    action_texts = _awaited(SyncEnv.action_texts)
-    parse = _awaited(SyncEnv.parse)
-    snapshot = _awaited(SyncEnv.snapshot)
-    restore = _awaited(SyncEnv.restore)
-    close = _awaited(SyncEnv.close)
+    reset = _async_method(SyncEnv.reset)
+    step = _async_method(SyncEnv.step)
+    text = _async_method(SyncEnv.text)
+    picture = _async_method(SyncEnv.picture)
+    struct = _async_method(SyncEnv.struct)
+    tensor = _async_method(SyncEnv.tensor)
+    info = _async_method(SyncEnv.info)
+    action_text = _async_method(SyncEnv.action_text)
+    action_texts = _async_method(SyncEnv.action_texts)
+    parse = _async_method(SyncEnv.parse)
+    snapshot = _async_method(SyncEnv.snapshot)
+    restore = _async_method(SyncEnv.restore)
+    close = _async_method(SyncEnv.close)
 
     @property
     def spec(self) -> Spec:
         """The game."""
         return self.sync.spec
 
-    async def clone(self, *, seed: int | None = None) -> Env:
+    async def clone(self, *, seed: int | None = None) -> AsyncEnv:
         """Return a new environment in an equal state, like :meth:`ludex.Env.clone`."""
-        return Env(await self._run(SyncEnv.clone, seed=seed), self._thread)
+        return AsyncEnv(await self._run(SyncEnv.clone, seed=seed), self._thread)
 
 
-class VecEnv(Awaited[SyncVecEnv | ShardedVecEnv]):
-    """A batch; made by :meth:`Client.open_vec`. The methods are those of :class:`ludex.VecEnv`."""
+class AsyncVecEnv(AsyncWrapper[SyncVecEnv | ShardedVecEnv]):
+    """A batch, opened by :meth:`AsyncClient.open_vec`; methods as in :class:`ludex.VecEnv`."""
 
-    reset = _named("reset")
-    step = _named("step")
-    text = _named("text")
-    picture = _named("picture")
-    struct = _named("struct")
-    snapshot = _named("snapshot")
-    restore = _named("restore")
-    close = _named("close")
+    reset = _async_method_of_both("reset")
+    step = _async_method_of_both("step")
+    text = _async_method_of_both("text")
+    picture = _async_method_of_both("picture")
+    struct = _async_method_of_both("struct")
+    snapshot = _async_method_of_both("snapshot")
+    restore = _async_method_of_both("restore")
+    close = _async_method_of_both("close")
 
     @property
     def spec(self) -> Spec:
@@ -151,38 +153,38 @@ class VecEnv(Awaited[SyncVecEnv | ShardedVecEnv]):
 
     @property
     def num_envs(self) -> int:
-        """How many environments."""
+        """Number of environments."""
         return self.sync.num_envs
 
 
-class Client(Awaited[sync.Client]):
-    """A connection; made by :func:`connect`. The methods are those of :class:`ludex.Client`."""
+class AsyncClient(AsyncWrapper[sync.Client]):
+    """A connection, opened by :func:`connect`; methods as in :class:`ludex.Client`."""
 
-    describe = _awaited(sync.Client.describe)
-    suites = _awaited(sync.Client.suites)
-    withdraw = _awaited(sync.Client.withdraw)
+    describe = _async_method(sync.Client.describe)
+    suites = _async_method(sync.Client.suites)
+    withdraw = _async_method(sync.Client.withdraw)
 
     async def games(self, **filters: Any) -> list[GameEntry]:
         """List the catalogue, like :meth:`ludex.Client.games`."""
         return await self._run(sync.Client.games, **filters)
 
-    async def open(self, game: str, *args: Any, **options: Any) -> Env:
+    async def open(self, game: str, *args: Any, **options: Any) -> AsyncEnv:
         """Open an environment, like :meth:`ludex.Client.open`."""
         env = await self._run(sync.Client.open, game, *args, **options)
-        return Env(env, self._thread)
+        return AsyncEnv(env, self._thread)
 
-    async def open_vec(self, game: str, num_envs: int, *args: Any, **options: Any) -> VecEnv:
+    async def open_vec(self, game: str, num_envs: int, *args: Any, **options: Any) -> AsyncVecEnv:
         """Open a batch of environments, like :meth:`ludex.Client.open_vec`."""
         vec = await self._run(sync.Client.open_vec, game, num_envs, *args, **options)
-        return VecEnv(vec, self._thread)
+        return AsyncVecEnv(vec, self._thread)
 
     async def close(self) -> None:
-        """Close all environments and the connection. May be called twice."""
+        """Close all environments and the connection. Safe to call twice."""
         if not self.sync.closed:
             await self._run(sync.Client.close)
             self._thread.end()
 
-    async def __aenter__(self) -> Client:
+    async def __aenter__(self) -> AsyncClient:
         return self
 
     async def __aexit__(
@@ -196,15 +198,15 @@ class Client(Awaited[sync.Client]):
 
 async def connect(
     url: str | Sequence[str], token: str | None = None, *, patience: float | None = None
-) -> Client:
+) -> AsyncClient:
     """Connect; for the arguments see :class:`ludex.Client`.
 
     Raises:
-        LudexError: ``connection_lost`` if no server answers, or an error of the server.
+        LudexError: ``connection_lost`` if no server answers, or an error from the server.
     """
-    thread = Thread()
+    thread = WorkerThread()
     try:
-        return Client(await thread.run(sync.Client, url, token, patience=patience), thread)
+        return AsyncClient(await thread.run(sync.Client, url, token, patience=patience), thread)
     except BaseException:
         thread.end()
         raise
@@ -216,27 +218,27 @@ async def play(
     agent: Callable[[Turn], Awaitable[Any]],
     **options: Any,
 ) -> list[MatchResult]:
-    """Play matches with an agent that is awaited; for the other arguments see :func:`ludex.play`.
+    """Play matches with an async agent; for the other arguments see :func:`ludex.play`.
 
     Raises:
         LudexError: as :func:`ludex.play`.
     """
-    loop, thread = asyncio.get_running_loop(), Thread()
-    asked: list[concurrent.futures.Future[Any]] = []
+    loop, thread = asyncio.get_running_loop(), WorkerThread()
+    pending: list[concurrent.futures.Future[Any]] = []
 
     async def choose(turn: Turn) -> Any:
         return await agent(turn)
 
     def ask(turn: Turn) -> Any:
-        asked[:] = [asyncio.run_coroutine_threadsafe(choose(turn), loop)]
-        return asked[0].result()
+        pending[:] = [asyncio.run_coroutine_threadsafe(choose(turn), loop)]
+        return pending[0].result()
 
     try:
-        return await thread.run(match.play, url, agent=ask, **options)
+        return await thread.run(sync_play.play, url, agent=ask, **options)
     except asyncio.CancelledError:
-        # The agent's answer never comes, which ends the matches.
-        for answer in asked:
-            answer.cancel()
+        # Without a reply of the agent, the matches end.
+        for reply in pending:
+            reply.cancel()
         raise
     finally:
         thread.end()
@@ -251,25 +253,25 @@ async def evaluate(
     batch: bool = False,
     **options: Any,
 ) -> RunResult:
-    """Play a suite with an agent that is awaited, turns of several matches at the same time.
+    """Play a suite with an async agent, which receives turns of several matches concurrently.
 
-    For the other arguments see :func:`ludex.evaluate`; ``on_progress`` and ``on_event`` are called
-    in another thread.
+    For the other arguments see :func:`ludex.evaluate`. ``on_progress`` and ``on_event`` run in
+    another thread.
 
     Raises:
         LudexError: as :func:`ludex.evaluate`.
     """
-    thread = Thread()
-    chooser = Awaiting(agent, batch=batch, loop=asyncio.get_running_loop())
+    thread = WorkerThread()
+    dispatcher = AsyncDispatcher(agent, batch=batch, loop=asyncio.get_running_loop())
     playing = asyncio.ensure_future(
-        thread.run(evaluation.evaluate, url, suite, chooser, run, **options)
+        thread.run(evaluation.evaluate, url, suite, dispatcher, run, **options)
     )
     try:
         return await asyncio.shield(playing)
     except asyncio.CancelledError:
-        chooser.cancel()
+        dispatcher.cancel()
         await asyncio.gather(playing, return_exceptions=True)
         raise
     finally:
-        chooser.close()
+        dispatcher.close()
         thread.end()

@@ -1,4 +1,4 @@
-"""The entry to the gym plane: a connection to one server or to several."""
+"""The client of the gym plane: a connection to one or more servers."""
 
 from __future__ import annotations
 
@@ -6,26 +6,35 @@ import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
+from ._messages import (
+    Autoreset,
+    ChanceBy,
+    GameEntry,
+    MaskForm,
+    Observer,
+    OnIllegal,
+    Rotate,
+    SuiteEntry,
+)
 from .env import Env
 from .errors import LudexError
-from .session import Session
 from .sharded import ShardedVecEnv
-from .spec import GameEntry, Spec
-from .suites import SuiteEntry, default_name
+from .spec import Spec
+from .transport.session import Session
 from .vec import VecEnv
 
-Autoreset = Literal["next_step", "same_step", "disabled"]
-Mask = Literal["u1", "bits", "ids", "none"]
+MAX_AGENT_NAME = 40
+"""Maximum number of characters in an agent's name."""
 
 
 class Client:
-    """A connection to a Ludex server that resumes after it is lost.
+    """A connection to a Ludex server, resumed automatically after a loss.
 
-    A client is for one thread of one process: a forked child and a second thread at the same time
-    get an error. Use it as a context manager or call :meth:`close`, so that the server frees its
-    environments. For asyncio there is :mod:`ludex.aio`.
+    A client belongs to one thread of one process: a forked child or a second concurrent thread
+    raises an error. Use it as a context manager or call :meth:`close`, so that the server frees its
+    environments. For asyncio, use :mod:`ludex.aio`.
     """
 
     def __init__(
@@ -40,9 +49,9 @@ class Client:
         Args:
             url: ``"ws://127.0.0.1:7878"`` (also ``wss://``, or only host and port); or a list of
                 servers, over which :meth:`open_vec` spreads its environments. All other requests
-                go to the first. Servers that do not answer are left out, with a warning.
-            token: access token; not needed on a server that listens on loopback without tokens.
-            patience: how many seconds to try to reconnect when the connection is lost; by default
+                go to the first. Unreachable servers are excluded with a warning.
+            token: access token; optional for a server on loopback without tokens.
+            patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
 
         Raises:
@@ -65,7 +74,7 @@ class Client:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The server's limits; ``limits["batch"]`` is the number of environments per handle."""
+        """The server's limits; ``limits["batch"]`` is the maximum of environments per handle."""
         return dict(self._session.limits)
 
     def games(self, **filters: Any) -> list[GameEntry]:
@@ -87,7 +96,7 @@ class Client:
         """Return the spec of a game; ``game`` may also be ``"breakthrough(rows=8,columns=3)"``.
 
         Raises:
-            LudexError: ``unknown_game``, ``bad_params`` (``.nearest`` has the most similar name).
+            LudexError: ``unknown_game``, ``bad_params`` (``.nearest`` is the most similar name).
         """
         reply = self._session.call(
             "describe",
@@ -99,7 +108,7 @@ class Client:
         return Spec.from_wire(reply["spec"])
 
     def suites(self) -> list[SuiteEntry]:
-        """List the suites for which an agent can be evaluated here, with :func:`ludex.evaluate`.
+        """List the suites that the server offers for :func:`ludex.evaluate`.
 
         Raises:
             LudexError: ``unknown_type`` from a server that has no suites.
@@ -109,18 +118,18 @@ class Client:
         return suites
 
     def withdraw(self, run: str, *, name: str | None = None) -> None:
-        """End a run for good. The matches of this agent that are under way are lost.
+        """End a run permanently. Running matches of this agent are lost.
 
-        A call of :func:`ludex.evaluate` that plays it elsewhere returns, with what was played.
+        A concurrent :func:`ludex.evaluate` of the run returns with the results so far.
 
         Args:
             run: name of the run.
-            name: the name under which the agent plays; by default the name of the run.
+            name: name of the agent; by default that of the run.
 
         Raises:
-            LudexError: ``unknown_run`` if it is over, or this agent is not in it.
+            LudexError: ``unknown_run`` if the run is over, or this agent is not part of it.
         """
-        agent = {"name": name or default_name(run), "kind": "bot"}
+        agent = {"name": name or default_agent_name(run), "kind": "bot"}
         session = Session(self._session.urls, token=self._token, agent=agent)
         try:
             session.call("withdraw", run=run)
@@ -133,7 +142,7 @@ class Client:
         params: Mapping[str, Any] | None = None,
         *,
         seats: Sequence[str] | None = None,
-        chance: Literal["server", "client"] = "server",
+        chance: ChanceBy = "server",
         views: Sequence[str] = (),
         layout: str | None = None,
         max_steps: int | None = None,
@@ -146,15 +155,15 @@ class Client:
             params: parameters.
             seats: the player of each seat: ``"agent"`` (this client) or an agent of the server
                 such as ``"mcts sims=500"``; by default this client plays every seat.
-            chance: ``"client"``: we choose the outcomes at chance nodes.
-            views: views that come with every state, without another round trip: some of
-                ``tensor, info, struct, text``; per seat.
-            layout: another layout of tensors, if the spec lists it.
+            chance: ``"client"``: this client chooses the outcomes at chance nodes.
+            views: views that every state includes, per seat: any of ``tensor, info, struct,
+                text``.
+            layout: alternative tensor layout, if the spec lists it.
             max_steps: truncate an episode after this many moves.
             record: keep the episodes on the server.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``bad_params``,
+            LudexError: an error from the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ``limit``, ...
         """
         request: dict[str, Any] = {
@@ -177,20 +186,20 @@ class Client:
         params: Mapping[str, Any] | None = None,
         *,
         seats: Sequence[str] | None = None,
-        rotate: Literal["none", "cycle", "random"] = "none",
-        chance: Literal["server", "client"] = "server",
+        rotate: Rotate = "none",
+        chance: ChanceBy = "server",
         autoreset: Autoreset = "next_step",
         views: Sequence[str] | None = None,
         layout: str | None = None,
-        mask: Mask | None = None,
-        observer: Literal["acting", "all"] = "acting",
-        on_illegal: Literal["refuse", "lose"] = "refuse",
+        mask: MaskForm | None = None,
+        observer: Observer = "acting",
+        on_illegal: OnIllegal = "refuse",
         max_steps: int | None = None,
         record: bool = False,
     ) -> VecEnv | ShardedVecEnv:
-        """Open ``num_envs`` environments that are stepped together, as arrays.
+        """Open ``num_envs`` environments that are stepped together.
 
-        With several servers they are spread evenly, in order; this does not change the results.
+        With several servers, environments are spread evenly and in order; results do not change.
 
         Args:
             game: id of the game, or its whole string with parameters.
@@ -203,17 +212,17 @@ class Client:
             chance: ``"client"``: the actions at chance nodes are outcome ids.
             autoreset: Gymnasium's modes: ``"next_step"``, ``"same_step"`` (the last view of an
                 ended episode is in ``batch.final``), ``"disabled"``.
-            views: some of ``tensor, info, struct, text, returns``; by default the tensor.
-            layout: another layout of tensors, if the spec lists it.
+            views: any of ``tensor, info, struct, text, returns``; by default the tensor.
+            layout: alternative tensor layout, if the spec lists it.
             mask: form of the legal actions: ``"u1"`` bytes, ``"bits"``, ``"ids"`` or ``"none"``;
                 by default bytes up to 512 actions, else ids.
-            observer: ``"all"`` shows every seat's view, ``"acting"`` that of the seat to move.
+            observer: ``"all"``: views of every seat; ``"acting"``: that of the seat to move.
             on_illegal: ``"lose"``: an illegal action loses the episode; by default it is refused.
             max_steps: truncate an episode after this many moves.
             record: keep the episodes on the server.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``bad_params``,
+            LudexError: an error from the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ``limit``, ...
         """
         request: dict[str, Any] = {
@@ -243,11 +252,11 @@ class Client:
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """True if :meth:`close` was called."""
         return self._session.closed
 
     def close(self) -> None:
-        """Close all environments and the connections. May be called twice."""
+        """Close all environments and the connections. Safe to call twice."""
         for session in self._sessions:
             session.close()
 
@@ -263,10 +272,15 @@ class Client:
         self.close()
 
 
+def default_agent_name(run: str) -> str:
+    """Return the name of an agent that has no other name than that of its run."""
+    return run[:MAX_AGENT_NAME]
+
+
 def _game(
     game: str, params: Mapping[str, Any] | None, seats: Sequence[str] | None
 ) -> dict[str, Any]:
-    """Return the fields of ``open`` that say what is played, and by whom."""
+    """Return the fields of ``open`` for the game and the seats."""
     return {
         "game": game,
         "params": dict(params) if params else None,
@@ -275,7 +289,7 @@ def _game(
 
 
 def _sessions(urls: list[str], token: str | None, patience: float | None) -> list[Session]:
-    """Connect to each server that answers.
+    """Connect to each reachable server.
 
     Raises:
         LudexError: ``connection_lost`` if none answers, or an error of one of them.

@@ -1,6 +1,6 @@
-"""Columns and tensors: arrays in messages (notation of section 1 of docs/protocol.md).
+"""Codec of columns and tensors, the arrays in messages (docs/protocol.md, section 1).
 
-Decoded arrays are read-only views of the bytes that the server sent, never copies.
+Decoded arrays are read-only views of the received bytes, not copies.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ BOOL = np.dtype("?")
 I2 = np.dtype("<i2")
 
 TENSOR_TYPES: dict[str, np.dtype[Any]] = {"u1": U1, "i1": I1, "i2": I2, "i4": I4, "f4": F4}
-"""The types by their names in messages."""
+"""NumPy types by their names in messages."""
 
 DENSE_ACTIONS = 512
-"""With more actions than this, a mask is sent as bits."""
+"""Maximum number of actions for masks of bytes; larger masks are sent as bits."""
 
 Array = npt.NDArray[Any]
 Views = Array | dict[str, Array]
@@ -37,7 +37,7 @@ class Ragged(NamedTuple):
 
     Attributes:
         at: offsets, ``uint32 [rows + 1]``.
-        values: the rows one after the other, ``uint32``.
+        values: the concatenated rows, ``uint32``.
     """
 
     at: Array
@@ -55,10 +55,10 @@ class Ragged(NamedTuple):
 
 
 def column(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None = None) -> Array:
-    """Decode a column that holds ``dtype``, in ``shape`` if given.
+    """Decode a column of ``dtype``, reshaped to ``shape``.
 
     Raises:
-        LudexError: ``protocol`` if the bytes do not fit type and shape.
+        LudexError: ``protocol`` if the bytes do not match type and shape.
     """
     try:
         if isinstance(value, bytes):
@@ -69,7 +69,7 @@ def column(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None = Non
         return array if shape is None or array.shape == shape else array.reshape(shape)
     except (ValueError, TypeError) as error:
         raise LudexError(
-            "protocol", f"a column does not fit {dtype} {shape}: {error}", fault="server"
+            "protocol", f"column does not fit {dtype} {shape}: {error}", fault="server"
         ) from error
 
 
@@ -89,7 +89,7 @@ def tensor(value: Any) -> Array:
 
 
 def tensors(value: Any) -> Views:
-    """Decode ``{name: tensor}``: the array itself when there is exactly one."""
+    """Decode ``{name: tensor}``; exactly one tensor yields the array itself."""
     arrays = {name: tensor(entry) for name, entry in value.items()}
     if len(arrays) == 1:
         (array,) = arrays.values()
@@ -102,13 +102,13 @@ def ragged(value: Any) -> Ragged:
     return Ragged(column(value["o"], U4), column(value["a"], U4))
 
 
-def mask_form(actions: int) -> Literal["u1", "bits"]:
-    """Return the form in which the adapters request masks of ``actions`` actions."""
+def mask_encoding(actions: int) -> Literal["u1", "bits"]:
+    """Return the encoding in which adapters request masks of ``actions`` actions."""
     return "u1" if actions <= DENSE_ACTIONS else "bits"
 
 
 def dense(mask: Array, actions: int) -> Array:
-    """Convert a mask in either :func:`mask_form` to ``int8 [..., A]``."""
+    """Convert a mask in either encoding of :func:`mask_encoding` to ``int8 [..., A]``."""
     if mask.shape[-1] != actions:
         mask = np.unpackbits(mask, axis=-1, count=actions, bitorder="little")
     return mask.view(np.int8)
@@ -123,8 +123,10 @@ def packed(values: Any, dtype: np.dtype[Any]) -> bytes:
     array = np.asarray(values)
     if array.dtype != dtype and array.size:
         if array.dtype.kind not in "iub":
-            raise ValueError(f"integers are needed, not values of type {array.dtype}")
+            raise ValueError(f"expected integers, got {array.dtype}")
         bounds = np.iinfo(dtype)
         if array.min() < bounds.min or array.max() > bounds.max:
-            raise ValueError(f"numbers outside {bounds.min}..{bounds.max}")
+            raise ValueError(
+                f"expected numbers in {bounds.min}..{bounds.max}, got {array.min()}..{array.max()}"
+            )
     return np.ascontiguousarray(array, dtype).tobytes()

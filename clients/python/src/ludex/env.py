@@ -1,4 +1,4 @@
-"""A single environment whose states are plain Python values."""
+"""Single environments, whose states are plain Python values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from .columns import I4, Array, Ragged, Views, packed, tensors
 from .handle import Handle, seed_text
 from .picture import Picture
-from .session import Session
+from .transport.session import Session
+from .transport.wire import Message
 from .vec import Batch, decode_batch
-from .wire import Message
 
 CHANCE, SIMULTANEOUS, OVER = -1, -2, -4
 
@@ -21,21 +21,21 @@ Move = int | str | Mapping[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state of an environment as we see it.
+    """The state of an environment, as this client observes it.
 
     Attributes:
         to_move: the seat to move, or ``CHANCE`` -1, ``SIMULTANEOUS`` -2, ``OVER`` -4.
         legal: ascending ids for the seat to move; at a chance node the outcomes; in a
-            simultaneous state one list per seat, empty for seats that do not act; else empty.
+            simultaneous state one list per seat, empty for seats that do not act; otherwise empty.
         chance: ``[(id, probability)]`` at a chance node of an environment opened with
             ``chance="client"``, else empty.
-        rewards: per seat, since our previous action.
+        rewards: per seat, since this client's previous action.
         returns: per seat, the sum over the episode so far.
-        terminated: whether the episode ended by the rules.
-        truncated: whether ``max_steps`` cut the episode off.
-        seat: our seat, if we have exactly one.
-        length: moves so far.
-        episode: number of the episode since the last seed.
+        terminated: True if the episode ended by the rules.
+        truncated: True if ``max_steps`` ended the episode.
+        seat: this client's seat, if it has exactly one.
+        length: number of moves so far.
+        episode: number of the episode, counted from the last seed.
         obs: tensors, first axis the seats; with ``views=["tensor"]``.
         info: perfect-recall tensors, first axis the seats; with ``views=["info"]``.
         struct: structured views per seat; with ``views=["struct"]``.
@@ -59,28 +59,28 @@ class State:
 
     @property
     def over(self) -> bool:
-        """Whether the episode has terminated or was truncated."""
+        """True if the episode has terminated or was truncated."""
         return self.terminated or self.truncated
 
 
 class Env(Handle):
-    """One environment; made by :meth:`ludex.Client.open`."""
+    """An environment, opened by :meth:`ludex.Client.open`."""
 
     def __init__(self, session: Session, opened: Message, request: Mapping[str, Any]) -> None:
         super().__init__(session, opened, request)
         self._to_move = OVER
 
     def reset(self, seed: int | None = None, *, seats: Sequence[str] | None = None) -> State:
-        """Begin an episode.
+        """Start an episode.
 
         Args:
-            seed: 0..2^64; without a seed the series of episodes continues.
-            seats: replaces the opponents, from this episode on.
+            seed: 0..2^64; without a seed, the series of episodes continues.
+            seats: new opponents, effective from this episode on.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_agent``, ...
         """
-        with self._change(anew=True):
+        with self._change(replace_all=True):
             reply = self._call(
                 "reset", seed=seed_text(seed), seats=None if seats is None else list(seats)
             )
@@ -89,17 +89,17 @@ class Env(Handle):
             return self._state(reply)
 
     def step(self, move: Move | Sequence[Move]) -> State:
-        """Make a move and return the state that follows.
+        """Play a move and return the next state.
 
         Args:
-            move: an action id (an outcome id at a chance node); or text, as people write the
-                move; or a dict, a proposal. In a simultaneous state, a list with one of these per
-                seat, and -1 or ``None`` for a seat that does not act.
+            move: an action id (an outcome id at a chance node), the move as text, or a dict (a
+                document). In a simultaneous state, a list with one of these per seat, and -1 or
+                ``None`` for a seat that does not act.
 
         Raises:
             LudexError: ``illegal_action`` (``.allowed`` has the legal ids; the state is
                 unchanged), ``env_over``, ``bad_shape``; ``interrupted`` after an interrupted step.
-            TypeError: the move has another type.
+            TypeError: the move is of none of these types.
         """
         moves = self._moves(move)
         with self._change():
@@ -123,7 +123,7 @@ class Env(Handle):
         return list(self._view(0, seat, names=ids)["names"])
 
     def parse(self, text: str, seat: int | None = None) -> int | None:
-        """Return the action id that a text names here, if any; a round trip."""
+        """Return the action id of a move as text, if it is one here; a round trip."""
         action: int | None = self._view(0, seat, parse=[text])["parsed"][0]
         return action
 
@@ -152,9 +152,10 @@ class Env(Handle):
         return self._view(0, seat, views=["struct"])["struct"]
 
     def schema(self, seat: int | None = None) -> str | None:
-        """Return which of the spec's ``proposals`` a document of the seat must fit; a round trip.
+        """Return the name of the document schema for the seat's move; a round trip.
 
-        ``None``: the seat is not asked, or the game hears no documents now.
+        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
+        no document now.
 
         Raises:
             LudexError: the seat does not exist.
@@ -162,7 +163,7 @@ class Env(Handle):
         return self._view(0, seat).get("schema")
 
     def tensor(self, seat: int | None = None) -> Any:
-        """Return a seat's tensor: the array if the game has one, else a dict; a round trip.
+        """Return a seat's tensor: the array if the game has one, otherwise a dict; a round trip.
 
         Raises:
             LudexError: the game has no tensor, or the seat does not exist.
@@ -178,24 +179,24 @@ class Env(Handle):
         return tensors(self._view(0, seat, views=["info"])["info"])
 
     def snapshot(self) -> bytes:
-        """Return the state in a form that :meth:`restore` takes, here or in another process."""
+        """Return the state for :meth:`restore`, in this or another process."""
         item: bytes = self._call("snapshot")["items"][0]
         return item
 
     def restore(self, snapshot: bytes) -> State:
-        """Put a snapshot back.
+        """Restore a snapshot.
 
         Raises:
-            LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
+            LudexError: ``bad_snapshot``: it belongs to another game, or its state is unreachable.
         """
-        with self._change(anew=True):
+        with self._change(replace_all=True):
             return self._state(self._call("restore", items=[snapshot]))
 
     def clone(self, *, seed: int | None = None) -> Env:
         """Return a new environment in an equal state, with the same future chance events.
 
         Args:
-            seed: new chance events, from this seed.
+            seed: seed of new chance events.
 
         Raises:
             LudexError: ``limit``.
@@ -217,9 +218,9 @@ class Env(Handle):
         return {"actions": packed([-1 if e is None else operator.index(e) for e in row], I4)}
 
     def _joint(self) -> bool:
-        """Whether a move has a column for each seat."""
-        ours = sum(seat == "agent" for seat in self.seats)
-        return self.spec.dynamics != "sequential" and ours > 1
+        """Return True if a move has a column for each seat."""
+        own_seats = sum(seat == "agent" for seat in self.seats)
+        return self.spec.dynamics != "sequential" and own_seats > 1
 
     def _state(self, frame: Message) -> State:
         batch = decode_batch(frame, self.spec.players, self.spec.actions, every_seat=True)

@@ -1,38 +1,37 @@
-"""The exception that users of this package see."""
+"""Exceptions of this package."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result import MatchResult
+from .matches.result import MatchResult
 
 
 class LudexError(Exception):
-    """The server refused a request, or the connection was lost for good.
+    """A request was refused, or the connection was lost permanently.
 
     Attributes:
-        code: the protocol's error code, e.g. ``"illegal_action"``, ``"unknown_game"``; or one of
-            the client's own: ``"connection_lost"`` (no server answered in time),
-            ``"session_lost"`` (the server no longer knows this session: its environments are
-            gone), ``"superseded"`` (a newer connection took the session or the seat),
-            ``"protocol"`` (the server sent something that the protocol does not allow),
-            ``"tls"`` (a certificate is not trusted, or the server does not speak TLS); and of
-            wrong use: ``"closed"`` (the client was closed), ``"wrong_process"`` (it was made
-            before a fork), ``"busy"`` (another thread is using it), ``"interrupted"`` (an
-            interrupt such as Ctrl-C came into a step: reset first).
+        code: the protocol's error code, e.g. ``"illegal_action"``, ``"unknown_game"``; or a code of
+            the client: ``"connection_lost"`` (no server answered in time), ``"session_lost"`` (the
+            session and its environments no longer exist on the server), ``"superseded"`` (a newer
+            connection took the session or the seat), ``"protocol"`` (the server violated the
+            protocol), ``"tls"`` (untrusted certificate, or the server does not speak TLS); or a
+            code for wrong use: ``"closed"`` (the client is closed), ``"wrong_process"`` (it was
+            created before a fork), ``"busy"`` (another thread is using it), ``"interrupted"`` (an
+            interrupt such as Ctrl-C arrived during a step: reset first).
         message: one sentence for people.
-        fault: ``"client"``, ``"agent"`` or ``"server"``.
-        retry: whether the same request may succeed later.
-        after_ms: milliseconds to wait before that, if known.
-        path: the wrong field, e.g. ``"params.rows"``.
-        at: position of the wrong entry in a batch.
-        got: the wrong value.
-        allowed: values that would be accepted, if they can be listed.
-        nearest: the accepted value that is most similar to ``got``.
-        issues: what is wrong with a document: a dict for each flaw, with ``path`` (a JSON pointer)
-            and ``message``, and where known ``got``, ``allowed`` and ``code``.
-        results: the matches that :func:`ludex.play` had finished before it failed.
+        fault: party at fault: ``"client"``, ``"agent"`` or ``"server"``.
+        retry: True if the same request may succeed later.
+        after_ms: milliseconds to wait before a retry, if known.
+        path: the invalid field, e.g. ``"params.rows"``.
+        at: index of the invalid entry in a batch.
+        got: the invalid value.
+        allowed: the accepted values, if they can be listed.
+        nearest: the accepted value most similar to ``got``.
+        issues: faults of a document: dicts with ``path`` (a JSON pointer) and ``message``, and if
+            known ``got``, ``allowed`` and ``code``.
+        results: the matches that :func:`ludex.play` finished before the error.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class LudexError(Exception):
 
     @classmethod
     def from_wire(cls, frame: Mapping[str, Any]) -> LudexError:
-        """Make the exception from an ``error`` message."""
+        """Build the exception from an ``error`` message."""
         return cls(
             str(frame.get("code", "internal")),
             str(frame.get("message", "the server gave no reason")),
@@ -89,7 +88,7 @@ class LudexError(Exception):
 
 
 class ConnectionLost(Exception):
-    """A connection ended. Used only inside the package: a session resumes, or raises an error.
+    """A connection ended. For use inside the package: a session resumes it, or raises an error.
 
     Attributes:
         close_code: the WebSocket close code; ``None`` if the connection ended without one.

@@ -1,4 +1,4 @@
-"""A handle on environments of the server; single environments and batches are built on it."""
+"""Base class of single environments and batches: a handle on environments of the server."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from .columns import U4, Array, packed
 from .errors import LudexError
-from .guard import Changes
-from .session import Session
 from .spec import Spec
-from .wire import Message
+from .transport.guard import ChangeGuard
+from .transport.session import Session
+from .transport.wire import Message
 
 
-class Handle(Changes):
-    """Environments of one game that the server holds for this session.
+class Handle(ChangeGuard):
+    """A handle on environments of one game that belong to this session.
 
     Attributes:
         spec: the game.
-        num_envs: how many environments, with indices 0..num_envs.
+        num_envs: number of environments, with indices 0..num_envs.
         seats: the player of each seat; ``"agent"`` is the client.
     """
 
@@ -36,42 +36,42 @@ class Handle(Changes):
 
     @property
     def closed(self) -> bool:
-        """Whether the environments are gone: closed, or lost with the server's session."""
+        """True if the environments are closed, or lost with the server's session."""
         return not self._open or self._generation != self._session.generation
 
     def close(self) -> None:
-        """Free the environments on the server. May be called twice.
+        """Free the environments on the server. Safe to call twice.
 
         Raises:
-            LudexError: the connection is lost for good.
+            LudexError: the connection cannot be resumed.
         """
         if not self.closed and not self._session.closed:
             self._open = False
             self._session.envs.discard(self._env)
             self._session.call("close", env=self._env)
 
-    def _live(self) -> None:
+    def _require_open(self) -> None:
         if not self._open:
             raise LudexError("unknown_env", "this environment is closed")
         if self._generation != self._session.generation:
             raise LudexError(
                 "session_lost",
-                "the server no longer knows this session: open the environments again",
+                "the session no longer exists on the server; open the environments again",
             )
 
     def _call(self, kind: str, **fields: Any) -> Message:
-        self._live()
+        self._require_open()
         return self._session.call(kind, env=self._env, **fields)
 
     def _post(self, kind: str, **fields: Any) -> int:
-        self._live()
+        self._require_open()
         return self._session.post(kind, env=self._env, **fields)
 
     def _view(self, index: int, seat: int | None, **fields: Any) -> Message:
         return self._call("view", i=index, seat=seat, **{"views": [], **fields})
 
 
-def indices(envs: Sequence[int] | Array | None) -> bytes | None:
+def encode_indices(envs: Sequence[int] | Array | None) -> bytes | None:
     """Encode indices of environments.
 
     Raises:
@@ -81,10 +81,10 @@ def indices(envs: Sequence[int] | Array | None) -> bytes | None:
 
 
 def seed_text(seed: int | None) -> str | None:
-    """Write a seed as the protocol does, in decimal digits.
+    """Format a seed for the protocol, in decimal digits.
 
     Raises:
-        LudexError: ``bad_seed``: it is not an integer of 0..2^64.
+        LudexError: ``bad_seed``: the seed is not an integer in 0..2^64.
     """
     if seed is None:
         return None
@@ -93,5 +93,7 @@ def seed_text(seed: int | None) -> str | None:
     except TypeError:
         number = -1
     if not 0 <= number < 2**64 or isinstance(seed, bool):
-        raise LudexError("bad_seed", f"a seed is an integer of 0..2^64, not {seed!r}", got=seed)
+        raise LudexError(
+            "bad_seed", f"seed: expected an integer in 0..2^64, got {seed!r}", got=seed
+        )
     return str(number)

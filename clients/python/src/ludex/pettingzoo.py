@@ -1,4 +1,4 @@
-"""PettingZoo environments: you play every seat, as the agents ``player_0``, ``player_1``, ...
+"""PettingZoo environments whose agents ``player_0``, ``player_1``, ... play every seat.
 
 ::
 
@@ -6,7 +6,7 @@
     env = ludex.pettingzoo.parallel("iterated_prisoners_dilemma", params={"preset": "axelrod"})
 
 Observations are dicts as in PettingZoo's classic games: ``observation``, the agent's own view, and
-``action_mask`` (``int8 [A]``), zeros if it is not the agent's turn. An illegal action ends the
+``action_mask`` (``int8 [A]``), zeros if the agent does not act. An illegal action ends the
 episode with the lowest return for its agent and sets ``infos[agent]["illegal"]``.
 """
 
@@ -15,21 +15,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .adapters.all_seats_env import AllSeatsEnv
+from .adapters.options import AdapterOptions, check_render_mode
 from .columns import Array
 from .errors import LudexError
-from .extras import wanted
-from .opening import Opening, rendered
-from .picture import RENDER_MODES, Picture, Screen, frame
-from .table import Table
+from .optional_imports import import_optional
+from .picture import RENDER_MODES, Display, Picture, render_frame
 
-wanted("pettingzoo", "pettingzoo")
+import_optional("pettingzoo", "pettingzoo")
 
 from gymnasium import spaces  # noqa: E402
 from gymnasium.logger import warn  # noqa: E402
 from pettingzoo import AECEnv, ParallelEnv  # noqa: E402
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # noqa: E402
 
-from .spaces import masked_space  # noqa: E402
+from .adapters.spaces import masked_space  # noqa: E402
 
 Observation = dict[str, Any]
 
@@ -46,28 +46,28 @@ def aec(
 ) -> AECEnv[str, Observation, Any]:
     """Return a game as an AEC environment, in which agents act one after the other.
 
-    If seats act at the same time, they are asked one after the other, and their moves take effect
-    together, after the last of them has acted.
+    Agents that act simultaneously are selected one after the other; their moves take effect
+    together, after the last one.
 
     Args:
         game: id of the game.
         params: the parameters of the game, e.g. ``{"rows": 5}``.
-        url: the server; by default a local one that all environments of this process share.
+        url: server URL; by default a local server that all environments of this process share.
         token: access token.
-        max_steps: truncate an episode after this many moves of all seats.
-        patience: how many seconds to try to reconnect when the connection is lost; by default
+        max_steps: maximum number of moves of all seats before an episode is truncated.
+        patience: seconds to retry a lost connection; by default
             as long as the server keeps the session.
-        render_mode: ``"ansi"``: ``render()`` returns a text; ``"svg"``: a :class:`ludex.Picture`;
-            ``"rgb_array"``: its pixels, ``uint8 [640, 640, 3]`` (needs ``ludex[render]``);
-            ``"human"``: it shows the picture in a notebook, and prints the text elsewhere.
+        render_mode: ``"ansi"``: ``render()`` returns text; ``"svg"``: a :class:`ludex.Picture`;
+            ``"rgb_array"``: pixels, ``uint8 [640, 640, 3]`` (needs ``ludex[render]``);
+            ``"human"``: displays the picture in a notebook, and prints text elsewhere.
 
     Raises:
-        LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+        LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...
         ValueError: the render mode does not exist.
     """
-    rendered(render_mode, *RENDER_MODES, "human")
-    table = Table(Opening(game, params, url, token, max_steps, patience=patience))
-    return OrderEnforcingWrapper(LudexAEC(table, render_mode))
+    check_render_mode(render_mode, *RENDER_MODES, "human")
+    env = AllSeatsEnv(AdapterOptions(game, params, url, token, max_steps, patience=patience))
+    return OrderEnforcingWrapper(LudexAEC(env, render_mode))
 
 
 def parallel(
@@ -82,24 +82,24 @@ def parallel(
 ) -> ParallelEnv[str, Observation, Any]:
     """Return a game as a parallel environment, in which all agents act in every step.
 
-    It is made for games in which seats act at the same time. In other games, the actions of agents
-    that are not to move (their mask is zero) are ignored. The arguments are those of :func:`aec`.
+    Use it for games with simultaneous moves. In other games, actions of agents that do not act
+    (their mask is zero) are ignored. The arguments are those of :func:`aec`.
 
     Raises:
         LudexError: as :func:`aec`.
     """
-    rendered(render_mode, *RENDER_MODES, "human")
-    table = Table(Opening(game, params, url, token, max_steps, patience=patience))
-    return LudexParallel(table, render_mode)
+    check_render_mode(render_mode, *RENDER_MODES, "human")
+    env = AllSeatsEnv(AdapterOptions(game, params, url, token, max_steps, patience=patience))
+    return LudexParallel(env, render_mode)
 
 
-class _Shared:
-    """What both kinds of environment share."""
+class _EnvBase:
+    """Methods common to AEC and parallel environments."""
 
-    def __init__(self, table: Table, render_mode: str | None) -> None:
-        spec = table.spec
+    def __init__(self, env: AllSeatsEnv, render_mode: str | None) -> None:
+        spec = env.spec
         self.render_mode = render_mode
-        self._screen = Screen()
+        self._display = Display()
         self.game = spec
         self.metadata = {
             "name": f"{spec.game}_v{spec.rules}",
@@ -109,12 +109,12 @@ class _Shared:
         }
         self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
         self.agents: list[str] = []
-        self._table = table
-        self._played: dict[str, Any] = {}
+        self._env = env
+        self._last_actions: dict[str, Any] = {}
         try:
             self.observation_spaces = {agent: masked_space(spec) for agent in self.possible_agents}
         except LudexError:
-            table.close()
+            env.close()
             raise
         self.action_spaces = {
             agent: spaces.Discrete(spec.actions) for agent in self.possible_agents
@@ -129,55 +129,57 @@ class _Shared:
         return self.action_spaces[agent]
 
     def render(self) -> str | Picture | Array | None:
-        """Return the view of the seat to move as the render mode says, or show it; a round trip.
+        """Return or display the view of the seat to move; a round trip.
 
-        What is printed begins with the last actions and who played them.
+        Printed text starts with the last actions and their agents.
         """
         if self.render_mode is None:
             warn("render() needs a render_mode: 'ansi' or 'human'")
             return None
         if self.render_mode != "human":
-            return frame(self.render_mode, self._table)
-        told = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
-        self._screen.show(lambda: f"{told}{self._table.text()}", self._table.picture)
+            return render_frame(self.render_mode, self._env)
+        header = "".join(
+            f"{agent} played {action}\n" for agent, action in self._last_actions.items()
+        )
+        self._display.show(lambda: f"{header}{self._env.text()}", self._env.picture)
         return None
 
     def close(self) -> None:
-        """Close the environment and its connection. May be called twice."""
-        self._table.close()
+        """Close the environment and its connection. Safe to call twice."""
+        self._env.close()
 
-    def _observed(self, agent: str) -> Observation:
+    def _observation(self, agent: str) -> Observation:
         seat = self.possible_agents.index(agent)
-        return {"observation": self._table.obs(seat), "action_mask": self._table.mask(seat)}
+        return {"observation": self._env.obs(seat), "action_mask": self._env.mask(seat)}
 
     def _infos(self) -> dict[str, dict[str, Any]]:
-        """Return the infos, which tell who ended the episode by an illegal action."""
+        """Return the infos, which mark the agent whose illegal action ended the episode."""
         seats = enumerate(self.possible_agents)
-        return {agent: {"illegal": seat == self._table.illegal} for seat, agent in seats}
+        return {agent: {"illegal": seat == self._env.illegal} for seat, agent in seats}
 
     def _by_agent(self, values: Sequence[Any]) -> dict[str, Any]:
         return dict(zip(self.possible_agents, values, strict=True))
 
 
-class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
-    """A game in which agents act one after the other; made by :func:`aec`."""
+class LudexAEC(_EnvBase, AECEnv[str, Observation, Any]):
+    """A game as an AEC environment, returned by :func:`aec`."""
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self._table.reset(seed)
-        self._played = {}
+        self._env.reset(seed)
+        self._last_actions = {}
         self.agents = self.possible_agents[:]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._chosen: dict[int, Any] = {}
+        self._actions: dict[int, Any] = {}
         self._skip_agent_selection = None
-        self._flags()
+        self._set_flags()
         self._select()
-        self._table.seen()
+        self._env.confirm()
 
     def step(self, action: Any) -> None:
         """Play the action of ``agent_selection``; ``None`` if its episode is over.
@@ -192,53 +194,55 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self._played = {}
-        self._chosen[self.possible_agents.index(agent)] = action
-        if len(self._chosen) == len(self._table.acting):
-            self._table.step(self._chosen)
-            self._played = {self.possible_agents[seat]: a for seat, a in self._chosen.items()}
-            self._chosen = {}
-            self.rewards = self._by_agent(self._table.rewards)
-            self._flags()
+        self._last_actions = {}
+        self._actions[self.possible_agents.index(agent)] = action
+        if len(self._actions) == len(self._env.acting):
+            self._env.step(self._actions)
+            self._last_actions = {
+                self.possible_agents[seat]: a for seat, a in self._actions.items()
+            }
+            self._actions = {}
+            self.rewards = self._by_agent(self._env.rewards)
+            self._set_flags()
         self._select()
         self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
-        self._table.seen()
+        self._env.confirm()
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent sees now."""
-        return self._observed(agent)
+        """Return an agent's current observation."""
+        return self._observation(agent)
 
-    def _flags(self) -> None:
+    def _set_flags(self) -> None:
         count = len(self.possible_agents)
-        self.terminations = self._by_agent([self._table.terminated] * count)
-        self.truncations = self._by_agent([self._table.truncated] * count)
+        self.terminations = self._by_agent([self._env.terminated] * count)
+        self.truncations = self._by_agent([self._env.truncated] * count)
         self.infos = self._infos()
 
     def _select(self) -> None:
-        """Choose the next agent: one that has not acted yet; after the end the first agent."""
-        waiting = [seat for seat in self._table.acting if seat not in self._chosen]
-        self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
+        """Select the next agent that has not acted; after the end, the first agent."""
+        pending = [seat for seat in self._env.acting if seat not in self._actions]
+        self.agent_selection = self.possible_agents[pending[0] if pending else 0]
 
 
-class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
-    """A game in which all agents act in every step; made by :func:`parallel`."""
+class LudexParallel(_EnvBase, ParallelEnv[str, Observation, Any]):
+    """A game as a parallel environment, returned by :func:`parallel`."""
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin an episode; without a seed the series of the last seed continues.
+        """Start an episode; without a seed, continue the series of the last seed.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self._table.reset(seed)
-        self._played = {}
+        self._env.reset(seed)
+        self._last_actions = {}
         self.agents = self.possible_agents[:]
-        shown = self._all(), self._infos()
-        self._table.seen()
-        return shown
+        result = self._observations(), self._infos()
+        self._env.confirm()
+        return result
 
     def step(
         self, actions: dict[str, Any]
@@ -256,23 +260,23 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
             KeyError: the action of an agent that must act is missing.
             TypeError: an action is not an integer.
         """
-        table, count = self._table, len(self.possible_agents)
-        acting = [self.possible_agents[seat] for seat in table.acting]
-        table.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
-        self._played = {agent: actions[agent] for agent in acting}
-        if table.over:
+        env, count = self._env, len(self.possible_agents)
+        acting = [self.possible_agents[seat] for seat in env.acting]
+        env.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
+        self._last_actions = {agent: actions[agent] for agent in acting}
+        if env.is_over:
             self.agents = []
         if self.render_mode == "human":
             self.render()
         outcome = (
-            self._all(),
-            self._by_agent(table.rewards),
-            self._by_agent([table.terminated] * count),
-            self._by_agent([table.truncated] * count),
+            self._observations(),
+            self._by_agent(env.rewards),
+            self._by_agent([env.terminated] * count),
+            self._by_agent([env.truncated] * count),
             self._infos(),
         )
-        table.seen()
+        env.confirm()
         return outcome
 
-    def _all(self) -> dict[str, Observation]:
-        return {agent: self._observed(agent) for agent in self.possible_agents}
+    def _observations(self) -> dict[str, Observation]:
+        return {agent: self._observation(agent) for agent in self.possible_agents}

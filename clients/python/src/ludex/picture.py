@@ -1,4 +1,4 @@
-"""Positions as pictures: for notebooks, and as arrays for videos."""
+"""Pictures of positions, for notebooks and as arrays for videos."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from .columns import Array
-from .extras import wanted
+from .optional_imports import import_optional
 
 RENDER_MODES = ("ansi", "rgb_array", "svg")
-"""What every adapter can render; those of single environments have ``"human"``, too."""
+"""Render modes of every adapter; adapters for single environments add ``"human"``."""
 
 _VARIABLE = re.compile(r"var\(\s*--[\w-]+\s*,([^()]*)\)")
 
-# Rasterisers have no fonts for the general families.
+# Rasterizers have no fonts for generic families.
 _FAMILIES = {
     ",sans-serif": ",'DejaVu Sans','Liberation Sans','Noto Sans',sans-serif",
     ",monospace": (
@@ -31,12 +31,12 @@ _FAMILIES = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A position drawn for people, from the view of one seat. Notebooks show it.
+    """A picture of a position from the view of one seat; notebooks display it.
 
     Attributes:
-        svg: an SVG document. What a person can touch carries ``data-cell``.
-        gestures: action id -> the cells that mean it, in order; of the legal actions if the seat
-            is to move. An action that is missing has no cells.
+        svg: an SVG document; interactive elements carry ``data-cell``.
+        gestures: the ordered cells that select an action, by action id. Only legal actions of the
+            seat to move have gestures, and some have none.
     """
 
     svg: str
@@ -44,21 +44,21 @@ class Picture:
 
     @classmethod
     def from_wire(cls, view: Mapping[str, Any]) -> Picture:
-        """Read the view ``picture`` of a message."""
+        """Decode the view ``picture`` of a message."""
         gestures = view.get("gestures") or {}
         return cls(view["svg"], {int(action): list(cells) for action, cells in gestures.items()})
 
     def array(self, size: int = 640) -> Array:
-        """Return the pixels, ``uint8 [size, size, 3]``, with the picture in the middle, on white.
+        """Return the pixels, ``uint8 [size, size, 3]``, centered on white.
 
         Raises:
             ModuleNotFoundError: the extra ``ludex[render]`` is missing.
         """
-        resvg, image = rasteriser()
+        resvg, image = import_rasterizer()
         svg = _VARIABLE.sub(r"\1", self.svg)
         for family, more in _FAMILIES.items():
             svg = svg.replace(family, more)
-        # As an inner element, the picture is scaled to the outer one and put into its middle.
+        # As an inner element, the picture is scaled to the outer one and centered.
         outer = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}">{svg}</svg>'
         )
@@ -70,26 +70,26 @@ class Picture:
         return self.svg
 
 
-def rasteriser() -> tuple[Any, Any]:
-    """Import the libraries that make pixels of pictures.
+def import_rasterizer() -> tuple[Any, Any]:
+    """Import the libraries that rasterize pictures.
 
     Raises:
-        ModuleNotFoundError: one is not installed; the message says how to install it.
+        ModuleNotFoundError: one is not installed; the message names the extra to install.
     """
     names = "resvg_py", "PIL.Image"
-    resvg, image = (wanted(name, "render", user="Picture.array") for name in names)
+    resvg, image = (import_optional(name, "render", user="Picture.array") for name in names)
     return resvg, image
 
 
-class Screen:
-    """Where ``render_mode="human"`` shows positions: a notebook gets pictures, a terminal text."""
+class Display:
+    """Output of ``render_mode="human"``: pictures in notebooks, text in terminals."""
 
     def __init__(self) -> None:
         self._cell: Any = None
         self._handle: Any = None
 
     def show(self, text: Callable[[], str], picture: Callable[[], Picture]) -> None:
-        """Show a position. In a cell of a notebook there is one picture, which changes."""
+        """Display a position. A notebook cell has one picture, which is updated."""
         shell = _notebook()
         if shell is None:
             print(text(), flush=True)
@@ -102,16 +102,16 @@ class Screen:
 
 
 def _notebook() -> Any:
-    """Return IPython's shell if it can show pictures: one in a terminal has no kernel."""
+    """Return IPython's shell if it has a kernel, so that it can display pictures."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return shell if hasattr(shell, "kernel") else None
 
 
-def frame(mode: str, shows: Any, *where: Any) -> str | Picture | Array:
-    """Return what ``render()`` returns in a mode, from the ``text`` or ``picture`` of ``shows``."""
+def render_frame(mode: str, source: Any, *where: Any) -> str | Picture | Array:
+    """Return a frame in a render mode from the methods ``text`` and ``picture`` of ``source``."""
     if mode == "ansi":
-        text: str = shows.text(*where)
+        text: str = source.text(*where)
         return text
-    picture: Picture = shows.picture(*where)
+    picture: Picture = source.picture(*where)
     return picture.array() if mode == "rgb_array" else picture

@@ -1,4 +1,4 @@
-"""Starts a local server: ``ludex.serve()``."""
+"""Local servers: ``ludex.serve()``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .errors import LudexError
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 
-# The last server of this process at each URL.
+# The latest server of this process at each URL.
 _servers: dict[str, Server] = {}
 
 
-def has_ended(url: str) -> bool:
-    """Whether a server that this process started at ``url`` has ended."""
+def has_exited(url: str) -> bool:
+    """Return True if the server that this process started at ``url`` has exited."""
     server = _servers.get(url.rstrip("/"))
     return server is not None and not server.running
 
@@ -35,12 +35,12 @@ def has_ended(url: str) -> bool:
 def find_program() -> str:
     """Return the path of the ``ludex`` program.
 
-    The search goes through ``LUDEX_BIN``, the programs of this Python's environment (where ``pip
-    install ludex`` puts it), ``PATH``, and, if this package lies in the repository, its
-    ``target/release`` and ``target/debug``.
+    The search order is ``LUDEX_BIN``, the scripts of this Python environment (where ``pip install
+    ludex`` puts the program), ``PATH``, and in a checkout of the repository its ``target/release``
+    and ``target/debug``.
 
     Raises:
-        LudexError: ``not_installed``; the message says what to do.
+        LudexError: ``not_installed``; the message names the remedy.
     """
     named = os.environ.get("LUDEX_BIN")
     if named:
@@ -59,19 +59,19 @@ def find_program() -> str:
                     return str(built)
     raise LudexError(
         "not_installed",
-        "the ludex program was not found: install a wheel that has it (`pip install ludex`); or "
-        "build it with `cargo build --release` in the Ludex repository, then put target/release "
-        "on PATH or set LUDEX_BIN to the program",
+        "the ludex program was not found: install a wheel, which contains it (`pip install "
+        "ludex`), or build it in the Ludex repository (`cargo build --release`) and put "
+        "target/release on PATH or set LUDEX_BIN to the program",
     )
 
 
 class Server:
-    """A running server; made by :func:`serve`. Use it as a context manager, or close it.
+    """A running server, started by :func:`serve`. Use it as a context manager, or close it.
 
     Attributes:
-        url: its WebSocket URL.
-        pid: its process id.
-        data: its data folder.
+        url: WebSocket URL.
+        pid: process id.
+        data: data folder.
     """
 
     def __init__(self, data: str | os.PathLike[str] | None, args: Sequence[str]) -> None:
@@ -80,7 +80,7 @@ class Server:
         self.data = Path(self._own or os.fspath(data or ""))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the server
         command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(self.data), "--json"]
-        # However this process ends, the pipe closes with it.
+        # The pipe closes when this process exits, even after a crash.
         command += ["--until-stdin-closes"] + ([] if self._own is None else ["--temporary"])
         try:
             self._process = subprocess.Popen(
@@ -94,7 +94,7 @@ class Server:
             raise LudexError("not_installed", f"{program} does not start: {error}") from error
         self.pid = self._process.pid
         # Finalize, because workers of multiprocessing run no atexit functions. The priority closes
-        # the server after this process's own workers, which may use it. A forked child that ends
+        # the server after this process's own workers, which may use it. A forked child that exits
         # does not close it.
         self._at_exit = Finalize(None, self.close, exitpriority=-1)
         self._owner = os.getpid()
@@ -109,7 +109,7 @@ class Server:
             raise
 
     def _read(self, lines: queue.SimpleQueue[bytes]) -> None:
-        """Pass on the first line, then read and drop the rest, so that the server never blocks."""
+        """Forward the first line, then discard the rest, so that the server never blocks."""
         stream = self._process.stdout
         if stream is not None:
             lines.put(stream.readline())
@@ -127,21 +127,21 @@ class Server:
                 self._process.wait(1.0)
             reason = f"printed {line!r} instead of its URL"
         self._errors.seek(0)
-        said = self._errors.read()[-2000:].decode(errors="replace").strip()
-        raise LudexError("internal", f"the server {reason}: {said}", fault="server")
+        output = self._errors.read()[-2000:].decode(errors="replace").strip()
+        raise LudexError("internal", f"the server {reason}: {output}", fault="server")
 
     @property
     def running(self) -> bool:
-        """Whether the server still runs; a process that did not start it always gets True."""
+        """True if the server is running; always True in a process that did not start it."""
         return self._owner != os.getpid() or self._process.poll() is None
 
     def kill(self) -> None:
-        """Kill the server at once, like a crash; the data folder stays until :meth:`close`."""
+        """Kill the server, as in a crash; :meth:`close` removes the data folder."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """Stop the server, and remove its folder if it is a temporary one. May be called twice."""
+        """Stop the server and remove its temporary folder, if any. Safe to call twice."""
         self._at_exit.cancel()
         if self.running:
             self._process.terminate()
@@ -176,11 +176,11 @@ def serve(data: str | os.PathLike[str] | None = None, *, args: Sequence[str] = (
     """Start a server on a free loopback port and wait until it is ready.
 
     Args:
-        data: its data folder; by default a temporary one that :meth:`Server.close` removes.
-        args: more arguments of ``ludex serve``, e.g. ``["--agent", "mine=mcts sims=200"]``.
+        data: data folder; by default a temporary one that :meth:`Server.close` removes.
+        args: further arguments of ``ludex serve``, e.g. ``["--agent", "mine=mcts sims=200"]``.
 
     Raises:
-        LudexError: ``not_installed`` if there is no such program (the message says what to
-            install); ``internal`` with the server's own message if it does not start.
+        LudexError: ``not_installed`` if the program is missing (the message names the remedy);
+            ``internal`` with the server's output if it does not start.
     """
     return Server(data, args)

@@ -1,4 +1,4 @@
-"""What a language model is asked in a position: the prompts of the ``llm`` agents, for any use."""
+"""Prompts of the ``llm`` agents for any position."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 import msgpack
 
 from .errors import LudexError
+from .openspiel.states import State
 from .process import find_program
-from .spiel import State
 
 Position = bytes | State | Sequence[Sequence[Any]]
-"""A snapshot, a state of :mod:`ludex.spiel`, or the moves: pairs of who (a seat, -1 for chance, -2
-for a joint move) and what (an action id, an outcome, or an id for each seat)."""
+"""A snapshot, a state of :mod:`ludex.openspiel.states`, or the moves: pairs of a player (a seat, -1
+for chance, -2 for a joint move) and an action (an id, an outcome, or an id for each seat)."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a language model is asked in a position.
+    """The prompt for a language model in a position.
 
     Attributes:
-        seat: who is asked.
-        messages: the messages of the first call, ``{"role", "content"}``, as chat endpoints take
-            them. The first has the rules, the last the position and the form of the answer.
+        seat: seat to move.
+        messages: the messages of the first call, ``{"role", "content"}``, in the form of chat
+            endpoints. The first has the rules, the last the position and the reply format.
         legal: ascending action ids.
-        names: their names, in the same order; an answer holds one of them.
+        names: action names in the same order; a reply contains one of them.
     """
 
     seat: int
@@ -38,7 +38,7 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The messages as one text."""
+        """The messages, joined into one text."""
         return "\n\n".join(message["content"] for message in self.messages)
 
 
@@ -50,22 +50,22 @@ def prompt(
     seat: int | None = None,
     agent: str = "llm model=none",
 ) -> Prompt:
-    """Return what the ``llm`` agents ask their model in a position. No model is called.
+    """Return the prompt of the ``llm`` agents in a position, without calling a model.
 
-    The program on this machine writes the prompt (about 50 ms); :func:`prompts` asks for many at
-    once.
+    The local ``ludex`` program builds the prompt (about 50 ms); :func:`prompts` builds several per
+    call.
 
     Args:
         game: id of the game, or its whole string with parameters.
-        position: a snapshot (``env.snapshot()``), a state of :mod:`ludex.spiel`, or the moves so
-            far. By default the start.
+        position: a snapshot (``env.snapshot()``), a state of :mod:`ludex.openspiel.states`, or the
+            moves so far. By default the initial position.
         params: the parameters of the game; those of a snapshot or state are taken from it.
-        seat: who is asked; by default the first seat that acts.
-        agent: an ``llm`` spec whose arguments choose method and wording: ``"llm model=none
+        seat: seat to prompt; by default the first acting seat.
+        agent: an ``llm`` spec whose arguments select method and wording: ``"llm model=none
             prompting=cot history=8"``.
 
     Raises:
-        LudexError: ``bad_field`` with the program's reason; ``not_installed``.
+        LudexError: ``bad_field`` with the program's message; ``not_installed``.
     """
     return prompts(game, [position], params=params, seat=seat, agent=agent)[0]
 
@@ -83,7 +83,7 @@ def prompts(
     Raises:
         LudexError: as :func:`prompt`.
     """
-    rules, questions = dict(params or {}), []
+    rules, requests = dict(params or {}), []
     for position in positions:
         if isinstance(position, State):
             rules = position.get_game().spec.params
@@ -93,15 +93,15 @@ def prompts(
             rules, moves = item["params"], item["h"]
         else:
             moves = [list(move) for move in position]
-        questions.append(json.dumps({"h": moves, "seat": seat}))
-    if not questions:
-        return []  # without a question the program prints the prompt at the start, for people
+        requests.append(json.dumps({"h": moves, "seat": seat}))
+    if not requests:
+        return []  # without requests the program prints the initial prompt for people
     command = [find_program(), "prompt", game, "--params", json.dumps(rules), "--agent", agent]
     done = subprocess.run(
-        command, input="\n".join(questions), capture_output=True, text=True, check=False
+        command, input="\n".join(requests), capture_output=True, text=True, check=False
     )
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    failed = next((answer["error"] for answer in answers if "error" in answer), None)
-    if failed is not None or len(answers) != len(questions):
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    failed = next((reply["error"] for reply in replies if "error" in reply), None)
+    if failed is not None or len(replies) != len(requests):
         raise LudexError("bad_field", failed or done.stderr.strip()[-2000:])
-    return [Prompt(**answer) for answer in answers]
+    return [Prompt(**reply) for reply in replies]

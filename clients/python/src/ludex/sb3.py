@@ -1,4 +1,4 @@
-"""Stable-Baselines3: a ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` needs.
+"""A Stable-Baselines3 ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` needs.
 
 ::
 
@@ -15,28 +15,27 @@ from typing import Any
 
 import numpy as np
 
-from .arena import Opponent, SeatChoice, open_arena
+from .adapters.learner_envs import Opponent, SeatChoice, open_learner_envs
+from .adapters.options import AdapterOptions, check_render_mode
 from .columns import Array
-from .extras import wanted
-from .opening import Opening, rendered
-from .picture import RENDER_MODES, Screen, frame
+from .optional_imports import import_optional
+from .picture import RENDER_MODES, Display, render_frame
 
-wanted("stable_baselines3", "sb3")
+import_optional("stable_baselines3", "sb3")
 
 from gymnasium import spaces  # noqa: E402
 from stable_baselines3.common.vec_env import VecEnv  # noqa: E402
 
-from .spaces import observation_space  # noqa: E402
+from .adapters.spaces import observation_space  # noqa: E402
 
 Indices = int | Iterable[int] | None
 
 
 class LudexVecEnv(VecEnv):
-    """Environments that are stepped by one message; the agent has one seat in each.
+    """Environments stepped by one message; the agent has one seat in each.
 
-    As Stable-Baselines3 requires, an environment begins its next episode as soon as one has ended.
-    Its info then has the last observation under ``terminal_observation``, and
-    ``TimeLimit.truncated`` and ``illegal``.
+    As Stable-Baselines3 requires, an environment is reset in the step that ends its episode. The
+    info of that step has ``terminal_observation``, ``TimeLimit.truncated`` and ``illegal``.
     """
 
     def __init__(
@@ -56,42 +55,44 @@ class LudexVecEnv(VecEnv):
         """Open the environments; for the arguments see :class:`ludex.gymnasium.LudexVectorEnv`.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
-            TypeError: an opponent is neither an agent's spec nor callable.
+            LudexError: an error from the server: ``unknown_game``, ``unknown_agent``, ...
+            TypeError: an opponent is neither an agent spec nor a callable.
             ValueError: the seat or the render mode does not exist.
         """
-        rendered(render_mode, *RENDER_MODES, "human")
-        opening = Opening(game, params, url, token, max_steps, patience=patience)
-        self.arena = open_arena(opening, num_envs, opponent, seat, at_once=True)
-        self.game = self.arena.spec
+        check_render_mode(render_mode, *RENDER_MODES, "human")
+        adapter_options = AdapterOptions(game, params, url, token, max_steps, patience=patience)
+        self.learner_envs = open_learner_envs(
+            adapter_options, num_envs, opponent, seat, same_step=True
+        )
+        self.game = self.learner_envs.spec
         self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
-        self._screens = [Screen() for _ in range(num_envs)]
+        self._displays = [Display() for _ in range(num_envs)]
         self._actions: Array | None = None
         super().__init__(num_envs, observation_space(self.game), spaces.Discrete(self.game.actions))
 
     def reset(self) -> Array:
-        """Begin episodes in all environments, with the seeds of :meth:`seed`, if it was called.
+        """Start episodes in all environments, with the seeds of :meth:`seed`, if any.
 
         Raises:
             LudexError: ``session_lost``, ...
         """
         seeds = [seed for seed in self._seeds if seed is not None]
-        self.arena.reset(seeds if len(seeds) == self.num_envs else None)
+        self.learner_envs.reset(seeds if len(seeds) == self.num_envs else None)
         self._actions = None
         self._reset_seeds()
         self._reset_options()
-        seats = self.arena.rows.seat.tolist()
+        seats = self.learner_envs.rows.seat.tolist()
         self.reset_infos = [{"seat": seat} for seat in seats]
-        obs: Array = self.arena.rows.obs.copy()
-        self.arena.seen()
+        obs: Array = self.learner_envs.rows.obs.copy()
+        self.learner_envs.confirm()
         return obs
 
     def step_async(self, actions: Array) -> None:
-        """Keep the actions for :meth:`step_wait`."""
+        """Store the actions for :meth:`step_wait`."""
         self._actions = np.asarray(actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
-        """Play the kept actions, and the opponents' moves that follow.
+        """Play the stored actions, then the opponents' moves.
 
         Raises:
             LudexError: ``env_over`` before the first reset; ``session_lost``, ...
@@ -100,9 +101,9 @@ class LudexVecEnv(VecEnv):
         """
         if self._actions is None:
             raise RuntimeError("call step_async() first")
-        arena, actions = self.arena, self._actions
+        learner_envs, actions = self.learner_envs, self._actions
         self._actions = None
-        now = arena.step_and_begin(actions)
+        now = learner_envs.step_and_reset(actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index, obs in zip(now.at.tolist(), now.obs, strict=True):
             infos[index] = {
@@ -113,35 +114,35 @@ class LudexVecEnv(VecEnv):
                 "opponent": int(now.opponent[index]),
             }
         over = now.terminated | now.truncated
-        outcome = arena.rows.obs.copy(), now.reward.astype(np.float32), over, infos
-        arena.seen()
+        outcome = learner_envs.rows.obs.copy(), now.reward.astype(np.float32), over, infos
+        learner_envs.confirm()
         return outcome
 
     def action_masks(self) -> Array:
-        """Return the legal actions, ``bool [n, A]``; no round trip."""
-        mask: Array = self.arena.rows.mask.astype(np.bool_)
+        """Return the mask of legal actions, ``bool [n, A]``; no round trip."""
+        mask: Array = self.learner_envs.rows.mask.astype(np.bool_)
         return mask
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents; each environment uses the new ones from its next episode on.
+        """Replace the opponents, effective in each environment at its next episode.
 
         Raises:
             LudexError: ``unknown_agent``, ...
-            TypeError: an opponent is neither an agent's spec nor callable.
+            TypeError: an opponent is neither an agent spec nor a callable.
         """
-        self.arena.set_opponent(opponent)
+        self.learner_envs.set_opponent(opponent)
 
     def close(self) -> None:
-        """Close the environments and their connection. May be called twice."""
-        self.arena.close()
+        """Close the environments and their connection. Safe to call twice."""
+        self.learner_envs.close()
 
-    # What Stable-Baselines3 requires of single environments.
+    # Access to single environments, required by Stable-Baselines3.
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return an attribute of each environment.
 
-        It is ``render_mode``, a method such as ``action_masks``, or a value that
-        :meth:`set_attr` has set.
+        The attribute is ``render_mode``, a method such as ``action_masks``, or a value set by
+        :meth:`set_attr`.
 
         Raises:
             AttributeError: there is no attribute of this name.
@@ -152,7 +153,7 @@ class LudexVecEnv(VecEnv):
         return [self._method(attr_name, index) for index in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of the environments; it has no effect here."""
+        """Set an attribute for :meth:`get_attr`, without any other effect."""
         values = self._own.setdefault(attr_name, [None] * self.num_envs)
         for index in self._get_indices(indices):
             values[index] = value
@@ -160,7 +161,7 @@ class LudexVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any
     ) -> list[Any]:
-        """Call a method of the environments: ``action_masks``, ``render``, ``set_opponent``.
+        """Call ``action_masks``, ``render`` or ``set_opponent`` of the environments.
 
         Raises:
             AttributeError: there is no method of this name.
@@ -172,18 +173,18 @@ class LudexVecEnv(VecEnv):
         return [self._method(method_name, index)(*args, **kwargs) for index in chosen]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
-        """Return False for each environment: none is wrapped."""
+        """Return False for each environment, since none is wrapped."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return the pixels with ``render_mode="rgb_array"``, and ``None`` in other modes."""
+        """Return the pixels with ``render_mode="rgb_array"``, otherwise ``None``."""
         if self.render_mode != "rgb_array":
             return [None] * self.num_envs
-        return [self.arena.picture(index).array() for index in range(self.num_envs)]
+        return [self.learner_envs.picture(index).array() for index in range(self.num_envs)]
 
     def _method(self, name: str, index: int) -> Callable[..., Any]:
         if name == "action_masks":
-            return lambda: self.arena.rows.mask[index].astype(np.bool_)
+            return lambda: self.learner_envs.rows.mask[index].astype(np.bool_)
         if name == "render":
             return lambda: self._render(index)
         if name == "set_opponent":
@@ -192,6 +193,8 @@ class LudexVecEnv(VecEnv):
 
     def _render(self, index: int) -> Any:
         if self.render_mode != "human":
-            return frame(self.render_mode or "ansi", self.arena, index)
-        self._screens[index].show(lambda: self.arena.text(index), lambda: self.arena.picture(index))
+            return render_frame(self.render_mode or "ansi", self.learner_envs, index)
+        self._displays[index].show(
+            lambda: self.learner_envs.text(index), lambda: self.learner_envs.picture(index)
+        )
         return None

@@ -1,4 +1,4 @@
-"""Self-play in batches: a Gymnasium vector environment in which you play every seat.
+"""Batched self-play: a Gymnasium vector environment whose caller plays every seat.
 
 ::
 
@@ -10,8 +10,8 @@
         actions[acting] = policy(obs[acting], info["action_mask"][acting])
         obs, rewards, terminated, truncated, info = envs.step(actions)  # rewards [n, P]
 
-One form serves games in turns and games in which seats act together. An episode depends only on the
-seed of its environment and on its number.
+The interface is the same for sequential and simultaneous games. An episode depends only on the seed
+of its environment and on its number.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .columns import Array, Ragged, dense, mask_form
+from .adapters.options import AdapterOptions, check_render_mode
+from .columns import Array, Ragged, dense, mask_encoding
 from .env import OVER
-from .extras import wanted
-from .guard import Changes
-from .opening import Opening, rendered
-from .picture import RENDER_MODES, frame
+from .optional_imports import import_optional
+from .picture import RENDER_MODES, render_frame
 from .sharded import ShardedVecEnv
+from .transport.guard import ChangeGuard
 from .vec import Batch, VecEnv
 
-wanted("gymnasium", "gymnasium")
+import_optional("gymnasium", "gymnasium")
 
 from gymnasium import logger, spaces  # noqa: E402
 from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
 from gymnasium.vector.utils import batch_space  # noqa: E402
 
-from .spaces import observation_space  # noqa: E402
+from .adapters.spaces import observation_space  # noqa: E402
 
 _MODES = {
     AutoresetMode.NEXT_STEP: "next_step",
@@ -45,14 +45,14 @@ _MODES = {
 }
 
 
-class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
-    """Many environments of one game, stepped by one message; the caller plays every seat.
+class SelfPlayVectorEnv(ChangeGuard, VectorEnv[Array, Array, Array]):
+    """A vector environment of one game, stepped by one message, with actions for every seat.
 
-    Rows have an entry for each of the P seats: observations ``[n, P, ...]``, each seat's own view;
-    actions ``[n, P]``, of which only those of acting seats count; rewards ``[n, P]``, what each
-    seat got in this step. ``info`` has ``acting`` (``bool [n, P]``), ``action_mask`` (``int8
-    [n, P, A]``, zeros for seats that do not act) and ``illegal`` (``bool [n]``: the episode ended
-    by an illegal action, which costs its seat the lowest return).
+    Rows have an entry for each of the P seats: observations ``[n, P, ...]`` are each seat's own
+    view; of actions ``[n, P]``, only those of acting seats are used; rewards ``[n, P]`` are those
+    of this step. ``info`` has ``acting`` (``bool [n, P]``), ``action_mask`` (``int8 [n, P, A]``,
+    zeros for seats that do not act) and ``illegal`` (``bool [n]``: an illegal action ended the
+    episode, with the lowest return for its seat).
     """
 
     def __init__(
@@ -73,28 +73,28 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
 
         Args:
             game: id of the game.
-            num_envs: how many environments.
+            num_envs: number of environments.
             params: the parameters of the game, e.g. ``{"rows": 5}``.
             url: the server, or several, over which the environments are spread; by default a local
                 one that all environments of this process share.
             token: access token.
-            max_steps: truncate an episode after this many moves of all seats.
-            patience: how many seconds to try to reconnect when the connection is lost; by default
+            max_steps: maximum number of moves of all seats before an episode is truncated.
+            patience: seconds to retry a lost connection; by default
                 as long as the server keeps the session.
             autoreset_mode: one of Gymnasium's three.
-            mask: ``"ids"``: the lists of legal ids travel as such, and ``info`` has ``legal`` in
-                the place of ``action_mask``: a :class:`ludex.Ragged` whose row ``P * i + seat``
-                has the ids of a seat of environment i. For games with thousands of actions.
+            mask: ``"ids"``: ``info`` has ``legal`` instead of ``action_mask``, a
+                :class:`ludex.Ragged` whose row ``P * i + seat`` lists the legal ids of a seat of
+                environment i. Use it for games with thousands of actions.
             render_mode: ``"ansi"``, ``"svg"`` or ``"rgb_array"``, as for
                 :class:`ludex.gymnasium.LudexVectorEnv`.
 
         Raises:
-            LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+            LudexError: an error from the server: ``unknown_game``, ``bad_params``, ...
             ValueError: a mode does not exist.
         """
         if mask not in ("dense", "ids"):
-            raise ValueError(f"mask is 'dense' or 'ids', not {mask!r}")
-        self.render_mode = rendered(render_mode, *RENDER_MODES)
+            raise ValueError(f"mask: got {mask!r}; allowed: 'dense', 'ids'")
+        self.render_mode = check_render_mode(render_mode, *RENDER_MODES)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {
             "render_modes": [*RENDER_MODES],
@@ -102,9 +102,9 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
             "autoreset_mode": self.autoreset_mode,
         }
         self.num_envs = num_envs
-        opening = Opening(game, params, url, token, max_steps, patience=patience)
-        with opening.client() as client:
-            self.game = opening.describe(client)
+        adapter_options = AdapterOptions(game, params, url, token, max_steps, patience=patience)
+        with adapter_options.client() as client:
+            self.game = adapter_options.describe(client)
             one = observation_space(self.game)  # raises an error if the game has no array
             self._vec: VecEnv | ShardedVecEnv = client.open_vec(
                 game,
@@ -112,7 +112,7 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
                 params,
                 autoreset=_MODES[self.autoreset_mode],  # type: ignore[arg-type]
                 observer="all",
-                mask="ids" if mask == "ids" else mask_form(self.game.actions),
+                mask="ids" if mask == "ids" else mask_encoding(self.game.actions),
                 on_illegal="lose",
                 max_steps=max_steps,
             )
@@ -131,32 +131,32 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
         seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin episodes; without seeds the series of each environment continues.
+        """Start episodes; without seeds, continue each environment's series.
 
         Args:
-            seed: environment i gets ``seed + i``, or the i-th of a list.
-            options: ``{"reset_mask": bool [n]}`` names the environments to reset; the others stay
-                as they are. Use it with ``AutoresetMode.DISABLED``.
+            seed: environment i gets ``seed + i``, or the i-th seed of a list.
+            options: ``{"reset_mask": bool [n]}`` selects the environments to reset. Use it with
+                ``AutoresetMode.DISABLED``.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
-            ValueError: the mask has another shape, or the list of seeds another length.
+            ValueError: the mask has the wrong shape, or the list of seeds the wrong length.
         """
         super().reset(seed=None if isinstance(seed, Sequence) else seed)
         if isinstance(seed, Sequence) and len(seed) != self.num_envs:
             raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments")
         if not options or "reset_mask" not in options:
-            with self._change(anew=True):
+            with self._change(replace_all=True):
                 if isinstance(seed, Sequence):
                     batch = self._vec.reset(seeds=seed)
                 else:
                     batch = self._vec.reset(seed)
-                return self._shown(batch)
+                return self._observe(batch)
         chosen = np.asarray(options["reset_mask"])
         if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
             raise ValueError(
-                f"reset_mask must be bool [{self.num_envs}], "
-                f"not {chosen.dtype} {list(chosen.shape)}"
+                f"reset_mask: expected bool [{self.num_envs}], "
+                f"got {chosen.dtype} {list(chosen.shape)}"
             )
         named = np.flatnonzero(chosen)
         seeds = None
@@ -166,11 +166,11 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
         with self._change():
             if named.size:
                 self._vec.reset(seeds=seeds, envs=named)
-            # A step without actions changes nothing and shows every row.
-            return self._shown(self._vec.step(self._nothing()))
+            # A step without actions changes nothing and returns every row.
+            return self._observe(self._vec.step(self._no_actions()))
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Play the actions of the acting seats; those of the others are ignored.
+        """Play the actions of the acting seats; ignore those of other seats.
 
         Args:
             actions: integers ``[n, P]``.
@@ -178,46 +178,46 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
         Raises:
             LudexError: ``env_over`` before the first reset, or for a finished episode with
                 ``AutoresetMode.DISABLED``; ``session_lost``, ...
-            ValueError: ``actions`` are not integers of this shape.
+            ValueError: ``actions`` has another type or shape.
         """
-        given = np.asarray(actions)
-        if given.shape != self._acting.shape or given.dtype.kind not in "iub":
+        array = np.asarray(actions)
+        if array.shape != self._acting.shape or array.dtype.kind not in "iub":
             raise ValueError(
-                f"integers {list(self._acting.shape)} are needed as actions, a row for each "
-                f"environment and a column for each seat, not {given.dtype} {list(given.shape)}"
+                f"actions: expected integers {list(self._acting.shape)}, a row for each "
+                f"environment and a column for each seat, got {array.dtype} {list(array.shape)}"
             )
-        # -1 means no action in a message, so every invalid number becomes one that is illegal.
-        # Without a sign, negative numbers are the greatest.
-        known = np.minimum(given.astype(np.uint64), np.uint64(self.game.actions)).astype(np.int32)
+        # -1 means "no action" on the wire, so any invalid number is mapped to an illegal id. Cast
+        # to unsigned, negative numbers are the greatest.
+        known = np.minimum(array.astype(np.uint64), np.uint64(self.game.actions)).astype(np.int32)
         moves = np.where(self._acting, known, np.int32(-1))
-        # The action of a finished row is ignored, but -1 would leave the row finished.
+        # The action of a finished row is ignored, but -1 would prevent the autoreset.
         moves[~self._live] = 0
         if not self._joint:
             moves = moves.max(axis=1)
         with self._change():
             batch = self._vec.step(moves)
-            obs, info = self._shown(batch)
+            obs, info = self._observe(batch)
             if batch.final is not None:
                 info.update(self._final(batch))
             rewards = batch.reward.astype(np.float64)
             return obs, rewards, batch.terminated.copy(), batch.truncated.copy(), info
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the views of the seats to move; a round trip for each environment."""
+        """Return a frame of each environment; a round trip for each."""
         if self.render_mode is None:
             logger.warn("render() needs a render_mode, such as 'ansi'")
             return None
-        return tuple(frame(self.render_mode, self._vec, at) for at in range(self.num_envs))
+        return tuple(render_frame(self.render_mode, self._vec, at) for at in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the environments and their connection."""
         self._client.close()
 
-    def _nothing(self) -> Array:
+    def _no_actions(self) -> Array:
         return np.full(self._acting.shape if self._joint else self.num_envs, -1, np.int32)
 
-    def _shown(self, batch: Batch) -> tuple[Array, dict[str, Any]]:
-        """Return copies of the views, and the info; keep who acts."""
+    def _observe(self, batch: Batch) -> tuple[Array, dict[str, Any]]:
+        """Return copies of the observations, and the info; store the acting seats."""
         info: dict[str, Any]
         if isinstance(batch.mask, Ragged):
             self._acting = (np.diff(batch.mask.at) > 0).reshape(self._acting.shape)
@@ -234,7 +234,7 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
         return np.array(batch.obs), info
 
     def _final(self, batch: Batch) -> dict[str, Any]:
-        """Return the last observations of the episodes that have ended, in Gymnasium's form."""
+        """Return the final observations of the episodes that have ended, in Gymnasium's form."""
         assert batch.final is not None
         over = np.zeros(self.num_envs, np.bool_)
         over[batch.final.at] = True

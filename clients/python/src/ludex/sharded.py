@@ -1,4 +1,4 @@
-"""One batch of environments over several servers."""
+"""Batches of environments that span several servers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 
 from .columns import Array, Ragged, Views
 from .errors import LudexError
-from .guard import Changes
-from .picture import Picture
 from .spec import Spec
-from .vec import IN_FLIGHT, Batch, Chance, Final, Skipped, VecEnv, moves_field
+from .transport.wire import Message
+from .vec import IN_FLIGHT, Batch, BatchViews, Chance, Final, Skipped, VecEnv, moves_field
 
 T = TypeVar("T")
 
@@ -21,9 +20,9 @@ class _Share(NamedTuple):
     """One server's share of a call.
 
     Attributes:
-        vec: its environments.
-        envs: which of them, in the order of the call; ``None``: all.
-        rows: their positions in the call.
+        vec: the environments of the server.
+        envs: indices into ``vec``, in the order of the call; ``None``: all.
+        rows: positions in the call.
     """
 
     vec: VecEnv
@@ -31,19 +30,19 @@ class _Share(NamedTuple):
     rows: Array
 
 
-class ShardedVecEnv(Changes):
+class ShardedVecEnv(BatchViews):
     """A batch of environments over several servers, used like a :class:`VecEnv`.
 
-    Made by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays on
-    its server, and the servers step their shares at the same time. Seeds follow the index in the
+    Returned by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays
+    on its server, and the servers step their shares concurrently. Seeds follow the index in the
     whole batch, so the results equal those of one server.
 
-    There is one difference: if one server refuses its share of a call (an illegal action), the
-    others have already moved. The arrays are new, not views of messages.
+    If one server refuses its share of a call (an illegal action), the others have already moved.
+    The arrays are copies, not views of messages.
 
     Attributes:
         spec: the game.
-        num_envs: how many environments, with indices 0..num_envs.
+        num_envs: number of environments, with indices 0..num_envs.
     """
 
     def __init__(self, shards: Sequence[VecEnv]) -> None:
@@ -52,7 +51,7 @@ class ShardedVecEnv(Changes):
         counts = [vec.num_envs for vec in shards]
         self.num_envs = sum(counts)
         self._begins = np.cumsum([0, *counts])
-        self._flying: list[list[_Share]] = []
+        self._pending: list[list[_Share]] = []
         if any(vec.spec.hash != self.spec.hash for vec in shards):
             self.close()
             raise LudexError(
@@ -66,19 +65,14 @@ class ShardedVecEnv(Changes):
 
     @property
     def closed(self) -> bool:
-        """Whether some of the environments are gone."""
+        """True if some of the environments no longer exist."""
         return any(vec.closed for vec in self.shards)
 
-    @property
-    def in_flight(self) -> int:
-        """How many steps were sent whose batches were not received yet."""
-        return len(self._flying)
-
     def close(self) -> None:
-        """Free the environments on all servers. May be called twice.
+        """Free the environments on all servers. Safe to call twice.
 
         Raises:
-            LudexError: a connection is lost for good.
+            LudexError: a connection cannot be resumed.
         """
         self._all(self.shards, VecEnv.close)
 
@@ -90,14 +84,14 @@ class ShardedVecEnv(Changes):
         envs: Sequence[int] | Array | None = None,
         seats: Sequence[str] | None = None,
     ) -> Batch:
-        """Begin new episodes, like :meth:`VecEnv.reset`.
+        """Start new episodes, like :meth:`VecEnv.reset`.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
-            ValueError: the number of seeds is not that of the environments.
+            ValueError: the numbers of seeds and environments differ.
             RuntimeError: batches are in flight.
         """
-        self._settled()
+        self._check_none_in_flight()
         if seeds is not None and len(seeds) != self._rows(envs):
             raise ValueError(f"{len(seeds)} seeds for {self._rows(envs)} environments")
 
@@ -109,21 +103,21 @@ class ShardedVecEnv(Changes):
         shares = self._shares(envs)
         if seats is not None and len(shares) < len(self.shards):
             raise ValueError(
-                "seats must be replaced on all servers: name environments of every server"
+                "seats: expected environments of every server, since seats change on all servers"
             )
-        with self._change(anew=envs is None):
+        with self._change(replace_all=envs is None):
             return self._join(shares, self._all(shares, reset))
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
-        """Make one move in every environment, or in ``envs``, like :meth:`VecEnv.step`.
+        """Play one move in every environment, or in ``envs``, like :meth:`VecEnv.step`.
 
         Raises:
             LudexError: ``illegal_action``, ``env_over``, ``bad_shape``, ...: the environments of
                 the server that refused are unchanged; the others have moved.
-            ValueError: the number of entries is not that of the environments.
+            ValueError: the numbers of entries and environments differ.
             RuntimeError: batches are in flight.
         """
-        self._settled()
+        self._check_none_in_flight()
         moves, shares = self._moves(actions, envs), self._shares(envs)
         with self._change():
             self._send(moves, shares)
@@ -133,18 +127,18 @@ class ShardedVecEnv(Changes):
         """Send a step without waiting, like :meth:`VecEnv.send`.
 
         Raises:
-            LudexError: a connection is lost for good.
-            ValueError: the number of entries is not that of the environments.
+            LudexError: a connection cannot be resumed.
+            ValueError: the numbers of entries and environments differ.
             RuntimeError: two batches are already in flight.
         """
-        if len(self._flying) >= IN_FLIGHT and not self._unseen:
+        if len(self._pending) >= IN_FLIGHT and not self._unconfirmed:
             raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
         moves, shares = self._moves(actions, envs), self._shares(envs)
         with self._change():
             self._send(moves, shares)
 
     def _moves(self, actions: Any, envs: Sequence[int] | Array | None) -> Any:
-        """Check the actions before a server gets its share of them."""
+        """Check the actions before any server receives its share."""
         if not isinstance(actions, (list, tuple)):
             actions = np.asarray(actions)
         if len(actions) != self._rows(envs):
@@ -160,81 +154,43 @@ class ShardedVecEnv(Changes):
                 share.vec.send([actions[row] for row in share.rows.tolist()], share.envs)
 
         self._all(shares, send)
-        self._flying.append(shares)
+        self._pending.append(shares)
 
     def recv(self) -> Batch:
-        """Return the batch of the oldest :meth:`send` whose batch was not received yet.
+        """Return the batch of the oldest pending :meth:`send`.
 
         Raises:
             LudexError: a server refused its share of that step.
             RuntimeError: nothing is in flight.
         """
-        if not self._flying and not self._unseen:
+        if not self._pending and not self._unconfirmed:
             raise RuntimeError("nothing is in flight: call send() first")
         with self._change():
             return self._recv()
 
     def _recv(self) -> Batch:
-        shares = self._flying.pop(0)
+        shares = self._pending.pop(0)
         return self._join(shares, self._all(shares, lambda share: share.vec.recv()))
 
-    def text(self, index: int = 0, seat: int | None = None) -> str:
-        """Return a seat's view of one environment as text; a round trip.
-
-        Raises:
-            LudexError: the game has no such view, ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.text(local, seat)
-
-    def picture(self, index: int = 0, seat: int | None = None) -> Picture:
-        """Return a seat's view of one environment as a picture; a round trip.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.picture(local, seat)
-
-    def struct(self, index: int = 0, seat: int | None = None) -> Any:
-        """Return a seat's structured view of one environment; a round trip.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.struct(local, seat)
-
-    def schema(self, index: int = 0, seat: int | None = None) -> str | None:
-        """Return which of the spec's ``proposals`` a document of the seat must fit; a round trip.
-
-        ``None``: the seat is not asked, or the game hears no documents now.
-
-        Raises:
-            LudexError: ``unknown_env``, ...
-        """
-        vec, local = self._at(index)
-        return vec.schema(local, seat)
-
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
-        """Return the states of the environments (or ``envs``), to restore here or elsewhere.
+        """Return the states of the environments (or ``envs``) for :meth:`restore`.
 
         Raises:
             LudexError: ``unknown_env``, ...
         """
-        self._settled()
+        self._check_none_in_flight()
         shares = self._shares(envs)
         parts = self._all(shares, lambda share: share.vec.snapshot(share.envs))
-        return _placed(shares, parts)
+        return _scatter(shares, parts)
 
     def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
-        """Put snapshots back, one for each environment (or of ``envs``).
+        """Restore snapshots, one for each environment (or each of ``envs``).
 
         Raises:
             LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
-            ValueError: the number of snapshots is not that of the environments.
+            ValueError: the numbers of snapshots and environments differ.
         """
-        self._settled()
+        self._check_none_in_flight()
         if len(items) != self._rows(envs):
             raise ValueError(f"{len(items)} snapshots for {self._rows(envs)} environments")
 
@@ -242,7 +198,7 @@ class ShardedVecEnv(Changes):
             return share.vec.restore([items[row] for row in share.rows.tolist()], share.envs)
 
         shares = self._shares(envs)
-        with self._change(anew=envs is None):
+        with self._change(replace_all=envs is None):
             return self._join(shares, self._all(shares, restore))
 
     def clone(
@@ -258,9 +214,11 @@ class ShardedVecEnv(Changes):
             LudexError: ``limit``, ``unknown_env``, ...
             ValueError: ``envs`` is not ascending.
         """
-        self._settled()
+        self._check_none_in_flight()
         if envs is not None and (np.diff(np.asarray(envs)) <= 0).any():
-            raise ValueError("environments on several servers must be named in ascending order")
+            raise ValueError(
+                "envs: expected ascending indices, since environments span several servers"
+            )
 
         def clone(share: _Share) -> VecEnv:
             base = None if seed is None else (seed + int(share.rows[0])) % 2**64
@@ -268,7 +226,7 @@ class ShardedVecEnv(Changes):
 
         return ShardedVecEnv(self._all(self._shares(envs), clone))
 
-    # The shares of the servers.
+    # Shares of the servers.
 
     def _rows(self, envs: Sequence[int] | Array | None) -> int:
         return self.num_envs if envs is None else len(envs)
@@ -276,9 +234,10 @@ class ShardedVecEnv(Changes):
     def _base(self, share: _Share, seed: int) -> int:
         return (seed + int(self._begins[self.shards.index(share.vec)])) % 2**64
 
-    def _at(self, index: int) -> tuple[VecEnv, int]:
+    def _view(self, index: int, seat: int | None, **fields: Any) -> Message:
         (share,) = self._shares([index])
-        return share.vec, int(share.envs[0]) if share.envs is not None else index
+        local = index if share.envs is None else int(share.envs[0])
+        return share.vec._view(local, seat, **fields)
 
     def _shares(self, envs: Sequence[int] | Array | None) -> list[_Share]:
         if envs is None:
@@ -288,7 +247,10 @@ class ShardedVecEnv(Changes):
         named = np.asarray(envs, np.int64)
         if named.size and not (named.min() >= 0 and named.max() < self.num_envs):
             raise LudexError(
-                "unknown_env", f"environments are 0..{self.num_envs}", path="envs", got=list(envs)
+                "unknown_env",
+                f"envs: expected indices in 0..{self.num_envs}",
+                path="envs",
+                got=list(envs),
             )
         owner = np.searchsorted(self._begins, named, side="right") - 1
         shares = []
@@ -297,28 +259,24 @@ class ShardedVecEnv(Changes):
             if rows.size:
                 shares.append(_Share(vec, named[rows] - self._begins[index], rows))
         if not shares:
-            raise ValueError("envs is empty: name at least one environment")
+            raise ValueError("envs: expected at least one environment, got none")
         return shares
 
-    def _renew(self) -> None:
-        self._flying.clear()
+    def _discard_change(self) -> None:
+        self._pending.clear()
         for vec in self.shards:
-            vec._renew()
-        super()._renew()
-
-    def _settled(self) -> None:
-        if self._flying and not self._unseen:
-            raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
+            vec._discard_change()
+        super()._discard_change()
 
     def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:
-        """Call ``do`` for every server; raise the first failure after the last call."""
+        """Call ``do`` for every server, then raise the first failure."""
         done: list[T] = []
         failure: LudexError | None = None
         for share in shares:
             try:
                 done.append(do(share))
             except LudexError as error:
-                failure = failure or _relocated(error, share)
+                failure = failure or _shift_error_index(error, share)
         if failure is not None:
             raise failure
         return done
@@ -334,7 +292,7 @@ class ShardedVecEnv(Changes):
 
         def listed(name: str) -> Any:
             found = [getattr(part, name) for part in parts]
-            return None if found[0] is None else _placed(shares, found)
+            return None if found[0] is None else _scatter(shares, found)
 
         rows = sum(len(share.rows) for share in shares)
         illegal = [_rows_of(s, p.illegal) for s, p in zip(shares, parts, strict=True)]
@@ -365,8 +323,8 @@ class ShardedVecEnv(Changes):
         )
 
 
-def _relocated(error: LudexError, share: Any) -> LudexError:
-    """Make an error name the position in the whole call."""
+def _shift_error_index(error: LudexError, share: Any) -> LudexError:
+    """Translate an error's index into the index in the whole call."""
     if isinstance(share, _Share) and error.at is not None and error.path != "moves":
         rows = share.rows.tolist()
         error.at = rows[error.at] if error.at < len(rows) else error.at
@@ -378,7 +336,7 @@ def _rows_of(share: _Share, rows: Array | None) -> Array:
     return own
 
 
-def _placed(shares: list[_Share], parts: list[list[Any]]) -> list[Any]:
+def _scatter(shares: list[_Share], parts: list[list[Any]]) -> list[Any]:
     whole: list[Any] = [None] * sum(len(part) for part in parts)
     for share, part in zip(shares, parts, strict=True):
         for row, entry in zip(share.rows.tolist(), part, strict=True):
@@ -401,8 +359,8 @@ def _dense(shares: list[_Share], parts: list[Any]) -> Any:
 def _ragged(shares: list[_Share], parts: list[Ragged], rows: int) -> tuple[Ragged, Array]:
     """Join ragged rows, with each row at its position in the call.
 
-    Also returns, for each value, its index in the concatenated parts. A part may have several
-    ragged rows for each row of the call, one per seat.
+    The second result is the index of each value in the concatenated parts. A part may have several
+    ragged rows per row of the call, one per seat.
     """
     each = sum(len(part.at) - 1 for part in parts) // rows
     begins, lengths = np.empty(rows * each, np.int64), np.empty(rows * each, np.int64)

@@ -1,39 +1,26 @@
-"""The description of a game: the ``spec`` of section 3 of docs/protocol.md."""
+"""The description of a game: the ``spec`` of docs/protocol.md, section 3."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 from .errors import LudexError
 
 
-class GameEntry(TypedDict, total=False):
-    """One line of the catalogue, as :meth:`ludex.Client.games` lists it."""
-
-    game: str
-    title: str
-    players: list[int]
-    dynamics: str
-    chance: str
-    information: str
-    presets: list[str]
-    rules: int
-
-
 @dataclass(frozen=True)
 class Spec:
-    """A game with its parameters filled in.
+    """The description of a game with all parameters set.
 
     Attributes:
         game: id of the game, e.g. ``"connect_four"``.
         string: the canonical game string, e.g. ``"connect_four(rows=6,columns=7)"``.
         params: all parameters.
         rules: version of the rules.
-        hash: policies and records carry over between games with equal hashes.
+        hash: rules hash; policies and records are valid for all games with an equal hash.
         players: number of seats, P.
-        seats: their names, in seat order.
+        seats: names of the seats, in order.
         dynamics: ``"sequential"``, ``"simultaneous"`` or ``"mixed"``.
         chance: ``"deterministic"``, ``"explicit"`` or ``"sampled"``.
         information: ``"perfect"`` or ``"imperfect"``.
@@ -45,9 +32,9 @@ class Spec:
         actions: number of action ids, A; ids are 0..A.
         max_chance: number of chance outcome ids.
         legal: ``"ids"`` or ``"ranges"``, the form of legal actions in matches.
-        views: the views that the game offers.
+        views: the available views.
         text: the rules page (Markdown), if it was requested.
-        raw: the whole map as it was received, with fields that this class does not have.
+        raw: the complete map as received, including fields unknown to this class.
     """
 
     game: str
@@ -74,7 +61,7 @@ class Spec:
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Spec:
-        """Make a spec from the map of a message; a missing field gets a neutral value."""
+        """Decode a spec from a message; a missing field gets a neutral value."""
         return cls(
             game=raw["game"],
             string=raw.get("string") or raw["game"],
@@ -100,7 +87,7 @@ class Spec:
         )
 
     def array(self, view: str = "tensor") -> dict[str, Any]:
-        """Return the facts of a view's array: type ``d``, shape ``s``, ``low`` and ``high``.
+        """Return the properties of a view's array: type ``d``, shape ``s``, ``low`` and ``high``.
 
         Raises:
             LudexError: ``bad_field``: the game has no such array.
@@ -108,7 +95,7 @@ class Spec:
         if not self.views.get(view):
             raise LudexError(
                 "bad_field",
-                f"{self.game} has no array for the view {view!r}: play it with ludex.Client.open",
+                f"{self.game} has no array for the view {view!r}; play it with ludex.Client.open",
                 path="views",
             )
         (array,) = self.views[view].values()

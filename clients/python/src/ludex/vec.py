@@ -1,34 +1,35 @@
-"""Many environments stepped by one message, as numpy arrays."""
+"""Batches of environments, stepped by one message and described by NumPy arrays."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
-from .handle import Handle, indices, seed_text
+from .handle import Handle, encode_indices, seed_text
 from .picture import Picture
-from .wire import Message
+from .transport.guard import ChangeGuard
+from .transport.wire import Message
 
 IN_FLIGHT = 2
 
 
 class Final(NamedTuple):
-    """The ends of the K episodes that ``same_step`` reset in this batch.
+    """Final data of the K episodes that ``same_step`` reset in this batch.
 
     As in :class:`Batch`, a view that was not requested is ``None``.
 
     Attributes:
         at: rows of the batch, ``uint32 [K]``.
-        seat: ``int8 [K]``: the client's seat in the ended episodes, if it had exactly one.
-        obs: the last views, like ``Batch.obs``, first axis K.
+        seat: the client's seat in the ended episodes, if it had exactly one, ``int8 [K]``.
+        obs: final observations, like ``Batch.obs``, first axis K.
         info: like ``obs``.
         struct: a list of K.
         text: a list of K.
-        returns: the sums of rewards of the ended episodes, ``float64 [K, P]``.
-        length: their numbers of moves, ``uint32 [K]``.
+        returns: the returns of the ended episodes, ``float64 [K, P]``.
+        length: the lengths of the ended episodes in moves, ``uint32 [K]``.
     """
 
     at: Array
@@ -69,7 +70,7 @@ class Chance(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Batch:
-    """One row per environment named in the request, in its order: R rows, P seats, A actions.
+    """R rows, one per requested environment in the requested order; P seats; A actions.
 
     Arrays are read-only views of the message. A field that was not requested is ``None``.
 
@@ -81,21 +82,21 @@ class Batch:
         info: like ``obs``: the perfect-recall form.
         struct: the structured views, a list of R.
         text: the views as text, a list of R.
-        mask: legal actions of the seat that ``obs`` shows: ``uint8 [R, A]``; ``uint8
+        mask: legal actions of the observed seat: ``uint8 [R, A]``; ``uint8
             [R, ceil(A/8)]`` with ``mask="bits"`` (least significant bit first); a
             :class:`Ragged` with ``mask="ids"``. With ``observer="all"`` one row per seat:
             ``[R, P, A]``, and R x P rows when ragged.
         chance: outcomes, with ``chance="client"`` only.
-        reward: ``float32 [R, P]``: the sums since the client's previous action.
-        returns: ``float64 [R, P]``, sums over the episode so far (view ``returns``).
+        reward: ``float32 [R, P]``: rewards since the client's previous action.
+        returns: ``float64 [R, P]``, rewards of the episode so far (view ``returns``).
         terminated: ``bool [R]``: ended by the rules.
-        truncated: ``bool [R]``: cut off by ``max_steps``.
-        length: ``uint32 [R]``: moves so far.
+        truncated: ``bool [R]``: ended by ``max_steps``.
+        length: ``uint32 [R]``: number of moves so far.
         episode: ``uint32 [R]``: number of the episode.
-        final: last views of episodes that were reset in this step (``same_step``).
-        illegal: ``uint32``: rows that lost by an illegal action (``on_illegal="lose"``).
+        final: data of episodes that were reset in this step (``same_step``).
+        illegal: ``uint32``: rows whose episode an illegal action ended (``on_illegal="lose"``).
         skipped: episodes that ended before the client could act.
-        envs: ``uint32 [R]``: the environments, if the request named some.
+        envs: ``uint32 [R]``: the environments, if the request listed them.
     """
 
     to_move: Array
@@ -122,10 +123,10 @@ class Batch:
 
 
 def decode_batch(frame: Message, players: int, actions: int, *, every_seat: bool) -> Batch:
-    """Read a ``batch`` message.
+    """Decode a ``batch`` message.
 
     Raises:
-        LudexError: ``protocol`` if a column does not fit the others.
+        LudexError: ``protocol`` if the shapes of columns differ.
     """
     get = frame.get
     to_move = column(get("to_move"), I1)
@@ -185,102 +186,15 @@ def _skipped(value: Message, players: int) -> Skipped:
     return Skipped(column(value["at"], U4), column(value["returns"], F8, (-1, players)))
 
 
-class VecEnv(Handle):
-    """A batch of environments; made by :meth:`ludex.Client.open_vec`.
+class BatchViews(ChangeGuard):
+    """Methods common to batches on one server and on several servers."""
 
-    :meth:`step` waits for its batch. :meth:`send` does not, and :meth:`recv` fetches the batch
-    later. With two batches in flight (of two halves of the environments, or one step behind) the
-    program does not wait for the network.
-    """
-
-    def __init__(self, session: Any, opened: Message, request: dict[str, Any]) -> None:
-        super().__init__(session, opened, request)
-        self._every_seat = request.get("observer") == "all"
-        self._flying: deque[int] = deque()
+    _pending: Sized
 
     @property
     def in_flight(self) -> int:
-        """How many steps were sent whose batches were not received yet."""
-        return len(self._flying)
-
-    def reset(
-        self,
-        seed: int | None = None,
-        *,
-        seeds: Sequence[int] | None = None,
-        envs: Sequence[int] | Array | None = None,
-        seats: Sequence[str] | None = None,
-    ) -> Batch:
-        """Begin new episodes.
-
-        Args:
-            seed: environment i gets the seed ``seed + i`` (modulo 2^64) and episode number 0.
-            seeds: instead of ``seed``, one for each of ``envs``.
-            envs: the environments; by default all.
-            seats: replaces the opponents; each environment uses them from its next episode on.
-
-        Raises:
-            LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
-            RuntimeError: batches are in flight.
-        """
-        named, texts = indices(envs), None if seeds is None else [*map(seed_text, seeds)]
-        self._settled()
-        with self._change(anew=envs is None):
-            reply = self._call(
-                "reset",
-                envs=named,
-                seed=seed_text(seed),
-                seeds=texts,
-                seats=None if seats is None else list(seats),
-            )
-            if seats is not None:
-                self.seats = list(seats)
-            return self._batch(reply)
-
-    def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
-        """Make one move in every environment, or in ``envs``, and return the batch that follows.
-
-        Args:
-            actions: ``[R]`` action ids, or ``[R, P]`` if the game is not sequential and we have
-                more than one seat: the columns of the acting seats count, the others are -1. A
-                row of -1 leaves the environment unchanged. A list may also contain texts (moves
-                as people write them), dicts (proposals) and ``None``.
-            envs: the environments; by default all.
-
-        Raises:
-            LudexError: ``illegal_action`` (``.at`` is the row; no environment has moved),
-                ``env_over``, ``bad_shape``, ...
-            RuntimeError: batches are in flight.
-        """
-        named, moves = indices(envs), moves_field(actions)
-        self._settled()
-        with self._change():
-            return self._batch(self._call("step", envs=named, **moves))
-
-    def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
-        """Send a step like :meth:`step`, without waiting; at most two may be in flight.
-
-        Raises:
-            LudexError: the connection is lost for good.
-            RuntimeError: two batches are already in flight.
-        """
-        named, moves = indices(envs), moves_field(actions)
-        if len(self._flying) >= IN_FLIGHT and not self._unseen:
-            raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
-        with self._change():
-            self._flying.append(self._post("step", envs=named, **moves))
-
-    def recv(self) -> Batch:
-        """Return the batch of the oldest :meth:`send` whose batch was not received yet.
-
-        Raises:
-            LudexError: that step was refused; it has changed nothing.
-            RuntimeError: nothing is in flight.
-        """
-        if not self._flying and not self._unseen:
-            raise RuntimeError("nothing is in flight: call send() first")
-        with self._change():
-            return self._batch(self._session.wait(self._flying.popleft()))
+        """Number of steps sent whose batches have not been received."""
+        return len(self._pending)
 
     def text(self, index: int = 0, seat: int | None = None) -> str:
         """Return a seat's view of one environment as text; a round trip.
@@ -307,60 +221,158 @@ class VecEnv(Handle):
         return self._view(index, seat, views=["struct"])["struct"]
 
     def schema(self, index: int = 0, seat: int | None = None) -> str | None:
-        """Return which of the spec's ``proposals`` a document of the seat must fit; a round trip.
+        """Return the name of the document schema for the seat's move; a round trip.
 
-        ``None``: the seat is not asked, or the game hears no documents now.
+        The name is a key of the spec's ``proposals``. ``None``: the seat does not act, or takes
+        no document now.
 
         Raises:
             LudexError: ``unknown_env``, ...
         """
         return self._view(index, seat).get("schema")
 
+    def _check_none_in_flight(self) -> None:
+        if self._pending and not self._unconfirmed:
+            raise RuntimeError(f"{len(self._pending)} batches are in flight: call recv() first")
+
+    if TYPE_CHECKING:
+
+        def _view(self, index: int, seat: int | None, **fields: Any) -> Message: ...
+
+
+class VecEnv(Handle, BatchViews):
+    """A batch of environments, opened by :meth:`ludex.Client.open_vec`.
+
+    :meth:`step` waits for its batch; :meth:`send` and :meth:`recv` split it in two. With two
+    batches in flight (of two halves of the environments, or one step behind), computation overlaps
+    with the network.
+    """
+
+    def __init__(self, session: Any, opened: Message, request: dict[str, Any]) -> None:
+        super().__init__(session, opened, request)
+        self._every_seat = request.get("observer") == "all"
+        self._pending: deque[int] = deque()
+
+    def reset(
+        self,
+        seed: int | None = None,
+        *,
+        seeds: Sequence[int] | None = None,
+        envs: Sequence[int] | Array | None = None,
+        seats: Sequence[str] | None = None,
+    ) -> Batch:
+        """Start new episodes.
+
+        Args:
+            seed: environment i gets the seed ``seed + i`` (modulo 2^64) and episode number 0.
+            seeds: one seed for each of ``envs``, instead of ``seed``.
+            envs: the environments; by default all.
+            seats: new opponents, effective in each environment at its next episode.
+
+        Raises:
+            LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
+            RuntimeError: batches are in flight.
+        """
+        named, texts = encode_indices(envs), None if seeds is None else [*map(seed_text, seeds)]
+        self._check_none_in_flight()
+        with self._change(replace_all=envs is None):
+            reply = self._call(
+                "reset",
+                envs=named,
+                seed=seed_text(seed),
+                seeds=texts,
+                seats=None if seats is None else list(seats),
+            )
+            if seats is not None:
+                self.seats = list(seats)
+            return self._batch(reply)
+
+    def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
+        """Play one move in every environment, or in ``envs``, and return the next batch.
+
+        Args:
+            actions: ``[R]`` action ids, or ``[R, P]`` if the game is not sequential and the client
+                has more than one seat: columns of seats that do not act are -1. A row of -1 leaves
+                the environment unchanged. A list may also contain moves as text, dicts (documents)
+                and ``None``.
+            envs: the environments; by default all.
+
+        Raises:
+            LudexError: ``illegal_action`` (``.at`` is the row; no environment has moved),
+                ``env_over``, ``bad_shape``, ...
+            RuntimeError: batches are in flight.
+        """
+        named, moves = encode_indices(envs), moves_field(actions)
+        self._check_none_in_flight()
+        with self._change():
+            return self._batch(self._call("step", envs=named, **moves))
+
+    def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
+        """Send a step without waiting for its batch; at most two may be in flight.
+
+        Raises:
+            LudexError: the connection cannot be resumed.
+            RuntimeError: two batches are already in flight.
+        """
+        named, moves = encode_indices(envs), moves_field(actions)
+        if len(self._pending) >= IN_FLIGHT and not self._unconfirmed:
+            raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
+        with self._change():
+            self._pending.append(self._post("step", envs=named, **moves))
+
+    def recv(self) -> Batch:
+        """Return the batch of the oldest pending :meth:`send`.
+
+        Raises:
+            LudexError: that step was refused; the environments are unchanged.
+            RuntimeError: nothing is in flight.
+        """
+        if not self._pending and not self._unconfirmed:
+            raise RuntimeError("nothing is in flight: call send() first")
+        with self._change():
+            return self._batch(self._session.wait(self._pending.popleft()))
+
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
-        """Return the states of the environments (or ``envs``), to restore here or elsewhere.
+        """Return the states of the environments (or ``envs``) for :meth:`restore`.
 
         Raises:
             LudexError: ``unknown_env``, ...
         """
-        self._settled()
-        items: list[bytes] = self._call("snapshot", envs=indices(envs))["items"]
+        self._check_none_in_flight()
+        items: list[bytes] = self._call("snapshot", envs=encode_indices(envs))["items"]
         return items
 
     def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
-        """Put snapshots back, one for each environment (or of ``envs``).
+        """Restore snapshots, one for each environment (or each of ``envs``).
 
         Raises:
-            LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
+            LudexError: ``bad_snapshot``: it belongs to another game, or its state is unreachable.
         """
-        named = indices(envs)
-        self._settled()
-        with self._change(anew=envs is None):
+        named = encode_indices(envs)
+        self._check_none_in_flight()
+        with self._change(replace_all=envs is None):
             return self._batch(self._call("restore", envs=named, items=list(items)))
 
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
     ) -> VecEnv:
-        """Return a new handle with equal states and the same future chance events.
+        """Return a new batch in equal states, with the same future chance events.
 
         Args:
             envs: the environments; by default all.
-            seed: new chance events, from this seed.
+            seed: seed of new chance events.
 
         Raises:
             LudexError: ``limit``, ``unknown_env``, ...
         """
-        self._settled()
-        opened = self._call("clone", envs=indices(envs), seed=seed_text(seed))
+        self._check_none_in_flight()
+        opened = self._call("clone", envs=encode_indices(envs), seed=seed_text(seed))
         return VecEnv(self._session, opened, {**self._request, "seats": self.seats})
 
-    def _renew(self) -> None:
-        self._session.forget(self._flying)
-        self._flying.clear()
-        super()._renew()
-
-    def _settled(self) -> None:
-        if self._flying and not self._unseen:
-            raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
+    def _discard_change(self) -> None:
+        self._session.forget(self._pending)
+        self._pending.clear()
+        super()._discard_change()
 
     def _batch(self, frame: Message) -> Batch:
         return decode_batch(
@@ -369,11 +381,11 @@ class VecEnv(Handle):
 
 
 def moves_field(actions: Any) -> dict[str, Any]:
-    """Return the field for the moves: ``actions`` (a column) for ids only, else ``moves``."""
-    if isinstance(actions, (list, tuple)) and any(_said(entry) for entry in actions):
-        return {"moves": [entry if _said(entry) else int(entry) for entry in actions]}
+    """Return the field for moves: ``actions`` (a column) if all are ids, otherwise ``moves``."""
+    if isinstance(actions, (list, tuple)) and any(_is_structured(entry) for entry in actions):
+        return {"moves": [entry if _is_structured(entry) else int(entry) for entry in actions]}
     return {"actions": packed(actions, I4)}
 
 
-def _said(entry: Any) -> bool:
+def _is_structured(entry: Any) -> bool:
     return entry is None or isinstance(entry, (str, dict))

@@ -1,0 +1,1 @@
+"""Environments and options shared by the adapters for learning libraries."""

@@ -1,0 +1,1 @@
+"""Matches, runs and ratings: playing whole matches against other agents."""

@@ -1,0 +1,1 @@
+"""Sessions and WebSocket connections to a server."""
