@@ -119,7 +119,9 @@ impl AgentSpec {
         let mut spec = AgentSpec { entry, given: Vec::new() };
         for (name, value) in args {
             if spec.given.iter().any(|(n, _)| n == name) {
-                return Err(bad_spec(format!("{name}: expected one value, got two")).path(name).got(truncate_text(text)));
+                return Err(bad_spec(format!("{name}: expected one value, got two"))
+                    .path(name)
+                    .got(truncate_text(text)));
             }
             let value = match spec.def(name) {
                 Some(def) => def.read(&value)?,

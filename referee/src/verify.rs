@@ -225,11 +225,9 @@ impl Verifier {
     ) -> Result<VerifiedRecord, RecordFault> {
         let game = self.game(&record.header)?;
         let seed = seed_of(&record)?;
-        let reason =
-            record
-            .footer
-            .reason
-            .ok_or_else(|| RecordFault::new(FaultKind::Result, "expected a finished episode, got one without a reason"))?;
+        let reason = record.footer.reason.ok_or_else(|| {
+            RecordFault::new(FaultKind::Result, "expected a finished episode, got one without a reason")
+        })?;
         let ending = replay(&game, &record, reason, seed, &self.wanted)?;
         let at_fault = result(game.spec(), &record, reason, &ending, named()?)?;
         let digest = digest().map_err(|e| RecordFault::new(FaultKind::Digest, e.to_string()))?;

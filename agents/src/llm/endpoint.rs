@@ -164,7 +164,9 @@ impl Endpoint {
         match call.send() {
             Ok(answered) => self.judge(&answered, schema),
             Err(HttpError::Slow) if left.is_some_and(|left| left <= limit) => Outcome::Late,
-            Err(HttpError::Slow) => Outcome::Later(format!("no reply within {} s (timeout)", limit.as_secs_f64()), None),
+            Err(HttpError::Slow) => {
+                Outcome::Later(format!("no reply within {} s (timeout)", limit.as_secs_f64()), None)
+            }
             Err(HttpError::Later(why)) => Outcome::Later(why, None),
             Err(HttpError::Never(why)) => Outcome::Never(why),
         }

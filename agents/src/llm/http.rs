@@ -80,7 +80,9 @@ impl Outgoing<'_> {
         });
         read.map_err(|e| match e {
             ureq::Error::Timeout(Timeout::Global) => HttpError::Slow,
-            ureq::Error::Timeout(_) => HttpError::Later(format!("no reply within {} s (timeout)", self.limit.as_secs_f64())),
+            ureq::Error::Timeout(_) => {
+                HttpError::Later(format!("no reply within {} s (timeout)", self.limit.as_secs_f64()))
+            }
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
                 HttpError::Never(format!("invalid request: {e}"))
             }

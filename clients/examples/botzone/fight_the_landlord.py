@@ -22,7 +22,7 @@ def by_rank(cards):
 
 
 def bid(request):
-    """Bids one per two cards above the king, or 0 if that does not exceed the other bids."""
+    """Bid one for every two cards above the king; if that is not more than others bid, nothing."""
     wanted = min(3, sum(card >= 44 for card in request["own"]) // 2)
     return wanted if wanted > max(request["bid"], default=0) else 0
 
@@ -36,10 +36,10 @@ def hand_now(match, opened):
 
 
 def position(match, opened):
-    """Returns the number of seats from seat, counted to this bot."""
+    """Returns the number of seats from the landlord to this bot."""
     if "pos" in opened:
         return (opened["pos"] - opened["landlord"]) % 3
-    # Without bids, the landlord has 20 cards, and the first plays determine the other positions.
+    # Without bids the landlord has 20 cards; the first plays show who of the others sits where.
     if len(match["requests"][0]["own"]) == 20:
         return 0
     return 1 if not opened["history"][0] else 2

@@ -1,9 +1,9 @@
-"""Botzone bot for Gomoku that keeps running: scores each point by the lines it extends or blocks.
+"""Botzone bot for Gomoku that keeps running: it counts what a stone would make or stop in each line.
 
     ludex match gomoku --seat 'botzone cmd="python3 gomoku.py"' --seat random
 
-After its first response it prints a line that requests to keep it running. From then on it reads one
-request per turn instead of the whole match, and maintains the board itself.
+After its first answer it prints a line that asks to keep it running. From then on it reads one
+request per turn instead of the whole match, and keeps the board itself.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 SIZE = 15
 KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 FREE, MINE, THEIRS = 0, 1, 2
-# Values of five points in a line, by the number of stones of one side, without stones of the other.
+# The value of five points in a line, by the number of stones of one side, without stones of the other.
 MAKES = [1, 20, 200, 2000, 1000000]
 STOPS = [0, 10, 120, 1500, 100000]
 
@@ -37,7 +37,7 @@ def choose(board):
             if stone == FREE:
                 worth[point] = worth.get(point, 0) + value
     free = [(x, y) for x in range(SIZE) for y in range(SIZE) if (x, y) not in board]
-    # Breaks ties points, choose the distance to the center.
+    # Among equal points, choose the one nearest to the center.
     return max(free, key=lambda p: (worth.get(p, 0), -abs(p[0] - 7) - abs(p[1] - 7), p))
 
 

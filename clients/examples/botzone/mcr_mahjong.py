@@ -1,9 +1,9 @@
-"""Botzone bot for ChineseStandardMahjong: keeps tiles with neighbors, claims pungs, and never declares HU.
+"""A Botzone bot for ChineseStandardMahjong: it keeps what has neighbours, claims pungs, and never says HU.
 
     ludex match mcr_mahjong --seat 'botzone cmd="python3 mcr_mahjong.py"' --seat random --seat random --seat random
 
-It uses JSON, or simplified interaction with the argument `simple`. It keeps running; with the argument `once`, it is started for
-each turn.
+It takes JSON, and with the argument `simple` simplified interaction. It keeps running; with the argument `once` it is started for
+every turn.
 """
 
 import json
@@ -18,7 +18,7 @@ def read_match():
         return json.loads(sys.stdin.readline())["requests"]
     turns = int(sys.stdin.readline())
     lines = [sys.stdin.readline().strip() for _ in range(2 * turns - 1)]
-    # Two more lines: the persistent data of the program may store.
+    # Two more lines: the data that a program may store.
     sys.stdin.readline()
     sys.stdin.readline()
     return lines[::2]
@@ -48,7 +48,7 @@ class Hand:
 
         return min(tiles, key=near)
 
-    def respond(self, request):
+    def hear(self, request):
         """Handles a request and replies."""
         kind, *words = request.split()
         if kind == "0":
@@ -81,10 +81,10 @@ class Hand:
 
 hand = Hand()
 for request in read_match():
-    response = hand.respond(request)
+    response = hand.hear(request)
 while True:
     print(response if SIMPLE else json.dumps({"response": response}))
     if ONCE:
         break
     print(">>>BOTZONE_REQUEST_KEEP_RUNNING<<<", flush=True)
-    response = hand.respond(read_request())
+    response = hand.hear(read_request())

@@ -22,9 +22,9 @@ with ludex.serve() as server, ludex.Client(server.url) as client:
         state = env.step(state.legal[-1])
     print("environment:", state.returns, env.text(seat=0))
 
-    # A match against the agent: with 20 objects are a lost position for the player to move loses.
+    # A match against the agent: 20 objects are a lost position for the player to move.
     def largest(turn: ludex.Turn) -> int:
-        """Takes the largest square."""
+        """Take the largest square."""
         return turn.legal[-1]
 
     [result] = ludex.play(
@@ -38,10 +38,10 @@ with ludex.serve() as server, ludex.Client(server.url) as client:
     assert result.my_outcome == "loss", result
     print("match:", result.match, result.outcome)
 
-    # The record, verified by the rules of the game.
+    # The record, replayed by the rules of the game.
     record = server.url.replace("ws://", "http://") + str(result.record)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "episodes.jsonl"
-        with urllib.request.urlopen(record) as response:
-            file.write_bytes(response.read().strip() + b"\n")
+        with urllib.request.urlopen(record) as answer:
+            file.write_bytes(answer.read().strip() + b"\n")
         subprocess.run([program, "verify", str(file)], check=True)

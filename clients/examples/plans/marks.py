@@ -1,8 +1,8 @@
-"""Recomputes the marks of a planning plans, and compares them with `ludex replay --marks`.
+"""Recomputes the marks of a game of plans, and compares them with `ludex replay --marks`.
 
     python3 marks.py RECORDS [LUDEX]
 
-It uses the record, the output of `ludex analyze` and the tables on the game's page. It exits with 1 if
+It uses the record, the answers of `ludex analyze` and the tables on the game's page. It exits with 1 if
 a mark differs.
 """
 
@@ -28,7 +28,7 @@ def run(ludex, *args, text=None):
 
 
 def table(page, first):
-    """Returns the rows of the page's table whose first column has the heading `first`."""
+    """Returns the rows of the page's table whose first column has this heading."""
     rows, heads = [], []
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
@@ -70,7 +70,7 @@ class Game:
         return 100 if repo and name == "AntiAirSoldier" else int(self.row(side, name)["cost"])
 
     def pieces(self, side, plan):
-        """Returns (name, position, cost) of each piece."""
+        """(name, place, cost) of each piece."""
         units = next(value for key, value in plan.items() if not key.startswith("target"))
         if self.name == "tower_defense":
             return [(u["name"], (u.get("x"), u["y"]), self.cost(side, u["name"])) for u in units]
@@ -129,7 +129,7 @@ class Game:
 
 
 def built(game, side, ids):
-    """Returns the plan for action ids, by described in the section Actions; None for `keep`."""
+    """Returns the plan for action ids, as described in the page's section Actions; None for `keep`."""
     names = [row[game.column or next(iter(row))] for row in game.rows[side]]
     others = [row[next(iter(row))] for row in game.rows[1 - side]]
     if ids == [1]:
@@ -156,7 +156,7 @@ def built(game, side, ids):
 
 
 def submissions(record):
-    """Returns the submissions in order: (seat, document or list of ids) for each submission, in order."""
+    """Returns the submissions in order: (seat, document or list of ids)."""
     begun = {0: [], 1: []}
     for event in record["events"]:
         seat = event["seat"]
@@ -171,7 +171,7 @@ def submissions(record):
 
 
 def marks(record, ludex):
-    """Returns all marks of a record as {(seat, round or attempt, name): value}."""
+    """Returns all marks of a record, as {(seat, round or attempt, name): value}."""
     params = record["params"]
     game = Game(record["game"], params, ludex)
     swaps = params["roles"] == "alternate"
@@ -183,7 +183,7 @@ def marks(record, ludex):
     out, stands, absent, last = {}, {}, set(), {}
 
     def submit(seat, side, attempt=None):
-        """Processes the next submission. returns True if the seat may submit again."""
+        """Takes the next submission; returns True if the seat may submit again."""
         what = queue[seat].pop(0)
         plan = built(game, side, what) if isinstance(what, list) else what
         keeps = plan is None or plan.get("keep")
@@ -252,8 +252,8 @@ def marks(record, ludex):
     return out
 
 
-def reported(path, episode, ludex):
-    """Returns the marks of `ludex replay prints, with the same keys."""
+def told(path, episode, ludex):
+    """Returns the marks that the program prints, under the same keys."""
     out, key, initial = {}, {}, Counter()
     for line in run(ludex, "replay", path, "--marks").splitlines():
         mark = json.loads(line)
@@ -281,11 +281,11 @@ def main():
                 _, side, attempt = key.split()
                 key = "initial", 1 + (swaps and int(side) != seat), int(attempt)
             mine[seat, key, name] = value
-        theirs = reported(path, record["episode"], ludex)
+        theirs = told(path, record["episode"], ludex)
         same = lambda a, b: a == b if isinstance(a, str) or isinstance(b, str) else math.isclose(a, b, abs_tol=1e-9)
         differ = [k for k in mine.keys() | theirs.keys() if not (k in mine and k in theirs and same(mine[k], theirs[k]))]
         for k in sorted(differ, key=str):
-            print(f"{record['episode']}: {k}: computed {mine.get(k)}, reported {theirs.get(k)}")
+            print(f"{record['episode']}: {k}: counted {mine.get(k)}, told {theirs.get(k)}")
         wrong += len(differ)
         print(f"{record['episode']}: {record['game']}: {len(mine)} marks, {len(differ)} differ")
     sys.exit(wrong > 0)

@@ -1,4 +1,4 @@
-"""Runs with the real server: verdicts do not depend on the agent kind or on interruptions."""
+"""Runs with the real server: verdicts are the same however the agent is asked and interrupted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluate(url: str | None, agent: Any = first, run: str = "mine", **options: 
 
 @pytest.fixture(scope="module")
 def begun(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a data folder with a started run, whose copies have equal seeds."""
+    """A data folder with a run that has begun, so that its copies have the same seeds."""
     data = tmp_path_factory.mktemp("begun") / "data"
 
     def fails(turn: ludex.Turn) -> int:
@@ -62,7 +62,7 @@ def data(begun: Path, tmp_path: Path) -> Path:
 def uninterrupted(
     begun: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], int]:
-    """Return the result of an uninterrupted run."""
+    """The verdict of a callback that nothing interrupts, and the number of its turns."""
     data = shutil.copytree(begun, tmp_path_factory.mktemp("verdict") / "data")
     turns = 0
 
@@ -100,13 +100,13 @@ def url(program: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("agent", "batch"), [(first_awaited, False), (first_of_each, True)])
-def test_verdict_is_equal_for_each_agent_kind(
+def test_every_kind_of_agent_gets_the_same_verdict(
     data: Path, verdict: dict[str, Any], agent: Any, batch: bool
 ) -> None:
     assert evaluate(None, agent, data=data, batch=batch, slots=8).verdict == verdict
 
 
-def test_async_evaluate_returns_same_verdict(data: Path, verdict: dict[str, Any]) -> None:
+def test_the_same_call_in_asyncio(data: Path, verdict: dict[str, Any]) -> None:
     result = asyncio.run(
         aio.evaluate(None, "quick", first_awaited, data=data, scale=SCALE, progress=False)
     )
@@ -114,7 +114,7 @@ def test_async_evaluate_returns_same_verdict(data: Path, verdict: dict[str, Any]
 
 
 class Restarted:
-    """A server on a fixed port that can be killed and restarted."""
+    """A server on one port that can be killed and started again."""
 
     def __init__(self, program: str, data: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -148,8 +148,8 @@ class Restarted:
         self.stop()
 
 
-def test_run_survives_repeated_server_kills(
-    program: str, data: Path, verdict: dict[str, Any]
+def test_ten_kills_of_the_server(
+    program: str, data: Path, verdict: dict[str, Any], every: int
 ) -> None:
     turns = 0
     with Restarted(program, data) as server:
@@ -165,8 +165,8 @@ def test_run_survives_repeated_server_kills(
         assert server.kills == KILLS
 
 
-def test_run_survives_repeated_connection_losses(
-    program: str, data: Path, verdict: dict[str, Any]
+def test_ten_lost_connections(
+    program: str, data: Path, verdict: dict[str, Any], every: int
 ) -> None:
     turns = 0
     with Restarted(program, data) as server, Proxy(server.url) as proxy:
@@ -199,9 +199,7 @@ ludex.evaluate(sys.argv[1], "quick", agent, "mine", scale=float(sys.argv[3]))
 """
 
 
-def test_run_survives_repeated_client_kills(
-    program: str, data: Path, verdict: dict[str, Any]
-) -> None:
+def test_ten_kills_of_the_client(program: str, data: Path, verdict: dict[str, Any]) -> None:
     with Restarted(program, data) as server:
         for kill in range(KILLS):
             command = [sys.executable, "-c", KILLED, server.url, str(1 + kill), str(SCALE)]
@@ -209,7 +207,7 @@ def test_run_survives_repeated_client_kills(
         assert evaluate(server.url).verdict == verdict
 
 
-def test_run_rejects_changed_settings_and_other_agent(url: str) -> None:
+def test_a_run_is_bound_to_its_settings_and_its_agent(url: str) -> None:
     def fails(turn: ludex.Turn) -> int:
         raise KeyError("mine")
 
@@ -228,7 +226,7 @@ def test_run_rejects_changed_settings_and_other_agent(url: str) -> None:
     assert evaluate(url, first, "bound", only=["nim"]).reason == "done"
 
 
-def test_evaluate_rejects_invalid_arguments(url: str) -> None:
+def test_what_cannot_be_begun(url: str) -> None:
     refused: list[tuple[str, dict[str, Any], str, str]] = [
         ("quik", {}, "unknown_suite", "suite"),
         ("quick", {"only": ["nim", "chess"]}, "bad_field", "only"),
@@ -244,7 +242,7 @@ def test_evaluate_rejects_invalid_arguments(url: str) -> None:
         ludex.evaluate(url, None, first, "never")
 
 
-def test_withdraw_ends_run(url: str) -> None:
+def test_withdraw(url: str) -> None:
     turns = 0
 
     def agent(turn: ludex.Turn) -> int:
@@ -264,7 +262,7 @@ def test_withdraw_ends_run(url: str) -> None:
         client.withdraw("given-up")
 
 
-def test_suites_lists_server_suites(url: str) -> None:
+def test_the_suites_of_a_server(url: str) -> None:
     with ludex.Client(url) as client:
         suites = {entry["suite"]: entry for entry in client.suites()}
     quick = suites["quick"]
@@ -293,7 +291,7 @@ blocks = 1
 """
 
 
-def test_two_agents_play_custom_suite(program: str, tmp_path: Path) -> None:
+def test_two_agents_meet_in_a_suite_of_ones_own(program: str, tmp_path: Path) -> None:
     suite = tmp_path / "two.toml"
     suite.write_text(SUITE)
     alone = ludex.evaluate(None, suite, first, "alone")

@@ -166,16 +166,16 @@ where
 
 /// A [`Handler`] of any type, so that the player is compiled once and not per handler.
 pub(crate) trait DynHandler: Send + Sync {
-    fn turn(&self, ask: Ask) -> Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send + '_>>;
+    fn turn(&self, ask: TurnRequest) -> Pin<Box<dyn Future<Output = Result<TurnReply, Failure>> + Send + '_>>;
     fn started(&self, start: &Arc<MatchStart>);
-    fn event(&self, event: &Event);
+    fn event(&self, event: &MatchEvent);
     fn resync(&self, resync: &Resync);
-    fn ended(&self, played: &Played);
+    fn ended(&self, played: &MatchResult);
     fn progress(&self, progress: &Progress);
 }
 
 impl<H: Handler> DynHandler for H {
-    fn turn(&self, ask: Ask) -> Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send + '_>> {
+    fn turn(&self, ask: TurnRequest) -> Pin<Box<dyn Future<Output = Result<TurnReply, Failure>> + Send + '_>> {
         Box::pin(Handler::turn(self, ask))
     }
 
@@ -183,7 +183,7 @@ impl<H: Handler> DynHandler for H {
         Handler::started(self, start);
     }
 
-    fn event(&self, event: &Event) {
+    fn event(&self, event: &MatchEvent) {
         Handler::event(self, event);
     }
 
@@ -191,7 +191,7 @@ impl<H: Handler> DynHandler for H {
         Handler::resync(self, resync);
     }
 
-    fn ended(&self, played: &Played) {
+    fn ended(&self, played: &MatchResult) {
         Handler::ended(self, played);
     }
 

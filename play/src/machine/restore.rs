@@ -69,7 +69,9 @@ impl MatchMachine {
                 Ok(())
             }
             LogRow::Refused { seat, tried, answer } => {
-                let Some(place) = self.places.get_mut(seat) else { return Err(format!("seat: expected one below {}, got {seat}", self.setup.seats.len())) };
+                let Some(place) = self.places.get_mut(seat) else {
+                    return Err(format!("seat: expected one below {}, got {seat}", self.setup.seats.len()));
+                };
                 place.acted = true;
                 self.count_try(seat, tried, &answer.message);
                 Ok(())

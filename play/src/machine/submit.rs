@@ -40,13 +40,15 @@ impl MatchMachine {
             (Some(answered), _) if answered.is_to(&chosen) => return self.reply(seat, re, answered.message),
             (Some(_), _) => {
                 let code = if stale { ErrorCode::StaleTurn } else { ErrorCode::Conflict };
-                let text = format!("expected the move first sent for turn {} try {}, got another one", act.turn, act.attempt);
+                let text =
+                    format!("expected the move first sent for turn {} try {}, got another one", act.turn, act.attempt);
                 Refusal::new(code, text)
             }
             _ if self.is_over() => Refusal::new(ErrorCode::MatchOver, "the match is over"),
-            (_, Some(c)) if stale => {
-                Refusal::new(ErrorCode::StaleTurn, format!("expected turn {c} of this seat, got turn {}, which is over", act.turn))
-            }
+            (_, Some(c)) if stale => Refusal::new(
+                ErrorCode::StaleTurn,
+                format!("expected turn {c} of this seat, got turn {}, which is over", act.turn),
+            ),
             (_, Some(c)) if self.places[seat].open => Refusal::new(
                 ErrorCode::NotYourTurn,
                 format!("expected turn {c} try {tries} of this seat, got turn {} try {}", act.turn, act.attempt),

@@ -60,11 +60,14 @@ pub async fn check(plan: &ClientCheckOptions, mut tell: impl FnMut(&Check)) -> a
 }
 
 /// The body of [`check`]. Boxed, so that the checks are compiled here and not in the caller's crate.
-fn boxed<'a>(plan: &'a Plan, tell: &'a mut dyn FnMut(&Check)) -> LocalBoxFuture<'a, anyhow::Result<Vec<Check>>> {
+fn boxed<'a>(
+    plan: &'a ClientCheckOptions,
+    tell: &'a mut dyn FnMut(&Check),
+) -> LocalBoxFuture<'a, anyhow::Result<Vec<Check>>> {
     Box::pin(check_all(plan, tell))
 }
 
-async fn check_all(plan: &Plan, tell: &mut dyn FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
+async fn check_all(plan: &ClientCheckOptions, tell: &mut dyn FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |script: &&Script| plan.only.as_ref().is_none_or(|only| script.name.contains(only));
     let scripts = script::SCRIPTS.iter().filter(|script| plan.level.includes(script.level)).filter(wanted);
     let scripts: Vec<&Script> = scripts.collect();

@@ -121,11 +121,14 @@ pub async fn check(plan: &ServerCheckOptions, mut tell: impl FnMut(&Check)) -> a
 }
 
 /// The body of [`check`]. Boxed, so that the checks are compiled here and not in the caller's crate.
-fn boxed<'a>(plan: &'a Plan, tell: &'a mut dyn FnMut(&Check)) -> LocalBoxFuture<'a, anyhow::Result<Vec<Check>>> {
+fn boxed<'a>(
+    plan: &'a ServerCheckOptions,
+    tell: &'a mut dyn FnMut(&Check),
+) -> LocalBoxFuture<'a, anyhow::Result<Vec<Check>>> {
     Box::pin(check_all(plan, tell))
 }
 
-async fn check_all(plan: &Plan, tell: &mut dyn FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
+async fn check_all(plan: &ServerCheckOptions, tell: &mut dyn FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |law: &&Law| plan.only.as_ref().is_none_or(|only| law.name.contains(only));
     let laws: Vec<&Law> = THEMES.iter().copied().flatten().filter(wanted).collect();
     anyhow::ensure!(

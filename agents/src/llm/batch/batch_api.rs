@@ -75,9 +75,9 @@ impl BatchApi {
         let url = format!("{base_url}{path}");
         let call = Outgoing { url: &url, headers: &headers, body: body.map(|(_, body)| body), limit: *timeout, most };
         call.send().map_err(|lost| match lost {
-            HttpError::Slow => ItemResult::Later(
-                format!("no reply within {} s at {path} (timeout)", timeout.as_secs_f64()),
-                None),
+            HttpError::Slow => {
+                ItemResult::Later(format!("no reply within {} s at {path} (timeout)", timeout.as_secs_f64()), None)
+            }
             HttpError::Later(why) => ItemResult::Later(why, None),
             HttpError::Never(why) => ItemResult::Never(why),
         })
