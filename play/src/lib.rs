@@ -19,6 +19,7 @@
 //!   order.
 //! - The same game, agents and seed give the same moves on any number of threads.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 pub mod agents_file;
 pub mod anchor_ladder;

@@ -33,6 +33,7 @@
 //! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from completed matches to due matches. They run no
 //!   matches.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 pub mod anchor_ladder;
 pub mod answer_counts;

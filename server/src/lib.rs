@@ -27,6 +27,7 @@
 //! - A request that was answered is not carried out a second time.
 //! - Each session has one connection, each match one task, and the store one writer.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 pub mod auth;
 pub mod catalogue;

@@ -32,6 +32,7 @@
 //!   passes.
 
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]
 
 pub mod client;
 pub mod server;

@@ -17,7 +17,7 @@ pub(super) async fn play(
     options: Options,
     enrol: Enrol,
     agent: RemoteAgent,
-    stop: impl Future<Output = ()>,
+    stop: impl Future<Output = ()> + Send,
 ) -> anyhow::Result<Option<Box<RunEnd>>> {
     let (client, events) = Client::connect(url, options).await?;
     let handler = Watched { agent, bar: print::progress(0, "playing") };
