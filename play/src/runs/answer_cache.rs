@@ -1,8 +1,8 @@
-//! Answers that are asked once in a run and given again: in the phases of a part that its `once` names, an agent is asked one
-//! time for each game, seat and view. The answers are kept in the run's folder.
+//! Cache of replies within a run: in the phases of a part that its key `once` lists, an agent receives one move
+//! request per game, seat and view. Replies are stored in the run's folder.
 //!
-//! The draws of such an answer do not depend on the match, so it is the same whichever match comes first. What is given again
-//! costs nothing: its notes name the episode of the answer in the place of its calls.
+//! The random stream of a cached reply does not depend on the match, so the reply is the same whichever match comes
+//! first. A reused reply costs nothing: its notes name the episode of the original reply instead of calls.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -29,7 +29,7 @@ impl OnceLine {
         [agent, spec, game, &seat.to_string(), phase, asked].map(String::clone)
     }
 
-    /// The answer for a match. In the episode in which it was given, the calls in its notes are those of the episode.
+    /// Returns the reply for a match. In the episode that produced the reply, its notes hold the calls.
     fn answer(&self, episode: &str) -> MoveReply {
         let mut notes = self.notes.clone();
         if episode != self.episode {
@@ -39,28 +39,28 @@ impl OnceLine {
     }
 }
 
-/// Agent, spec, game, seat, phase and the digest of what was asked.
+/// Agent, spec, game, seat, phase and request digest.
 type Question = [String; 6];
 
-/// The name of the note that says in which episode an answer was first given.
+/// Name of the note with the episode of the original reply.
 pub(crate) const NOTE: &str = "once";
 
-/// Which questions of a part are asked once.
+/// Rule for the move requests of a part whose replies are cached.
 #[derive(Clone, Debug, Default)]
 pub struct CachePolicy {
-    /// The phases.
+    /// Phases with cached replies.
     phases: Vec<String>,
-    /// What the draws of the answers come from.
+    /// Seed of the random streams of cached replies.
     seed: u64,
 }
 
 impl CachePolicy {
-    /// The questions in these phases.
+    /// Creates a policy that caches replies in `phases`.
     pub fn new(phases: &[String], seed: u64) -> CachePolicy {
         CachePolicy { phases: phases.to_vec(), seed }
     }
 
-    /// Whether no question is asked once.
+    /// Returns true if no reply is cached.
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
     }
@@ -69,7 +69,7 @@ impl CachePolicy {
         ask.phase().filter(|phase| self.phases.iter().any(|name| name == phase))
     }
 
-    /// Asks an agent, without the draws of the match.
+    /// Requests a move from an agent, with a random stream independent of the match.
     fn ask(
         &self,
         agent: &dyn Agent,
@@ -82,26 +82,26 @@ impl CachePolicy {
     }
 }
 
-/// A digest of what an agent is asked.
+/// Returns a digest of a move request.
 fn asked(ask: &MoveRequest<'_>) -> String {
     let refused: Vec<Value> = ask.attempts().iter().map(|attempt| json!([attempt.text(), attempt.why])).collect();
     hex::encode(Sha256::digest(json!([ask.view().value(), refused]).to_string()))
 }
 
-/// The answers of a run.
+/// Cached replies of a run.
 pub(crate) struct AnswerCache {
     path: PathBuf,
     answers: Mutex<HashMap<Question, Arc<Mutex<Option<OnceLine>>>>>,
 }
 
 impl AnswerCache {
-    /// The book of the run in the folder `path`, which holds these answers.
+    /// Creates the cache of the run in the folder `path` from its stored replies.
     pub(crate) fn new(path: &Path, kept: Vec<OnceLine>) -> Arc<AnswerCache> {
         let answers = kept.into_iter().map(|line| (line.question(), Arc::new(Mutex::new(Some(line))))).collect();
         Arc::new(AnswerCache { path: path.join(ONCE), answers: Mutex::new(answers) })
     }
 
-    /// The player, who is asked once where `once` says so.
+    /// Wraps a player so that replies are cached as `once` specifies.
     pub(crate) fn player(
         self: &Arc<AnswerCache>,
         once: &CachePolicy,
@@ -133,7 +133,7 @@ impl AnswerCache {
         Participant { agent: Arc::new(wrap(player.agent.clone(), act)), ..player.clone() }
     }
 
-    /// The answer to a question. Who asks while another match is asking waits for that answer.
+    /// Returns the reply to a request. Blocks while another match is computing the same reply.
     fn answer(
         &self,
         line: OnceLine,
@@ -148,7 +148,7 @@ impl AnswerCache {
             return Ok(known.answer(&line.episode));
         }
         let answer = act(&line.asked)?;
-        // Who gives up has given no answer.
+        // A resignation is not cached.
         let Some(mv) = answer.mv.clone() else { return Ok(answer) };
         let line = OnceLine { mv, notes: answer.notes.clone(), ..line };
         let kept = serde_json::to_string(&line)
@@ -160,7 +160,7 @@ impl AnswerCache {
     }
 }
 
-/// The agent that an audit asks again: what was given again in a record is taken from it.
+/// Wraps the agent for an audit: reused replies are taken from the record.
 pub(crate) fn again(once: &CachePolicy, record: &Record, seat: usize, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     if once.is_empty() {
         return agent;
@@ -181,7 +181,7 @@ pub(crate) fn again(once: &CachePolicy, record: &Record, seat: usize, agent: Arc
     }))
 }
 
-/// What is wrong with the answers of a record that say they were given before, in the records of the run by episode.
+/// Returns the faults of reused replies in a record; `of` finds the run's records by episode.
 pub(crate) fn wrong<'r>(record: &Record, of: impl Fn(&str) -> Option<&'r Record>) -> Vec<String> {
     let mut out = Vec::new();
     for (seat, sat) in record.header.seats.iter().enumerate() {
@@ -207,7 +207,7 @@ fn first_episode(notes: Option<&Notes>) -> Option<&str> {
 /// Turn, attempt, move and notes.
 type Given<'a> = (u32, usize, Option<Move>, Option<&'a Notes>);
 
-/// The answers of a seat, refused or not.
+/// Returns the replies of a seat, refused ones included.
 fn answers<'a>(record: &'a Record, seat: usize) -> impl Iterator<Item = Given<'a>> {
     let moves = record.events.iter().filter_map(move |event| match event {
         RecordEvent::Move(m) if m.seat as usize == seat => Some(m),

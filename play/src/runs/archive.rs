@@ -1,9 +1,8 @@
-//! All that a run holds, finished or still being played: its settings, the records of its matches, the calls of its
-//! language models, and its log.
+//! Contents of a run, finished or not: settings, records, calls of language models, and log.
 //!
-//! A run is a folder, or a bundle that was made of one. A killed process may leave a last line that is cut off: it is left
-//! out and named in [`Archive::cut`]. Any other line that cannot be read is named in [`Archive::refused`]. The rest is
-//! read.
+//! A run is a folder, or a bundle packed from one. A killed process may leave an incomplete last line, which is
+//! skipped and listed in [`Archive::cut`]. Other unreadable lines are listed in [`Archive::refused`]; the remaining
+//! lines are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,32 +18,31 @@ use super::episode::{MatchPlace, episode_of};
 use super::run_files::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN, SUITE};
 use super::settings::RunSettings;
 
-/// A run, as its files hold it.
+/// Run as stored in its files.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
-    /// Its folder, or the file of its bundle.
+    /// Folder of the run, or file of its bundle.
     pub place: PathBuf,
-    /// Its settings.
     pub about: RunSettings,
-    /// Its files as they are, by name.
+    /// Raw files by name.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Its records, in the order in which matches ended.
+    /// Records in the order in which matches ended.
     pub found: Vec<SourcedRecord>,
-    /// Its calls by episode, in the order of seats and keys.
+    /// Calls by episode, in the order of seats and keys.
     pub calls: BTreeMap<String, Vec<CallLine>>,
-    /// Its log.
+    /// Lines of `log.jsonl`.
     pub log: Vec<LogLine>,
-    /// Last lines that are cut off. This is not a fault of the run.
+    /// Incomplete last lines, which are not faults of the run.
     pub cut: Vec<Source>,
     /// Lines that cannot be read.
     pub refused: Vec<RejectedRecord>,
 }
 
 impl Archive {
-    /// Reads the run that `name` means: a folder, a bundle, or a name below `data`/runs.
+    /// Reads the run `name`: a folder, a bundle, or a name below `data`/runs.
     ///
     /// # Errors
-    /// There is no such run (the message names the runs that there are), or its settings cannot be read.
+    /// Returns an error with the existing runs if there is no such run, or an error if its settings cannot be read.
     pub fn open(name: &str, data: &Path) -> anyhow::Result<Archive> {
         if bundle::is_bundle(Path::new(name)) {
             return Archive::of_files(Path::new(name), bundle::read(Path::new(name))?);
@@ -53,18 +51,18 @@ impl Archive {
         Archive::of_files(&folder, files_of(&folder, &FILES)?)
     }
 
-    /// The settings and the suite of the run in a folder, without its records, calls and log.
+    /// Reads the settings and the suite of the run in a folder, without records, calls and log.
     ///
     /// # Errors
-    /// The folder is not a run, or its settings cannot be read.
+    /// Returns an error if the folder is not a run or its settings cannot be read.
     pub fn without_lines(folder: &Path) -> anyhow::Result<Archive> {
         Archive::of_files(folder, files_of(folder, &[RUN, SUITE])?)
     }
 
-    /// The folder of the run that `name` means.
+    /// Returns the folder of the run `name`.
     ///
     /// # Errors
-    /// There is no run of this name. The message names the runs that there are.
+    /// Returns an error with the existing runs if there is no such run.
     pub fn folder(name: &str, data: &Path) -> anyhow::Result<PathBuf> {
         let runs = data.join("runs");
         let named = runs.join(name);
@@ -79,7 +77,7 @@ impl Archive {
         anyhow::bail!("there is no run {name:?}: {hint}")
     }
 
-    /// The names of the runs below `data`/runs, in alphabetical order.
+    /// Returns the names of the runs below `data`/runs in alphabetical order.
     pub fn list(data: &Path) -> Vec<String> {
         let entries = fs::read_dir(data.join("runs")).into_iter().flatten().flatten();
         let runs = entries.filter(|entry| entry.path().join(RUN).is_file());
@@ -88,15 +86,15 @@ impl Archive {
         names
     }
 
-    /// Whether `name` means a run: a folder with settings, a bundle, or the name of a folder below `data`/runs.
+    /// Returns true if `name` is a run: a folder with settings, a bundle, or the name of a folder below `data`/runs.
     pub fn is_run(name: &str, data: &Path) -> bool {
         bundle::is_bundle(Path::new(name)) || Self::folder(name, data).is_ok()
     }
 
-    /// Reads a run from the bytes of its files; messages name it by `place`.
+    /// Reads a run from the bytes of its files; messages refer to it by `place`.
     ///
     /// # Errors
-    /// The settings are missing or cannot be read.
+    /// Returns an error if the settings are missing or cannot be parsed.
     pub fn of_files(place: &Path, files: BTreeMap<String, Vec<u8>>) -> anyhow::Result<Archive> {
         let settings = files.get(RUN).with_context(|| format!("{} is not a run: it has no {RUN}", place.display()))?;
         let about = serde_json::from_slice(settings).with_context(|| {
@@ -112,7 +110,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// The lines of a file; what is wrong with the others is noted.
+    /// Parses the lines of a file and records the faults of invalid lines.
     fn take<T>(&mut self, file: &str, parse: impl Fn(&RawLine) -> Result<T, RejectedRecord>) -> Vec<T> {
         let bytes = self.files.get(file).map(Vec::as_slice).unwrap_or_default();
         let read = run_files::read(&self.place.join(file).display().to_string(), bytes, parse);
@@ -121,23 +119,23 @@ impl Archive {
         read.rows
     }
 
-    /// Where a match belongs in the run, by the name of its episode.
+    /// Returns the position of a match in the run by the name of its episode.
     pub fn place_of(&self, episode: &str) -> Option<MatchPlace> {
         MatchPlace::parse(&self.about.run, episode)
     }
 
-    /// The calls of one episode, in the order of seats and keys.
+    /// Returns the calls of one episode in the order of seats and keys.
     pub fn calls_of(&self, episode: &str) -> &[CallLine] {
         self.calls.get(episode).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Episodes that have calls but no record: interrupted, or still being played.
+    /// Returns the episodes with calls but without a record: interrupted, or still running.
     pub fn unfinished(&self) -> BTreeSet<&str> {
         let ended: BTreeSet<&str> = self.found.iter().map(|found| episode_of(&found.parts)).collect();
         self.calls.keys().map(String::as_str).filter(|episode| !ended.contains(episode)).collect()
     }
 
-    /// Whether the log says that the run is done.
+    /// Returns true if the log states that the run is done.
     pub fn is_done(&self) -> bool {
         self.log
             .iter()
@@ -147,7 +145,7 @@ impl Archive {
     }
 }
 
-/// Those files of a folder that are there.
+/// Reads those of the named files that exist in a folder.
 fn files_of(folder: &Path, names: &[&str]) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for name in names {
@@ -161,7 +159,7 @@ fn files_of(folder: &Path, names: &[&str]) -> anyhow::Result<BTreeMap<String, Ve
     Ok(files)
 }
 
-/// A line that is a record.
+/// Parses a line as a record.
 fn found(raw: &RawLine) -> Result<SourcedRecord, RejectedRecord> {
     let refuse = |message| RejectedRecord { source: raw.source.clone(), episode: None, message };
     let parts = RecordParts::parse(&raw.text).map_err(|e| refuse(e.to_string()))?;
@@ -174,7 +172,7 @@ mod tests {
     use crate::runs::settings::RunSeeds;
 
     #[test]
-    fn what_is_damaged_is_named_and_the_rest_is_read() {
+    fn damaged_lines_are_listed_and_others_are_read() {
         let call =
             r#"{"episode":"r.p.0-1.0.0","seat":0,"key":"1.0.0","call":{"purpose":"move","answer":"x","later":1}}"#;
         let calls = format!(

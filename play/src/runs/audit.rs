@@ -1,9 +1,9 @@
-//! Checks a run, or a bundle of one, with nothing but its files: each record by itself and against the plan that the settings and
-//! the suite make, the calls of language models against the records, and the report against both.
+//! Audit of a run or a bundle from its files alone: each record by itself and against the plan rebuilt from settings
+//! and suite, language model calls against the records, and the report against both.
 //!
-//! Who changes a file and every sum contradicts what can be computed again. What cannot be computed again (how long an
-//! answer took, what the model thought) is bound by digests in the records; a signature of the whole bundle binds it to its
-//! maker.
+//! A changed file contradicts data that can be recomputed, even if all checksums are replaced. Data that cannot be
+//! recomputed, such as the duration of a reply or a model's reasoning, is bound by digests in the records; a
+//! signature of the whole bundle binds it to its author.
 
 mod calls;
 mod completeness;
@@ -24,21 +24,21 @@ use super::rebuilt_plan::RebuiltPlan;
 use super::run_files::{EPISODES, RUN};
 pub use completeness::{RunState, Whole};
 
-/// What was found.
+/// Result of an audit.
 #[derive(Clone, Debug, Default)]
 pub struct Audit {
-    /// Matches that are true.
+    /// Number of matches that pass.
     pub good: usize,
-    /// What is wrong, by file, line and episode.
+    /// Faults by file, line and episode.
     pub refused: Vec<RejectedRecord>,
-    /// Whether everything is there that the plan asks for.
+    /// Comparison with the plan.
     pub whole: Whole,
-    /// What is worth knowing and not a fault.
+    /// Remarks that are not faults.
     pub notes: Vec<String>,
 }
 
-/// Checks a run; `files` are all files that belong to it, its report among them if it is a bundle. `done` is called after each
-/// record that was played again.
+/// Audits a run; `files` are all files that belong to it, for a bundle including its report. `done` is called after
+/// each replayed record.
 pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
     let (good, untrue) = Verifier::new().verify_each(&run.found, done);
     let mut bad: BTreeSet<usize> = untrue.iter().map(|r| r.source.line).collect();

@@ -1,4 +1,4 @@
-//! A run in words, for data cards.
+//! Description of a run for data cards.
 
 use std::fmt::Write as _;
 
@@ -7,15 +7,15 @@ use sha2::{Digest as _, Sha256};
 
 use super::settings::{RunKind, RunSeeds, RunSettings, names};
 
-/// The end of every card.
+/// Last line of every card.
 pub(crate) const LICENCE: &str = "\n## Licence\n\nNot stated yet: to be filled in by the owner of the run.\n";
 
-/// The program that a run was played by.
+/// Returns the program that created the run.
 pub(crate) fn program(about: &RunSettings) -> &str {
     if about.ludex.is_empty() { "ludex" } else { &about.ludex }
 }
 
-/// The run in a table: agents, games with their rules, suite, seeds.
+/// Returns a table of the run: agents, games with their rules, suite, seeds.
 pub(crate) fn about_run(about: &RunSettings) -> String {
     let mut out = String::new();
     let agents: Vec<String> = about.agents.iter().map(|a| format!("{} (`{}`)", line(&a.name), line(&a.spec))).collect();
@@ -42,7 +42,7 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
     out
 }
 
-/// Where the seeds of a run come from.
+/// Returns the source of the run's seeds as text.
 pub(crate) fn seeds(about: &RunSettings) -> String {
     match about.seeds {
         RunSeeds::Open(open) => format!("open, from {open}"),
@@ -50,7 +50,7 @@ pub(crate) fn seeds(about: &RunSettings) -> String {
     }
 }
 
-/// A Markdown table of two columns.
+/// Appends a Markdown table of two columns.
 pub(crate) fn facts(out: &mut String, rows: &[(&str, String)]) {
     out.push_str("| what | |\n|---|---|\n");
     for (name, value) in rows {
@@ -58,12 +58,12 @@ pub(crate) fn facts(out: &mut String, rows: &[(&str, String)]) {
     }
 }
 
-/// Text that stands in a cell.
+/// Escapes text for a table cell.
 fn line(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
-/// The SHA-256 of some bytes, hex.
+/// Returns the SHA-256 of `bytes` in hex.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }

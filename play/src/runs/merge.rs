@@ -1,4 +1,4 @@
-//! Makes one run of its shards. What comes out is the run that one machine would have played, but for times.
+//! Merges the shards of a run. The result equals the run that one machine would have played, except for times.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,25 +20,24 @@ use super::settings::{RunKind, RunSettings};
 use super::summary::ids;
 use crate::files::write_whole;
 
-/// Faults of a shard that a message names.
+/// Maximum number of faults of a shard in a message.
 const NAMED: usize = 3;
 
-/// A run that was made of its shards.
+/// Run merged from its shards.
 pub struct MergedRun {
-    /// Its settings.
     pub settings: RunSettings,
-    /// Its records, in the order of the plan.
+    /// Records in the order of the plan.
     pub records: Vec<Record>,
     suite: String,
-    /// Its other files.
+    /// Other files of the run.
     files: Files,
 }
 
-/// Makes one run of all its shards, each of which is verified. `done` is called after each record that was verified.
+/// Merges all shards of a run after verifying each of them. `done` is called after each verified record.
 ///
 /// # Errors
-/// Runs that are not shards of one run with the same settings, a shard that is missing or given twice, one that is not played to
-/// its end, or one with a fault. The message names the shards.
+/// Returns an error with the shards at fault: runs that are not shards of one run with the same settings, a missing
+/// or repeated shard, an unfinished shard, or a shard with faults.
 pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<MergedRun> {
     let shards = sorted(shards)?;
     let faults: Vec<String> = shards.iter().filter_map(|(shard, run)| fault(*shard, run, &done)).collect();
@@ -64,10 +63,10 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     let (over, _) = results(&settings.run, &plan, &plain);
     let walk = PlanProgress::new(&plan, &ids(&plan), &over, &[]);
     let missing: usize = walk.due.iter().map(|block| block.matches.len()).sum();
-    // Shards that are complete are the whole: this is a check of the shards' own rule.
+    // Complete shards cover the plan: this checks the sharding rule itself.
     ensure!(missing == 0 && walk.extra.is_empty(), "{missing} matches of the plan belong to no shard");
 
-    // A match that was played again has two records.
+    // A repeated match has two records.
     let place = |episode: &str| {
         let (key, again) = key_of(&settings.run, episode)?;
         Some((walk.place(key)?, again))
@@ -85,18 +84,18 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
 }
 
 impl MergedRun {
-    /// The plan that it follows.
+    /// Rebuilds the plan of the run.
     ///
     /// # Errors
-    /// A suite that this version cannot read.
+    /// Returns an error for a suite that this version cannot read.
     pub fn plan(&self) -> anyhow::Result<Plan> {
         self.settings.plan(&self.suite)
     }
 
-    /// Writes the run into a folder, which is made.
+    /// Writes the run to a new folder.
     ///
     /// # Errors
-    /// A folder that holds a run already, or that cannot be written.
+    /// Returns an error if the folder already contains a run or cannot be written.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         ensure!(!folder.join(RUN).exists(), "{} holds a run already; remove it or name another", folder.display());
         let write = || {
@@ -108,7 +107,7 @@ impl MergedRun {
     }
 }
 
-/// The shards in order: all of one run, each of them once.
+/// Returns the shards in order after checking that they are all of one run, each exactly once.
 fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
     let mut found: BTreeMap<Shard, Vec<&Archive>> = BTreeMap::new();
     for run in runs {
@@ -154,7 +153,7 @@ fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
     Ok(found.into_iter().filter_map(|(shard, runs)| Some((shard, *runs.first()?))).collect())
 }
 
-/// What is wrong with a shard, in words.
+/// Returns a description of a shard's fault, if any.
 fn fault(shard: Shard, run: &Archive, done: &(impl Fn() + Sync)) -> Option<String> {
     let name = format!("shard {} of {} ({})", shard.number(), shard.of(), run.place.display());
     let found = audit(run, &run.files, done);
@@ -165,20 +164,20 @@ fn fault(shard: Shard, run: &Archive, done: &(impl Fn() + Sync)) -> Option<Strin
         let more = if more > 0 { format!("\n  and {more} more; `ludex verify` names all") } else { String::new() };
         return Some(format!("{name} is not true:{named}{more}"));
     }
-    // Matches that were discarded are over; the merged run names them as the shard does.
+    // Discarded matches count as finished; the merged run lists them as the shard does.
     let complete = found.whole.state == RunState::Done && found.whole.missing.is_empty();
     (!complete).then(|| {
         format!("{name} is not complete: {}; the same `ludex evaluate` continues it", found.whole.why.join("; "))
     })
 }
 
-/// The lines of a file.
+/// Returns the lines of a file.
 fn lines_of<'a>(run: &'a Archive, file: &str) -> Vec<&'a [u8]> {
     let bytes = run.files.get(file).map(Vec::as_slice).unwrap_or_default();
     bytes.split(|&byte| byte == b'\n').collect()
 }
 
-/// What happened to the shards, in the order of time, between one beginning and one end.
+/// Merges the logs of the shards by time, between a single start and a single end.
 fn log(runs: &[&Archive]) -> anyhow::Result<Vec<String>> {
     let mut lines: Vec<&LogLine> = runs.iter().flat_map(|run| &run.log).collect();
     lines.sort_by(|a, b| a.at.cmp(&b.at));

@@ -1,4 +1,4 @@
-//! The matches of a run as metrics see them: who sat where by the plan, never by name.
+//! Matches of a run in the form that metrics take. Agents are assigned to seats by the plan, never by name.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use ludex_referee::suite::plan::{MatchKey, Plan, PlannedPart};
 
 use super::plan_progress::PlanProgress;
 
-/// The matches of a run that the plan asks for, in its order. Invalid ones are there and do not count.
+/// Returns the matches that the plan requires, in its order. Invalid matches are included and marked.
 pub fn observed<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> Rows<'g> {
     Rows::new(table(run, plan, walk, games))
 }
 
-/// The same as a table, to which other runs can be added ([`join`]).
+/// Returns the same matches as a table, to which other runs can be added ([`join`]).
 pub(super) fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g [VerifiedRecord]) -> ResultTable<'g> {
     let agents = plan.agents.iter().map(|agent| RowAgent { name: agent.name.clone(), candidate: agent.candidate });
     let parts = plan.parts.iter().map(|PlannedPart { part, game, .. }| RowPart {
@@ -41,7 +41,8 @@ pub(super) fn table<'g>(run: &str, plan: &Plan, walk: &PlanProgress, games: &'g 
     table
 }
 
-/// The matches of several runs of one suite. Candidates of the same name are the same agent, and so are opponents.
+/// Joins the matches of several runs of one suite. Candidates of the same name are the same agent, and so are
+/// opponents.
 pub(super) fn join<'g>(tables: impl IntoIterator<Item = ResultTable<'g>>) -> ResultTable<'g> {
     let mut out = ResultTable::default();
     for table in tables {
@@ -61,7 +62,7 @@ pub(super) fn join<'g>(tables: impl IntoIterator<Item = ResultTable<'g>>) -> Res
             }
         };
         let parts: Vec<usize> = table.parts.iter().map(part).collect();
-        // Each run is a plan of its own; its matches follow those of the runs before.
+        // Each run has its own plan; its matches follow those of the earlier runs.
         let before = out.matches.iter().map(|game| game.order + 1).max().unwrap_or(0);
         out.matches.extend(table.matches.into_iter().map(|mut game| {
             game.part = parts[game.part];

@@ -1,7 +1,7 @@
-//! A run beside its plan: which matches the plan asks for, in which order, and which of them are there.
+//! Progress of a run along its plan: the matches that the plan requires, their order, and the matches that exist.
 //!
-//! A plan is a function from what is done to what is due. So the matches that a finished run should hold are found by asking
-//! the plan again and again, each time with the results of the matches that it asked for.
+//! A plan is a function from finished matches to due matches. The required matches of a run are found by evaluating
+//! the plan repeatedly, each time with the results of the matches required so far.
 
 use std::collections::HashMap;
 
@@ -12,45 +12,45 @@ use ludex_referee::suite::plan::{Block, MatchScore, Results, key};
 use super::RunSchedule;
 use super::episode::key_of;
 
-/// A match that the plan asks for.
+/// Match that the plan requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedMatch {
-    /// Its [key].
+    /// [Key](ludex_referee::suite::plan::key) of the match.
     pub key: String,
-    /// The part.
+    /// Index of the part.
     pub part: usize,
-    /// Its place in its block.
+    /// Position in its block.
     pub turn: usize,
-    /// The agent on each seat, as an index of the run's agents.
+    /// Agent of each seat, as an index into the run's agents.
     pub seats: Vec<usize>,
-    /// Whether another match is played in its place, because an illegal move ended it.
+    /// True if another match replaces it, because an illegal move ended it.
     pub replayed: bool,
 }
 
-/// What the plan of a run asks for.
+/// Comparison of a run with its plan.
 #[derive(Clone, Debug, Default)]
 pub struct PlanProgress {
-    /// The matches that are done, in the order of the plan.
+    /// Finished matches in the order of the plan.
     pub done: Vec<PlannedMatch>,
-    /// The blocks with the matches that are due, in the order of the plan.
+    /// Blocks with due matches in the order of the plan.
     pub due: Vec<Block>,
-    /// The keys of matches that are missing although later ones, which were due at the same time, are done.
+    /// Keys of missing matches for which later ones, due at the same time, are done.
     pub gaps: Vec<String>,
-    /// The keys of matches that are done and that the plan does not ask for.
+    /// Keys of finished matches that the plan does not require.
     pub extra: Vec<String>,
-    /// Places in `done`, by key.
+    /// Positions in `done` by key.
     places: HashMap<String, usize>,
 }
 
 impl PlanProgress {
-    /// Walks through the plan of a run by what is done; `ids` are the ids of its parts.
+    /// Follows the plan of a run through its finished matches; `ids` are the ids of its parts.
     pub fn new(schedule: &dyn RunSchedule, ids: &[&str], done: &Results, records: &[Record]) -> PlanProgress {
         let (mut walk, mut known) = (PlanProgress::default(), Results::new());
         loop {
             let asked = schedule.next(&known, records);
             let before = known.len();
             walk.due.clear();
-            // Missing matches that no done one has followed so far.
+            // Missing matches not yet followed by a finished one.
             let mut open = Vec::new();
             for mut block in asked {
                 block.matches.retain(|due| {
@@ -79,24 +79,24 @@ impl PlanProgress {
         walk
     }
 
-    /// The place of a match in the order of the plan.
+    /// Returns the position of a match in the order of the plan.
     pub fn place(&self, key: &str) -> Option<usize> {
         self.places.get(key).copied()
     }
 
-    /// The match of an episode of `run`, if the plan asks for it.
+    /// Returns the match of an episode of `run`, if the plan requires it.
     pub fn of_episode(&self, run: &str, episode: &str) -> Option<&PlannedMatch> {
         Some(&self.done[self.place(key_of(run, episode)?.0)?])
     }
 
-    /// The place of an episode of `run` in the order of the plan, from 1, and whether another match is played in its place. `None`
-    /// if the plan does not ask for it.
+    /// Returns the position of an episode of `run` in the order of the plan, from 1, and true if another match
+    /// replaces it. `None` if the plan does not require the episode.
     pub fn order_of(&self, run: &str, episode: &str) -> Option<(usize, bool)> {
         let at = self.place(key_of(run, episode)?.0)?;
         Some((at + 1, self.done[at].replayed))
     }
 
-    /// Gives each of a run's games its place in the plan, which ratings by order follow. What the plan does not ask for comes last.
+    /// Sets each game's position in the plan, which sequential ratings follow. Games outside the plan come last.
     pub fn put_in_order(&self, run: &str, games: &mut [VerifiedRecord]) {
         for game in games {
             let place = self.order_of(run, &game.record().header.episode);

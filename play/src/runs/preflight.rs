@@ -1,15 +1,15 @@
-//! What a suite says of agents, checked before anybody plays: arguments of language models, and the suite's own opponents.
+//! Checks of a suite before the first match: arguments of language models, and the suite's own opponents.
 
 use anyhow::{Context as _, bail};
 use ludex_agents::{AgentSpec, llm};
 use ludex_protocol::Refusal;
 use ludex_referee::suite::plan::Plan;
 
-/// Checks the arguments for language models of a suite, of its parts and of variants, even if no model plays. Each is looked at by itself:
-/// an agent's own arguments may go with it or not, which is seen when it is built.
+/// Checks the language model arguments of a suite, its parts and its variants, even if no model plays. Each argument
+/// is checked alone; conflicts with an agent's own arguments are found when the agent is built.
 ///
 /// # Errors
-/// An argument that language models do not have, or a value that it does not take, with the place.
+/// Returns an error with the location of an unknown argument or an invalid value.
 pub(super) fn arguments(plan: &Plan) -> anyhow::Result<()> {
     let suite = &plan.suite;
     let mut places = vec![("llm of the suite".to_owned(), &suite.llm)];
@@ -27,17 +27,17 @@ pub(super) fn arguments(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An argument of a suite, as a spec has it.
+/// Returns an argument of a suite in the notation of specs.
 pub(super) fn text(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Whether some language model takes an argument.
+/// Checks that at least one language model interface accepts an argument.
 fn argument(name: &str, value: &str) -> Result<(), Refusal> {
     let with = |api: &str| -> Result<(), Refusal> {
         let spec = AgentSpec::parse(&format!("llm model=none api={api}"))?.set(name, value)?;
         match llm::calls_per_move(&spec) {
-            // What is missing beside it, the agent's own spec may give.
+            // The agent's own spec may supply missing arguments.
             Err(why) if why.path.as_deref().is_some_and(|path| path != name) => Ok(()),
             told => told.map(|_| ()),
         }
@@ -45,11 +45,11 @@ fn argument(name: &str, value: &str) -> Result<(), Refusal> {
     with("openai").or_else(|why| with("anthropic").map_err(|_| why))
 }
 
-/// Checks that the opponents that a suite names exist: agents of the roster, and levels of the games' ladders. Nothing is started.
-/// An agent whose spec begins with `@` stands for one that is not known yet.
+/// Checks that the opponents of a suite exist: built-in agents, and levels of the games' ladders. No agent is
+/// started. A spec that starts with `@` is a placeholder for an unknown agent.
 ///
 /// # Errors
-/// An opponent that does not exist, with its part.
+/// Returns an error with the part of an opponent that does not exist.
 fn opponents(plan: &Plan) -> anyhow::Result<()> {
     for part in &plan.parts {
         for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
@@ -65,19 +65,19 @@ fn opponents(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks what a suite says of agents, without any of them.
+/// Checks the agents of a suite without starting any of them.
 ///
 /// # Errors
-/// An argument for language models that they do not take, or an opponent that does not exist.
+/// Returns an error for an argument that language models do not accept, or an opponent that does not exist.
 pub fn check(plan: &Plan) -> anyhow::Result<()> {
     arguments(plan)?;
     opponents(plan)
 }
 
-/// Checks that something is played.
+/// Checks that at least one part can be played.
 ///
 /// # Errors
-/// Every part needs more candidates than there are.
+/// Returns an error if every part needs more candidates than there are.
 pub(super) fn something_is_played(plan: &Plan) -> anyhow::Result<()> {
     let short = shortages(plan);
     match short.first() {
@@ -89,7 +89,7 @@ pub(super) fn something_is_played(plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-/// The parts in which nothing is played, and why, each in a sentence.
+/// Returns the parts that cannot be played, with the reason, one sentence each.
 pub fn shortages(plan: &Plan) -> Vec<String> {
     plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a run was to be, made again from its settings and its suite.
+//! Plan of a run, rebuilt from its settings and its suite.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,11 +20,11 @@ use super::settings::{RunKind, RunSeeds, RunSettings};
 use super::tournament::schedule::{PART, TournamentSchedule, TournamentTerms};
 use super::{RunSchedule, spec_in};
 
-/// A part of a run.
+/// Part of a run.
 pub(crate) struct GroundPart {
     pub(crate) id: String,
     games: Vec<GameRef>,
-    /// How many places of a block each game has.
+    /// Positions in a block per game.
     seatings: usize,
     pub(crate) policy: MatchPolicy,
     pub(crate) seeds: MatchSeeds,
@@ -33,28 +33,28 @@ pub(crate) struct GroundPart {
 }
 
 impl GroundPart {
-    /// The game at a place of a block.
+    /// Returns the game at a position of a block.
     pub(crate) fn game(&self, turn: usize) -> &GameRef {
         &self.games[turn / self.seatings.max(1) % self.games.len()]
     }
 }
 
-/// The plan of a run.
+/// Plan of a run.
 pub(crate) struct RebuiltPlan {
     pub(crate) schedule: Box<dyn RunSchedule>,
     pub(crate) parts: Vec<GroundPart>,
-    /// The spec of each agent, by part and agent.
+    /// Spec of each agent, by part and agent.
     pub(crate) specs: HashMap<(usize, usize), AgentSpec>,
-    /// The plan, if the run is an evaluation.
+    /// Plan of an evaluation; `None` for a tournament.
     pub(crate) plan: Option<Plan>,
     suite: String,
 }
 
 impl RebuiltPlan {
-    /// The plan that the settings and the suite of a run make.
+    /// Rebuilds the plan from the settings and the suite of a run.
     ///
     /// # Errors
-    /// A suite, an agent or a game that this version cannot read.
+    /// Returns an error for a suite, an agent or a game that this version cannot read.
     pub(crate) fn of(run: &Archive) -> anyhow::Result<RebuiltPlan> {
         let about = &run.about;
         let suite = run.files.get(SUITE).with_context(|| format!("{SUITE} is missing"))?;
@@ -67,7 +67,7 @@ impl RebuiltPlan {
             let specs = about.agents.iter().enumerate();
             let specs = specs.filter_map(|(who, agent)| Some(((0, who), AgentSpec::parse(&agent.spec).ok()?)));
             let specs = specs.collect();
-            // Each block of a tournament has a number of its own.
+            // Each block of a tournament has its own number.
             let seeds = MatchSeeds::new(about.seeds_of(PART), about.deals, &game, BTreeMap::new());
             let parts = vec![GroundPart {
                 id: PART.to_owned(),
@@ -105,18 +105,18 @@ impl RebuiltPlan {
         Ok(RebuiltPlan { schedule, parts, specs, plan: Some(plan), suite })
     }
 
-    /// The ids of the parts.
+    /// Returns the ids of the parts.
     pub(crate) fn ids(&self) -> Vec<&str> {
         self.parts.iter().map(|part| part.id.as_str()).collect()
     }
 
-    /// What the plan asks for, beside these records.
+    /// Compares the plan with these records.
     pub(crate) fn walk(&self, run: &Archive, records: &[Record]) -> PlanProgress {
         let (done, _) = results(&run.about.run, &*self.schedule, records);
         PlanProgress::new(&*self.schedule, &self.ids(), &done, records)
     }
 
-    /// What the settings say that does not follow from the suite and the agents.
+    /// Returns the settings that do not follow from the suite and the agents.
     pub(crate) fn contradictions(&self, run: &Archive) -> Vec<String> {
         let about = &run.about;
         let digest = Suite::digest(&self.suite);
@@ -128,7 +128,7 @@ impl RebuiltPlan {
             RunSeeds::Open(_) => RunSeeds::Open(plan.suite.seed),
             secret => secret.clone(),
         };
-        // Programs of other machines need not be here, so their digests are taken from the settings.
+        // Programs may be missing on this machine, so their digests are taken from the settings.
         let again = RunSettings::of_plan(&about.run, plan, &self.suite, seeds, about.scale);
         let Ok(mut again) = again else { return vec!["an agent cannot play its part".to_owned()] };
         again.ludex.clone_from(&about.ludex);

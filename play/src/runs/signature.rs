@@ -1,5 +1,5 @@
-//! Signatures of bundles, as `minisign -S -m BUNDLE` makes them (Ed25519), in the file `BUNDLE.minisig`. Who has the public key of a
-//! bundle's maker knows that nobody changed it since, whatever sums were computed again.
+//! Signatures of bundles, as created by `minisign -S -m BUNDLE` (Ed25519), in the file `BUNDLE.minisig`. With the
+//! author's public key, a signature proves that a bundle was not changed, even if its checksums were recomputed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use minisign_verify::{PublicKey, Signature};
 
-/// The file of a bundle's signature.
+/// Returns the path of a bundle's signature.
 pub fn file_of(bundle: &Path) -> PathBuf {
     let mut name = bundle.as_os_str().to_owned();
     name.push(".minisig");
     name.into()
 }
 
-/// Checks the signature of a bundle with the public key in the file `key`; what the signer noted in it.
+/// Verifies the signature of a bundle with the public key in the file `key` and returns the signer's trusted comment.
 ///
 /// # Errors
-/// The signature is missing, or is not of this bundle by this key.
+/// Returns an error if the signature is missing, or does not match bundle and key.
 pub fn check(bundle: &Path, key: &Path) -> anyhow::Result<String> {
     let text = |path: &Path| fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()));
     let public = PublicKey::decode(&text(key)?);
@@ -26,7 +26,7 @@ pub fn check(bundle: &Path, key: &Path) -> anyhow::Result<String> {
     let signature = Signature::decode(&text(&path).context("the bundle is not signed")?);
     let signature = signature.with_context(|| format!("{} is not a signature", path.display()))?;
     let bytes = fs::read(bundle).with_context(|| format!("{} cannot be read", bundle.display()))?;
-    // Signatures over the file itself, as old versions make them, are as good as those over its hash.
+    // Also accept the legacy format, which signs the file instead of its hash.
     public.verify(&bytes, &signature, true).with_context(|| {
         format!("{} is not the signature of {} by the key in {}", path.display(), bundle.display(), key.display())
     })?;

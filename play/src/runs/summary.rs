@@ -1,4 +1,4 @@
-//! The results of a run so far: scores, levels, ratings, metrics. They come from its records, which are verified first.
+//! Results of a run so far: scores, levels, ratings and metrics, computed from its verified records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,71 +24,68 @@ use super::metric_rows::observed;
 use super::plan_progress::PlanProgress;
 use super::run_files::EPISODES;
 
-/// The results of a candidate in a part.
+/// Results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartResult {
-    /// The part's id.
+    /// Id of the part.
     pub part: String,
-    /// The game, canonical.
+    /// Canonical game string.
     pub game: String,
-    /// The candidate.
     pub agent: String,
-    /// Its wins, draws and losses over all opponents.
+    /// Wins, draws and losses over all opponents.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Its share of the points; absent in games that are not a fight ([`is_fight`]).
+    /// Share of the points; `None` in non-competitive games ([`is_fight`]).
     pub score: Option<Interval>,
-    /// The same against each opponent.
+    /// Results against each opponent.
     pub against: Vec<Against>,
-    /// Its place on the ladder, if the part asks for it.
+    /// Level on the anchor ladder, if the part requests it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// Its rating with the anchors' as constants, by the matches of this part.
+    /// Rating from the matches of this part, with the anchors' ratings as constants.
     pub rating: Option<Interval>,
-    /// Blocks behind the rating.
+    /// Number of blocks behind the rating.
     pub blocks: usize,
-    /// How many blocks like these would give an interval of 30 points to either side.
+    /// Number of similar blocks needed for a half-width of 30 points.
     pub blocks_for_30: Option<u64>,
-    /// The part's other measurements, by metric.
+    /// Further scalar measurements of the part, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, Measurement>,
-    /// The part's measurements that are not one number: shares, series and so on.
+    /// Measurements of the part that are not a single number, such as shares and series.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, Value>,
-    /// What became of its answers, if it is a language model.
+    /// Verdicts on the replies of a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answers>,
-    /// Matches that it lost by answers that were not legal moves.
+    /// Matches lost by replies that were not legal moves.
     pub lost_by_answers: u64,
-    /// Matches that were discarded.
     pub discarded: u64,
     /// Matches that do not count because an illegal move ended them.
     pub invalid: u64,
-    /// Why nothing is played, if the part needs more candidates than there are.
+    /// Reason that the part is not played, if it needs more candidates than there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// The results of a candidate against an opponent.
+/// Results of a candidate against one opponent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
-    /// The opponent.
     pub opponent: String,
-    /// Its level, if it is one of a ladder.
+    /// Level of an opponent on the ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u32>,
-    /// Wins, draws, losses of the candidate.
+    /// Wins, draws and losses of the candidate.
     #[serde(flatten)]
     pub tally: Tally,
 }
 
-/// The records of matches that count. Matches that are to be played again are left out, and so are matches that do not count
-/// because an illegal move ended them.
+/// Returns the records of matches that count, without matches to be repeated and without invalid ones, which an
+/// illegal move ended.
 pub fn counted_records<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
     of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_)))
 }
 
-/// As [`counting`], with the matches that do not count because an illegal move ended them: what [`rows`] takes.
+/// Returns the records that count together with the invalid ones: the input of [`rows`].
 pub fn counting_or_invalid<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
     of_plan(run, done, records, |done| matches!(done, MatchScore::Points(_) | MatchScore::Invalid))
 }
@@ -101,18 +98,18 @@ fn of_plan<'r>(run: &str, done: &Results, records: &'r [Record], is: impl Fn(&Ma
     records.iter().filter(counts).collect()
 }
 
-/// The records that verify.
+/// Verifies records.
 ///
 /// # Errors
-/// A record that does not verify: the program has a fault, or the file was changed.
+/// Returns an error for a record that fails verification: the program has a bug, or the file was changed.
 pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<VerifiedRecord>> {
     verified_with(records, BTreeSet::new())
 }
 
-/// The records that verify, with the marks of these names.
+/// Verifies records and computes the marks of these names.
 ///
 /// # Errors
-/// As [`verified`].
+/// Same as [`verified`].
 pub fn verified_with<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     marks: BTreeSet<String>,
@@ -126,12 +123,12 @@ pub fn verified_with<'r>(
     records.into_iter().map(check).collect()
 }
 
-/// The ids of a plan's parts.
+/// Returns the ids of a plan's parts.
 pub fn ids(plan: &Plan) -> Vec<&str> {
     plan.parts.iter().map(|part| part.part.id.as_str()).collect()
 }
 
-/// The scale of a part. A part that sweeps parameters is several games, which have no common scale.
+/// Returns the scale of a part. A part that sweeps parameters has several games, which share no scale.
 fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
     scales
         .iter()
@@ -139,7 +136,7 @@ fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
         .find(|s| s.string == part.game.spec().string && s.part.as_deref() == Some(&part.part.id))
 }
 
-/// The rows of a run, part by part, by its matches that count and those that are invalid ([`counting_or_invalid`]).
+/// Returns the rows of a run, part by part, from its counted and invalid matches ([`counting_or_invalid`]).
 pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<VerifiedRecord>) -> Vec<PartResult> {
     let walk = PlanProgress::new(plan, &ids(plan), done, &[]);
     walk.put_in_order(run, &mut games);
@@ -147,7 +144,7 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<VerifiedRecor
     rows_on(&scales, run, plan, done, &walk, &games)
 }
 
-/// The games that count.
+/// Returns the games that count.
 fn counted<'g>(run: &str, done: &Results, games: &'g [VerifiedRecord]) -> Vec<&'g VerifiedRecord> {
     let counts = |game: &&VerifiedRecord| {
         let key = key_of(run, &game.record().header.episode).map(|(key, _)| key);
@@ -156,7 +153,7 @@ fn counted<'g>(run: &str, done: &Results, games: &'g [VerifiedRecord]) -> Vec<&'
     games.iter().filter(counts).collect()
 }
 
-/// As [`rows`], by games in the order of the plan, with the ratings of these scales.
+/// Returns the same as [`rows`] for games in the order of the plan, with ratings on these scales.
 pub(super) fn rows_on(
     scales: &[Scale],
     run: &str,
@@ -204,7 +201,7 @@ pub(super) fn rows_on(
             };
             for (pairing, level) in part.pairings() {
                 let Some(place) = pairing.iter().position(|&who| who == a) else { continue };
-                // As an opponent it is not evaluated.
+                // Opponents are not evaluated.
                 if place > 0 && part.part.schedule == Schedule::Against {
                     continue;
                 }
@@ -237,7 +234,8 @@ pub(super) fn rows_on(
     out
 }
 
-/// The result of an agent in the blocks of a pairing of many: in each match its return against the mean of the others'.
+/// Returns the result of an agent in the blocks of a pairing with more than two agents: in each match, its return
+/// against the mean of the others.
 fn among_many(
     run: &str,
     walk: &PlanProgress,
@@ -259,7 +257,8 @@ fn among_many(
     tally
 }
 
-/// The metrics that a part asks for, numbers and others; of a game that is not a fight also the mean return, which is its result.
+/// Computes the metrics that a part requests, scalar and other; for non-competitive games also the mean return, which
+/// is their result.
 fn measured(
     part: &PartSpec,
     fight: bool,
@@ -269,7 +268,7 @@ fn measured(
     let (mut metrics, mut values) = (BTreeMap::new(), BTreeMap::new());
     let result = (!fight).then(|| MetricSpec::plain(MEAN_RETURN.id));
     for ask in part.metrics.iter().chain(&result) {
-        // A suite's metrics are checked when it is read.
+        // Metrics of a suite are validated when the suite is parsed.
         let Ok(asked) = MetricQuery::new(ask) else { continue };
         let scope = asked.metric.scope;
         let value = asked.of(if scope == MetricScope::Agent { own } else { here });
@@ -282,8 +281,8 @@ fn measured(
     (metrics, values)
 }
 
-/// The mean score of a candidate over the parts of each group that it played. Parts without a score, because their games are
-/// not a fight, are left out.
+/// Returns the mean score of a candidate over the parts of each group that it played. Parts of non-competitive games
+/// have no score and are skipped.
 pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
     let mut out: Vec<GroupScore> = Vec::new();
     for part in &plan.parts {
@@ -309,7 +308,7 @@ pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
     out
 }
 
-/// The means over parts that the suite asks for.
+/// Returns the means over parts that the suite requests.
 pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
     let value = |row: &PartResult, metric: &str| match metric {
         SCORE => row.score.map(|score| score.value),
@@ -328,25 +327,23 @@ pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
     out
 }
 
-/// Why parts are not played, each in a sentence.
+/// Returns the reasons that parts are not played, one sentence each.
 pub fn notes(plan: &Plan) -> Vec<String> {
     plan.parts.iter().filter_map(|part| Some(format!("{}: {}", part.part.id, part.short_of()?))).collect()
 }
 
-/// A mean over the parts of a group.
+/// Mean over the parts of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupScore {
-    /// The group.
     pub group: String,
-    /// The candidate.
     pub agent: String,
-    /// How many parts.
+    /// Number of parts.
     pub parts: usize,
-    /// Their mean score.
+    /// Mean score of the parts.
     pub score: f64,
 }
 
-/// The row of an agent whose rating is measured and not relative.
+/// Returns the row of an agent whose rating is measured and not relative.
 fn rated<'s>(scale: &'s Scale, name: &str) -> Option<&'s AgentRow> {
     scale.agents.iter().find(|a| a.name == name && a.anchored && !a.fixed)
 }
@@ -355,14 +352,14 @@ fn rating(agent: &AgentRow) -> Option<Interval> {
     Some(Interval { value: agent.rating?, low: agent.low?, high: agent.high? })
 }
 
-/// Half the width of a rating's interval by which a part may stop ([`stopping_width`]), by part and candidate; absent before
-/// the first look, and without a rating.
+/// Returns the half-width of the rating interval by which a part may stop ([`stopping_width`]), by part and
+/// candidate; absent before the first computation, and without a rating.
 ///
 /// # Errors
-/// As [`verified`].
+/// Same as [`verified`].
 pub fn widths(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<HashMap<(usize, usize), f64>> {
     let (done, _) = results(run, plan, records);
-    // The order of the games plays no part in the rating and its error, and resamples are not needed.
+    // Rating and error do not depend on the order of the games, and no resampling is needed.
     let options = RatingOptions { resamples: 0, ..RatingOptions::default() };
     let scales = rate(&verified(counted_records(run, &done, records))?, &options);
     let mut out = HashMap::new();

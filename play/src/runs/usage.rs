@@ -1,4 +1,4 @@
-//! The cost of calls of language models.
+//! Cost of language model calls.
 
 use ludex_agents::llm::Call;
 use serde::Serialize;
@@ -6,21 +6,21 @@ use serde::Serialize;
 /// Sums over calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Usage {
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Tokens read.
+    /// Input tokens.
     pub tokens_in: u64,
-    /// Those of the tokens read that came from the endpoint's cache, where it counts them.
+    /// Input tokens served from the endpoint's cache, where reported.
     pub cached_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub tokens_out: u64,
-    /// Those of the tokens written that were thoughts, where the endpoint counts them.
+    /// Output tokens used for reasoning, where reported.
     pub reasoning_tokens: u64,
     /// US dollars of the calls with a known price.
     pub usd: f64,
-    /// Calls without a known price.
+    /// Number of calls without a known price.
     pub unpriced: u64,
-    /// Seconds of waiting for the endpoint, summed over all calls.
+    /// Seconds spent waiting for the endpoint, summed over all calls.
     pub seconds: f64,
 }
 
@@ -33,14 +33,14 @@ impl Usage {
         self.cached_tokens += call.cached_tokens.unwrap_or(0);
         self.reasoning_tokens += call.reasoning_tokens.unwrap_or(0);
         match call.usd {
-            // In billionths, so that the sum does not depend on the order.
+            // Sum in billionths, so that the total does not depend on the order.
             Some(usd) => self.usd = ((self.usd * 1e9).round() + (usd * 1e9).round()) / 1e9,
             None => self.unpriced += 1,
         }
         self.seconds += call.ms as f64 / 1e3;
     }
 
-    /// Tokens of both kinds.
+    /// Returns the sum of input and output tokens.
     pub fn tokens(&self) -> u64 {
         self.tokens_in + self.tokens_out
     }
