@@ -1,4 +1,5 @@
-//! Durable moves per second: 64 writers, each waiting for its move before it makes the next, as rated matches do.
+//! Durable moves per second: 64 concurrent writers, each of which awaits the commit of its move
+//! before it sends the next, as rated matches do.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ const WRITERS: u64 = 64;
 
 fn durable_moves(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    // Beside the build, not in /tmp: that is often memory, where nothing is ever slow.
+    // Placed in the build directory, since /tmp is often in memory, where a sync costs nothing.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let store = runtime.block_on(Store::open(folder.path())).expect("a store");
     let mut group = criterion.benchmark_group("store");
@@ -27,7 +28,7 @@ fn durable_moves(criterion: &mut Criterion) {
                     let begun = Instant::now();
                     let play = ids.iter().zip(0..).map(|(id, k)| play(&store, id, share(moves, writers, k), durable));
                     futures_util::future::join_all(play).await;
-                    store.flush().await.expect("nothing lost");
+                    store.flush().await.expect("no failed write");
                     begun.elapsed()
                 })
             });
@@ -37,7 +38,7 @@ fn durable_moves(criterion: &mut Criterion) {
     runtime.block_on(store.close()).expect("a clean end");
 }
 
-/// How many of `moves` the `k`-th writer makes.
+/// Returns the share of `moves` that writer `k` makes.
 fn share(moves: u64, writers: u64, k: u64) -> u64 {
     moves / writers + u64::from(k < moves % writers)
 }

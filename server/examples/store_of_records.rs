@@ -1,4 +1,4 @@
-//! Makes a store of rated matches from a file of records, to measure a server that has many of them:
+//! Creates a store of rated matches from a file of records, to measure a server with many of them:
 //! `cargo run -p ludex-server --example store_of_records -- records.jsonl FOLDER`
 
 use std::fs::File;
@@ -11,12 +11,12 @@ use ludex_protocol::record::RecordParts;
 use ludex_server::store::{EndRow, MatchRow, Store, Write};
 use serde_json::Value;
 
-/// Records that are kept in one transaction.
+/// Records per transaction.
 const TOGETHER: usize = 500;
 
 fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
-    let (Some(records), Some(folder)) = (args.next(), args.next()) else { anyhow::bail!("give a file and a folder") };
+    let (Some(records), Some(folder)) = (args.next(), args.next()) else { anyhow::bail!("expected a file of records and a folder") };
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let store = Store::open(Path::new(&folder)).await?;
         let (mut writes, mut count) = (Vec::new(), 0);
@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<()> {
     })
 }
 
-/// A record as a match that was rated and is released.
+/// Converts a record to a rated and released match.
 fn rated(line: &str) -> anyhow::Result<[Write; 3]> {
     let mut parts = RecordParts::parse(line)?;
     parts.header.insert("rated".to_owned(), true.into());

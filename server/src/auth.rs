@@ -1,8 +1,8 @@
-//! Tokens: who may do what, and under which names.
+//! Tokens, their scopes and their agent names.
 //!
-//! A token is 32 random bytes, shown once and kept as its SHA-256 only. It is looked up by that hash, so the time
-//! that a lookup takes tells nothing about any token. On loopback a server that was never given a token lets anybody
-//! in; everywhere else a token is required.
+//! A token is 32 random bytes. It is displayed once; the store holds only its SHA-256. Lookup is by
+//! hash, so its timing reveals nothing about any token. A server that listens on loopback and never
+//! had a token admits anyone; any other server requires a token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,101 +12,102 @@ pub use crate::random::random_bytes;
 use crate::store::{Store, StoreError, TokenRow, Write};
 pub use crate::token::{BadHash, BadScope, Scopes, TokenHash};
 
-/// Every token begins with this, so that people and secret scanners know it for what it is.
+/// Prefix of every token, by which people and secret scanners recognize it.
 const PREFIX: &str = "lx_";
 
-/// Why somebody may not come in, or a token cannot be made.
+/// Reason to refuse a client or the creation of a token.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// No token was shown where one is required.
+    /// A missing token where one is required.
     #[error("this server requires a token; ask its operator for one (ludex token add)")]
     Required,
-    /// This server did not make the token.
+    /// A token that this server did not create.
     #[error("the token is unknown to this server")]
     Unknown,
-    /// The token was revoked.
+    /// A revoked token.
     #[error("the token was revoked")]
     Revoked,
-    /// The token's time is over.
+    /// An expired token.
     #[error("the token has expired")]
     Expired,
-    /// The token does not cover that agent name.
+    /// An agent name that the token does not cover.
     #[error("the token does not allow the agent name {name}; allowed: {}", .allowed.join(", "))]
     Name {
-        /// The name that was asked for.
+        /// Requested agent name.
         name: String,
-        /// The names and prefixes that the token allows.
+        /// Names and prefixes that the token allows.
         allowed: Vec<String>,
     },
-    /// A name that no agent can have.
-    #[error("{got:?} is not an agent name: 1 to 40 of A-Z a-z 0-9 . _ - (and * at the end for a prefix)")]
+    /// An invalid agent name.
+    #[error("expected an agent name, got {got:?}; allowed: 1 to 40 of A-Z a-z 0-9 . _ - (and * at the end for a prefix)")]
     BadName {
-        /// What was given.
         got: String,
     },
-    /// A word that is not a scope.
+    /// An unknown scope.
     #[error(transparent)]
     BadScope(#[from] BadScope),
-    /// A text that is not a hash.
+    /// A text that is not a token hash.
     #[error(transparent)]
     BadHash(#[from] BadHash),
-    /// A line of a list of tokens that cannot be used.
+    /// An invalid line in a list of tokens.
     #[error("line {line}: {message}")]
     BadLine {
-        /// Its number, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Description of the fault.
         message: String,
     },
-    /// Which token is meant is not clear.
-    #[error("{count} tokens begin with {prefix}; give more digits (ludex token list)")]
+    /// A hash prefix that fits several tokens.
+    #[error("expected the prefix of one token, got {prefix}, which {count} tokens share; give more digits (ludex token list)")]
     Ambiguous {
-        /// What was given.
+        /// Hash prefix as supplied.
         prefix: String,
-        /// How many it fits.
+        /// Number of tokens with this prefix.
         count: usize,
     },
-    /// The system gave no random bytes.
-    #[error("the system gives no random numbers: {message}")]
+    /// A failure of the system's random source.
+    #[error("the system's random source failed: {message}")]
     NoRandomness {
-        /// What it said.
+        /// Error text of the system.
         message: String,
     },
-    /// The store could not be read or written.
+    /// A failed read or write of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What somebody who came in may do.
+/// Permissions of an admitted client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// What is allowed.
+    /// Allowed scopes.
     pub scopes: Scopes,
-    /// The token's holder; absent for a guest on loopback.
+    /// Owner of the token; `None` for a guest on loopback.
     pub owner: Option<String>,
-    /// The token; absent for a guest on loopback.
+    /// Hash of the token; `None` for a guest on loopback.
     pub token: Option<TokenHash>,
     names: Vec<String>,
 }
 
 impl Grant {
-    /// What a guest on loopback may do: gym, play and spectate, under any name.
+    /// Returns the grant of a guest on loopback: gym, play and spectate, under any name.
     pub fn guest() -> Self {
         Self { scopes: Scopes::OPEN, owner: None, token: None, names: vec!["*".to_owned()] }
     }
 
-    /// Whether all of `scopes` is allowed.
+    /// Returns true if all of `scopes` are allowed.
     pub fn may(&self, scopes: Scopes) -> bool {
         self.scopes.contains(scopes)
     }
 
-    /// The agent name to use when none is asked for: the first exact name of the token, if it has one.
+    /// Returns the agent name to use when the client requests none: the first exact name of the
+    /// token.
     pub fn default_name(&self) -> Option<&str> {
         self.names.iter().map(String::as_str).find(|name| !name.ends_with('*'))
     }
 
-    /// How an agent name may begin: the first pattern of the token. Empty where any name will do.
+    /// Returns the prefix for agent names from the token's first pattern. Empty if any name is
+    /// allowed.
     pub fn prefix(&self) -> &str {
         self.names.iter().find_map(|name| name.strip_suffix('*')).unwrap_or_default()
     }
@@ -114,7 +115,9 @@ impl Grant {
     /// Checks an agent name.
     ///
     /// # Errors
-    /// [`AuthError::BadName`] when no agent can be called so, [`AuthError::Name`] when the token does not cover it.
+    ///
+    /// [`AuthError::BadName`] if the name is invalid, [`AuthError::Name`] if the token does not
+    /// cover it.
     pub fn check_name(&self, name: &str) -> Result<(), AuthError> {
         if !is_agent_name(name) {
             return Err(AuthError::BadName { got: name.to_owned() });
@@ -131,13 +134,16 @@ impl Grant {
     }
 }
 
-/// Lets somebody in, or not.
+/// Checks a client's token and returns its permissions.
 ///
-/// With a token, the token decides. Without one, only a server that listens on loopback (`loopback`) and was never
-/// given any token lets guests in: revoking or losing the last one does not open it again.
+/// A client without a token is admitted as a guest only if the server listens on loopback
+/// (`loopback`) and never had a token. Revoking or losing the last token does not admit guests
+/// again.
 ///
 /// # Errors
-/// [`AuthError::Required`], [`AuthError::Unknown`], [`AuthError::Revoked`], [`AuthError::Expired`], or the store's.
+///
+/// [`AuthError::Required`], [`AuthError::Unknown`], [`AuthError::Revoked`], [`AuthError::Expired`]
+/// or [`AuthError::Store`].
 pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i64) -> Result<Grant, AuthError> {
     let Some(token) = token else {
         return match loopback && !store.has_tokens().await? {
@@ -156,24 +162,26 @@ pub async fn admit(store: &Store, token: Option<&str>, loopback: bool, now_ms: i
     Ok(Grant { scopes: row.scopes, owner: Some(row.owner), token: Some(hash), names: row.names })
 }
 
-/// What a token is to be.
+/// Specification of a token to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
-    /// Whom it is for.
+    /// Owner of the token.
     pub owner: String,
-    /// What it allows.
+    /// Scopes of the token.
     pub scopes: Scopes,
-    /// The agent names that may be used with it: exact, or a prefix and `*`.
+    /// Agent names that the token allows: exact names, or a prefix and `*`.
     pub names: Vec<String>,
-    /// When it ends by itself, in milliseconds since the Unix epoch.
+    /// Expiry time in milliseconds since the Unix epoch.
     pub expires_ms: Option<i64>,
 }
 
-/// Makes tokens, all or none, and returns each as its holder must show it, in the order given. They are kept when
-/// this returns, and cannot be shown a second time.
+/// Creates all of the tokens or none, and returns their secret texts in the order of `wanted`. The
+/// tokens are stored when this returns; their secret texts cannot be retrieved later.
 ///
 /// # Errors
-/// [`AuthError::BadName`] for a name that no agent can have, [`AuthError::NoRandomness`], or the store's.
+///
+/// [`AuthError::BadName`] for an invalid agent name, [`AuthError::NoRandomness`] or
+/// [`AuthError::Store`].
 pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<String>, AuthError> {
     let mut shown = Vec::with_capacity(wanted.len());
     let mut writes = Vec::with_capacity(wanted.len());
@@ -198,11 +206,13 @@ pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<
     Ok(shown)
 }
 
-/// Revokes tokens. `which` is a token itself or the first digits of its hash; otherwise it is an owner, whose tokens are
-/// all revoked. Returns those that were revoked by this.
+/// Revokes tokens and returns those that were active before. `which` is a token, the first digits
+/// of its hash, or an owner, all of whose tokens are revoked.
 ///
 /// # Errors
-/// [`AuthError::Unknown`] when nothing fits, [`AuthError::Ambiguous`] when several hashes begin so, or the store's.
+///
+/// [`AuthError::Unknown`] if nothing matches, [`AuthError::Ambiguous`] if several hashes share the
+/// prefix, or [`AuthError::Store`].
 pub async fn revoke(store: &Store, which: &str, now_ms: i64) -> Result<Vec<TokenRow>, AuthError> {
     let all = store.tokens().await?;
     let hash = TokenHash::of(which);
@@ -224,19 +234,20 @@ pub async fn revoke(store: &Store, which: &str, now_ms: i64) -> Result<Vec<Token
     Ok(fresh)
 }
 
-/// Reads a list of wanted tokens: CSV with a header line that names the columns `owner`, `scopes`, `names` and
-/// `expires`, of which only `owner` is required. Within a field, scopes and names have spaces between. Absent scopes
-/// are gym, play and spectate; absent names are the owner's own name and those that begin with it and a dot.
-/// `expires` is a time such as `2027-01-31T00:00:00Z`.
+/// Parses a list of tokens to create. The list is CSV; its header names the columns `owner`,
+/// `scopes`, `names` and `expires`, of which only `owner` is required. Spaces separate scopes and
+/// names within a field. The default scopes are gym, play and spectate; the default names are those
+/// of [`default_names`]. `expires` is a time such as `2027-01-31T00:00:00Z`.
 ///
 /// # Errors
-/// [`AuthError::BadLine`] with the number of the first line that cannot be used.
+///
+/// [`AuthError::BadLine`] with the number of the first invalid line.
 pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let bad = |line: u64, message: String| AuthError::BadLine { line, message };
     let header = reader.headers().map_err(|e| bad(1, e.to_string()))?.clone();
     if let Some(unknown) = header.iter().find(|name| !["owner", "scopes", "names", "expires"].contains(name)) {
-        return Err(bad(1, format!("unknown column {unknown:?}; columns are owner, scopes, names, expires")));
+        return Err(bad(1, format!("unknown column {unknown:?}; allowed: owner, scopes, names, expires")));
     }
     let column = |row: &csv::StringRecord, name: &str| {
         let at = header.iter().position(|h| h == name)?;
@@ -246,7 +257,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
     for row in reader.records() {
         let row = row.map_err(|e| bad(e.position().map_or(0, csv::Position::line), e.to_string()))?;
         let line = row.position().map_or(0, csv::Position::line);
-        let owner = column(&row, "owner").ok_or_else(|| bad(line, "the owner is missing".to_owned()))?;
+        let owner = column(&row, "owner").ok_or_else(|| bad(line, "expected an owner, got none".to_owned()))?;
         let scopes = match column(&row, "scopes") {
             Some(text) => text.parse().map_err(|e: BadScope| bad(line, e.to_string()))?,
             None => Scopes::OPEN,
@@ -261,7 +272,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
         let expires_ms = match column(&row, "expires") {
             Some(text) => {
                 let time: jiff::Timestamp =
-                    text.parse().map_err(|e| bad(line, format!("{text:?} is not a time: {e}")))?;
+                    text.parse().map_err(|e| bad(line, format!("expires: expected a time such as 2027-01-31T00:00:00Z, got {text:?}: {e}")))?;
                 Some(time.as_millisecond())
             }
             None => None,
@@ -271,12 +282,12 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
     Ok(tokens)
 }
 
-/// The names that a token of `owner` allows when nothing else is said: the owner's own, and `owner.*`.
+/// Returns the default agent names for tokens of `owner`: the owner's own name, and `owner.*`.
 pub fn default_names(owner: &str) -> Vec<String> {
     vec![owner.to_owned(), format!("{owner}.*")]
 }
 
-/// Whether `text` is an agent name, or the beginning of one and `*`.
+/// Returns true if `text` is an agent name, or the prefix of one followed by `*`.
 fn is_name_pattern(text: &str) -> bool {
     match text.strip_suffix('*') {
         Some(prefix) => prefix.is_empty() || is_agent_name(prefix),

@@ -1,4 +1,4 @@
-//! The games that the server offers, in the protocol's words.
+//! Catalogue of the games that the server offers, in protocol types.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, 
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
 
-/// What games are played with, to search for.
+/// Search terms for a game's material, with their synonyms.
 const MATERIALS: [&[&str]; 5] = [&["cards"], &["dice", "die"], &["tiles"], &["board"], &["words"]];
-/// How often the rules of a game name what it is played with.
+/// Number of mentions in the rules from which a game is listed under a material.
 const NAMED: usize = 3;
 
-/// The games of one server.
+/// Games that one server offers.
 #[derive(Clone)]
 pub struct Catalogue {
     games: Games,
     entries: Vec<GameEntry>,
-    /// The canonical string of each game with its default parameters, by its id.
+    /// Canonical string of each game with its default parameters, by game id.
     usual: BTreeMap<&'static str, String>,
-    /// What each game is played with, by its id.
+    /// Material of each game, by game id.
     materials: BTreeMap<&'static str, &'static str>,
 }
 
 impl Catalogue {
-    /// Of these games.
+    /// Creates the catalogue of `games`.
     pub fn new(games: Games) -> Self {
         let entry = |e: &RegisteredGame| {
             let spec = e.load(&Params::new()).ok()?;
@@ -50,10 +50,11 @@ impl Catalogue {
         }
     }
 
-    /// A game from its id or game string and parameters.
+    /// Resolves a game from its id or game string, and its parameters.
     ///
     /// # Errors
-    /// `unknown_game` or `bad_params`, with what is allowed and the nearest name.
+    ///
+    /// `unknown_game` or `bad_params`, with the allowed values and the nearest name.
     pub fn load(&self, game: &str, params: &Params) -> Result<GameRef, Box<Refusal>> {
         self.games.load_with(game, params).map_err(|e| Box::new(e.into()))
     }
@@ -62,17 +63,18 @@ impl Catalogue {
         &self.games
     }
 
-    /// Every game with its default parameters.
+    /// Returns every game with its default parameters.
     pub fn entries(&self) -> &[GameEntry] {
         &self.entries
     }
 
-    /// What a game is played with, where its rules name that more than in passing.
+    /// Returns a game's material, such as cards or dice, if its rules mention one often enough.
     pub(crate) fn material(&self, id: &str) -> Option<&'static str> {
         self.materials.get(id).copied()
     }
 
-    /// A canonical game string as people are told it: the title, and the parameters that are not the usual ones.
+    /// Returns the display name of a canonical game string: the title, and the parameters that
+    /// differ from the defaults.
     pub(crate) fn called(&self, string: &str) -> String {
         let id = id_of(string);
         let Some(title) = self.entries.iter().find(|e| e.game == id).map(|e| &e.title) else {
@@ -83,16 +85,17 @@ impl Catalogue {
         if other.is_empty() { title.clone() } else { format!("{title} ({})", other.join(", ")) }
     }
 
-    /// The answer of `list_games`.
+    /// Returns the reply to `list_games`.
     pub(crate) fn list(&self, request: &ListGames) -> ServerMessage {
         let fits = |e: &&GameEntry| request.filter.as_ref().is_none_or(|f| matches(f, e));
         ServerMessage::Games(message::GameList { games: self.entries.iter().filter(fits).cloned().collect() })
     }
 
-    /// The answer of `describe`.
+    /// Returns the reply to `describe`.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    ///
+    /// The refusals of [`load`](Self::load).
     pub(crate) fn describe(&self, request: &Describe) -> Result<ServerMessage, Box<Refusal>> {
         let game = self.load(&request.game, &request.params)?;
         let mut spec = game.spec().clone();
@@ -102,13 +105,13 @@ impl Catalogue {
 }
 
 impl Default for Catalogue {
-    /// Of the built-in games.
+    /// Returns the catalogue of the built-in games.
     fn default() -> Self {
         Catalogue::new(Games::builtin())
     }
 }
 
-/// What a game is played with, by its rules: the first that they name more than in passing.
+/// Returns the first material that the rules mention often enough.
 fn material(rules: &str) -> Option<&'static str> {
     let named = |names: &[&str]| {
         let words = rules.split(|c: char| !c.is_alphabetic());
@@ -117,12 +120,12 @@ fn material(rules: &str) -> Option<&'static str> {
     MATERIALS.into_iter().find(|names| named(names) >= NAMED).map(|names| names[0])
 }
 
-/// The id in a game string.
+/// Returns the id in a game string.
 fn id_of(string: &str) -> &str {
     string.split('(').next().unwrap_or_default()
 }
 
-/// The parameters in a game string, each as `name=value`.
+/// Returns the parameters of a game string, each as `name=value`.
 fn params_of(string: &str) -> Vec<&str> {
     let Some((_, inside)) = string.strip_suffix(')').and_then(|string| string.split_once('(')) else {
         return Vec::new();

@@ -1,9 +1,12 @@
-//! Work that takes longer than a socket should wait: big batches, searches, verification, reports.
+//! Scheduling of work too long for a connection task: large batches, searches, verification,
+//! reports.
 //!
-//! As many pieces of work run at once as there are threads. Each piece belongs to an owner, and owners have equal shares of the
-//! time (fair queueing, Demers, Keshav and Shenker 1989): who has asked for thousands of searches waits for them. Who asks for less
-//! than a share waits until a piece is over that runs already, and not for one of every other owner. Who was quick the last time does
-//! not even wait for that: beside the pieces that run, as many short ones may run too, and the system divides the cores among them.
+//! At most one piece of work per thread runs at a time. Each piece belongs to an owner, and owners
+//! get equal shares of the time (fair queueing; Demers, Keshav and Shenker 1989), so an owner with
+//! thousands of searches does not delay the others. An owner below its share waits only until one
+//! running piece ends. If the last piece of an owner was short, its next one need not wait at all:
+//! in addition to the regular pieces, as many short ones may run, and the operating system divides
+//! the cores among them.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,16 +16,16 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
-/// Jobs that may wait for something at the same time, each on a thread of its own.
+/// Maximum number of blocking jobs, each on a thread of its own.
 const WAITING: usize = 512;
 
-/// Owners that are kept before those who have nothing to do are forgotten.
+/// Number of owners from which idle owners are removed.
 const SWEEP: usize = 1_024;
 
-/// A piece of an owner whose last one took at most this long is taken for a short one.
+/// Duration of an owner's last piece up to which its next one counts as short.
 const SHORT: Duration = Duration::from_millis(20);
 
-/// A pool of threads with fair turns, and threads beside it for jobs that wait.
+/// Thread pool with fair scheduling, and separate threads for blocking jobs.
 #[derive(Clone)]
 pub struct Compute {
     pool: Arc<rayon::ThreadPool>,
@@ -30,16 +33,17 @@ pub struct Compute {
     waiting: Arc<Semaphore>,
 }
 
-/// The job panicked; the log has it.
+/// Error of a job that panicked; the panic message is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the job panicked")]
 pub struct Panicked;
 
 impl Compute {
-    /// A pool of `threads` (at least one).
+    /// Creates a pool of `threads` threads, at least one.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    ///
+    /// Fails if the system cannot create the threads.
     pub fn new(threads: usize) -> anyhow::Result<Self> {
         let threads = threads.max(1);
         let pool =
@@ -52,8 +56,8 @@ impl Compute {
         })
     }
 
-    /// Runs `job` on the pool when it is `owner`'s turn. The job waits from the first poll of the future. It is forgotten
-    /// if the future is dropped before its turn, and continues if it is dropped later.
+    /// Runs `job` on the pool when `owner` is next. The job is queued at the first poll of the
+    /// future. Dropping the future cancels a queued job; a running job continues.
     pub fn run<T: Send + 'static>(
         &self,
         owner: &Arc<str>,
@@ -64,66 +68,68 @@ impl Compute {
             let turn = compute.turns.ask(&owner).await.map_err(|_| Panicked)?;
             let (done, result) = oneshot::channel();
             compute.pool.spawn(move || {
-                // A receiver that is gone wanted no result.
-                let _ = done.send(caught("a job", job));
+                // A dropped receiver needs no result.
+                let _ = done.send(caught("pool job", job));
                 drop(turn);
             });
             result.await.map_err(|_| Panicked)?
         }
     }
 
-    /// Runs a job that waits for something other than its own computing, beside the pool.
+    /// Runs a blocking job on a thread outside the pool.
     ///
     /// # Errors
-    /// When `job` panicked.
+    ///
+    /// [`Panicked`] if `job` panics.
     pub async fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Panicked> {
         let place = self.waiting.clone().acquire_owned().await.map_err(|_| Panicked)?;
         let done = tokio::task::spawn_blocking(move || {
-            let result = caught("a job", job);
+            let result = caught("pool job", job);
             drop(place);
             result
         });
         done.await.map_err(|_| Panicked)?
     }
 
-    /// Runs one piece of a job that [waits](Self::wait), on its thread, when it is `owner`'s turn.
+    /// Runs one piece of a [blocking job](Self::wait) on the job's thread when `owner` is next.
     pub fn piece<T>(&self, owner: &Arc<str>, piece: impl FnOnce() -> T) -> T {
-        // The other end is in the queue, and the queue outlives this.
+        // The queue holds the sender and outlives this call.
         let turn = self.turns.ask(owner).blocking_recv();
         let result = piece();
         drop(turn);
         result
     }
 
-    /// How many pieces of work wait for their turn.
+    /// Returns the number of queued pieces.
     pub fn queued(&self) -> usize {
         self.turns.0.lock().owners.values().map(|owner| owner.waiting.len()).sum()
     }
 }
 
-/// Who may compute now. The pieces of one owner are taken in their order.
+/// Scheduler state. Pieces of one owner run in their order.
 struct Turns(Mutex<State>);
 
 struct State {
-    /// Turns that nobody has.
+    /// Number of free turns.
     free: usize,
-    /// The same for short pieces alone.
+    /// Number of free turns for short pieces only.
     short: usize,
-    /// The time that the owner of the last piece had had before it: who comes new, or comes back, begins there.
+    /// Virtual time: the time used by the last scheduled owner before its piece. New and returning
+    /// owners start at this value.
     clock: Duration,
-    /// Turns that were given.
+    /// Number of turns granted so far.
     given: u64,
     owners: HashMap<Arc<str>, Owner>,
 }
 
 struct Owner {
-    /// The time that it has had.
+    /// Time used.
     had: Duration,
-    /// What its last piece cost; nothing before the first.
+    /// Duration of the last piece; zero before the first.
     last: Duration,
-    /// The number of its last turn.
+    /// Sequence number of the last turn.
     turn: u64,
-    /// Its pieces that run.
+    /// Number of running pieces.
     running: usize,
     waiting: VecDeque<oneshot::Sender<Turn>>,
 }
@@ -133,7 +139,7 @@ impl Owner {
         self.running == 0 && self.waiting.is_empty()
     }
 
-    /// Whether its next piece is likely short, and the only one that it has.
+    /// Returns true if the next piece is probably short and the owner has no other.
     fn is_quick(&self) -> bool {
         self.running == 0 && self.turn > 0 && self.last <= SHORT
     }
@@ -144,7 +150,7 @@ impl State {
         State { free: threads, short: threads, clock: Duration::ZERO, given: 0, owners: HashMap::new() }
     }
 
-    /// The owner who waits: it has something to do from now on.
+    /// Returns the owner, and marks it as active.
     fn awake(&mut self, name: &Arc<str>) -> &mut Owner {
         if self.owners.len() >= SWEEP {
             let clock = self.clock;
@@ -158,8 +164,9 @@ impl State {
         owner
     }
 
-    /// The next turn: the owner with the fewest pieces that run, and among these the one whose time would be the least
-    /// after its piece. Once all turns are given, there are some for the quick.
+    /// Takes the next turn: it goes to the owner with the fewest running pieces, and among these to
+    /// the one with the least used time after its piece. When all regular turns are taken, only
+    /// short pieces get one.
     fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Turn>, Lane)> {
         let lane = match (self.free, self.short) {
             (1.., _) => Lane::Any,
@@ -185,7 +192,8 @@ impl State {
         }
     }
 
-    /// A turn is over. It cost nothing if who asked was gone.
+    /// Returns a turn to the scheduler. `cost` is `None` if the caller dropped its request before
+    /// the turn.
     fn back(&mut self, name: &Arc<str>, lane: Lane, cost: Option<Duration>) {
         *self.turns_of(lane) += 1;
         if let Some(owner) = self.owners.get_mut(name) {
@@ -197,16 +205,16 @@ impl State {
     }
 }
 
-/// Which pieces a turn is for.
+/// Kind of turn: for any piece, or for short ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
     Any,
     Short,
 }
 
-/// The right to compute on one thread, until it is dropped.
+/// Permit to compute on one thread; released on drop.
 struct Turn {
-    /// Absent if it was never taken.
+    /// Scheduler to return the turn to; `None` if the turn was never used.
     turns: Option<Arc<Turns>>,
     owner: Arc<str>,
     lane: Lane,
@@ -214,7 +222,7 @@ struct Turn {
 }
 
 impl Turns {
-    /// A turn for `owner`, as soon as it comes.
+    /// Queues a request for a turn of `owner`.
     fn ask(self: &Arc<Self>, owner: &Arc<str>) -> oneshot::Receiver<Turn> {
         let (give, coming) = oneshot::channel();
         let mut state = self.0.lock();
@@ -223,12 +231,13 @@ impl Turns {
         coming
     }
 
-    /// Gives free turns to those who wait.
+    /// Grants free turns to queued requests.
     fn hand_out(self: &Arc<Self>, state: &mut State) {
         while let Some((owner, next, lane)) = state.next() {
             let turn = Turn { turns: Some(self.clone()), owner: owner.clone(), lane, from: Instant::now() };
             if let Err(mut turn) = next.send(turn) {
-                // Who asked is gone. The lock is held here, so the turn must not give itself back.
+                // The caller dropped its request. The lock is held here, so the drop of the turn
+                // must not release it.
                 turn.turns = None;
                 state.back(&owner, lane, None);
             }
@@ -246,15 +255,17 @@ impl Drop for Turn {
     }
 }
 
-/// Runs `f`; a panic is logged and becomes an error. What `f` held is to be thrown away then.
+/// Runs `f`, logs a panic and converts it to an error. State that `f` borrowed is invalid
+/// afterwards.
 ///
 /// # Errors
-/// When `f` panicked.
+///
+/// [`Panicked`] if `f` panics.
 pub fn caught<T>(what: &str, f: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-        tracing::error!("{what} panicked: {text}");
+        tracing::error!(job = what, panic = text, "job panicked");
         Panicked
     })
 }
@@ -277,7 +288,8 @@ mod tests {
         }
     }
 
-    /// One thread, a thousand jobs of one owner and then one of another: it is the second or third that is done.
+    /// One thread, a thousand jobs of one owner, then one job of another owner, which finishes
+    /// second or third.
     #[tokio::test]
     async fn owners_take_turns() {
         let compute = Compute::new(1).unwrap();
@@ -304,7 +316,7 @@ mod tests {
         assert!(at <= 1, "{at}");
     }
 
-    /// Five owners wait with long pieces. One that asks for a short piece now and then is always the next.
+    /// Five owners queue long pieces. An owner with an occasional short piece is always next.
     #[test]
     fn who_asks_for_little_waits_for_one_piece() {
         let mut state = State { short: 0, ..State::new(1) };
@@ -322,7 +334,7 @@ mod tests {
         for k in 0..5 {
             (0..100).for_each(|_| ask(&mut state, &owner(&format!("hog {k}"))));
         }
-        // What a hog asks for first is not known to be long.
+        // The first piece of a heavy owner has no known duration.
         (0..5).for_each(|_| drop(turn(&mut state, &good)));
         for _ in 0..400 {
             let hog = turn(&mut state, &good);
@@ -333,7 +345,8 @@ mod tests {
         assert!(turns.len() == 5 && turns.values().all(|n| *n == 80), "hogs take turns: {turns:?}");
     }
 
-    /// While long pieces have all turns, one short piece at a time of each quick owner runs beside them, and nothing else.
+    /// While long pieces hold all turns, each fast owner runs one short piece in addition, and
+    /// nothing else runs.
     #[test]
     fn short_pieces_run_beside_long_ones() {
         let mut state = State::new(1);
@@ -351,9 +364,10 @@ mod tests {
         while let Some((name, _, lane)) = state.next() {
             given.push((name, lane));
         }
-        // Who is new has had the least, so its piece takes the turn. The second piece of the good one waits for its first.
+        // The new owner has used the least time, so its piece takes the turn. The second piece of
+        // the good owner waits for the first.
         assert_eq!(given, [(new.clone(), Lane::Any), (good.clone(), Lane::Short)]);
-        // It was long after all: the next one waits for a turn like every other.
+        // The piece was long after all, so the next one waits for a regular turn.
         state.back(&good, Lane::Short, Some(Duration::from_millis(300)));
         assert!(state.next().is_none());
         state.back(&new, Lane::Any, Some(Duration::from_millis(1)));
@@ -361,7 +375,7 @@ mod tests {
         assert!(state.next().is_none());
     }
 
-    /// Who computed alone owes nothing to those who come later, and gains nothing by leaving.
+    /// An owner that computed alone owes nothing to later owners, and gains nothing by leaving.
     #[test]
     fn shares_are_equal_from_when_there_is_somebody_to_share_with() {
         let mut state = State { short: 0, ..State::new(1) };

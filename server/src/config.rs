@@ -1,4 +1,4 @@
-//! How a server is run.
+//! Server settings.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,84 +11,84 @@ use crate::seasons::SuiteSeasons;
 use crate::standing_ladders::LadderTerms;
 use crate::suites::Suites;
 
-/// The settings of a server.
+/// Settings of a server.
 #[derive(Clone)]
 pub struct Config {
-    /// Where the store is.
+    /// Directory of the store.
     pub data: PathBuf,
-    /// Threads that serve connections, at least 1; the compute pool has as many.
+    /// Number of threads that serve connections, at least 1; the compute pool has the same number.
     pub workers: usize,
-    /// What clients are allowed.
+    /// Limits for clients.
     pub limits: Limits,
-    /// Whether the rate limit holds for clients on this machine too.
+    /// True if the rate limit also applies to loopback clients.
     pub limit_loopback: bool,
-    /// The games that it offers.
+    /// Offered games.
     pub games: Games,
-    /// Whom clients may seat, and which agents there are.
+    /// Available agents and the rules for seating them.
     pub opponents: Opponents,
-    /// Certificate and key for TLS, PEM files.
+    /// PEM files of the TLS certificate and key.
     pub tls: Option<TlsFiles>,
-    /// Web pages that may connect, beside those on this machine: `https://example.org`, or `*` for all.
+    /// Additional web origins that may connect, besides those of this machine:
+    /// `https://example.org`, or `*` for all.
     pub origins: Vec<String>,
-    /// Names by which a server that listens on loopback is reached, beside `localhost`, `127.0.0.1` and `[::1]`:
-    /// `play.example`, `play.example:7878`, or `*` for all.
+    /// Additional host names for a server that listens on loopback, besides `localhost`,
+    /// `127.0.0.1` and `[::1]`: `play.example`, `play.example:7878`, or `*` for all.
     pub hosts: Vec<String>,
-    /// Which matches come in pairs, where the client does not say it.
+    /// Default for pairing matches when the client states none.
     pub pairs: PairMode,
-    /// How the matches of people are rated.
+    /// Rating mode for matches of people.
     pub humans: Humans,
-    /// The suites that agents may enrol for.
+    /// Suites in which agents may enroll.
     pub suites: Suites,
-    /// How long a run may take, from the enrolment of its first agent.
+    /// Maximum duration of a run, from the enrolment of its first agent.
     pub run_time: Duration,
-    /// The seasons of suites.
+    /// Seasons of suites.
     pub seasons: Vec<SuiteSeasons>,
-    /// Standing ladders.
     pub ladders: Vec<LadderTerms>,
-    /// How long matches may continue after the server was told to stop.
+    /// Time for matches to finish during shutdown.
     pub drain: Duration,
 }
 
-/// Which matches come in pairs (one seed, seats swapped) where the client does not say it.
+/// Matches that are paired by default: two matches with one seed and swapped seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairMode {
-    /// None.
+    /// No matches.
     Off,
-    /// Those that count.
+    /// Rated matches.
     #[default]
     Rated,
-    /// All.
+    /// All matches.
     All,
 }
 
 impl PairMode {
-    /// Whether matches come in pairs that count, or do not.
+    /// Returns true if matches are paired by default, given `rated`.
     pub(crate) fn default_of(self, rated: bool) -> bool {
         self == PairMode::All || self == PairMode::Rated && rated
     }
 }
 
-/// How the matches of people, who play as the kind `human`, are rated.
+/// Rating mode for people, which play as the kind `human`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Humans {
-    /// Like all others.
+    /// On the same scale as agents.
     #[default]
     Together,
-    /// On a scale of their own. A standing ladder admits no people then.
+    /// On a separate scale. Standing ladders then admit no people.
     Apart,
 }
 
 /// PEM files for TLS.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// The certificate, its chain after it.
+    /// Certificate, followed by its chain.
     pub cert: PathBuf,
-    /// The private key.
+    /// Private key.
     pub key: PathBuf,
 }
 
 impl Config {
-    /// Everything by default, with the store in `data`.
+    /// Returns the default settings, with the store in `data`.
     pub fn new(data: impl Into<PathBuf>) -> Self {
         Config {
             data: data.into(),

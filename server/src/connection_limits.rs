@@ -1,4 +1,5 @@
-//! How many connections there may be: of one address and of all, in all and before they are welcome.
+//! Limits on the number of connections: per address and in total, for all connections and for those
+//! still before the handshake.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ludex_protocol::Limits;
 use parking_lot::Mutex;
 
-/// The count of connections.
+/// Connection counters with their limits.
 #[derive(Debug)]
 pub(crate) struct ConnectionLimits {
     most: [Most; 2],
     inside: Mutex<Inside>,
 }
 
-/// A bound for one address and for all.
+/// Maximum per address and in total.
 #[derive(Debug)]
 struct Most {
     address: u32,
@@ -28,14 +29,14 @@ struct Inside {
     by_address: HashMap<IpAddr, [u32; 2]>,
 }
 
-/// The two counts: connections, and those among them that are not welcome yet.
+/// Counter to use: all connections, or those before the handshake.
 #[derive(Clone, Copy, Debug)]
 enum Count {
     Open = 0,
     New = 1,
 }
 
-/// One connection, for as long as it is counted.
+/// Permit of one connection; released on drop.
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     doors: Arc<ConnectionLimits>,
@@ -52,7 +53,7 @@ impl ConnectionLimits {
         Arc::new(ConnectionLimits { most, inside: Mutex::default() })
     }
 
-    /// Lets a connection in, or not.
+    /// Admits a connection if the limits allow it.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
         let mut inside = self.inside.lock();
         let of = inside.by_address.get(&address).copied().unwrap_or_default();
@@ -78,7 +79,7 @@ impl ConnectionLimits {
 }
 
 impl ConnectionPermit {
-    /// The connection's client is welcome.
+    /// Marks the handshake as complete.
     pub fn welcome(&self) {
         if self.new.swap(false, Ordering::Relaxed) {
             self.doors.leave(self.address, Count::New);

@@ -1,4 +1,4 @@
-//! Messages as they are sent.
+//! Encoded messages.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use ludex_protocol::message::SeatView;
 use ludex_protocol::{Encoding, ServerMessage};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
-/// A message as it is sent, shared with the socket's buffer.
+/// Encoded message, shared with the socket's buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct WireFrame {
     pub encoding: Encoding,
@@ -22,7 +22,8 @@ impl WireFrame {
         WireFrame { encoding, message }
     }
 
-    /// The same message in another encoding, for a session that came back speaking differently.
+    /// Returns the same message in another encoding, for a session that resumed with a different
+    /// one.
     pub fn speaking(&self, encoding: Encoding, depth: u32) -> WireFrame {
         if self.encoding == encoding {
             return self.clone();
@@ -40,10 +41,11 @@ impl WireFrame {
     }
 }
 
-/// Events that go out together.
+/// Events to send in one batch.
 pub type EventBatch = Arc<[Arc<Broadcast>]>;
 
-/// An event for many watchers. Each encoding of it is made once, by the first connection that needs it, and shared.
+/// Event for many watchers. Each encoding is computed once, by the first connection that needs it,
+/// and shared.
 #[derive(Debug)]
 pub struct Broadcast {
     message: ServerMessage,
@@ -52,17 +54,16 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// Of this event.
     pub(crate) fn new(message: ServerMessage) -> Self {
         Broadcast { message, packed: OnceLock::new(), json: OnceLock::new() }
     }
 
-    /// Whether it shows a picture.
+    /// Returns true if the event contains a picture.
     pub(crate) fn pictured(&self) -> bool {
         matches!(&self.message, ServerMessage::Event(event) if event.view.as_ref().is_some_and(|view| view.picture.is_some()))
     }
 
-    /// Leaves out its picture. It was not encoded before.
+    /// Removes the picture. The event must not be encoded yet.
     pub(crate) fn leave_out_picture(&mut self) {
         let ServerMessage::Event(event) = &mut self.message else { return };
         let mut view = event.view.take().unwrap_or_default();
@@ -70,7 +71,7 @@ impl Broadcast {
         event.view = Some(view).filter(|view| *view != SeatView::default());
     }
 
-    /// The event in an encoding; `None` if it cannot be written.
+    /// Returns the event in an encoding; `None` if encoding fails.
     pub(crate) fn frame(&self, encoding: Encoding) -> Option<WireFrame> {
         let made = match encoding {
             Encoding::MsgPack => &self.packed,
@@ -79,7 +80,7 @@ impl Broadcast {
         let make = || match encoding.encode_server(None, &self.message) {
             Ok(bytes) => Some(WireFrame::new(encoding, bytes)),
             Err(error) => {
-                tracing::error!("an event could not be written: {error}");
+                tracing::error!(%error, "event encoding failed");
                 None
             }
         };

@@ -319,7 +319,7 @@ impl Gym {
             return;
         }
         let from = Instant::now();
-        match caught("a request", || call(handle, id, task, encoding)) {
+        match caught("gym request", || call(handle, id, task, encoding)) {
             Ok(called) => {
                 place.costs.measure(kind, rows, from.elapsed());
                 out.push(called.reply);

@@ -269,7 +269,7 @@ impl Actor {
                     outputs.remove(at);
                     asked += 1;
                     if let Some((turn, act)) = self.question(seat) {
-                        let did = did(caught("an agent", act));
+                        let did = did(caught("agent", act));
                         outputs.append(&mut self.machine.handle(self.hub.now(), Input::Agent { seat, turn, did }));
                     }
                 }
