@@ -1,7 +1,8 @@
 //! The gym plane: environments that one session owns.
 //!
-//! They belong to the session's task: no lock, no hop. A call that is expected to take longer than two milliseconds goes to the
-//! compute pool with its handle; requests to that handle wait meanwhile, all others are answered.
+//! The session's task owns them, so calls need no lock and no other task. A call that is expected
+//! to take longer than two milliseconds moves to the compute pool with its handle. Meanwhile,
+//! requests to that handle are queued, and all others are processed.
 
 mod handle;
 mod open;
@@ -31,46 +32,47 @@ use handle::{EnvHandle, HandleTask, TaskKind};
 use seating::GymSeating;
 pub(crate) use seating::check_search;
 
-/// Longer work leaves the session's thread.
+/// Expected duration above which a call moves to the compute pool.
 const INLINE: Duration = Duration::from_millis(2);
-/// First guess at the time of one environment's share of a task, in nanoseconds; then it is measured.
+/// Initial estimate of the time per environment and call, in nanoseconds, until it is measured.
 const GUESS_NS: f64 = 500.0;
-/// The same for snapshots and restores, which replay the episode.
+/// Initial estimate for snapshots and restores, which replay the episode, in nanoseconds.
 const GUESS_REPLAY_NS: f64 = 20_000.0;
-/// The same for what `view` shows.
+/// Initial estimate for `view`, in nanoseconds.
 const GUESS_READ_NS: f64 = 10_000.0;
-/// The same where the server's agents answer.
+/// Initial estimate for calls in which the server's agents move, in nanoseconds.
 const GUESS_AGENTS_NS: f64 = 1e7;
-/// Measurements from batches this much smaller than the largest are ignored: fixed overhead dominates them.
+/// Factor below the largest measured batch from which measurements are ignored, since fixed
+/// overhead dominates them.
 const FEW: usize = 8;
 
-/// What the gym plane needs of its server.
+/// Parts of the server that the gym plane uses.
 #[derive(Clone)]
 pub struct Context {
-    /// Where long work goes.
+    /// Pool for long calls.
     pub compute: Compute,
-    /// The games that there are.
+    /// Offered games.
     pub catalogue: Arc<Catalogue>,
-    /// Whom clients may seat.
+    /// Agents that clients may seat.
     pub opponents: Arc<Opponents>,
-    /// What is allowed.
+    /// Limits for clients.
     pub limits: Arc<Limits>,
 }
 
-/// A reply as a frame.
+/// Encoded reply to a gym request.
 #[derive(Debug)]
 pub struct GymReply {
-    /// The request.
+    /// Id of the request.
     pub id: Id,
-    /// The handle that it was about, if it was about one.
+    /// Handle of the request, if it names one.
     pub env: Option<u32>,
-    /// The frame.
+    /// Encoded bytes.
     pub frame: Vec<u8>,
-    /// Its encoding.
+    /// Encoding of the bytes.
     pub encoding: Encoding,
-    /// What went wrong, if something did.
+    /// Code of the error, if the request failed.
     pub error: Option<ErrorCode>,
-    /// Records of episodes that ended, to be kept.
+    /// Records of finished episodes, to be stored.
     pub records: Vec<Write>,
 }
 
@@ -82,14 +84,14 @@ impl GymReply {
     }
 }
 
-/// The environments of a session.
+/// Environments of one session.
 pub struct Gym {
     context: Context,
-    /// The client as records name it.
+    /// Client as it appears in records.
     client: RecordSeat,
-    /// Who is to answer for it.
+    /// Account charged for the environments.
     account: Arc<Account>,
-    /// Whether the session is over: what still runs for it ends.
+    /// True once the session has ended; cancels searches that still run for it.
     gone: Arc<AtomicBool>,
     places: BTreeMap<u32, HandleSlot>,
     last: u32,
@@ -97,21 +99,21 @@ pub struct Gym {
 }
 
 struct HandleSlot {
-    /// Away while a job runs.
+    /// Environments; `None` while a job in the pool uses them.
     handle: Option<Box<EnvHandle>>,
-    /// Requests that came meanwhile.
+    /// Requests queued in the meantime.
     waiting: VecDeque<(Id, HandleTask, Encoding)>,
     costs: Costs,
 }
 
-/// What one environment's share of each kind of task takes, in nanoseconds, by [`HandleTask::kind`].
+/// Estimated time per environment in nanoseconds, by [`HandleTask::kind`].
 struct Costs {
-    /// Whether the server's agents answer in the tasks.
+    /// True if the server's agents move in these tasks.
     agents: bool,
     ns: [f64; TaskKind::COUNT],
-    /// What was measured last, if anything was.
+    /// Last measurement of each kind.
     last: [Option<f64>; TaskKind::COUNT],
-    /// Environments of the biggest task measured.
+    /// Number of environments in the largest measured task of each kind.
     most: [usize; TaskKind::COUNT],
 }
 
@@ -138,16 +140,17 @@ impl Costs {
         let before = self.last[kind as usize].replace(now);
         self.ns[kind as usize] = match before {
             None => now,
-            // A slow call is believed at once, quick ones only after a while: an opponent that thinks may not move each
-            // time.
+            // A slow call raises the estimate at once, fast ones lower it slowly: an agent that
+            // searches may not move in every call.
             Some(_) if self.agents => now.max(0.8 * self.ns[kind as usize] + 0.2 * now),
-            // Rules take as long each time: what was slow once, and not before, was the machine at something else.
+            // Rules take about the same time in each call, so a single slow call was an
+            // interruption of the machine.
             Some(before) => now.min(before),
         };
     }
 }
 
-/// What comes back from the pool.
+/// Result of a job in the pool.
 struct Finished {
     id: Id,
     env: u32,
@@ -163,36 +166,37 @@ struct Done {
     took: Duration,
 }
 
-/// What a task left behind.
+/// Result of a task.
 struct Called {
     reply: GymReply,
-    /// The handle that it made, if it made one.
+    /// New handle, for `clone`.
     clone: Option<Box<EnvHandle>>,
 }
 
 impl Gym {
-    /// No environments yet. `client` is how records name the owner.
+    /// Creates a gym without environments. `client` appears as the owner in records.
     pub(crate) fn new(context: Context, client: RecordSeat, account: Arc<Account>) -> Self {
         let gone = Arc::default();
         Gym { context, client, account, gone, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
 
-    /// The handles.
+    /// Returns the open handles.
     pub fn handles(&self) -> Vec<u32> {
         self.places.keys().copied().collect()
     }
 
-    /// Whether there is none.
+    /// Returns true if no handle is open.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Whether the handle is open.
+    /// Returns true if the handle is open.
     pub fn has(&self, env: u32) -> bool {
         self.places.contains_key(&env)
     }
 
-    /// Carries a request of the gym plane out, or keeps it until the handle is back. Replies go to `out`.
+    /// Processes a gym request, or queues it while its handle is in use. Replies are appended to
+    /// `out`.
     pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<GymReply>) {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
@@ -216,7 +220,7 @@ impl Gym {
         }
     }
 
-    /// The next replies of calls that were away; pending while none is.
+    /// Waits for the next finished job and appends its replies; pending while no job runs.
     pub async fn finished(&mut self, out: &mut Vec<GymReply>) {
         let Some(Finished { id, env, encoding, result }) = self.jobs.next().await else {
             return std::future::pending().await;
@@ -235,7 +239,8 @@ impl Gym {
                 self.places.remove(&env).map(|place| place.waiting).unwrap_or_default()
             }
         };
-        // In their order, as if they came now: one may take the handle away again.
+        // Replayed in order, as if they arrived now; one of them may move the handle to the pool
+        // again.
         for (id, task, encoding) in waiting {
             match self.places.get_mut(&env) {
                 Some(place) if place.handle.is_none() => place.waiting.push_back((id, task, encoding)),
@@ -248,7 +253,7 @@ impl Gym {
         self.room()?;
         self.last += 1;
         let seed = auth::random_bytes().map(u64::from_le_bytes).map_err(|e| {
-            tracing::error!("no random seed: {e}");
+            tracing::error!(error = %e, "random seed generation failed");
             internal()
         })?;
         let (env, context, client) = (self.last, &self.context, &self.client);
@@ -269,13 +274,13 @@ impl Gym {
         Ok(frame)
     }
 
-    /// Whether another handle may be opened.
+    /// Checks that another handle may be opened.
     fn room(&self) -> Result<(), Box<Refusal>> {
         let most = self.context.limits.envs as usize;
         if self.places.len() < most {
             return Ok(());
         }
-        let message = format!("{most} environment handles are open, this server allows no more: close one");
+        let message = format!("expected at most {most} open environment handles; close one");
         Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most)))
     }
 
@@ -284,7 +289,7 @@ impl Gym {
         self.places.insert(env, HandleSlot { handle: Some(handle), waiting: VecDeque::new(), costs });
     }
 
-    /// Starts a task on a handle that is here.
+    /// Starts a task on a handle that is not in use.
     fn start(&mut self, id: Id, env: u32, mut task: HandleTask, encoding: Encoding, out: &mut Vec<GymReply>) {
         if let HandleTask::Clone(_, number) = &mut task {
             if let Err(error) = self.room() {
@@ -305,7 +310,7 @@ impl Gym {
             let (compute, account) = (self.context.compute.clone(), self.account.clone());
             let job = move || work(handle, id, task, encoding, kind, rows);
             self.jobs.push(Box::pin(async move {
-                // Each search waits for its owner's turn; the rest has one turn for the whole.
+                // Each search waits for its own turn; other tasks use one turn for the whole call.
                 let result = if searches {
                     let place = account.searching.acquire().await;
                     let result = compute.wait(job).await;
@@ -336,7 +341,7 @@ impl Gym {
     }
 }
 
-/// What still searches for the session is given up.
+/// Cancels searches that still run for the session.
 impl Drop for Gym {
     fn drop(&mut self) {
         self.gone.store(true, Ordering::Relaxed);
@@ -349,9 +354,9 @@ fn work(mut handle: Box<EnvHandle>, id: Id, task: HandleTask, encoding: Encoding
     Done { handle, called, kind, rows, took: from.elapsed() }
 }
 
-/// Runs a task and writes its reply.
+/// Runs a task and encodes its reply.
 fn call(handle: &mut EnvHandle, id: Id, task: HandleTask, encoding: Encoding) -> Called {
-    // The reply of `close` outlives its handle.
+    // The reply to `close` is written after the handle is removed, so it names none.
     let env = (!matches!(task, HandleTask::Close)).then(|| handle.env());
     let (answer, clone) = handle.run(task);
     let error = answer.as_ref().err().map(|error| error.code);
@@ -361,34 +366,34 @@ fn call(handle: &mut EnvHandle, id: Id, task: HandleTask, encoding: Encoding) ->
     Called { reply: GymReply { id, env, frame, encoding, error, records: handle.records() }, clone }
 }
 
-/// A message as a frame.
+/// Encodes a message.
 pub fn frame(encoding: Encoding, id: Id, message: ServerMessage) -> Vec<u8> {
     encoding.encode_server(Some(id), &message).unwrap_or_else(|e| unwritten(encoding, id, &e))
 }
 
 fn unwritten(encoding: Encoding, id: Id, e: &ludex_protocol::EncodeError) -> Vec<u8> {
-    tracing::error!("a reply could not be written: {e}");
+    tracing::error!(error = %e, "reply encoding failed");
     encoding.encode_server(Some(id), &(*internal()).into()).unwrap_or_default()
 }
 
-/// The error for what went wrong in the server.
+/// Returns the error for a fault of the server.
 pub fn internal() -> Box<Refusal> {
-    Box::new(Refusal::new(ErrorCode::Internal, "the server failed at this request; its log says more"))
+    Box::new(Refusal::new(ErrorCode::Internal, "internal error; see the server log"))
 }
 
-/// The refusal of a request with a wrong field.
+/// Returns the refusal of a request with an invalid field.
 fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }
 
 fn failed(id: Id, env: u32, encoding: Encoding) -> GymReply {
-    let message = format!("the server failed at this request and closed environment {env}; its log says more");
+    let message = format!("internal error: environment {env} was closed; see the server log");
     let error = Refusal::new(ErrorCode::Internal, message);
     GymReply::error(id, None, encoding, error)
 }
 
 fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> GymReply {
-    let message = format!("this session has no environment {env}: it was closed or never opened");
+    let message = format!("expected an open environment of this session, got {env}");
     let error = Refusal::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
     GymReply::error(id, None, encoding, error)
 }

@@ -1,4 +1,4 @@
-//! One handle: a batch of environments of one game, and what may be asked of it.
+//! One handle: a batch of environments of one game.
 
 use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, ResetSeeds};
@@ -11,22 +11,22 @@ use super::{field, view};
 use crate::quotas::Share;
 use crate::store::Write;
 
-/// Nesting that a snapshot may have; its deepest list is a joint move.
+/// Maximum nesting of a snapshot; its deepest list is a joint move.
 const SNAPSHOT_DEPTH: usize = 32;
 
-/// A request to a handle that exists.
+/// Request to an open handle.
 pub(super) enum HandleTask {
     Reset(message::Reset),
     Step(message::StepEnvs),
     View(message::ViewEnv),
-    /// With the number of the new handle.
+    /// Clone request and the number of the new handle.
     Clone(message::CloneEnvs, u32),
     Snapshot(message::SnapshotEnvs),
     Restore(message::Restore),
     Close,
 }
 
-/// A kind of task, by cost.
+/// Kind of task, by cost.
 #[derive(Clone, Copy)]
 pub(super) enum TaskKind {
     Reset,
@@ -37,7 +37,7 @@ pub(super) enum TaskKind {
 }
 
 impl TaskKind {
-    /// Number of kinds.
+    /// Number of task kinds.
     pub(super) const COUNT: usize = 5;
 }
 
@@ -53,19 +53,19 @@ impl HandleTask {
     }
 }
 
-/// A handle of a session. It is owned by the session, or by the thread of the compute pool that runs a task on it.
+/// Handle of a session. The session owns it, or the pool thread that runs a task on it.
 pub(super) struct EnvHandle {
     env: u32,
     game: GameRef,
     batch: Box<dyn DynBatch>,
     seated: EnvPlayers,
     table: GymSeating,
-    /// What it counts for among all that its owner holds.
+    /// Share of the owner's quota of environments.
     _share: Share,
-    /// The same for the documents that it keeps.
+    /// Share of the owner's quota of document bytes.
     said: Share,
     recorder: Option<Recorder>,
-    // Kept from call to call, so that a long run allocates little.
+    // Reused between calls to save allocations.
     spare: Option<Box<Batch>>,
     ids: Vec<i32>,
 }
@@ -94,7 +94,7 @@ impl EnvHandle {
         ServerMessage::Opened(Box::new(HandleOpened { env, count, spec: self.batch.spec().clone() }))
     }
 
-    /// How many environments a task concerns.
+    /// Returns the number of environments that a task affects.
     pub(super) fn rows(&self, task: &HandleTask) -> usize {
         let envs = match task {
             HandleTask::Reset(r) => &r.envs,
@@ -110,12 +110,13 @@ impl EnvHandle {
         envs.as_ref().map_or(self.batch.count(), Column::len)
     }
 
-    /// Whether the server plays a seat.
+    /// Returns true if the server plays a seat.
     pub(super) fn has_agents(&self) -> bool {
         self.batch.config().seats.iter().any(Option::is_some)
     }
 
-    /// Whether agents that search answer in a task. Then it waits for turns to compute.
+    /// Returns true if agents that search move in the task. Such a task runs outside the pool and
+    /// waits for a turn per search.
     pub(super) fn searches(&self, task: &HandleTask) -> bool {
         match task {
             HandleTask::Reset(reset) => self.seated.search > 0 || reset.seats.is_some(),
@@ -124,7 +125,7 @@ impl EnvHandle {
         }
     }
 
-    /// Does what is asked. A clone is a new handle.
+    /// Runs a task. A clone returns a new handle.
     pub(super) fn run(&mut self, task: HandleTask) -> (Answer, Option<Box<EnvHandle>>) {
         let done = match self.may_say_more(&task) {
             Ok(()) => self.done(task),
@@ -134,7 +135,7 @@ impl EnvHandle {
         done
     }
 
-    /// Whether there is room for the documents that a task may bring. One message may go over it.
+    /// Checks the quota for the documents that a task may add. A single message may exceed it.
     fn may_say_more(&self, task: &HandleTask) -> Result<(), Box<Refusal>> {
         let more = match task {
             HandleTask::Step(step) => step.moves.is_some(),
@@ -162,7 +163,8 @@ impl EnvHandle {
         (answer, None)
     }
 
-    /// What keeps the episodes that ended in the last task; nothing unless they are recorded.
+    /// Takes the writes that store the episodes finished in the last task; empty unless the handle
+    /// records.
     pub(super) fn records(&mut self) -> Vec<Write> {
         let Some(recorder) = &mut self.recorder else { return Vec::new() };
         let ended = self.batch.take_episodes();
@@ -173,14 +175,14 @@ impl EnvHandle {
         }
     }
 
-    /// Takes the memory of an answer back once it was written.
+    /// Reuses the memory of an encoded reply.
     pub(super) fn recycle(&mut self, answer: ServerMessage) {
         if let ServerMessage::Batch(batch) = answer {
             self.spare = Some(batch);
         }
     }
 
-    /// The answer of what `call` does with the batch.
+    /// Returns the reply to a call on the batch.
     fn answer(
         &mut self,
         envs: Option<Column<u32>>,
@@ -202,7 +204,7 @@ impl EnvHandle {
     fn reset(&mut self, r: message::Reset) -> Answer {
         let seeds = match (r.seed, r.seeds) {
             (Some(_), Some(_)) => {
-                return Err(field("seeds", "a reset has either `seed` or `seeds`"));
+                return Err(field("seeds", "expected either `seed` or `seeds`, got both"));
             }
             (Some(seed), None) => ResetSeeds::Base(seed.0),
             (None, Some(list)) => ResetSeeds::Each(list.iter().map(|seed| seed.0).collect()),
@@ -245,14 +247,14 @@ impl EnvHandle {
             (None, Some(moves)) => {
                 self.answer(s.envs, |batch, rows, out| batch.step(rows, Actions::Moves(&moves), out))
             }
-            _ => Err(field("actions", "a step has either `actions` or `moves`")),
+            _ => Err(field("actions", "expected either `actions` or `moves`, got both or neither")),
         }
     }
 
     fn fork(&self, c: message::CloneEnvs, env: u32) -> Result<EnvHandle, Box<Refusal>> {
         let rows = c.envs.as_ref().map(Column::to_vec);
         if rows.as_ref().is_some_and(Vec::is_empty) {
-            return Err(field("envs", "a clone needs at least one environment"));
+            return Err(field("envs", "expected at least one environment"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
         let shares = [self.table.share(batch.count())?, self.table.reserve_documents(batch.said_bytes())?];
@@ -270,7 +272,7 @@ impl EnvHandle {
             bytes += item.len() as u64;
             let most = self.table.limits.batch_bytes;
             if bytes > most {
-                let message = format!("these snapshots have more than {most} bytes: ask for fewer at once");
+                let message = format!("expected at most {most} bytes of snapshots; request fewer at once");
                 return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("envs").allowed(most)));
             }
             packed.push(Bytes(item));
@@ -282,20 +284,21 @@ impl EnvHandle {
     fn restore(&mut self, r: message::Restore) -> Answer {
         let most = self.longest_item();
         let bad = |at: usize, why: String| {
-            let message = format!("snapshot {at} cannot be read: {why}; give back what `snapshot` returned");
+            let message = format!("expected an item returned by `snapshot` at index {at}, got {why}");
             Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
         };
         let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {
             true => {
-                Err(bad(at, format!("it has {} bytes, and no episode of this game has more than {most}", item.len())))
+                Err(bad(at, format!("{} bytes, where this game needs at most {most}", item.len())))
             }
-            false => unpack(item).ok_or_else(|| bad(at, "its bytes are not a snapshot".into())),
+            false => unpack(item).ok_or_else(|| bad(at, "undecodable bytes".into())),
         });
         self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))
     }
 
-    /// The most bytes of a snapshot: an episode of the greatest length, where every player moves each time, chance follows
-    /// each move, and what is said in words is as long as one text may be.
+    /// Returns the maximum size of a snapshot in bytes: that of an episode of maximum length, in
+    /// which every player moves each time, chance follows each move, and every document has the
+    /// maximum length.
     fn longest_item(&self) -> usize {
         let (spec, limits) = (self.batch.spec(), &self.table.limits);
         let head = 4_096 + 64 * spec.params.len() + limits.text_bytes as usize;

@@ -1,4 +1,4 @@
-//! `open`: from the client's wishes to a batch of environments.
+//! The request `open`: creates a batch of environments.
 
 use ludex_env::GameRef;
 use ludex_env::batch::{BatchConfig, Layout};
@@ -11,7 +11,8 @@ use super::handle::EnvHandle;
 use super::records::Recorder;
 use super::seating::{EnvPlayers, GymSeating};
 
-/// Opens handle `env` for `client`, of the game that `o` names. `seed` is used for episodes that the client does not seed.
+/// Opens handle `env` for `client` with the game that `o` names. `seed` seeds the episodes that the
+/// client does not seed.
 pub(super) fn open(
     env: u32,
     game: GameRef,
@@ -51,14 +52,14 @@ pub(super) fn open(
             "count",
             bytes,
             table.limits.batch_bytes,
-            "bytes in one batch (ask for fewer environments or views)",
+            "bytes of environments and views in one batch",
         ));
     }
     Ok(EnvHandle::new(env, game, batch, seated, table.clone(), recorder, [share, table.reserve_documents(0)?]))
 }
 
 fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {
-    let message = format!("{got} {what} are more than this server allows: {most}");
+    let message = format!("expected at most {most} {what}, got {got}");
     Box::new(Refusal::new(ErrorCode::Limit, message).path(path).got(got).allowed(most))
 }
 
@@ -68,7 +69,7 @@ fn layout(wanted: Option<&str>, game: &GameRef) -> Result<Layout, Box<Refusal>> 
         Some("openspiel") => Ok(Layout::OpenSpiel),
         Some(other) => {
             let allowed = game.spec().views.layouts.clone();
-            let e = field("layout", format!("there is no layout {:?}", ludex_protocol::error::truncate_text(other)));
+            let e = field("layout", format!("expected the name of a layout, got {:?}", ludex_protocol::error::truncate_text(other)));
             Err(Box::new(e.allowed(allowed)))
         }
     }

@@ -1,4 +1,4 @@
-//! Episodes of the gym plane as records, for handles that were opened with `record`. They are never rated.
+//! Records of gym episodes, for handles opened with `record`. They are never rated.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::auth;
 use crate::opponents::Opponents;
 use crate::store::{EndRow, MatchRow, Write};
 
-/// Writes the episodes of one handle down.
+/// Recorder for the episodes of one handle.
 #[derive(Clone)]
 pub(super) struct Recorder {
-    /// The client, as it sits on its seats.
+    /// Client as it appears on its seats.
     client: RecordSeat,
-    /// When the running episode of each environment began, where that is known.
+    /// Seed and start time of the running episode of each environment, where known.
     began: BTreeMap<u32, (String, i64)>,
     opened: (String, i64),
 }
@@ -27,7 +27,8 @@ impl Recorder {
         Recorder { client, began: BTreeMap::new(), opened: (now_text(), epoch_ms()) }
     }
 
-    /// The writes that keep what has ended. An episode that cannot be written down is logged and left out.
+    /// Returns the writes that store the finished episodes. An episode that cannot be recorded is
+    /// logged and omitted.
     pub(super) fn keep(
         &mut self,
         ended: &[Episode],
@@ -41,13 +42,13 @@ impl Recorder {
             let began = self.began.insert(episode.env, now.clone()).unwrap_or_else(|| self.opened.clone());
             match self.written(episode, batch, seats, opponents, &began, &now) {
                 Ok(written) => writes.extend(written),
-                Err(why) => tracing::error!("an episode of the gym plane could not be kept: {why}"),
+                Err(why) => tracing::error!(error = %why, "gym episode recording failed"),
             }
         }
         writes
     }
 
-    /// The episodes of these environments begin anew.
+    /// Marks new episodes in these environments.
     pub(super) fn begin(&mut self, rows: impl Iterator<Item = u32>) {
         let now = (now_text(), epoch_ms());
         self.began.extend(rows.map(|i| (i, now.clone())));

@@ -1,4 +1,4 @@
-//! `view`: one environment as any seat sees it, names of actions, texts to ids.
+//! The request `view`: one environment from any seat's view, action names, and ids of move texts.
 
 use ludex_env::batch::Layout;
 use ludex_env::message_views::view_of;
@@ -9,21 +9,22 @@ use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 
 use super::field;
 
-/// The answer of `view`. The gym plane keeps no secret from its owner: any seat may be asked for.
+/// Returns the reply to `view`. The gym plane hides nothing from its owner, so any seat may be
+/// requested.
 pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refusal>> {
     let i = v.i as usize;
     if i >= batch.count() {
-        let error = Refusal::new(ErrorCode::BadField, format!("there is no environment {i}")).path("i");
+        let error = Refusal::new(ErrorCode::BadField, format!("expected the index of an environment, got {i}")).path("i");
         return Err(Box::new(error.got(v.i).allowed(format!("0..{}", batch.count()))));
     }
     let state = batch.state(i).ok_or_else(|| {
-        let message = format!("environment {i} was never reset: reset it first");
+        let message = format!("expected a running episode in environment {i}; reset it first");
         Box::new(Refusal::new(ErrorCode::EnvOver, message).path("i"))
     })?;
     let spec = batch.spec();
     let seat = match (v.seat, state.turn()) {
         (Some(seat), _) if seat >= spec.players => {
-            let error = Refusal::new(ErrorCode::BadField, format!("there is no seat {seat}")).path("seat");
+            let error = Refusal::new(ErrorCode::BadField, format!("expected a seat of the game, got {seat}")).path("seat");
             return Err(Box::new(error.got(seat).allowed(format!("0..{}", spec.players))));
         }
         (Some(seat), _) => seat as Seat,
@@ -40,7 +41,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
     for (at, wanted) in v.views.iter().enumerate() {
         let wrong = |message: String| Box::new(field("views", message).at(at));
         if v.views.iter().take(at).any(|before| before == wanted) {
-            return Err(wrong(format!("the view {wanted:?} is asked for twice")));
+            return Err(wrong(format!("expected each view once, got {wanted:?} twice")));
         }
         let lacks = |what: &str| wrong(format!("{} has no view {what:?}", spec.game));
         match wanted {
@@ -57,7 +58,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
             GymView::Picture => {
                 seen.picture = view_of(&*state, who, &[MatchView::Picture], Layout::Ludex).picture;
             }
-            GymView::Returns => return Err(wrong("returns come with a batch, not with a view".into())),
+            GymView::Returns => return Err(wrong("expected a view other than returns, which are part of each batch".into())),
         }
     }
     if let Some(ids) = &v.names {
@@ -76,7 +77,7 @@ fn filled((name, array): (&String, &TensorSpec), fill: impl FnOnce(&mut [u8])) -
     Tensors::from([(name.clone(), Tensor { d: array.d, s: array.s.clone(), b })])
 }
 
-/// The name of an action of `seat`, or of an outcome at a chance node; empty where the id names nothing.
+/// Returns the name of an action of `seat`, or of a chance outcome; empty if the id is invalid.
 fn name(state: &dyn DynState, view: &dyn DynView, seat: Seat, id: i64) -> String {
     let spec = state.spec();
     let Ok(id) = u32::try_from(id) else { return String::new() };

@@ -600,7 +600,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     for (args, said) in [
         (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, admin"),
         (&["add", "--owner", "Bob B"], "--name"),
-        (&["add", "--owner", "bob", "--name", "b b"], "\"b b\" is not an agent name"),
+        (&["add", "--owner", "bob", "--name", "b b"], "expected an agent name, got \"b b\""),
         (&["add", "--owner", "bob", "--expires", "soon"], "90d"),
         (&["add", "--owner", "bob", "--expires", "2020-01-01T00:00:00Z"], "past"),
     ] {

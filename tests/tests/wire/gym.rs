@@ -357,7 +357,7 @@ async fn view_clone_snapshot_restore() {
         is_error(&e, "bad_snapshot", "items");
         assert_eq!(e["at"], at);
         let said =
-            format!("snapshot {at} cannot be read: its bytes are not a snapshot; give back what `snapshot` returned");
+            format!("expected an item returned by `snapshot` at index {at}, got undecodable bytes");
         assert_eq!(e["message"], said);
     }
     let other = opened(&mut c, json!({"game": "tic_tac_toe"})).await;
