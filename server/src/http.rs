@@ -1,4 +1,4 @@
-//! HTTP on the one port: the upgrade to a WebSocket, read-only JSON for programs, pages for people.
+//! HTTP on the server's single port: WebSocket upgrades, read-only JSON for programs, and pages for people.
 
 mod guard;
 mod json_api;
@@ -32,19 +32,19 @@ use crate::peer::Peer;
 use crate::server_state::ServerState;
 use crate::session::{self, ServerSocket};
 
-/// Bytes of a request's head.
+/// Maximum size of a request's head in bytes.
 const HEAD: usize = 16 << 10;
 
-/// The rest of a connection that became a WebSocket.
+/// Future that serves a connection after its WebSocket upgrade.
 pub(crate) type Socket = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Serves the requests of one connection. If the last one opened a WebSocket, that is returned, to be run as a task of
-/// its own: this one and all that HTTP needed are gone then.
+/// Serves the requests of one connection. If the last one opened a WebSocket, returns a future to run as a separate
+/// task, so that the HTTP state can be freed.
 pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<ServerState>) -> Option<Socket>
 where
     S: session::Io + Send + 'static,
 {
-    // Most connections ask for no page: a router has some size, and they would hold one each for life.
+    // Created on first use: a router is large, and most connections request no page.
     let (routes, site) = (OnceCell::new(), OnceCell::new());
     let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
@@ -89,18 +89,18 @@ where
     Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))
 }
 
-/// The WebSocket after the upgrade.
+/// Serves the WebSocket after the upgrade.
 async fn socket<S>(upgraded: OnUpgrade, encoding: Encoding, peer: Peer, shared: Arc<ServerState>)
 where
     S: session::Io + Send + 'static,
 {
     let upgraded = match upgraded.await {
         Ok(upgraded) => upgraded,
-        Err(e) => return tracing::debug!("{}: no upgrade: {e}", peer.ip),
+        Err(e) => return tracing::debug!(ip = %peer.ip, error = %e, "WebSocket upgrade failed"),
     };
-    // The stream itself again: what runs on every request must not go through a trait object.
+    // Recovers the stream type, so that requests are not processed through a trait object.
     let Ok(parts) = upgraded.downcast::<TokioIo<S>>() else {
-        return tracing::error!("an upgraded connection is of another type than it was");
+        return tracing::error!("upgraded connection has an unexpected type");
     };
     shared.metrics.connections.increment(1.0);
     let wire = ServerSocket::new(parts.io.into_inner(), parts.read_buf.to_vec(), encoding, &shared.limits).await;
@@ -110,7 +110,7 @@ where
 
 type Answer = Response<Body>;
 
-/// If the request asks for a WebSocket: the answer that opens it, or why not.
+/// Returns the response to a request for a WebSocket, or its rejection; `None` for other requests.
 fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(Encoding, Answer), GuardRejection>> {
     let headers = request.headers();
     let says = |name, word: &str| {
@@ -122,22 +122,22 @@ fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(
         return None;
     }
     Some(if request.method() != Method::GET || !says(header::CONNECTION, "upgrade") {
-        Err((StatusCode::BAD_REQUEST, "request", "a WebSocket is opened by GET with Connection: Upgrade"))
+        Err((StatusCode::BAD_REQUEST, "request", "expected GET with the header Connection: Upgrade"))
     } else if !says(header::SEC_WEBSOCKET_VERSION, "13") {
-        Err((StatusCode::UPGRADE_REQUIRED, "version", "this server speaks WebSocket version 13"))
+        Err((StatusCode::UPGRADE_REQUIRED, "version", "expected WebSocket version 13"))
     } else {
         let own =
             token::bearer(headers).is_some() || token::in_cookie(headers).is_none() || token::is_from_here(headers);
         match guard::upgrade(request, &shared.config.origins) {
             Ok(_) if !own => {
-                Err((StatusCode::FORBIDDEN, "cookie", "the cookie of this server is for its own pages alone"))
+                Err((StatusCode::FORBIDDEN, "cookie", "expected the token in the Authorization header; the cookie is valid only for pages of this server"))
             }
             checked => checked.map(|key| open(headers, key)),
         }
     })
 }
 
-/// Says to the client and to the operator why a request is refused.
+/// Logs a rejected request and returns the response.
 fn refuse(
     (status, why, says): GuardRejection,
     request: &Request<Incoming>,
@@ -146,7 +146,7 @@ fn refuse(
 ) -> Answer {
     let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).map(truncate_text);
     let (host, origin) = (header(header::HOST), header(header::ORIGIN));
-    tracing::warn!(ip = %peer.ip, why, host, origin, "a request was refused");
+    tracing::warn!(ip = %peer.ip, why, host, origin, "request rejected");
     shared.metrics.count_refusal("request", why);
     let code = if status == StatusCode::BAD_REQUEST { ErrorCode::BadMessage } else { ErrorCode::Forbidden };
     let mut answer = failed(status, Refusal::new(code, says));
@@ -156,7 +156,7 @@ fn refuse(
     answer
 }
 
-/// The answer that opens a WebSocket, in the first encoding of the client's list that we speak.
+/// Returns the response that opens a WebSocket, with the first encoding in the client's list that the server supports.
 fn open(headers: &HeaderMap, key: &HeaderValue) -> (Encoding, Answer) {
     let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|v| v.to_str().ok());
     let chosen = offered.flat_map(|v| v.split(',')).find_map(|name| Encoding::from_subprotocol(name.trim()));

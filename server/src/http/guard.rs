@@ -1,32 +1,33 @@
-//! Which requests are let in before anybody looks at what they ask for.
+//! Checks that every request must pass, whatever it requests.
 //!
-//! A web page that somebody visits can make that person's browser send requests to a server on the same machine. A page
-//! may also give its own name the address 127.0.0.1 ("DNS rebinding"): then the browser takes the server for a part of the page,
-//! and only the header `Host` still tells the two apart.
+//! A web page can make its visitor's browser send requests to a server on the same machine. A page can also point its
+//! own host name at 127.0.0.1 ("DNS rebinding"): the browser then treats the server as part of the page, and only the
+//! `Host` header reveals the difference.
 
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Request, StatusCode, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Why a request is refused: the status, a word for `/metrics`, and a sentence for people.
+/// Rejection of a request: the status, a label for `/metrics`, and a message for people.
 pub(super) type GuardRejection = (StatusCode, &'static str, &'static str);
 
-/// Whether a request may be answered at all. On a port that `loopback` alone can reach, only names of this machine and
-/// those in `hosts` are answered.
+/// Checks the body and the `Host` header of a request. On a `loopback` port, only names of this machine and those in
+/// `hosts` are allowed.
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// The reason for the rejection.
 pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String]) -> Result<(), GuardRejection> {
     let headers = request.headers();
     let empty = headers.get_all(header::CONTENT_LENGTH).iter().all(|length| length == "0");
     if !empty || headers.contains_key(header::TRANSFER_ENCODING) {
-        return Err((StatusCode::BAD_REQUEST, "body", "a request to this server has no body"));
+        return Err((StatusCode::BAD_REQUEST, "body", "expected a request without a body"));
     }
     let named: Vec<_> = headers.get_all(header::HOST).iter().collect();
-    // Every browser names the host; some health checks speak HTTP/1.0 and do not.
+    // Every browser sends Host; some health checks use HTTP/1.0 and omit it.
     if named.len() > 1 || named.is_empty() && request.version() != Version::HTTP_10 {
-        return Err((StatusCode::BAD_REQUEST, "host", "a request has one Host header"));
+        return Err((StatusCode::BAD_REQUEST, "host", "expected one Host header"));
     }
     let named = named.iter().map(|host| host.to_str().unwrap_or_default());
     let mut named = named.chain(request.uri().authority().map(|authority| authority.as_str()));
@@ -34,32 +35,34 @@ pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String])
         return Err((
             StatusCode::MISDIRECTED_REQUEST,
             "host",
-            "this server is not known by that name; the operator can allow it (serve --host NAME)",
+            "expected a known host name; the operator can allow more (serve --host NAME)",
         ));
     }
     Ok(())
 }
 
-/// The key of a request that asks for a WebSocket, if it has what RFC 6455, section 4.2.1 asks for.
+/// Returns the key of a WebSocket request if it fulfills RFC 6455, section 4.2.1.
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// The reason for the rejection.
 pub(super) fn upgrade<'a, B>(request: &'a Request<B>, origins: &[String]) -> Result<&'a HeaderValue, GuardRejection> {
     let headers = request.headers();
     if request.version() < Version::HTTP_11 {
-        return Err((StatusCode::BAD_REQUEST, "version", "a WebSocket is opened by HTTP/1.1"));
+        return Err((StatusCode::BAD_REQUEST, "version", "expected HTTP/1.1 for a WebSocket"));
     }
     let keys: Vec<_> = headers.get_all(header::SEC_WEBSOCKET_KEY).iter().collect();
     let [key] = keys[..] else {
-        return Err((StatusCode::BAD_REQUEST, "key", "a WebSocket is opened with one Sec-WebSocket-Key"));
+        return Err((StatusCode::BAD_REQUEST, "key", "expected one Sec-WebSocket-Key header"));
     };
     if STANDARD.decode(key.as_bytes()).is_ok_and(|bytes| bytes.len() == 16) {
         return origin_allowed(headers, origins).map(|()| key);
     }
-    Err((StatusCode::BAD_REQUEST, "key", "Sec-WebSocket-Key is 16 bytes in base64"))
+    Err((StatusCode::BAD_REQUEST, "key", "Sec-WebSocket-Key: expected 16 bytes in base64"))
 }
 
-/// Programs send no origin; browsers always do. Only pages of this machine may connect, and those that the operator names.
+/// Checks the `Origin` header: only pages of this machine and the allowed origins may connect. Browsers always send an
+/// origin; other programs do not.
 fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> Result<(), GuardRejection> {
     let fits = |origin: &HeaderValue| {
         let Ok(origin) = origin.to_str() else { return false };
@@ -69,7 +72,7 @@ fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> Result<(), GuardRe
     if headers.get_all(header::ORIGIN).iter().all(fits) {
         return Ok(());
     }
-    let why = "this web page may not connect; the operator can allow it (serve --origin)";
+    let why = "expected an allowed web origin; the operator can allow more (serve --origin)";
     Err((StatusCode::FORBIDDEN, "origin", why))
 }
 
@@ -78,13 +81,13 @@ fn host_allowed(host: &str, allowed: &[String]) -> bool {
     is_home(host) || allowed.iter().any(named)
 }
 
-/// Whether a host, with or without a port, is this machine.
+/// Returns true if a host, with or without a port, is this machine.
 fn is_home(host: &str) -> bool {
     let name = name_of(host);
     name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]")
 }
 
-/// A host without its port.
+/// Returns a host without its port.
 fn name_of(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,

@@ -1,4 +1,4 @@
-//! The read-only pages.
+//! Read-only JSON endpoints.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use crate::store::MatchFilter;
 
 type App = State<(Arc<ServerState>, Peer)>;
 
-/// The read-only routes. Where tokens are required, `/metrics`, `/matches` and `/ratings` want one too. `/health` and
-/// `/games` tell nothing of anybody, and `/episodes` shows only what the public may see.
+/// Returns the read-only routes. If the server requires tokens, `/metrics`, `/matches` and `/ratings` require one as
+/// well. `/health` and `/games` contain nothing confidential, and `/episodes` contains only public data.
 pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
     Router::new()
         .route(
@@ -57,7 +57,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .with_state((shared, peer))
 }
 
-/// What the asker may do, or the answer that says why nothing.
+/// Returns the scopes of the request's token, or the response that rejects it.
 async fn granted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap) -> Result<Scopes, Box<Answer>> {
     let token = token::of(headers);
     match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
@@ -113,7 +113,7 @@ struct MatchQuery {
     limit: Option<u32>,
 }
 
-/// Running matches, those that ended, or both.
+/// Match states to list: running, ended, or both.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Live {
@@ -141,7 +141,7 @@ async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) 
     let filter = MatchFilter {
         game: query.game,
         agent: query.agent,
-        // Who knows which matches belong together knows more of a seed than its players do.
+        // Knowing which matches belong together reveals more about a seed than the players may know.
         released: query.run.is_some() && !scopes.contains(Scopes::ADMIN),
         run: query.run,
         rated: query.rated,
@@ -155,8 +155,8 @@ async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) 
     match app.0.hub.page_of_matches(&filter, query.limit.unwrap_or(ListMatches::default().limit)).await {
         Ok(page) => Json(page).into_response(),
         Err(error) => {
-            tracing::error!(%error, "matches could not be listed");
-            let error = Refusal::new(ErrorCode::Internal, "the matches could not be listed; the log says why");
+            tracing::error!(%error, "match listing failed");
+            let error = Refusal::new(ErrorCode::Internal, "listing the matches failed; see the server log");
             failed(StatusCode::INTERNAL_SERVER_ERROR, error)
         }
     }
@@ -180,7 +180,7 @@ async fn run(State(app): App, headers: HeaderMap, path: Result<Path<String>, Pat
     told.map_or_else(no_run, |page| Json(page).into_response())
 }
 
-/// The report of a run that is over.
+/// Returns a report file of a finished run.
 async fn run_file(State(app): App, headers: HeaderMap, path: Result<Path<(String, String)>, PathRejection>) -> Answer {
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
@@ -191,7 +191,7 @@ async fn run_file(State(app): App, headers: HeaderMap, path: Result<Path<(String
 }
 
 fn no_run() -> Answer {
-    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownRun, "there is no such run, or it is not over"))
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownRun, "expected the name of a finished run"))
 }
 
 #[derive(Deserialize)]
@@ -201,11 +201,11 @@ struct LadderQuery {
     limit: Option<usize>,
 }
 
-/// Lines of a ladder's table, unless another number is asked for.
+/// Default number of lines of a ladder's table.
 const LINES: usize = 100;
 
 fn no_ladder() -> Answer {
-    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadField, "there is no such ladder or season"))
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadField, "expected the name of a ladder and a season"))
 }
 
 async fn ladders(State(app): App, headers: HeaderMap) -> Answer {
@@ -257,7 +257,7 @@ async fn table(
     page.map_or_else(no_ladder, |page| Json(page).into_response())
 }
 
-/// The records of a season that is over, as they lie on the disk.
+/// Returns the records file of a finished season.
 async fn season_records(
     State(app): App,
     headers: HeaderMap,
@@ -278,7 +278,7 @@ async fn season_records(
     ([(header::CONTENT_TYPE, "application/jsonl")], Body::from_stream(chunks)).into_response()
 }
 
-/// Bytes of a file that are sent at a time.
+/// Chunk size of streamed files in bytes.
 const CHUNK: usize = 64 << 10;
 
 #[derive(Deserialize)]
@@ -301,14 +301,14 @@ async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>)
         Ok(made) => Json(&made.page).into_response(),
         Err(error) => {
             tracing::error!("ratings: {error:#}");
-            let error = Refusal::new(ErrorCode::Internal, "the ratings could not be made; the log says why");
+            let error = Refusal::new(ErrorCode::Internal, "computing the ratings failed; see the server log");
             failed(StatusCode::INTERNAL_SERVER_ERROR, error)
         }
     }
 }
 
 async fn episode(State(app): App, id: Result<Path<String>, PathRejection>) -> Answer {
-    // Everybody sees what a public spectator sees, and the whole record once it is released.
+    // Every client may see what a public spectator sees, and the whole record after its release.
     let found = match id {
         Ok(Path(id)) => app.0.hub.episode(&id).await,
         Err(_) => None,
@@ -316,7 +316,7 @@ async fn episode(State(app): App, id: Result<Path<String>, PathRejection>) -> An
     match found {
         Some(record) => Json(record).into_response(),
         None => {
-            let error = Refusal::new(ErrorCode::UnknownMatch, "there is no such episode");
+            let error = Refusal::new(ErrorCode::UnknownMatch, "expected the id of an episode");
             failed(StatusCode::NOT_FOUND, error)
         }
     }

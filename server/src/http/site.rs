@@ -1,5 +1,5 @@
-//! Pages for people, made of the templates in `web/templates`. Programs get JSON at the same addresses: a page is the answer
-//! to a request that says `Accept: text/html`.
+//! Pages for people, rendered from the templates in `web/templates`. Programs get JSON at the same addresses: a request
+//! with `Accept: text/html` gets the page.
 
 mod agent;
 mod assets;
@@ -36,12 +36,12 @@ use crate::server_state::ServerState;
 
 type App = State<(Arc<ServerState>, Peer)>;
 
-/// What a browser may do with a page: everything comes from this server, and no script stands in a page. Pictures bring
-/// their own style sheets.
+/// Content security policy: everything is loaded from this server, and pages contain no inline scripts. Pictures
+/// contain their own style sheets.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The headers of every page.
+/// Headers of every page.
 const HEADERS: [(HeaderName, &str); 5] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -50,7 +50,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Whether the asker is a person's browser.
+/// Returns true if the request comes from a browser navigation.
 pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     accepted
@@ -58,7 +58,7 @@ pub(super) fn is_for_people(headers: &HeaderMap) -> bool {
         .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// The pages. What they do not have is answered by `programs`; what neither has is said in a page.
+/// Returns the page routes. Other requests go to `programs`; if that finds nothing either, people get an error page.
 pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> Router {
     Router::new()
         .route("/", get(home::page))
@@ -79,7 +79,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer, programs: Router) -> 
         .layer(from_fn_with_state((shared, peer), filled))
 }
 
-/// What pages load, and what they ask for without saying `text/html`.
+/// Returns the routes of assets, which are requested without `text/html`.
 pub(super) fn parts() -> Router<(Arc<ServerState>, Peer)> {
     Router::new()
         .route("/static/{file}", get(assets::file))
@@ -90,10 +90,10 @@ pub(super) fn parts() -> Router<(Arc<ServerState>, Peer)> {
         .route("/logout", post(login::leave))
 }
 
-/// The answer to somebody who may not see a page: where to go.
+/// Response that redirects a visitor without access.
 type Shut = Box<Answer>;
 
-/// Who asks, or the way to the page where a token is typed.
+/// Returns the visitor's permissions, or the response that leads to the login page.
 async fn admitted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap, at: &str) -> Result<Grant, Shut> {
     let token = token::of(headers);
     match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
@@ -105,26 +105,26 @@ async fn admitted((shared, peer): &(Arc<ServerState>, Peer), headers: &HeaderMap
     }
 }
 
-/// What a page is made of. It travels with an answer that is empty until [`filled`] knows who asks.
+/// Template and context of a page, attached to an empty response until [`filled`] knows the visitor.
 #[derive(Clone)]
 struct Blank {
     template: &'static str,
     context: Value,
 }
 
-/// A page with the status 200. `context` is what its template needs.
+/// Returns a page with status 200. `context` holds the values of its template.
 fn show(template: &'static str, context: Value) -> Answer {
     page(StatusCode::OK, template, context)
 }
 
-/// A page.
+/// Returns a page with the given status.
 fn page(status: StatusCode, template: &'static str, context: Value) -> Answer {
     let mut answer = status.into_response();
     answer.extensions_mut().insert(Blank { template, context });
     answer
 }
 
-/// Fills the template of an answer. Where programs are told that there is nothing, people get a page that says so.
+/// Renders the template of a response. A "not found" response for programs becomes an error page for people.
 async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Answer {
     let path = request.uri().path().to_owned();
     let has_cookie = token::in_cookie(request.headers()).is_some();
@@ -135,7 +135,7 @@ async fn filled(State((shared, peer)): App, request: Request, next: Next) -> Ans
         blank = answer.extensions_mut().remove();
     }
     let Some(Blank { template, context }) = blank else { return answer };
-    // Where the server wants no token, nobody needs to log in.
+    // A server that requires no token needs no login.
     let is_guest = || auth::admit(&shared.store, None, peer.guests_welcome(), shared.epoch_ms());
     let account = match has_cookie {
         true => "known",

@@ -1,31 +1,31 @@
-//! Where a request shows its token: in the header `Authorization`, or in the cookie that the page `/login` sets.
+//! Token of an HTTP request: in the `Authorization` header, or in the cookie that the page `/login` sets.
 
 use axum::http::header::{self, HeaderMap};
 
-/// The name of the cookie.
+/// Name of the cookie.
 pub(super) const COOKIE: &str = "ludex_token";
 
-/// The token of a request, if it has one.
+/// Returns the token of a request from either source.
 pub(super) fn of(headers: &HeaderMap) -> Option<String> {
     bearer(headers).or_else(|| in_cookie(headers))
 }
 
-/// The token of the header `Authorization`.
+/// Returns the token of the `Authorization` header.
 pub(super) fn bearer(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 
-/// The token of the cookie.
+/// Returns the token of the cookie.
 pub(super) fn in_cookie(headers: &HeaderMap) -> Option<String> {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value.to_owned())
 }
 
-/// Whether the page that sends a request came from this very server. Browsers send cookies also for pages that other
-/// programs of the same machine serve, at other ports.
+/// Returns true if the page that sends the request came from this server. Browsers also send cookies on behalf of pages
+/// from other ports of the same machine.
 pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let origin = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));

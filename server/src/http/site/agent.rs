@@ -1,4 +1,5 @@
-//! An agent: its ratings by game with their course, what its moves cost, its opponents, its recent matches.
+//! The page of an agent: its ratings by game and over time, the cost of its moves, its opponents and its recent
+//! matches.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
-/// Matches that opponents are counted in, and of which the first are listed.
+/// Number of recent matches in which opponents are counted.
 const COUNTED: u32 = 500;
 const LISTED: usize = 20;
 
-/// What happened against an opponent.
+/// Results against one opponent.
 #[derive(Default)]
 struct Tally {
     wins: u32,
@@ -73,7 +74,7 @@ pub(super) async fn page(State(app): App, headers: HeaderMap, path: Result<Path<
     )
 }
 
-/// Where an agent stands on each scale, with a curve and with what its moves took.
+/// Returns the agent's rank on each scale, with a curve and the cost of its moves.
 fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Value> {
     let names = scales::names(&made.scales, &shared.catalogue, &shared.config.suites);
     let pages = made.page["ratings"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -93,7 +94,7 @@ fn ratings(made: &RatingsSnapshot, name: &str, shared: &ServerState) -> Vec<Valu
     made.scales.iter().zip(pages).zip(names).filter_map(of).collect()
 }
 
-/// What the curve of an agent shows, and why its last number is not the agent's rating.
+/// Returns the caption of an agent's curve, which explains why its last number differs from the rating.
 fn note(row: &AgentRow) -> String {
     let Elo { start, k } = Elo::default();
     let zero = if row.anchored { ", on a scale where random has 0" } else { "" };
@@ -103,7 +104,7 @@ fn note(row: &AgentRow) -> String {
     )
 }
 
-/// What a move of an agent took, where its records tell it: milliseconds, tokens, dollars.
+/// Returns the cost of an agent's move, where recorded: milliseconds, tokens, dollars.
 fn cost(row: &AgentRow) -> Value {
     let per = |sum: f64, moves: u64| (moves > 0).then(|| sum / moves as f64);
     json!({

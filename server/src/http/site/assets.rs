@@ -1,4 +1,4 @@
-//! The script and the style sheet. `web/build` makes them.
+//! Script and style sheet, built by `web/build`.
 
 use std::sync::LazyLock;
 
@@ -13,30 +13,30 @@ use super::{Answer, errors};
 const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/app.js");
 const STYLE: &[u8] = include_bytes!("../../../../web/dist/app.css");
 
-/// The style of curves, which are drawn as in reports, with the colours of the pages.
+/// Style sheet of curves, drawn as in reports, in the colors of the pages.
 static CURVES: LazyLock<String> = LazyLock::new(|| {
     let colours = ":root { --soft: var(--faint); --line: var(--edge); --row: var(--panel); }\n";
     [colours, ludex_referee::report::figure::STYLE].concat()
 });
 
-/// The address of a file changes with its bytes, so browsers may keep it.
+/// Returns the address of a file. It contains a hash of the bytes, so that browsers may cache the file.
 fn address(file: &str, bytes: &[u8]) -> String {
     format!("/static/{file}?{}", hex::encode(&Sha256::digest(bytes)[..6]))
 }
 
-/// The script's address.
+/// Returns the address of the script.
 pub(super) fn script() -> &'static str {
     static AT: LazyLock<String> = LazyLock::new(|| address("app.js", SCRIPT));
     &AT
 }
 
-/// The style sheet's address.
+/// Returns the address of the style sheet.
 pub(super) fn style() -> &'static str {
     static AT: LazyLock<String> = LazyLock::new(|| address("app.css", STYLE));
     &AT
 }
 
-/// The address of the style of curves.
+/// Returns the address of the style sheet of curves.
 pub(super) fn curves() -> &'static str {
     static AT: LazyLock<String> = LazyLock::new(|| address("curves.css", CURVES.as_bytes()));
     &AT

@@ -1,18 +1,18 @@
-//! Curves: numbers along a line, drawn as the reports draw theirs.
+//! Line charts, drawn as in reports.
 
 use ludex_referee::metric::Measurement;
 use ludex_referee::report::figure::FigureKind;
 use ludex_referee::report::figure::data::{Axis, ChartLine, Data, LineChart};
 use serde_json::{Value, json};
 
-/// Points of a line that are drawn.
+/// Maximum number of points drawn per line.
 const DRAWN: usize = 300;
 
-/// Numbers by name, each with its place.
+/// Named lines, each a list of (x, y) points.
 pub(super) type Series = Vec<(String, Vec<(f64, f64)>)>;
 
-/// A curve for a template: `{title, note, svg, names, rows}`, where a row is a place and the number of each line there. `None`
-/// without a line of two points.
+/// Returns a chart for a template: `{title, note, svg, names, rows}`, where a row holds an x value and the y value of
+/// each line there. `None` if no line has two points.
 pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, series: Series) -> Option<Value> {
     if series.iter().all(|(_, points)| points.len() < 2) {
         return None;
@@ -41,14 +41,14 @@ pub(super) fn curve(title: &str, note: &str, [x, y]: [&str; 2], digits: usize, s
     Some(json!({ "title": title, "note": note, "svg": svg, "x": x, "names": names, "rows": rows }))
 }
 
-/// A number with this many decimals. What rounds to zero has no sign.
+/// Formats a number with `digits` decimals. Values that round to zero get no sign.
 fn written(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
     if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
-/// At most [`DRAWN`] points in even steps, with the last one.
+/// Returns at most [`DRAWN`] points in even steps, including the last one.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let (count, last) = (points.len(), points.last().copied());
     let every = count.div_ceil(DRAWN).max(1);

@@ -1,4 +1,4 @@
-//! Pages that say what is missing, and where to look.
+//! Error pages with links to related pages.
 
 use axum::http::StatusCode;
 use ludex_protocol::{ErrorCode, Refusal};
@@ -7,24 +7,25 @@ use serde_json::json;
 use super::super::failed;
 use super::{Answer, page, text};
 
-/// For a program.
+/// Returns the "not found" response for programs.
 pub(super) fn no_page() -> Answer {
     failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "unknown page"))
 }
 
-/// For a person: what was looked for, and a word about it. `list` is where there are others.
+/// Returns the "not found" page: the missing item, and the nearest name. `list` is the address of the page that lists
+/// the others.
 pub(super) fn missing(what: &str, id: &str, list: &str, nearest: Option<&str>) -> Answer {
     let id = text::clean(id, text::NAME);
     page(StatusCode::NOT_FOUND, "error.html", json!({ "what": what, "id": id, "list": list, "nearest": nearest }))
 }
 
-/// For a person: a match that is shown when its season is over.
+/// Returns the page of a match that is hidden until its season ends.
 pub(super) fn hidden(id: &str) -> Answer {
     let id = text::clean(id, text::NAME);
     page(StatusCode::NOT_FOUND, "error.html", json!({ "hidden": true, "id": id, "list": "/matches" }))
 }
 
-/// For a person: the server failed.
+/// Returns the page for an internal error.
 pub(super) fn failure() -> Answer {
     page(StatusCode::INTERNAL_SERVER_ERROR, "error.html", json!({ "failed": true }))
 }

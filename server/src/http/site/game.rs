@@ -1,4 +1,4 @@
-//! A game: its rules, its ladder, who is best, what is played.
+//! The page of a game: its rules, its ladder, its best agents, its matches.
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
@@ -14,7 +14,7 @@ use super::svg::svg;
 use super::{Answer, App, admitted, errors, matches, scales, show, text};
 use crate::store::MatchFilter;
 
-/// Matches of each kind that are listed.
+/// Number of matches listed per kind.
 const LISTED: u32 = 10;
 
 #[derive(Default, Deserialize)]
@@ -55,13 +55,14 @@ pub(super) async fn page(
     show("game.html", context)
 }
 
-/// The position in which a game begins, as the public sees it; after the first deal, where chance begins.
+/// Returns a picture of the initial position as the public sees it, after the first deal if the game starts with
+/// chance.
 pub(super) async fn picture(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let Ok(game) = shared.catalogue.load(&id, &Params::new()) else { return errors::no_page() };
     let mut state = game.start();
     let mut outcomes = ludex_env::Outcomes::new();
-    // As many as the longest deal of any game needs.
+    // Upper bound on the chance outcomes of the longest deal of any game.
     for _ in 0..1_000 {
         if state.turn() != ToMove::Chance {
             break;

@@ -1,4 +1,4 @@
-//! The front page: the games as pictures, what is running, how to connect.
+//! The front page: the games as pictures, the running matches, and how to connect.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::{Answer, App, admitted, matches, show};
 use crate::store::MatchFilter;
 
-/// Running matches that are listed.
+/// Number of running matches listed.
 const RUNNING: u32 = 12;
 
 pub(super) async fn page(State(app): App, headers: HeaderMap) -> Answer {
     let shared = &app.0;
-    // Everybody may see the games; what is running is for those who may come in.
+    // The list of games is public; running matches require access.
     let guest = admitted(&app, &headers, "/").await.ok();
     let mut live: BTreeMap<String, usize> = BTreeMap::new();
     let mut running = Vec::new();

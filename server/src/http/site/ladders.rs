@@ -1,4 +1,4 @@
-//! Standing ladders: their list, and the table of one.
+//! Standing ladders: their list, and the table of each.
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Query, State};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Answer, App, admitted, errors, matches, show, text};
 
-/// Lines of a page of the table.
+/// Lines per page of the table.
 const LINES: usize = 100;
 
 #[derive(Default, Deserialize)]

@@ -1,4 +1,4 @@
-//! Where a person types a token, once. It is kept in a cookie that no script can read.
+//! Login with a token, which is stored in a cookie that scripts cannot read.
 
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
@@ -12,7 +12,7 @@ use super::super::{failed, token};
 use super::{Answer, App, page as made, show};
 use crate::auth;
 
-/// How long a browser keeps the cookie.
+/// Lifetime of the cookie in seconds.
 const KEPT_S: u32 = 30 * 24 * 3_600;
 
 #[derive(Default, Deserialize)]
@@ -25,18 +25,18 @@ pub(super) async fn page(next: Query<Next>) -> Answer {
     show("login.html", json!({ "next": local(&next.next) }))
 }
 
-/// The page of the login in the place of one that wants a token.
+/// Returns the login page instead of a page that requires a token.
 pub(super) fn ask(at: &str, why: &str) -> Answer {
     made(StatusCode::UNAUTHORIZED, "login.html", json!({ "next": local(at), "why": why }))
 }
 
-/// A page of this server, else the front page.
+/// Returns `path` if it is a page of this server, else the front page.
 fn local(path: &str) -> &str {
     let own = path.starts_with('/') && !path.starts_with("//") && !path.contains('\\');
     if own { path } else { "/" }
 }
 
-/// Takes the token of the header `Authorization` into the cookie. No page of others can send that header here.
+/// Stores the token of the `Authorization` header in the cookie. Pages of other origins cannot send that header here.
 pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Answer {
     if !token::is_from_here(&headers) {
         return foreign();
@@ -53,7 +53,7 @@ pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Ans
     }
 }
 
-/// Forgets the cookie.
+/// Deletes the cookie.
 pub(super) async fn leave(headers: HeaderMap) -> Answer {
     if !token::is_from_here(&headers) {
         return foreign();
@@ -67,7 +67,7 @@ fn foreign() -> Answer {
     failed(StatusCode::FORBIDDEN, Refusal::new(ErrorCode::Forbidden, why))
 }
 
-/// Adds the cookie to an answer. Where the page came over TLS, the browser keeps it to TLS.
+/// Adds the cookie to a response. If the page came over TLS, the cookie is restricted to TLS.
 fn set(mut answer: Answer, headers: &HeaderMap, token: &str, seconds: u32) -> Answer {
     let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes).unwrap_or_default();
     let secure = if origin.starts_with(b"https://") { "; Secure" } else { "" };

@@ -1,4 +1,4 @@
-//! Matches: their list, and the page of one from before its first move to long after its last.
+//! Match pages: the list, and one match before, during and after play.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ use super::{Answer, App, admitted, errors, result_text, show, text};
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
-/// Lines of a page of the list.
+/// Lines per page of the list.
 const LISTED: u32 = 50;
 
 #[derive(Default, Deserialize)]
@@ -61,7 +61,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<Match
     show("matches.html", json!({ "matches": matches, "next": next, "games": games, "asked": asked }))
 }
 
-/// Lines of the list, and what the page after them is asked with.
+/// Returns lines of the list, and the cursor of the next page.
 pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32) -> (Vec<Value>, Option<u64>) {
     let page = shared.hub.page_of_matches(filter, limit).await.unwrap_or_else(|error| {
         tracing::error!(%error, "match listing failed");
@@ -70,8 +70,8 @@ pub(super) async fn lines(shared: &ServerState, filter: &MatchFilter, limit: u32
     (match_lines(shared, &page["matches"]), page["next"].as_u64())
 }
 
-/// Matches of a list, with what people read: the `title` of the game, whether it was a `draw`, `why` it ended where the rules did
-/// not end it, and whether its moves are `hidden` until its season is over.
+/// Returns matches of a list with display fields: the `title` of the game, `draw` if it was drawn, `why` it ended other
+/// than by the rules, and `hidden` if its moves are hidden until its season ends.
 pub(super) fn match_lines(shared: &ServerState, matches: &Value) -> Vec<Value> {
     let mut lines = matches.as_array().cloned().unwrap_or_default();
     for line in &mut lines {
@@ -94,7 +94,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The seat and the step that were asked for. A form sends an empty word where nothing was chosen.
+    /// Returns the requested seat and step. Forms send empty text for fields left blank.
     fn numbers(&self) -> (Option<usize>, Option<usize>) {
         (self.seat.parse().ok(), self.at.parse().ok())
     }
@@ -110,7 +110,7 @@ pub(super) async fn page(
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let (seat, at) = step.numbers();
     let Some(look) = shared.hub.look(&id, seat).await else {
-        // Who may see the list of matches knows from it that there is such a match.
+        // Visitors who may see the list of matches know from it that the match exists.
         let knows = admitted(&app, &headers, "/").await.is_ok();
         if knows && shared.hub.has_hidden(&id).await {
             return errors::hidden(&id);
@@ -147,7 +147,7 @@ pub(super) async fn page(
     show("match.html", context)
 }
 
-/// The whole match in the notation of its game, as a file.
+/// Returns the whole match as a file in the game's notation.
 pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>, PathRejection>) -> Answer {
     let id = path.map(|Path(id)| id).unwrap_or_default();
     let Some((notation, written)) = shared.hub.written(&id).await else {
@@ -163,7 +163,7 @@ pub(super) async fn notation(State((shared, _)): App, path: Result<Path<String>,
     (headers, written).into_response()
 }
 
-/// The position after a step, alone.
+/// Returns a picture of the position after a step.
 pub(super) async fn picture(
     State((shared, _)): App,
     path: Result<Path<String>, PathRejection>,
@@ -175,7 +175,7 @@ pub(super) async fn picture(
     picture.map_or_else(errors::no_page, |picture| svg(picture.svg, "no-store"))
 }
 
-/// The moves of a released record in the order of the events that tell of them; empty where an event is missing.
+/// Returns the moves of a released record in the order of their events; empty if an event is missing.
 fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveRecord> {
     let moves: VecDeque<_> =
         record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None }).collect();
@@ -183,9 +183,8 @@ fn thoughts<'r>(record: &'r Record, events: &[MatchFrame]) -> VecDeque<&'r MoveR
     if told.count() == moves.len() { moves } else { VecDeque::new() }
 }
 
-/// How the agents judged the positions, by the number of the step: `value` in the notes of a move is what the agent expects as its
-/// return, `cp` what an engine gives in hundredths of a pawn. Where two play for what the other loses, both lines are told from the
-/// first seat's side.
+/// Returns the agents' evaluations by step number, from the notes of their moves: `value` is the expected return, `cp`
+/// an engine's evaluation in centipawns. In two-player zero-sum games, both lines are drawn from the view of seat 0.
 fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Option<Value> {
     let against = game.is_some_and(|game| game.spec().players == 2 && game.spec().utility == Utility::ZeroSum);
     let of = |seat: usize, key: &str, scale: f64| -> Vec<(f64, f64)> {
@@ -206,15 +205,15 @@ fn values(steps: &[Value], names: &[String], game: Option<&dyn DynGame>) -> Opti
         .or_else(|| curve("Evaluation", note, axes("Pawns"), 2, all("cp", 0.01)))
 }
 
-/// The greatest value that is drawn: what an agent notes beyond it is a slip.
+/// Maximum absolute value to draw; larger notes are treated as errors of the agent.
 const GREATEST: f64 = 1e6;
 
-/// Whether a return tells more than who won.
+/// Returns true if the returns contain more than the winner.
 fn says_more(points: &Value) -> bool {
     points.as_f64().is_some_and(|points| ![-1.0, 0.0, 1.0].contains(&points))
 }
 
-/// What happened, each with the number of the step that it led to; and the number of the last step.
+/// Returns the events, each with the number of the step that it led to, and the number of the last step.
 fn steps(events: &[MatchFrame], mut notes: VecDeque<&MoveRecord>, names: &[String]) -> (Vec<Value>, usize) {
     let mut at = 0;
     let mut lines = Vec::with_capacity(events.len());

@@ -1,4 +1,4 @@
-//! How pages say who sits where, and how a match ended. The script of the pages gets the words of the reasons from here.
+//! Texts for seats and match results. The script of the pages uses the same end-reason texts.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::text;
 
-/// All reasons for which a match ends.
+/// All reasons for the end of a match.
 const REASONS: [EndReason; 10] = [
     EndReason::Finished,
     EndReason::Illegal,
@@ -21,7 +21,7 @@ const REASONS: [EndReason; 10] = [
     EndReason::Aborted,
 ];
 
-/// Why a match ended; empty where the rules ended it. `{}` stands for the player who is to blame.
+/// Returns the text of an end reason; empty if the match ended by the rules. `{}` stands for the party at fault.
 const fn why(reason: EndReason) -> &'static str {
     match reason {
         EndReason::Finished => "",
@@ -37,7 +37,7 @@ const fn why(reason: EndReason) -> &'static str {
     }
 }
 
-/// The words of every reason by its code, as a JSON text for the script. What does not count begins with `!`.
+/// Texts of all end reasons by code, as JSON for the script. A text of an uncounted match begins with `!`.
 pub(super) static END_REASON_TEXTS: LazyLock<String> = LazyLock::new(|| {
     let pair = |reason: &EndReason| {
         let code = serde_json::to_value(reason).ok()?.as_str()?.to_owned();
@@ -47,8 +47,8 @@ pub(super) static END_REASON_TEXTS: LazyLock<String> = LazyLock::new(|| {
     Value::from(REASONS.iter().filter_map(pair).collect::<Map<String, Value>>()).to_string()
 });
 
-/// What a page calls each seat: the name of the player, and in brackets what the game calls the seat. A mere number of a seat is
-/// left out unless two players have the same name.
+/// Returns the display name of each seat: the player's name, and the game's name for the seat in parentheses. Seat
+/// names that are only numbers are omitted unless two players have the same name.
 pub(super) fn called(names: &[&str], roles: &[String]) -> Vec<String> {
     let one = |(seat, name): (usize, &&str)| {
         let shown = text::clean(name, text::NAME);
@@ -59,22 +59,22 @@ pub(super) fn called(names: &[&str], roles: &[String]) -> Vec<String> {
     names.iter().enumerate().map(one).collect()
 }
 
-/// Whether the name of a seat only counts: `p0`, `player_1`, `seat 2`.
+/// Returns true if the name of a seat is only a number: `p0`, `player_1`, `seat 2`.
 fn is_number(role: &str) -> bool {
     let digits = role.trim_start_matches(|c: char| !c.is_ascii_digit());
     let head = &role[..role.len() - digits.len()];
     matches!(head, "p" | "player_" | "seat ") && digits.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Why a match ended, with the name of who is to blame; empty where the rules ended it. `end` is the end of a match as a program
-/// gets it.
+/// Returns the end reason with the name of the party at fault; empty if the match ended by the rules. `end` is the
+/// match end as in the JSON API.
 pub(super) fn reason(end: &Value, called: &[String]) -> String {
     let Ok(code) = serde_json::from_value::<EndReason>(end["reason"].clone()) else { return String::new() };
     let who = end["at_fault"].as_u64().and_then(|seat| called.get(usize::try_from(seat).ok()?));
     why(code).replace("{}", who.map_or("a player", String::as_str))
 }
 
-/// How a match ended, as sentences.
+/// Returns the result of a match as sentences.
 pub(super) fn verdict(end: &Value, called: &[String]) -> String {
     let counts = serde_json::from_value::<EndReason>(end["reason"].clone()).is_ok_and(EndReason::counts);
     let (why, result) = (reason(end, called), result(end, called));
@@ -82,13 +82,13 @@ pub(super) fn verdict(end: &Value, called: &[String]) -> String {
     let said = match (why.is_empty(), won || counts) {
         (true, _) => result,
         (false, true) => format!("{result}: {why}"),
-        // Names keep their letters.
+        // Player names keep their letter case.
         (false, false) => why.strip_prefix("the ").map_or_else(|| why.clone(), |rest| format!("The {rest}")),
     };
     if counts { format!("{said}.") } else { format!("{said}. This match is not counted.") }
 }
 
-/// Who won, or what each player has.
+/// Returns the winner, or each player's points.
 fn result(end: &Value, called: &[String]) -> String {
     let outcome = |seat: usize, word: &str| end["outcome"][seat] == word;
     let with = |word: &str| -> Vec<&str> {
@@ -117,13 +117,13 @@ fn result(end: &Value, called: &[String]) -> String {
     }
 }
 
-/// A number of points.
+/// Formats a number of points.
 pub(super) fn points(value: &Value) -> String {
     let value = value.as_f64().unwrap_or_default();
     format!("{value} {}", if value.abs() == 1.0 { "point" } else { "points" })
 }
 
-/// Names in a row: `a`, `a and b`, `a, b and c`.
+/// Joins names: `a`, `a and b`, `a, b and c`.
 fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),

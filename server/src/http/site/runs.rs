@@ -1,4 +1,4 @@
-//! Runs: their list, one with its progress, its verdict and its matches, and a person's seat in one.
+//! Run pages: the list, one run with its progress, results and matches, and the page on which a person plays a run.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ use crate::auth::Scopes;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
-/// Matches of a page.
+/// Matches per page.
 const LISTED: u32 = 50;
-/// Runs that are over, of a page.
+/// Finished runs per page.
 const OVER: usize = 50;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RunListQuery {
-    /// The name of the last run on the page before.
+    /// Name of the last run on the previous page.
     after: String,
-    /// A season whose runs are wanted, as `SUITE/SEASON`.
+    /// Season to list runs of, as `SUITE/SEASON`.
     season: String,
-    /// A run that a person wants to begin, with its suite (`suite`, or `suite/part`) and the share of its matches.
+    /// Run that a person wants to start: its suite (`suite`, or `suite/part`) and the fraction of its matches.
     play: String,
     suite: String,
     scale: String,
@@ -64,7 +64,7 @@ pub(super) async fn list(State(app): App, headers: HeaderMap, query: Query<RunLi
     )
 }
 
-/// What one person can play of the suites, the smallest suite first.
+/// Returns the parts of suites that one person can play alone, the smallest suite first.
 fn alone(shared: &ServerState) -> Vec<Value> {
     let mut suites = shared.hub.offered();
     suites.sort_by_key(|suite| suite.matches);
@@ -97,7 +97,7 @@ pub(super) async fn page(
         Err(shut) => return *shut,
     };
     let Some(about) = app.0.hub.run(&run).await else { return errors::missing("run", &run, "/runs", None) };
-    // As in the list for programs: who knows which matches belong together knows more of a seed than its players do.
+    // As in the JSON API: knowing which matches belong together reveals more about a seed than the players may know.
     let released = !grant.may(Scopes::ADMIN);
     let filter = MatchFilter { run: Some(run.clone()), released, before: older.before, ..MatchFilter::default() };
     let (matches, next) = matches::lines(&app.0, &filter, LISTED).await;
@@ -124,7 +124,7 @@ pub(super) struct Enter {
     scale: String,
 }
 
-/// A person's seat in a run. The script of the page enrols over the protocol, like any other client.
+/// Returns the page on which a person plays a run. Its script enrolls over the protocol like any other client.
 pub(super) async fn play(
     State(app): App,
     headers: HeaderMap,
@@ -152,7 +152,7 @@ pub(super) async fn play(
     show("run-play.html", context)
 }
 
-/// How a run stands, in words.
+/// Returns the display text of a run's state.
 fn state(about: &Value) -> &'static str {
     match about["state"].as_str().unwrap_or_default() {
         "open" => "In progress",
@@ -162,7 +162,7 @@ fn state(about: &Value) -> &'static str {
     }
 }
 
-/// What each candidate of a suite did over all parts that have a score, and how many matches it played in others.
+/// Returns the totals of each candidate of a suite over all scored parts, and its number of matches in unscored parts.
 fn overall(verdict: &Value) -> Vec<Value> {
     let mut all: BTreeMap<&str, ([u64; 3], u64)> = BTreeMap::new();
     for row in verdict["parts"].as_array().into_iter().flatten() {
@@ -182,7 +182,7 @@ fn overall(verdict: &Value) -> Vec<Value> {
     all.into_iter().map(line).collect()
 }
 
-/// The other measurements of the parts of a suite, one a line.
+/// Returns the other measurements of the parts of a suite, one per line.
 fn figures(verdict: &Value) -> Vec<Value> {
     let mut lines = Vec::new();
     for row in verdict["parts"].as_array().into_iter().flatten() {

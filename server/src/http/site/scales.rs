@@ -1,4 +1,4 @@
-//! The rating scales that a page shows, and what they are called.
+//! Rating scales of a page, and their names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::ratings::RatingsSnapshot;
 use crate::server_state::ServerState;
 use crate::suites::Suites;
 
-/// How long a page waits for ratings.
+/// Maximum time that a page waits for ratings.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// The same where [`MANY`] records are released: to rate them all takes longer than anybody wants to wait.
+/// Maximum time if more than [`MANY`] records are released, since rating all of them takes long.
 const PATIENCE_OF_MANY: Duration = Duration::from_millis(10);
 const MANY: u64 = 1_000;
 
-/// The scales of a game, or of all, if they are made soon enough; else those that were made last, while new ones are made for the
-/// next who asks.
+/// Returns the scales of a game, or of all games, if they are computed in time; else the previous ones, while the new
+/// ones are computed for later requests.
 pub(super) async fn ratings_soon(shared: &Arc<ServerState>, game: Option<&str>) -> Option<Arc<RatingsSnapshot>> {
     let many = shared.store.last_release().await.is_ok_and(|records| records >= MANY);
     let (maker, of) = (shared.clone(), game.map(str::to_owned));
@@ -29,8 +29,8 @@ pub(super) async fn ratings_soon(shared: &Arc<ServerState>, game: Option<&str>) 
     }
 }
 
-/// What each scale is called: its game, and the part of a suite that its matches belong to. The scale of all other matches says so
-/// where the game has both.
+/// Returns the name of each scale: its game, and the part of a suite that its matches belong to. If a game has scales
+/// of both kinds, the one without a part is labeled as such.
 pub(super) fn names(scales: &[Scale], catalogue: &Catalogue, suites: &Suites) -> Vec<String> {
     let name = |scale: &Scale| {
         let game = catalogue.called(&scale.string);

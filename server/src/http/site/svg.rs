@@ -1,11 +1,11 @@
-//! Pictures as answers.
+//! SVG responses.
 
 use axum::http::header;
 use axum::response::IntoResponse;
 
 use super::Answer;
 
-/// A picture as an answer.
+/// Returns a picture as a response with the given cache policy.
 pub(super) fn svg(svg: String, kept: &'static str) -> Answer {
     let headers = [
         (header::CONTENT_TYPE, "image/svg+xml"),

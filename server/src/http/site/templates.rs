@@ -1,4 +1,4 @@
-//! The templates, compiled once.
+//! Templates, compiled on first use.
 
 use std::sync::LazyLock;
 
@@ -43,12 +43,12 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     env
 });
 
-/// A value in words; nothing for one that is missing.
+/// Formats a template value as text; empty if it is missing.
 fn words_of(value: &Value) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { value.to_string() }
 }
 
-/// Fills a template. `account` says whether a page has a place to log in (`unknown`), to log out (`known`), or neither.
+/// Renders a template. `account` selects the account link: login (`unknown`), logout (`known`), or none.
 pub(super) fn render(template: &str, account: &str, context: Json) -> Result<String, Error> {
     let context = Value::from(Serde(context));
     let (script, style, curves) = (assets::script(), assets::style(), assets::curves());

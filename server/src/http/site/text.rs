@@ -1,17 +1,17 @@
-//! Words of others, made fit for a page. Templates escape them.
+//! Sanitized texts from clients. Templates escape them.
 
 use std::fmt::Write as _;
 
 use minijinja::HtmlEscape;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// Characters of a name that are shown.
+/// Maximum length of a displayed name in characters.
 pub(super) const NAME: usize = 60;
 
-/// Characters of a longer text that are shown.
+/// Maximum length of a longer displayed text in characters.
 pub(super) const LONG: usize = 2_000;
 
-/// `text` without what changes the direction of the words around it, cut after `most` characters.
+/// Returns `text` without characters that change the text direction, truncated to `most` characters.
 pub(super) fn clean(text: &str, most: usize) -> String {
     let turns = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown: String =
@@ -23,24 +23,24 @@ pub(super) fn clean(text: &str, most: usize) -> String {
     shown
 }
 
-/// A name as HTML for the cell of a table, which may break it after `_` and `=`.
+/// Returns a name as HTML for a table cell, with possible line breaks after `_` and `=`.
 pub(super) fn cell(name: &str) -> String {
-    // What stands for an escaped character has none of these in it.
+    // Escape sequences contain neither of these characters.
     let escaped = HtmlEscape(&clean(name, LONG)).to_string();
     ["_", "="].into_iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
-/// A time as `2026-11-23 06:04` in UTC.
+/// Formats a time as `2026-11-23 06:04` in UTC.
 pub(super) fn when(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-/// A moment in RFC 3339 as `2026-11-23 06:04` in UTC.
+/// Formats an RFC 3339 time as `2026-11-23 06:04` in UTC.
 pub(super) fn minute(moment: &str) -> String {
     moment.parse::<jiff::Timestamp>().map_or_else(|_| clean(moment, NAME), |t| when(t.as_millisecond()))
 }
 
-/// A part of a path or a query, percent-encoded.
+/// Percent-encodes a part of a path or query.
 pub(super) fn path(part: &str) -> String {
     let mut out = String::with_capacity(part.len());
     for byte in part.bytes() {
@@ -52,7 +52,7 @@ pub(super) fn path(part: &str) -> String {
     out
 }
 
-/// A game's page as HTML. Its title is left out, since the page has one, and HTML within it is shown as text.
+/// Renders a game's documentation as HTML. The title is omitted, since the page has one, and embedded HTML is escaped.
 pub(super) fn rules(markdown: &str) -> String {
     let mut title = false;
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).filter_map(|event| match event {
@@ -65,7 +65,7 @@ pub(super) fn rules(markdown: &str) -> String {
             None
         }
         _ if title => None,
-        // Comments mark the ladder's table.
+        // Comments delimit the ladder's table.
         Event::Html(text) | Event::InlineHtml(text) if text.trim_start().starts_with("<!--") => None,
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
         Event::Start(Tag::Link { dest_url, .. }) if !dest_url.starts_with('#') && !dest_url.starts_with("https://") => {
@@ -74,7 +74,7 @@ pub(super) fn rules(markdown: &str) -> String {
         event => Some(event),
     });
     let mut links = Vec::new();
-    // A link to a file of the book leads nowhere here: its words stay.
+    // Links to files of the documentation do not resolve here, so only their text remains.
     let parser = parser.map(move |event| match &event {
         Event::Start(Tag::Link { .. }) => {
             links.push(true);
