@@ -1,5 +1,5 @@
-//! The Ludex server: one port for HTTP and WebSockets, sessions that survive a lost connection, environments for learners,
-//! matches for agents, and a store.
+//! The Ludex server: one port for HTTP and WebSockets, sessions that survive a lost connection, environments for
+//! learning agents, matches between agents, and a store.
 //!
 //! ```
 //! use ludex_server::{Config, run};
@@ -10,21 +10,21 @@
 //! runtime.block_on(async {
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //!     println!("ws://{}", listener.local_addr()?);
-//!     // Serves until the last argument resolves: here at once.
+//!     // Serves until the last argument resolves, which is immediately here.
 //!     run(listener, Config::new(data.path()), async {}).await
 //! })
 //! # }
 //! ```
 //!
-//! [`Config::games`] and [`Opponents::agents`](opponents::Opponents::agents) say which games and agents there are; more
-//! can be added to the built-in ones.
+//! [`Config::games`] and [`Opponents::agents`](opponents::Opponents::agents) define the offered games and agents. You can
+//! add your own to the built-in ones.
 //!
-//! What always holds:
-//! - The server knows no rules. It calls the games and agents that it is given, and each match is a task around a machine
-//!   of `ludex-play`.
-//! - What a rated match shows is on the disk before anybody sees it.
-//! - Nobody sees what the rules hide from them before the last match on the same seed is over.
-//! - A request that was answered is not carried out a second time.
+//! Invariants:
+//! - The server contains no rules. It calls the configured games and agents, and each match is a task around a match
+//!   machine of `ludex-play`.
+//! - Every output of a rated match is durable before it is delivered.
+//! - Hidden information stays hidden until the last match on the same seed has ended.
+//! - A repeated request is not executed again once its reply is cached.
 //! - Each session has one connection, each match one task, and the store one writer.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "names of rows and fields say it; the crate is used inside the project alone")]

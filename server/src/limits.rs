@@ -1,4 +1,4 @@
-//! How many messages may come, and the limits as options.
+//! Rate limits, and limits as command-line options.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,13 +14,13 @@ use ludex_protocol::error::did_you_mean;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// The rate is an average over this many seconds.
+/// Averaging period of the rate, in seconds.
 const BURST_SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 
-/// Addresses in the table before those without connections are swept out.
+/// Number of addresses from which those without connections are removed.
 const SWEEP: usize = 1024;
 
-/// The allowance of one address, shared by its connections: as many requests at once as it gets in four seconds.
+/// Request budget of one address, shared by its connections. Its burst is the number of requests of four seconds.
 #[derive(Debug)]
 pub struct Bucket<C: Clock = DefaultClock> {
     limiter: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,
@@ -33,7 +33,7 @@ impl<C: Clock> Bucket<C> {
         Bucket { limiter: RateLimiter::direct_with_clock(quota, clock) }
     }
 
-    /// Takes one request off; when there is none left, the milliseconds until there is.
+    /// Takes one request from the budget; if it is empty, returns the time until the next one, in milliseconds.
     pub fn take(&self) -> Option<u32> {
         let until = self.limiter.check().err()?;
         let wait = until.wait_time_from(self.limiter.clock().now());
@@ -41,7 +41,7 @@ impl<C: Clock> Bucket<C> {
     }
 }
 
-/// The allowances of all addresses.
+/// Request budgets of all addresses.
 #[derive(Debug)]
 pub struct Rates {
     per_s: u32,
@@ -49,12 +49,12 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// `per_s` requests for each address.
+    /// Creates budgets of `per_s` requests per second and address.
     pub fn new(per_s: u32) -> Self {
         Rates { per_s, buckets: Mutex::default() }
     }
 
-    /// The allowance of an address.
+    /// Returns the budget of an address.
     pub fn bucket(&self, ip: IpAddr) -> Arc<Bucket> {
         let mut buckets = self.buckets.lock();
         if let Some(bucket) = buckets.get(&ip).and_then(Weak::upgrade) {
@@ -69,14 +69,15 @@ impl Rates {
     }
 }
 
-/// Whether an option that limits something makes sense together with the others.
+/// Checks that the limits are consistent.
 ///
 /// # Errors
-/// One sentence.
+///
+/// A description of the first contradiction.
 pub fn sane(limits: &Limits) -> Result<(), String> {
     if limits.replies_kept < limits.window {
         return Err(format!(
-            "replies_kept ({}) must be at least window ({}), or a client that comes back could lose replies",
+            "replies_kept: expected at least window ({1}), got {0}; fewer would lose replies when a client resumes",
             limits.replies_kept, limits.window
         ));
     }
@@ -92,23 +93,24 @@ pub fn sane(limits: &Limits) -> Result<(), String> {
         ("idle_ms", limits.idle_ms),
     ];
     match named.into_iter().find(|(_, value)| *value == 0) {
-        Some((name, _)) => Err(format!("{name} must be at least 1")),
+        Some((name, _)) => Err(format!("{name}: expected at least 1, got 0")),
         None => Ok(()),
     }
 }
 
-/// A value as a limit that was read from `NAME=VALUE`.
+/// Sets a limit from text of the form `NAME=VALUE`.
 ///
 /// # Errors
-/// An unknown name, with all that there are, or no number.
+///
+/// An unknown name, with the nearest one, or a value that is not a number.
 pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not NAME=VALUE"))?;
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("expected NAME=VALUE, got {text:?}"))?;
     let mut all = serde_json::to_value(&*limits).map_err(|e| e.to_string())?;
-    let map = all.as_object_mut().ok_or("limits are a map")?;
+    let map = all.as_object_mut().ok_or("expected limits as a map")?;
     let known: Vec<String> = map.keys().cloned().collect();
-    let number: u64 = value.trim().parse().map_err(|_| format!("{name}={value}: {value:?} is not a whole number"))?;
+    let number: u64 = value.trim().parse().map_err(|_| format!("{name}: expected a whole number, got {value:?}"))?;
     let Some(slot) = map.get_mut(name.trim()) else {
-        return Err(format!("there is no limit {name:?}{}", did_you_mean(name, &known)));
+        return Err(format!("expected the name of a limit, got {name:?}{}", did_you_mean(name, &known)));
     };
     *slot = Value::from(number);
     *limits = serde_json::from_value(all).map_err(|e| format!("{name}={value}: {e}"))?;

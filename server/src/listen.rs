@@ -1,7 +1,7 @@
-//! From the port to the connections: an acceptor, worker threads, an orderly end.
+//! Connection acceptor, worker threads and orderly shutdown.
 //!
-//! Each worker is a thread with a runtime of its own. A connection stays with its worker for life, so that nothing on the
-//! way of a request has to be shared or to wake another core.
+//! Each worker is a thread with its own runtime. A connection stays with one worker for its whole life, so processing a
+//! request needs no shared state and wakes no other core.
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -30,16 +30,17 @@ use crate::store::Store;
 use crate::tls;
 use crate::token_expiry;
 
-/// How long connections have to say goodbye once the server has closed them.
+/// Time for connections to close after the server has closed them.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// How often histograms are sorted into their buckets.
+/// Interval at which histograms are aggregated into their buckets.
 const TIDY: Duration = Duration::from_secs(5);
 
-/// Serves `listener` until `shutdown` resolves; then finishes the matches that still run, for at most `config.drain`.
+/// Serves `listener` until `shutdown` resolves, then finishes the running matches for at most `config.drain`.
 ///
 /// # Errors
-/// What keeps a server from starting: certificates, limits that contradict each other, a store that cannot be opened.
+///
+/// Fails if the server cannot start: invalid certificates, contradictory limits, or a store that cannot be opened.
 pub async fn run(
     listener: TcpListener,
     config: Config,
@@ -48,10 +49,11 @@ pub async fn run(
     run_then(listener, config, |_| Ok(()), shutdown).await
 }
 
-/// As [`run`], and calls `ready` with the match plane when everything stands.
+/// Serves like [`run`], and calls `ready` with the match plane once the server is ready.
 ///
 /// # Errors
-/// As [`run`], and those of `ready`.
+///
+/// Those of [`run`] and of `ready`.
 pub async fn run_then(
     listener: TcpListener,
     config: Config,
@@ -64,7 +66,8 @@ pub async fn run_then(
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 type Ready<'a> = Box<dyn FnOnce(&Arc<Hub>) -> anyhow::Result<()> + Send + 'a>;
 
-/// The body of [`run_then`]. Boxed, so that the server is compiled here and not in every crate that starts one.
+/// Runs the body of [`run_then`]. It is boxed, so that it is compiled in this crate rather than in every crate that
+/// starts a server.
 fn boxed<'a>(
     listener: TcpListener,
     config: Config,
@@ -90,7 +93,7 @@ async fn serve_until(
     let shared = Arc::new(ServerState::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;
     if back > 0 {
-        tracing::info!("{back} matches continue where they were");
+        tracing::info!(matches = back, "matches restored");
     }
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
@@ -119,8 +122,8 @@ async fn serve_until(
                     }
                 }
                 Err(e) => {
-                    // Out of file descriptors, as a rule: connections that end will free some.
-                    tracing::warn!("a connection could not be accepted: {e}");
+                    // Usually the process is out of file descriptors; connections that end free some.
+                    tracing::warn!(error = %e, "accepting a connection failed");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -136,10 +139,11 @@ async fn serve_until(
     Ok(())
 }
 
-/// Serves `listener` while `work` runs with the match plane; then ends in order.
+/// Serves `listener` while `work` runs with the match plane, then shuts down in order.
 ///
 /// # Errors
-/// As [`run`], and those of `work`.
+///
+/// Those of [`run`] and of `work`.
 pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
     listener: TcpListener,
     config: Config,
@@ -155,7 +159,7 @@ pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
         let _ = stopped.await;
     });
     let work = async {
-        // Without a hub the server has failed, and reports that itself.
+        // Without a hub the server has failed, and returns its own error.
         let done = match ready.await {
             Ok(hub) => work(hub).await,
             Err(_) => Ok(()),
@@ -167,25 +171,25 @@ pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
     served.and(worked)
 }
 
-/// What an operator should know whose server other machines can reach.
+/// Returns warnings for an operator whose server is reachable from other machines.
 fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
-    let clear = "other machines can reach this server, and it has no TLS: tokens cross the network in the clear; \
-                 give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does TLS";
-    let closed = "nobody can connect before there is a token: make one with `ludex token add`";
+    let clear = "server is reachable from other machines without TLS, so tokens are sent unencrypted; \
+                 set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a TLS proxy";
+    let closed = "no client can connect without a token; create one with `ludex token add`";
     (!tls).then_some(clear).into_iter().chain((!tokens).then_some(closed))
 }
 
-/// No new environments and matches; returns when the running matches are over or the time for it is.
+/// Refuses new environments and matches, and returns when the running matches have ended or the drain time is over.
 async fn drain(shared: &ServerState) {
     shared.drain();
     let until_ms = shared.now_ms() + shared.config.drain.as_millis() as u64;
     shared.hub.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
     if tokio::time::timeout(shared.config.drain, shared.hub.idle()).await.is_err() {
-        tracing::info!("matches still run; they continue after the restart");
+        tracing::info!("drain timed out; matches resume after the restart");
     }
 }
 
-/// A thread that serves connections.
+/// Thread that serves connections.
 struct Worker {
     streams: mpsc::UnboundedSender<(TcpStream, SocketAddr)>,
     load: Arc<AtomicUsize>,
@@ -205,17 +209,17 @@ impl Worker {
 
     fn take(&self, stream: TcpStream, peer: SocketAddr) {
         self.load.fetch_add(1, Ordering::Relaxed);
-        // A worker that is gone has panicked; its thread's end says so.
+        // A closed channel means that the worker panicked, which its join handle reports.
         let _ = self.streams.send((stream, peer));
     }
 
     fn join(self) -> anyhow::Result<()> {
         drop(self.streams);
-        self.thread.join().map_err(|_| anyhow::anyhow!("a worker panicked"))
+        self.thread.join().map_err(|_| anyhow::anyhow!("worker panicked"))
     }
 }
 
-/// Counts a connection for as long as it lives.
+/// Counter of open connections; decremented on drop.
 struct Load(Arc<AtomicUsize>);
 
 impl Drop for Load {
@@ -264,11 +268,11 @@ async fn serve(
     let _ = tokio::time::timeout(GOODBYE, shared.hub.settle()).await;
 }
 
-/// What follows the end of a connection's first task.
+/// Returns the WebSocket future of a connection whose HTTP task has ended.
 fn next(ended: Result<Option<(http::Socket, Load)>, tokio::task::JoinError>) -> Option<(http::Socket, Load)> {
     ended.unwrap_or_else(|e| {
         if e.is_panic() {
-            tracing::error!("the task of a connection panicked");
+            tracing::error!("connection task panicked");
         }
         None
     })
@@ -281,14 +285,14 @@ async fn connection(
     tls: Option<TlsAcceptor>,
     shared: Arc<ServerState>,
 ) -> Option<http::Socket> {
-    // Moving the stream to this thread's runtime; both steps fail only when the socket is broken already.
+    // Moves the stream to this thread's runtime; both steps fail only if the socket is already broken.
     let stream = stream.into_std().and_then(TcpStream::from_std).ok()?;
     if let Err(e) = stream.set_nodelay(true) {
         tracing::debug!("{peer}: {e}");
     }
     let ip = peer.ip().to_canonical();
     let Some(entry) = shared.doors.enter(ip) else {
-        tracing::warn!(%ip, "a connection was refused: there are too many");
+        tracing::warn!(%ip, "connection limit reached");
         shared.metrics.closed("too_many");
         shared.metrics.count_refusal("connection", "too_many");
         return None;
@@ -298,8 +302,8 @@ async fn connection(
     let hello = Duration::from_millis(shared.limits.hello_ms);
     match tokio::time::timeout(hello, tls.accept(stream)).await {
         Ok(Ok(stream)) => return http::serve(stream, peer, shared).await,
-        Ok(Err(e)) => tracing::debug!("{}: no TLS: {e}", peer.ip),
-        Err(_) => tracing::debug!("{}: no TLS in time", peer.ip),
+        Ok(Err(e)) => tracing::debug!(ip = %peer.ip, error = %e, "TLS handshake failed"),
+        Err(_) => tracing::debug!(ip = %peer.ip, "TLS handshake timed out"),
     }
     None
 }

@@ -1,4 +1,4 @@
-//! The way to one connection.
+//! Mailbox of a connection.
 
 use ludex_protocol::Id;
 use ludex_protocol::error::{Close, close};
@@ -8,50 +8,51 @@ use tokio::sync::mpsc;
 use crate::frame::EventBatch;
 use crate::stall_monitor::StallMonitor;
 
-/// What a connection is to send, or to do, at the wish of others.
+/// Message or command for a connection.
 #[derive(Clone, Debug)]
 pub enum MailboxItem {
-    /// A message; a reply with the `id` of its request. Boxed: the mailbox of a connection that does nothing holds room
-    /// for many.
+    /// Message; a reply carries the `id` of its request. Boxed, since each idle connection reserves room for many
+    /// items.
     Message(Option<Id>, Box<ServerMessage>),
-    /// Events that many get.
+    /// Events shared by many connections.
     Broadcast(EventBatch),
-    /// Close the connection.
+    /// Command to close the connection.
     Close(Close),
 }
 
-/// The sending end of a connection's mailbox. It is bounded: a sender that finds it full lets go of it, and the
-/// connection, whose client does not read, closes itself.
+/// Sending end of a connection's bounded mailbox. If the mailbox is full because the client does not read, the sender
+/// drops its end and the connection closes itself.
 #[derive(Clone, Debug)]
 pub struct Mailbox {
     sender: mpsc::Sender<MailboxItem>,
     pulse: StallMonitor,
 }
 
-/// Why something could not be put in.
+/// Reason for a failed delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undelivered {
-    /// There is no room now.
+    /// The mailbox is full.
     Full,
-    /// There is nobody.
+    /// The connection is closed.
     Closed,
 }
 
 impl Mailbox {
-    /// The mailbox of a connection of this thread.
+    /// Creates the mailbox of a connection on this thread.
     pub(crate) fn new(sender: mpsc::Sender<MailboxItem>) -> Self {
         Mailbox { sender, pulse: StallMonitor::here() }
     }
 
-    /// The pulse of the thread that serves the connection.
+    /// Returns the stall monitor of the thread that serves the connection.
     pub(crate) fn pulse(&self) -> &StallMonitor {
         &self.pulse
     }
 
-    /// Puts something in that must not be lost: when there is no room the connection is closed, and its client resumes.
+    /// Posts an item that must not be lost: if the mailbox is full, the connection is closed and its client resumes.
     ///
     /// # Errors
-    /// There is no room, or nobody.
+    ///
+    /// The mailbox is full or closed.
     pub fn post(&self, out: MailboxItem) -> Result<(), Undelivered> {
         let put = self.put(out);
         if put == Err(Undelivered::Full) {
@@ -61,18 +62,20 @@ impl Mailbox {
         put
     }
 
-    /// Puts an event in that may be left out.
+    /// Posts an event that may be dropped.
     ///
     /// # Errors
-    /// There is no room, or nobody.
+    ///
+    /// The mailbox is full or closed.
     pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
         self.put(MailboxItem::Message(None, Box::new(message)))
     }
 
-    /// Puts events in that many get, and that may be left out.
+    /// Posts shared events that may be dropped.
     ///
     /// # Errors
-    /// There is no room, or nobody.
+    ///
+    /// The mailbox is full or closed.
     pub fn broadcast(&self, events: EventBatch) -> Result<(), Undelivered> {
         self.put(MailboxItem::Broadcast(events))
     }
@@ -84,12 +87,12 @@ impl Mailbox {
         })
     }
 
-    /// Answers a request. A client that does not read loses its answer with its connection, and asks again.
+    /// Replies to a request. A client that does not read loses its connection with the reply, and repeats the request.
     pub fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
         let _ = self.post(MailboxItem::Message(Some(re), Box::new(message.into())));
     }
 
-    /// Whether the box is more than half empty: a reader who fell behind has caught up.
+    /// Returns true if the mailbox is more than half empty, so that a slow reader has caught up.
     pub fn roomy(&self) -> bool {
         self.sender.capacity() * 2 > self.sender.max_capacity()
     }

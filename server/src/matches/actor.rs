@@ -1,4 +1,4 @@
-//! The task that drives one match: it waits for inputs and time, keeps rows, and delivers what the machine puts out.
+//! Task of one match: it waits for inputs and deadlines, stores the log, and delivers the outputs of the match machine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,57 +20,57 @@ use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::stall_monitor::StallMonitor;
 use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
-/// More missed frames than this are sent as one `resync`.
+/// Number of missed frames above which they are replaced by one `resync`.
 const MISSED: usize = 128;
-/// A tenth of an agent's time for a turn is kept back for the way of its answer, at most this.
+/// Maximum time reserved for the delivery of an agent's reply. A tenth of the agent's time per turn is reserved.
 const WAY: Duration = Duration::from_millis(200);
-/// How long rows of an unrated match are held back. If the match ends first they are never written: the record holds
-/// them. A crash sets an unrated match back by as much.
+/// Time in milliseconds for which log rows of an unrated match are buffered. If the match ends first, they are never
+/// written, since the record holds them. A crash sets an unrated match back by at most this time.
 const HELD: u64 = 1_000;
-/// The end of a rated match that cannot be kept is tried again after this time, then after twice as long.
+/// Initial delay before retrying to store the end of a rated match; doubled after each try.
 const AGAIN: Duration = Duration::from_millis(500);
-/// The longest time between two tries.
+/// Maximum delay between retries.
 const AGAIN_AT_MOST: Duration = Duration::from_secs(8);
-/// How many answers of quick agents are asked for before others have their turn on this thread.
+/// Number of consecutive replies of fast agents before the task yields to others.
 const AT_ONCE: usize = 16;
 
 #[derive(Default)]
 struct Line {
     mailbox: Option<Mailbox>,
     generation: u64,
-    /// The last frame that the client says it has seen.
+    /// Sequence number of the last frame that the client acknowledged.
     seen: Option<u64>,
-    /// What the thread of the connection had lost when that was last asked.
+    /// Total stall time of the connection's thread at the last check.
     lost: u64,
 }
 
-/// An agent of the server's, and how long its answers take.
+/// Server agent with its measured reply time.
 pub(super) type TimedAgent = (Arc<dyn Agent>, Arc<Pace>);
 
-/// The task's state.
+/// State of the task.
 pub(super) struct Actor {
     hub: Arc<Hub>,
     machine: MatchMachine,
     handle: MatchHandle,
-    /// For whom its agents think: the first client.
+    /// Owner charged for the agents' computation: that of the first client.
     owner: Arc<str>,
     agents: Vec<Option<TimedAgent>>,
     lines: Vec<Line>,
-    /// Until the match is over.
+    /// Set until the match ends.
     entered: Option<Entered>,
     crowd: Spectators,
-    /// Rows handed to the store so far.
+    /// Number of rows passed to the store.
     rows: u64,
-    /// Rows of an unrated match that wait for that.
+    /// Buffered rows of an unrated match.
     held: Vec<LogRow>,
-    /// When the first of them has waited long enough.
+    /// Time at which the buffered rows are due.
     held_until: Option<u64>,
-    /// Whether no row is held back any more.
+    /// True if rows are no longer buffered.
     settled: bool,
-    /// The pulse of this task's thread, and what that had lost when it was last asked.
+    /// Stall monitor of this task's thread, and its total at the last check.
     pulse: StallMonitor,
     lost: u64,
-    /// What each seat lost since; kept for its room.
+    /// Stall time of each seat since then; reused to save allocations.
     losses: Vec<u64>,
 }
 
@@ -102,13 +102,13 @@ impl Actor {
         }
     }
 
-    /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
+    /// Runs the match to its end, then stays for clients that missed the end. `first` holds pending outputs.
     pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<MatchCommand>>, first: Vec<Output>) {
         self.pulse = StallMonitor::here();
         self.lost = self.pulse.lost_ms();
         let grace_ms = self.hub.config.limits.grace_ms;
         let until = |now: u64| now.saturating_add(grace_ms);
-        // A match that is over already was so before a restart: it only tells its end.
+        // A match that ended before a restart only reports its end.
         let mut gone_at = self.machine.is_over().then(|| until(self.hub.now()));
         self.deliver(first).await;
         loop {
@@ -152,7 +152,7 @@ impl Actor {
                 break;
             }
         }
-        // What came until now is answered.
+        // Requests that have arrived so far still get a reply.
         rx.close();
         while let Ok(cmd) = rx.try_recv() {
             self.take(*cmd).await;
@@ -161,8 +161,8 @@ impl Actor {
         self.hub.forget(self.machine.id());
     }
 
-    /// Time in which this task's thread, or that of a seat's connection, was held up is not the seat's: an act that lies in
-    /// the socket is not late.
+    /// Credits each seat for time in which the thread of this task or of the seat's connection was stalled, so that a
+    /// move waiting in the socket does not time out.
     fn give_back(&mut self) {
         let lost = self.pulse.lost_ms();
         let own = lost.saturating_sub(std::mem::replace(&mut self.lost, lost));
@@ -178,7 +178,7 @@ impl Actor {
         }
     }
 
-    /// Whether every client at the table says that it has seen the last frame.
+    /// Returns true if every client in the match has acknowledged the last frame.
     fn all_have_seen(&self) -> bool {
         let clients = self.lines.iter().enumerate().filter(|(seat, _)| self.agents[*seat].is_none());
         clients.into_iter().all(|(seat, line)| line.seen >= Some(self.machine.resume_entry(seat).seq))
@@ -205,7 +205,7 @@ impl Actor {
                 } else {
                     self.machine.catch_up(Watcher::Seat(seat), seen)
                 };
-                // Many missed frames would fill the mailbox: then everything goes in one.
+                // Many missed frames would fill the mailbox, so one resync replaces them.
                 let frames =
                     if frames.len() > MISSED { vec![self.machine.resync(Watcher::Seat(seat))] } else { frames };
                 for frame in frames {
@@ -259,7 +259,7 @@ impl Actor {
         self.deliver(outputs).await;
     }
 
-    /// Quick agents answer before the rows of what they answer to are kept, so that both are kept at once.
+    /// Runs fast agents before the pending rows are stored, so that their replies are stored in the same write.
     fn ask_quick(&mut self, outputs: &mut Vec<Output>) {
         let (mut at, mut asked) = (0, 0);
         while let Some(output) = outputs.get(at) {
@@ -278,7 +278,7 @@ impl Actor {
         }
     }
 
-    /// Delivers in order, when all rows are kept: in rated matches, when they are durable.
+    /// Delivers outputs in order, after all rows are stored; in rated matches, after they are durable.
     async fn deliver(&mut self, outputs: Vec<Output>) {
         let (mut rows, mut shown) = (Vec::new(), Vec::with_capacity(outputs.len()));
         for output in outputs {
@@ -311,13 +311,14 @@ impl Actor {
         if let Some(mailbox) = &line.mailbox
             && mailbox.post(out).is_err()
         {
-            // Too slow, or gone: it resumes from its last seen frame. A newer connection may be on its way already.
+            // The mailbox is full or closed: the client resumes from its last acknowledged frame. A newer connection
+            // may already be pending.
             line.mailbox = None;
             self.handle.send(MatchCommand::Detach { seat, generation: line.generation });
         }
     }
 
-    /// Keeps rows; `false` if a rated match could not be kept and was ended for it.
+    /// Stores rows; `false` if a write for a rated match failed and the match was ended.
     async fn keep(&mut self, mut rows: Vec<LogRow>) -> bool {
         let rated = self.machine.header().rated;
         let end = match rows.last() {
@@ -330,7 +331,7 @@ impl Actor {
             return true;
         }
         if !rated && end.is_some() {
-            // The record of an unrated match stands for its log.
+            // The record of an unrated match replaces its log.
             rows.clear();
             self.held.clear();
             self.held_until = None;
@@ -338,17 +339,18 @@ impl Actor {
         let mut pause = AGAIN;
         loop {
             let Err(error) = self.write(&rows, end.as_ref(), rated).await else { return true };
-            tracing::error!(match_id = %self.machine.id(), %error, "a row could not be kept");
+            tracing::error!(match_id = %self.machine.id(), %error, "match log write failed");
             if !rated || !self.machine.is_over() || self.hub.draining() {
                 break;
             }
-            // Its players hear of the end when it is kept. What failed, such as a full disk, may be mended soon, or late.
+            // Players are notified of the end once it is stored. The fault, such as a full disk, may take any time to
+            // repair.
             tokio::time::sleep(pause).await;
             pause = (2 * pause).min(AGAIN_AT_MOST);
             self.rows -= rows.len() as u64;
         }
         if rated && !self.machine.is_over() {
-            // Nothing of it was shown; the match cannot continue without its log.
+            // No output of these rows was delivered; the match cannot continue without its log.
             let outputs = self.machine.handle(self.hub.now(), Input::Abort(EndReason::InfraError));
             for output in outputs {
                 self.show(output);
@@ -357,7 +359,7 @@ impl Actor {
         !rated
     }
 
-    /// Hands rows to the store, and the end; waits until they are durable if the match is rated or over.
+    /// Passes rows and the end to the store; waits until they are durable if the match is rated or over.
     async fn write(&mut self, rows: &[LogRow], end: Option<&LogRow>, rated: bool) -> Result<(), String> {
         let id = self.machine.id().to_owned();
         let act = |(row, n): (&LogRow, u64)| Ok(ActRow { n, body: text(row)? });
@@ -372,19 +374,19 @@ impl Actor {
         };
         let end = end_row(record)?;
         let released = self.hub.released_with(&self.machine);
-        // A client that hears of the end finds the record.
+        // The record is stored before any client is notified of the end.
         let writes = vec![Write::MatchEnd { id, acts, end }, Write::Released { ids: released.clone() }];
         self.hub.store.write(writes).await.map_err(|e| e.to_string())?;
         self.hub.mark_released(&released);
         Ok(())
     }
 
-    /// Hands the rows that were held back to the store.
+    /// Passes the buffered rows to the store.
     async fn write_held(&mut self) {
         self.held_until = None;
         let rows = std::mem::take(&mut self.held);
         if let Err(error) = self.write(&rows, None, false).await {
-            tracing::error!(match_id = %self.machine.id(), %error, "rows could not be kept");
+            tracing::error!(match_id = %self.machine.id(), %error, "match log write failed");
         }
     }
 
@@ -393,7 +395,7 @@ impl Actor {
         agent.is_some_and(|(agent, pace)| pace.is_quick() && !agent.is_io_bound())
     }
 
-    /// The number of an agent's turn, and its thinking.
+    /// Returns the number of an agent's turn, and the closure that computes its reply.
     fn question(&mut self, seat: Seat) -> Option<(u32, impl FnOnce() -> Answered + Send + use<>)> {
         let (agent, pace) = self.agents.get(seat).cloned().flatten()?;
         let limit_ms = self.hub.config.opponents.agent_ms;
@@ -409,8 +411,8 @@ impl Actor {
         Some((turn, act))
     }
 
-    /// Asks an in-process agent: one that waits for something outside on a thread of its own, others on the pool. The
-    /// machine ends the turn when its time is over, and drops an answer that comes later.
+    /// Runs an in-process agent: on its own thread if it blocks on I/O, else in the pool. The machine ends the turn
+    /// when its time is over, and drops later replies.
     fn ask(&mut self, seat: Seat) {
         let waits = self.agents.get(seat).and_then(Option::as_ref).is_some_and(|(agent, _)| agent.is_io_bound());
         let Some((turn, act)) = self.question(seat) else { return };
@@ -424,7 +426,7 @@ impl Actor {
 
 type Answered = Result<MoveReply, AgentError>;
 
-/// What an agent did.
+/// Converts an agent's reply to its outcome.
 fn did(thought: Result<Answered, Panicked>) -> AgentOutcome {
     match thought {
         Ok(answer) => AgentOutcome::from(answer),
@@ -432,7 +434,7 @@ fn did(thought: Result<Answered, Panicked>) -> AgentOutcome {
     }
 }
 
-/// Agents that were told that their match began. They are told that it ended when this is dropped.
+/// Agents notified of the start of their match. They are notified of its end on drop.
 struct Entered(Vec<Arc<dyn Agent>>);
 
 impl Entered {
@@ -452,7 +454,7 @@ impl Drop for Entered {
 fn end_row(record: &Record) -> Result<EndRow, String> {
     let reason = serde_json::to_value(record.footer.reason.unwrap_or(EndReason::Aborted)).map_err(|e| e.to_string())?;
     Ok(EndRow {
-        reason: reason.as_str().ok_or("a reason is a word")?.to_owned(),
+        reason: reason.as_str().ok_or("expected a reason as text")?.to_owned(),
         ended_ms: ludex_play::time::epoch_ms(),
         footer: text(&record.footer).map_err(|e| e.to_string())?,
         record: record.to_line().map_err(|e| e.to_string())?,

@@ -1,4 +1,4 @@
-//! The match plane's side of a connection: takes its requests, for the seats and joins of its session.
+//! Connection side of the match plane: processes requests for the seats and joins of a session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::sessions::Session;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::store::Write;
 
-/// See the module.
+/// Match requests of one connection.
 pub struct MatchClient {
     hub: Arc<Hub>,
     session: Arc<Session>,
-    /// Whether it may see what is hidden.
+    /// True if the client may see hidden information.
     admin: bool,
     mailbox: Mailbox,
-    /// The connection's number.
+    /// Number of the connection.
     generation: u64,
-    /// Matches that it watches.
+    /// Ids of the watched matches.
     watching: Vec<String>,
 }
 
 impl MatchClient {
-    /// The player of the connection `generation`, which holds the session.
+    /// Creates the client of the connection `generation`, which holds the session.
     pub(crate) fn new(
         hub: Arc<Hub>,
         session: Arc<Session>,
@@ -42,12 +42,12 @@ impl MatchClient {
         MatchClient { hub, session, admin, mailbox, generation, watching: Vec::new() }
     }
 
-    /// What the client has not `seen` goes to its mailbox, match by match; a resync where it names nothing.
+    /// Sends the frames that the client has not `seen`, match by match; a resync for each match missing in `seen`.
     pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>) {
         self.session.catch_up(seen, false);
     }
 
-    /// The client is here: joins that waited for it may have matches again.
+    /// Marks the client as present, so that its joins may get matches again.
     pub(crate) fn online(&self) {
         if self.hub.has_joins(&self.session.id) {
             self.hub.lobby.lock().presence(&self.session.id, true);
@@ -55,7 +55,7 @@ impl MatchClient {
         }
     }
 
-    /// For `welcome`: seats and where they stand.
+    /// Returns the seats and their state, for `welcome`.
     pub(crate) async fn seats(&self) -> Vec<ResumedMatch> {
         let mut held = Vec::new();
         for (handle, seat) in self.session.seats() {
@@ -66,18 +66,18 @@ impl MatchClient {
         held
     }
 
-    /// For `welcome`: joins with what is left of them.
+    /// Returns the joins and their remaining matches, for `welcome`.
     pub(crate) fn joins(&self) -> Vec<ResumedJoin> {
         self.hub.joins_of(&self.session.id)
     }
 
-    /// Whether the session has a seat or waits for one: such a connection may be silent.
+    /// Returns true if the session has a seat or a join: such a connection may be idle.
     pub(crate) fn at_stake(&self) -> bool {
         self.session.running() > 0 || self.hub.has_joins(&self.session.id)
     }
 
-    /// Takes the seats and joins that other sessions of this agent name (and owner) hold; each comes with a resync. A
-    /// live holder is closed as superseded.
+    /// Moves the seats and joins of other sessions of this agent (same name and owner) to this session, each with a
+    /// resync. A connection that holds one of them is closed as superseded.
     pub(crate) async fn reclaim(&self) {
         let session = &self.session;
         for other in self.hub.sessions.by_agent(session.name(), session.about.owner.as_deref()) {
@@ -90,10 +90,10 @@ impl MatchClient {
                 continue;
             }
             self.hub.move_joins(&other.id, session);
-            // Kept before this session says that it has them: after a crash nobody has them twice.
+            // Stored before the reply, so that after a crash no two sessions hold the same seats.
             let moved = Write::Reclaimed { from: other.id.clone(), to: session.id.clone(), seats };
             if let Err(error) = self.hub.store.write_behind(vec![moved]).await {
-                tracing::error!(session = %session.id, %error, "reclaimed seats could not be kept");
+                tracing::error!(session = %session.id, %error, "storing reclaimed seats failed");
             }
             if let Some(mailbox) = other.mailbox() {
                 let _ = mailbox.post(MailboxItem::Close(close::SUPERSEDED));
@@ -102,7 +102,7 @@ impl MatchClient {
         session.catch_up(&BTreeMap::new(), true);
     }
 
-    /// The connection is lost; seats are held, clocks run on.
+    /// Marks the connection as lost; seats stay reserved and clocks keep running.
     pub(crate) fn detach(&self) {
         if self.session.disconnect(self.generation) {
             self.hub.lobby.lock().presence(&self.session.id, false);
@@ -110,15 +110,14 @@ impl MatchClient {
         }
     }
 
-    /// A match is told what its seat has seen.
+    /// Passes an acknowledgment to its match.
     pub(crate) fn ack(&self, ack: &ludex_protocol::message::Ack) {
         if let Some((handle, seat)) = self.session.seat(&ack.match_id) {
             handle.send(MatchCommand::Ack { seat, seq: ack.seq });
         }
     }
 
-    /// Takes a request of the match plane, which was read from the socket `at` this time. Its answer comes through the
-    /// mailbox.
+    /// Processes a request of the match plane, read from the socket `at` this time. The reply goes to the mailbox.
     pub(crate) async fn handle(&mut self, at: u64, re: Id, message: ClientMessage) {
         match message {
             ClientMessage::Join(join) => Box::pin(self.hub.join(&self.session, re, *join)).await,
@@ -128,7 +127,7 @@ impl MatchClient {
                 } else {
                     self.reply(
                         re,
-                        Refusal::new(ErrorCode::UnknownJoin, "this session has no such join").got(leave.join),
+                        Refusal::new(ErrorCode::UnknownJoin, "expected a join of this session").got(leave.join),
                     );
                 }
             }
@@ -139,7 +138,7 @@ impl MatchClient {
             },
             ClientMessage::Suites(_) => self.reply(re, self.hub.suites()),
             ClientMessage::Enrol(enrol) => {
-                // Planning a run takes a while, in which the client may move elsewhere.
+                // Planning a run takes time, in which the client may reconnect elsewhere.
                 let (hub, session) = (self.hub.clone(), self.session.clone());
                 tokio::spawn(async move { hub.enrol(&session, re, *enrol).await });
             }
@@ -165,7 +164,7 @@ impl MatchClient {
                 self.unwatch(&un.match_id);
                 self.reply(re, ServerMessage::Ok(Default::default()));
             }
-            _ => self.reply(re, Refusal::new(ErrorCode::Internal, "this is not a request of the match plane")),
+            _ => self.reply(re, Refusal::new(ErrorCode::Internal, "expected a request of the match plane")),
         }
     }
 
@@ -173,7 +172,7 @@ impl MatchClient {
         self.mailbox.reply(re, message);
     }
 
-    /// Hands a request to a match, which answers it.
+    /// Passes a request to a match, which sends the reply.
     fn tell(&self, re: Id, handle: &MatchHandle, cmd: MatchCommand) {
         if !handle.send(cmd) {
             self.reply(re, Refusal::new(ErrorCode::MatchOver, "the match is over"));
@@ -182,8 +181,8 @@ impl MatchClient {
 
     fn no_seat(&self, id: &str) -> Refusal {
         match self.hub.handle(id) {
-            Some(_) => Refusal::new(ErrorCode::NotYourSeat, "this session has no seat in that match").got(id),
-            None => Refusal::new(ErrorCode::UnknownMatch, "there is no such match").got(id),
+            Some(_) => Refusal::new(ErrorCode::NotYourSeat, "expected a match in which this session has a seat").got(id),
+            None => Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(id),
         }
     }
 
@@ -198,15 +197,15 @@ impl MatchClient {
         match self.hub.matches(list).await {
             Ok(matches) => self.reply(re, ServerMessage::Matches(matches)),
             Err(error) => {
-                tracing::error!(%error, "matches could not be listed");
-                self.reply(re, Refusal::new(ErrorCode::Internal, "the matches could not be listed; try again later"));
+                tracing::error!(%error, "match listing failed");
+                self.reply(re, Refusal::new(ErrorCode::Internal, "listing the matches failed; try again later"));
             }
         }
     }
 
     fn spectate(&mut self, re: Id, watch: Spectate) {
         let Some(handle) = self.hub.handle(&watch.match_id) else {
-            return self.reply(re, Refusal::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
+            return self.reply(re, Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(watch.match_id));
         };
         let full = watch.view == SpectatorView::Full;
         let session = &self.session;
@@ -214,20 +213,20 @@ impl MatchClient {
             || self.hub.plays_in(&watch.match_id, session.name(), session.about.owner.as_deref());
         if full && !handle.is_released() && (seated || !self.admin) {
             let why = if seated {
-                "an agent seated in a match cannot see what is hidden in it"
+                "an agent seated in a match may not see its hidden information"
             } else {
-                "view = full needs the scope admin until every match of the seed is over"
+                "view = full requires the scope admin until every match of the seed has ended"
             };
             return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).path("view"));
         }
         if self.hub.runs.holds(&watch.match_id) && (seated || !self.admin) {
-            let why = "others have the same deals before them: this match is shown when its season is over";
+            let why = "match is hidden until its season ends: other runs share its seeds";
             return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).got(watch.match_id));
         }
         self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
         let most = self.hub.config.limits.matches as usize;
         if self.watching.len() >= most {
-            let e = Refusal::new(ErrorCode::Limit, "this session watches as many matches as it may");
+            let e = Refusal::new(ErrorCode::Limit, "the session's limit of watched matches is reached");
             return self.reply(re, e.allowed(most));
         }
         self.watching.push(watch.match_id);

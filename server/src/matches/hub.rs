@@ -1,4 +1,4 @@
-//! What all connections share of the match plane: running matches, sessions, the lobby, the store and the clock.
+//! Shared state of the match plane: running matches, sessions, the lobby, the store and the clock.
 
 mod queries;
 mod replay_view;
@@ -47,58 +47,57 @@ use crate::standing_ladders::StandingLadder;
 use crate::store::{EndRow, MatchRow, SeatRow, Store, StoreError, StoredMatch, Write, text};
 use crate::suites::Suites;
 
-/// What the operator decides.
+/// Operator settings of the match plane.
 #[derive(Clone)]
 pub struct HubConfig {
-    /// Announced limits.
+    /// Limits announced to clients.
     pub limits: Limits,
-    /// The games that are offered.
+    /// Offered games.
     pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Opponents,
-    /// Which matches come in pairs.
+    /// Default for pairing matches.
     pub pairs: PairMode,
-    /// How the matches of people are rated.
+    /// Rating mode for matches of people.
     pub humans: Humans,
-    /// The folder of the runs.
+    /// Directory of the runs.
     pub data: PathBuf,
-    /// The suites that agents may enrol for.
+    /// Suites in which agents may enroll.
     pub suites: Suites,
-    /// How long a run may take, from its first enrolment.
+    /// Maximum duration of a run, from its first enrolment.
     pub run_time: Duration,
-    /// The seasons of suites.
+    /// Seasons of suites.
     pub seasons: Vec<SuiteSeasons>,
-    /// The standing ladders.
     pub(crate) ladders: Vec<Arc<StandingLadder>>,
 }
 
-/// The match plane of one server.
+/// Match plane of one server.
 pub struct Hub {
-    /// What the operator decided.
+    /// Operator settings.
     pub config: HubConfig,
-    /// Where matches are kept.
+    /// Store of matches.
     pub store: Store,
-    /// Where agents think.
+    /// Pool in which agents compute.
     pub compute: Compute,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) sessions: Sessions,
     started: tokio::time::Instant,
     secret: [u8; 32],
-    /// Matches that have a task: those that run, and those that are over and can still be told about.
+    /// Matches with a task: running ones, and ended ones that still serve requests.
     live: Mutex<HashMap<String, MatchHandle>>,
-    /// How many matches run or are about to begin.
+    /// Number of running and starting matches.
     running: AtomicIsize,
     pub(super) lobby: Mutex<Lobby>,
     late: Mutex<EndedBeforeRestart>,
-    /// Held while matches are brought back for a session.
+    /// Lock held while the matches of a session are restored.
     recalls: tokio::sync::Mutex<()>,
     draining: AtomicBool,
     pub(crate) runs: Runs,
-    /// How often matches were released.
+    /// Number of releases so far.
     releases: AtomicU64,
 }
 
-/// A seat of a match that is about to begin.
+/// Seat of a match that is about to start.
 pub(super) struct SeatPlan {
     pub(super) name: String,
     pub(super) version: Option<String>,
@@ -108,19 +107,19 @@ pub(super) struct SeatPlan {
     pub(super) occupant: Occupant,
 }
 
-/// How an agent of the server's is asked in a match of a run.
+/// Options for calling a server agent in a match of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentOptions {
-    /// It is not asked where it has one legal action.
+    /// True if the agent's only legal move is played for it.
     #[serde(default)]
     pub skips_forced: bool,
-    /// Its failures are faults of the server.
+    /// True if the agent's failures count as faults of the server.
     #[serde(default)]
     pub blameless: bool,
 }
 
 impl AgentOptions {
-    /// The agent as it is asked.
+    /// Wraps the agent according to the options.
     pub fn around(self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
         let agent = if self.blameless { faults_as_infra(agent) } else { agent };
         if self.skips_forced { auto_play_forced(agent) } else { agent }
@@ -131,7 +130,7 @@ impl AgentOptions {
     }
 }
 
-/// Who plays a seat.
+/// Player of a seat.
 pub(super) enum Occupant {
     Client(Arc<Session>),
     Agent { agent: Arc<dyn Agent>, spec: String, pace: Arc<Pace> },
@@ -146,39 +145,39 @@ impl Occupant {
     }
 }
 
-/// A match that is about to begin.
+/// Match that is about to start.
 pub(super) struct MatchPlan {
     pub(super) seats: Vec<SeatPlan>,
     pub(super) terms: MatchTerms,
 }
 
-/// What is fixed about a match that is about to begin.
+/// Settings of a match that is about to start.
 pub(super) enum MatchTerms {
-    /// What its clients asked for.
+    /// Requested by clients.
     Asked(RequestedTerms),
-    /// What a run planned.
+    /// Planned by a run.
     Planned(Box<MatchSetup>),
-    /// It was interrupted, and continues.
+    /// Resumed after an interruption.
     Kept(Arc<StoredMatch>),
 }
 
-/// The terms of a match that clients asked for.
+/// Settings of a match that clients requested.
 pub(super) struct RequestedTerms {
     pub(super) game: GameRef,
     pub(super) rated: bool,
     pub(super) clock: Clock,
     pub(super) pair: Option<String>,
-    /// Its place among the matches of the pair that come from the same joins.
+    /// Index among the matches of the pair that come from the same joins.
     pub(super) turn: u32,
-    /// Whether the server plays a mirror of it: its agent on every seat, on the same seed.
+    /// True if the server plays a mirror match: its agent on every seat, with the same seed.
     pub(super) mirror: bool,
-    /// Whether its clients may have agreed to meet.
+    /// True if the clients may have agreed to meet.
     pub(super) arranged: bool,
-    /// The season of a ladder that it belongs to.
+    /// Ladder season of the match.
     pub(super) label: Option<String>,
 }
 
-/// What a running match keeps beside its public head; never shown before the release.
+/// Data of a running match that is not public before the release.
 #[derive(Serialize, Deserialize)]
 struct Secret {
     seed: String,
@@ -190,13 +189,13 @@ struct Secret {
     pair: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
-    /// The place among the matches of the pair.
+    /// Index among the matches of the pair.
     #[serde(default, skip_serializing_if = "is_zero")]
     turn: u32,
-    /// The returns of the mirror.
+    /// Returns of the mirror match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     mirror: Vec<f64>,
-    /// The part of the game that is played, if it is not the whole.
+    /// Played part of the game, if not the whole game.
     #[serde(default, skip_serializing_if = "Excerpt::is_whole")]
     excerpt: Excerpt,
 }
@@ -208,38 +207,39 @@ fn is_zero(turn: &u32) -> bool {
 #[derive(Serialize, Deserialize)]
 struct SecretSeat {
     setup: SeatSetup,
-    /// The owner of the token of the session that sat there first.
+    /// Owner of the token of the first session on this seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
-    /// How the server's agent there is asked.
+    /// Options of the server agent on this seat.
     #[serde(default, skip_serializing_if = "AgentOptions::is_default")]
     guard: AgentOptions,
 }
 
-/// What a client is told if something could not be kept; the log says why.
+/// Logs a failed write and returns the refusal for the client.
 pub(crate) fn storage_failure(error: &dyn Display) -> Box<Refusal> {
-    tracing::error!(%error, "something could not be kept");
-    Box::new(Refusal::new(ErrorCode::Internal, "the server could not keep it; try again later"))
+    tracing::error!(%error, "store write failed");
+    Box::new(Refusal::new(ErrorCode::Internal, "storing the request failed; try again later"))
 }
 
-/// Random bytes of the system's.
+/// Returns random bytes of the operating system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<Refusal>> {
     random_bytes::<N>().map_err(|error| {
-        tracing::error!(%error, "the system gives no random numbers");
-        Box::new(Refusal::new(ErrorCode::Internal, "the server has no random numbers; try again later"))
+        tracing::error!(%error, "random number generation failed");
+        Box::new(Refusal::new(ErrorCode::Internal, "the server cannot generate random numbers; try again later"))
     })
 }
 
-/// A fresh id: a letter, `_` and 12 random hex digits.
+/// Returns a new id: a letter, `_` and 12 random hex digits.
 pub(crate) fn fresh_id(letter: char) -> Result<String, Box<Refusal>> {
     Ok(format!("{letter}_{}", hex::encode(random::<6>()?)))
 }
 
 impl Hub {
-    /// The match plane over a store, before anybody connects.
+    /// Creates the match plane of a store, before any client connects.
     ///
     /// # Errors
-    /// The store's.
+    ///
+    /// Those of the store.
     pub(crate) async fn new(
         store: Store,
         config: HubConfig,
@@ -266,28 +266,28 @@ impl Hub {
         }))
     }
 
-    /// Milliseconds since the server began; the clock of everything.
+    /// Returns the milliseconds since the server started, the time base of all matches.
     pub fn now(&self) -> u64 {
         self.at(tokio::time::Instant::now())
     }
 
-    /// A time by the same clock.
+    /// Converts an instant to milliseconds of the same time base.
     pub(crate) fn at(&self, at: tokio::time::Instant) -> u64 {
         u64::try_from(at.saturating_duration_since(self.started).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// No new matches from now on.
+    /// Refuses new matches from now on.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
         self.runs.halt();
     }
 
-    /// Whether the server is about to stop.
+    /// Returns true if the server is shutting down.
     pub fn draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// How many matches run or are about to begin.
+    /// Returns the number of running and starting matches.
     pub fn live_matches(&self) -> usize {
         self.running.load(Ordering::Relaxed).max(0).unsigned_abs()
     }
@@ -300,14 +300,14 @@ impl Hub {
         self.live.lock().get(id).cloned()
     }
 
-    /// Whether a match runs.
+    /// Returns true if the match is running.
     pub(crate) fn is_live(&self, id: &str) -> bool {
         self.handle(id).is_some_and(|handle| handle.live())
     }
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// A session waits for its client, as `number`, for the grace time; then it is over.
+    /// Keeps a session without a connection for the grace time, unless connection `number` is replaced; then ends it.
     pub(crate) fn wait_for(self: &Arc<Self>, session: Arc<Session>, number: u64) {
         let hub = self.clone();
         tokio::spawn(async move {
@@ -318,32 +318,32 @@ impl Hub {
         });
     }
 
-    /// A session is over for good, and `why`. While the server stops, sessions stay in the store for its return.
+    /// Ends a session permanently, for the reason `why`. During shutdown, sessions stay in the store for the restart.
     pub(crate) async fn session_over(self: &Arc<Self>, session: &Session, why: &str) {
         if self.draining() {
             return;
         }
-        tracing::info!(session = %session.id, agent = session.name(), why, "a session ends");
-        // Matches of runs wait in the store for the agent's return.
+        tracing::info!(session = %session.id, agent = session.name(), why, "session ended");
+        // Matches of runs stay in the store until the agent returns.
         for (handle, _) in session.seats() {
             handle.send(MatchCommand::Suspend);
         }
         self.dismiss(session).await;
         self.late.lock().forget(&session.id);
         if let Err(error) = self.store.write_behind(vec![Write::SessionGone { id: session.id.clone() }]).await {
-            tracing::debug!(%error, "the end of a session could not be kept");
+            tracing::debug!(%error, "storing the end of a session failed");
         }
     }
 
-    /// A session has no matches to come any more; those that run are played on.
+    /// Cancels the future matches of a session; running ones continue.
     pub(crate) async fn dismiss(self: &Arc<Self>, session: &Session) {
         let joins = self.drop_joins(&session.id);
         self.joins_gone(joins).await;
         self.seat();
     }
 
-    /// Keeps who the client of a session is and which key resumes it: behind, unless something is `at_stake`. Then it
-    /// waits until the key is durable, or a client could come back with one that nobody knows.
+    /// Stores a session's client and its resume key: asynchronously, unless the session has something `at_stake`. Then
+    /// it waits until the key is durable, since after a crash the client could not resume without it.
     pub(crate) async fn keep_session(&self, session: &Session, at_stake: bool) {
         let expires_ms = ludex_play::time::epoch_ms().saturating_add(self.config.limits.grace_ms as i64);
         let kept = match session.row(expires_ms) {
@@ -352,13 +352,13 @@ impl Hub {
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = kept {
-            tracing::error!(session = %session.id, %error, "a session could not be kept");
+            tracing::error!(session = %session.id, %error, "storing a session failed");
         }
     }
 
     // ---- matches --------------------------------------------------------------------------------------------------
 
-    /// Begins a match: its row is kept before anybody hears of it.
+    /// Starts a match. Its row is stored before any client is notified.
     pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<(), Box<Refusal>> {
         let MatchPlan { seats, terms } = plan;
         match terms {
@@ -378,7 +378,7 @@ impl Hub {
         }
     }
 
-    /// The terms of a match as its clients asked for it, and what keeps its seed from being drawn again.
+    /// Returns the setup of a match, and the write that reserves its seed.
     async fn setup(
         self: &Arc<Self>,
         asked: &RequestedTerms,
@@ -427,7 +427,7 @@ impl Hub {
         Ok((setup, drawn))
     }
 
-    /// Starts a match between these seats, the `turn`-th of its pair.
+    /// Starts a match between these seats, number `turn` of its pair.
     async fn start(
         self: &Arc<Self>,
         mut setup: MatchSetup,
@@ -471,7 +471,8 @@ impl Hub {
             secret: text(&secret).map_err(|e| storage_failure(&e))?,
             started_ms: ludex_play::time::epoch_ms(),
         };
-        // The row says from which joins its seats come: after a crash they have had this match, or it never was.
+        // The row names the joins of its seats, so that after a crash each join either had this match or the match
+        // never existed.
         self.store
             .write(drawn.into_iter().chain([Write::MatchStart(row)]).collect())
             .await
@@ -480,7 +481,7 @@ impl Hub {
             self.lobby.lock().pairs.on_match_start(pair, &id);
         }
         let names: Vec<_> = seats.iter().map(|s| s.name.as_str()).collect();
-        tracing::info!(match_id = %id, game = spec.string, seats = names.join(", "), rated = setup.header.rated, "a match begins");
+        tracing::info!(match_id = %id, game = spec.string, seats = names.join(", "), rated = setup.header.rated, "match started");
         self.metrics.begun.increment(1);
         let occupants = seats.into_iter().map(|s| s.occupant).collect();
         let machine = MatchMachine::new(setup, self.now());
@@ -489,7 +490,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The seed of a match: that of its pair, or a new one.
+    /// Returns the seed of a match: that of its pair, or a new one.
     fn seed(&self, asked: &RequestedTerms) -> Result<ReservedSeed, Box<Refusal>> {
         let draw = || -> Result<ReservedSeed, Box<Refusal>> {
             if !asked.rated {
@@ -504,8 +505,8 @@ impl Hub {
         }
     }
 
-    /// Plays the mirror of a match, if it is to have one: the returns of the seats. It is played before the match, so that
-    /// nothing that happens there decides whether there is one.
+    /// Plays the mirror match, if there is one, and returns the returns of the seats. It precedes the match, so that no
+    /// event in the match affects it.
     async fn mirror(&self, asked: &RequestedTerms, seats: &[SeatPlan], seed: u64) -> Vec<f64> {
         let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
@@ -514,7 +515,7 @@ impl Hub {
         let owner = seats.iter().find_map(|s| s.occupant.session()).map(|s| s.account.name.clone());
         let Some((agent, owner)) = agent.zip(owner).filter(|_| asked.mirror) else { return Vec::new() };
         let (game, compute) = (asked.game.clone(), self.compute.clone());
-        // Each move waits for the owner's turn, as the agent's moves in the match itself do.
+        // Each move waits for the owner's turn to compute, as the agent's moves in the match itself do.
         let agent: Arc<dyn Agent> =
             Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &MoveRequest<'_>, by: Option<Instant>| {
                 compute.piece(&owner, || agent.act(ask, by))
@@ -527,7 +528,7 @@ impl Hub {
         played.map_or_else(Vec::new, |played| played.record.footer.returns)
     }
 
-    /// Starts the task of a match and connects those who are there. `first` are outputs that wait already.
+    /// Starts the task of a match and connects the clients that are present. `first` holds pending outputs.
     fn launch(
         self: &Arc<Self>,
         machine: MatchMachine,
@@ -567,18 +568,18 @@ impl Hub {
         let hub = self.clone();
         tokio::spawn(async move {
             if task.await.is_err() {
-                tracing::error!(match_id = %id, "the task of a match panicked");
+                tracing::error!(match_id = %id, "match task panicked");
                 hub.end(&id);
                 hub.forget(&id);
                 if let Err(error) = hub.abandon(&id, "the server failed").await {
-                    tracing::error!(match_id = %id, %error, "its end could not be kept");
+                    tracing::error!(match_id = %id, %error, "storing the end of a match failed");
                 }
             }
         });
         handle
     }
 
-    /// The matches that may be released now that this one is over: itself, or all of its pair if it was the last.
+    /// Returns the matches to release at the end of this one: itself, or all of its pair if it was the last.
     pub(super) fn released_with(&self, machine: &MatchMachine) -> Vec<String> {
         let setup = machine.setup();
         match (&setup.run, &setup.pair) {
@@ -589,7 +590,7 @@ impl Hub {
         }
     }
 
-    /// What was hidden in these matches may be shown.
+    /// Marks matches as released, so that their hidden information becomes public.
     pub(crate) fn mark_released(&self, ids: &[String]) {
         {
             let live = self.live.lock();
@@ -598,16 +599,16 @@ impl Hub {
         self.releases.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A number that changes when matches are released.
+    /// Returns a counter that changes with every release.
     pub(super) fn releases(&self) -> u64 {
         self.releases.load(Ordering::Relaxed)
     }
 
-    /// Called by a match that ended: joins may have another one.
+    /// Called by a match that ended, since its joins may get another one.
     pub(super) async fn match_over(self: Arc<Self>, machine: &MatchMachine) {
         let reason = machine.record().and_then(|record| record.footer.reason).unwrap_or(EndReason::Aborted);
         let events = machine.record().map_or(0, |record| record.events.len());
-        tracing::info!(match_id = machine.id(), reason = word(reason), events, "a match ends");
+        tracing::info!(match_id = machine.id(), reason = word(reason), events, "match ended");
         self.metrics.ended(reason);
         self.end(machine.id());
         if let Some(record) = machine.record() {
@@ -626,7 +627,7 @@ impl Hub {
         self.joins_gone(gone).await;
     }
 
-    /// A match of a run is left to the store: its joins have room for another.
+    /// Leaves a match of a run to the store; its joins may get another one.
     pub(super) fn suspended(self: &Arc<Self>, machine: &MatchMachine) {
         self.counts(-1);
         for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
@@ -634,7 +635,7 @@ impl Hub {
         }
     }
 
-    /// A match does not run any more.
+    /// Removes a match from the running ones.
     fn end(&self, id: &str) {
         if let Some(handle) = self.handle(id).filter(MatchHandle::end) {
             self.counts(-1);
@@ -653,7 +654,7 @@ impl Hub {
 
     /// Ends a stored match that cannot continue.
     pub(crate) async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
-        tracing::info!(match_id = id, reason = "infra_error", "a match ends");
+        tracing::info!(match_id = id, reason = "infra_error", "match ended");
         self.metrics.ended(EndReason::InfraError);
         let footer = json!({ "reason": "infra_error", "ended": ludex_play::time::now_text() });
         let end = EndRow {
@@ -665,14 +666,14 @@ impl Hub {
         self.store.write(vec![Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end }]).await
     }
 
-    /// How many joins wait for a match.
+    /// Returns the number of joins without a match.
     pub(crate) fn waiting(&self) -> usize {
         self.lobby.lock().waiting()
     }
 
     // ---- the end of the server ------------------------------------------------------------------------------------
 
-    /// Returns when no match runs that somebody is here to play. Others have to wait for their clients anyway.
+    /// Returns when no match with a connected client runs. Other matches wait for their clients anyway.
     pub async fn idle(&self) {
         let played = |handle: &MatchHandle| handle.live() && handle.holders().iter().any(|session| session.connected());
         while self.live.lock().values().any(played) {
@@ -680,7 +681,7 @@ impl Hub {
         }
     }
 
-    /// Returns when every match has handed all rows of its log to the store. Later rows are handed over at once.
+    /// Returns when every match has passed all rows of its log to the store. Later rows are passed without buffering.
     pub(crate) async fn settle(&self) {
         let handles: Vec<MatchHandle> = self.live.lock().values().filter(|h| h.live()).cloned().collect();
         let told = |handle: MatchHandle| {
@@ -688,7 +689,7 @@ impl Hub {
             handle.send(MatchCommand::Settle(tx));
             rx
         };
-        // A match without a task has nothing to hand over.
+        // A match without a task has no buffered rows.
         let settled: Vec<_> = handles.into_iter().map(told).collect();
         futures_util::future::join_all(settled).await;
     }

@@ -51,7 +51,7 @@ async fn the_log_has_one_line_for_each_beginning_and_end() {
         let text = std::fs::read_to_string(&log).unwrap();
         // The last line may be half written.
         let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        if lines.iter().any(|line| line["message"] == "a session ends") {
+        if lines.iter().any(|line| line["message"] == "session ended") {
             break lines;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -65,14 +65,14 @@ async fn the_log_has_one_line_for_each_beginning_and_end() {
     let begins = only("a session begins");
     assert_eq!((&begins["session"], &begins["agent"], &begins["ip"]), (&session, &json!("mybot"), &json!("127.0.0.1")));
     assert_eq!(only("a client is at a limit")["session"], session);
-    let begins = only("a match begins");
+    let begins = only("match started");
     assert_eq!(
         (&begins["match_id"], &begins["seats"], &begins["rated"]),
         (&json!(id), &json!("mybot, random"), &json!(true))
     );
-    let ends = only("a match ends");
+    let ends = only("match ended");
     assert_eq!((&ends["match_id"], &ends["reason"]), (&json!(id), &json!("finished")));
-    assert_eq!((&only("a session ends")["session"], &only("a session ends")["why"]), (&session, &json!("away")));
+    assert_eq!((&only("session ended")["session"], &only("session ended")["why"]), (&session, &json!("away")));
     server.has_not_panicked();
 }
 
