@@ -1,4 +1,4 @@
-//! Counters of one server, in Prometheus' text form.
+//! Metrics of one server in the Prometheus text format.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, 
 
 const METADATA: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None);
 
-/// Upper bounds in seconds for how long a commit takes.
+/// Histogram bounds of the commit duration, in seconds.
 const COMMIT_SECONDS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0];
-/// Upper bounds for the number of jobs in a commit.
+/// Histogram bounds of the number of jobs per commit.
 const COMMIT_JOBS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
 
-/// Upper bounds in seconds for how long a turn takes.
+/// Histogram bounds of the turn latency, in seconds.
 const TURN_SECONDS: &[f64] = &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0];
 
-/// What the store measures of its commits. Those of the default go nowhere.
+/// Metrics of the store's commits. The default discards them.
 #[derive(Clone)]
 pub(crate) struct Commits {
-    /// How long each commit took, in seconds.
+    /// Duration of each commit in seconds.
     pub seconds: Histogram,
-    /// How many jobs it held.
+    /// Number of jobs per commit.
     pub jobs: Histogram,
 }
 
@@ -32,39 +32,38 @@ impl Default for Commits {
     }
 }
 
-/// The counters of one server, in a recorder of its own: several servers may run in one process. Each is looked up once,
-/// so that counting is one atomic addition.
+/// Metrics of one server, in a separate recorder, since several servers may run in one process. Each counter is
+/// resolved once, so that counting is one atomic addition.
 pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     requests: HashMap<&'static str, Counter>,
     errors: HashMap<ErrorCode, Counter>,
-    /// Open WebSocket connections.
     pub connections: Gauge,
-    /// Sessions held by a connection.
+    /// Sessions with a connection.
     pub live: Gauge,
-    /// Sessions that wait for their client.
+    /// Sessions without a connection.
     pub parked: Gauge,
-    /// Pieces of work that wait for their owner's turn to compute.
+    /// Queued pieces of computation.
     pub queued: Gauge,
-    /// Matches that run.
     pub matches: Gauge,
-    /// Joins that wait for a match.
+    /// Joins without a match.
     pub waiting: Gauge,
-    /// Environments of the gym plane.
+    /// Gym environments.
     pub envs: Gauge,
-    /// Matches that began.
+    /// Started matches.
     pub begun: Counter,
-    /// From a client's move until what follows from it is on its way, in seconds; in a rated match it is on the disk then.
+    /// Latency in seconds from a client's move until its results are sent; in a rated match this includes the durable
+    /// write.
     pub turns: Histogram,
-    /// Commits of the store.
     pub commits: Commits,
 }
 
 impl Metrics {
-    /// All at zero.
+    /// Creates all metrics at zero.
     ///
     /// # Errors
+    ///
     /// Never, as long as the bounds above are not empty.
     pub fn new() -> anyhow::Result<Self> {
         let bounds = |builder: PrometheusBuilder, name: &str, of: &[f64]| {
@@ -102,7 +101,7 @@ impl Metrics {
         })
     }
 
-    /// Counts a request by its type.
+    /// Counts a request by type.
     #[inline]
     pub fn request(&self, kind: &str) {
         if let Some(counter) = self.requests.get(kind) {
@@ -110,49 +109,49 @@ impl Metrics {
         }
     }
 
-    /// Counts an error by its code.
+    /// Counts an error by code.
     pub fn error(&self, code: ErrorCode) {
         if let Some(counter) = self.errors.get(&code) {
             counter.increment(1);
         }
     }
 
-    /// Counts a connection that the server closed, by the close's name.
+    /// Counts a connection that the server closed, by the name of the close code.
     pub fn closed(&self, name: &'static str) {
         let key = Key::from_parts("ludex_closed_total", vec![Label::new("with", name)]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
-    /// Says how much an owner holds of something.
+    /// Sets the amount of a resource that an owner uses.
     pub fn owner(&self, owner: &str, goods: &'static str, held: u32) {
         let labels = vec![Label::new("owner", owner.to_owned()), Label::new("of", goods)];
         self.recorder.register_gauge(&Key::from_parts("ludex_owner_held", labels), &METADATA).set(f64::from(held));
     }
 
-    /// Counts a match that ended, by its reason.
+    /// Counts a finished match by its end reason.
     pub fn ended(&self, reason: EndReason) {
         let key = Key::from_parts("ludex_matches_ended_total", vec![Label::new("reason", word(reason))]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
-    /// Counts something that was refused: what it was, and why.
+    /// Counts a refusal by subject and reason.
     pub fn count_refusal(&self, what: &'static str, why: &'static str) {
         let key = Key::from_parts("ludex_refused_total", vec![Label::new("what", what), Label::new("why", why)]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
     }
 
-    /// Sorts what histograms have collected into their buckets. Until then they hold every single value.
+    /// Aggregates histogram samples into their buckets. Until then, every sample is stored.
     pub fn tidy(&self) {
         self.handle.run_upkeep();
     }
 
-    /// All of it as text.
+    /// Returns all metrics as text.
     pub fn render(&self) -> String {
         self.handle.render()
     }
 }
 
-/// A reason as it stands on the wire.
+/// Returns the wire name of an end reason.
 pub(crate) fn word(reason: EndReason) -> String {
     serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

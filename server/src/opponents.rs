@@ -1,4 +1,4 @@
-//! The server's own agents: which of them clients may seat, and with how much search.
+//! Agents of the server: which ones clients may seat, and their search limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use ludex_protocol::error::truncate_text;
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::Value;
 
-/// How much an agent that a client names may search for one move.
+/// Maximum search per move of an agent that a client specifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchLimits {
     /// Simulations.
@@ -20,7 +20,7 @@ pub struct SearchLimits {
     pub depth: u64,
     /// Positions.
     pub nodes: u64,
-    /// Milliseconds.
+    /// Time in milliseconds.
     pub ms: u64,
 }
 
@@ -30,48 +30,48 @@ impl Default for SearchLimits {
     }
 }
 
-/// The agents that clients may seat: every one that plays in-process within the limits, the anchors of the game, and
-/// those that the operator named, whatever they start or call.
+/// Agents that clients may seat: every agent that plays in-process within the limits, the anchors of the game, and
+/// those that the operator named, without limits.
 #[derive(Clone)]
 pub struct Opponents {
-    /// The agents that there are.
+    /// Available agents.
     pub agents: Roster,
-    /// Specs by the names that the operator gave them.
+    /// Specs by the operator's names.
     pub named: BTreeMap<String, String>,
-    /// Bounds on everything else.
+    /// Limits for agents without an operator's name.
     pub search: SearchLimits,
-    /// Milliseconds that an agent has for a turn of a match without a clock.
+    /// Time in milliseconds that an agent has per turn in a match without a clock.
     pub agent_ms: u64,
 }
 
-/// An agent that is ready to play.
+/// Agent that is ready to play.
 #[derive(Clone)]
 pub struct Opponent {
-    /// What it is called in lists of seats: the operator's name, else its canonical spec.
+    /// Name in lists of seats: the operator's name, else the canonical spec.
     pub name: String,
-    /// The whole spec, for records.
+    /// Complete spec, for records.
     pub spec: AgentSpec,
-    /// The player.
+    /// Agent itself.
     pub agent: Arc<dyn Agent>,
-    /// How long its answers take.
+    /// Measured reply time.
     pub pace: Arc<Pace>,
 }
 
-/// How long the answers of an agent take. Those of a quick one are not worth the way to another thread.
+/// Reply time of an agent. The replies of a fast agent are computed without switching threads.
 #[derive(Debug)]
 pub struct Pace(AtomicU64);
 
 impl Pace {
-    /// An agent that answers within this many nanoseconds is quick.
+    /// Reply time in nanoseconds up to which an agent counts as fast.
     const QUICK_NS: u64 = 20_000;
 
-    /// Whether the next answer should take no time worth mentioning.
+    /// Returns true if the next reply is expected to be fast.
     pub fn is_quick(&self) -> bool {
         self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
     }
 
-    /// Counts how long an answer took. A slow answer counts at once, quick ones only after a while: an agent need not
-    /// think each time.
+    /// Records the duration of a reply. A slow reply raises the estimate at once, fast ones lower it slowly: an agent
+    /// may not search in every turn.
     pub fn measure(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let before = self.0.load(Ordering::Relaxed);
@@ -81,14 +81,14 @@ impl Pace {
 }
 
 impl Default for Pace {
-    /// Of an agent that has not answered yet, and counts as slow.
+    /// Returns the pace of an agent without replies, which counts as slow.
     fn default() -> Self {
         Pace(AtomicU64::new(u64::MAX))
     }
 }
 
 impl Default for Opponents {
-    /// The built-in agents, within the default limits.
+    /// Returns the built-in agents with the default limits.
     fn default() -> Self {
         Opponents {
             agents: Roster::builtin().clone(),
@@ -100,38 +100,40 @@ impl Default for Opponents {
 }
 
 impl Opponents {
-    /// The agent that `text` means in `game`. `rated` matches take none that peeks.
+    /// Returns the agent that `text` denotes in `game`. `rated` matches admit no agent that sees hidden information.
     ///
     /// # Errors
+    ///
     /// `unknown_agent` with the nearest name, `forbidden` for agents that only the operator may offer and for peeking
-    /// in rated matches, `limit` for too much search.
+    /// agents in rated matches, `limit` for too much search.
     pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
         let written = offered.map_or(text, String::as_str);
         let spec = self.agents.parse(written).map_err(|e| self.refused(written, e))?;
         let resolved = self.agents.resolve(&spec, game).map_err(|e| self.refused(written, e))?;
         if offered.is_none() {
-            // The rungs of a game's ladder are the house's own, engines among them.
+            // The anchors of a game's ladder are defined by the project, including those that use engines.
             if resolved.class() != AgentClass::Builtin && spec.class() != AgentClass::Anchor {
                 return Err(self.not_offered(spec.name()));
             }
             self.within_limits(&resolved)?;
         }
         if rated && resolved.peeks() {
-            let message = "an agent that looks at hidden information cannot play a rated match";
+            let message = "expected an agent without access to hidden information in a rated match";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
         let agent = self.agents.build_spec(&spec, game).map_err(|e| self.refused(written, e))?;
         if agent.is_batched() {
-            let message = "a server does not seat an agent that is asked in batches: its answers take hours";
+            let message = "expected an agent without batch requests, whose replies take hours";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(truncate_text(text))));
         }
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }
 
-    /// The most steps of search (simulations, positions) that an agent takes for one move; 0 for one that does not search.
-    /// A millisecond counts as a hundred, and a search that only its depth bounds as all lines of play of that depth.
+    /// Returns the maximum number of search steps (simulations or positions) per move; 0 for an agent that does not
+    /// search. A millisecond counts as a hundred steps, and a search limited only by depth as all lines of play of that
+    /// depth.
     pub fn steps(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
         let Ok(resolved) = self.agents.resolve(spec, game) else { return self.search.nodes };
         let budget = resolved.budget();
@@ -150,7 +152,7 @@ impl Opponents {
         ];
         for (name, wanted, most) in bounds {
             if let Some(wanted) = wanted.filter(|&wanted| wanted > most) {
-                let message = format!("{name}={wanted} is more search than this server gives: {most} at most");
+                let message = format!("{name}: expected at most {most}, got {wanted}");
                 return Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(wanted).allowed(most)));
             }
         }
@@ -160,13 +162,13 @@ impl Opponents {
     fn not_offered(&self, agent: &str) -> Box<Refusal> {
         let offered: Vec<&str> = self.named.keys().map(String::as_str).collect();
         let message =
-            format!("{agent} agents play here only by a name that the operator gives (serve --agent NAME=SPEC)");
+            format!("{agent} agents must be offered by the operator under a name (serve --agent NAME=SPEC)");
         Box::new(Refusal::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
     }
 
-    /// A refusal of the spec `text` as clients get it: with the operator's names, where the name is unknown.
+    /// Converts a refusal of the spec `text` for clients: for an unknown name, it lists the operator's names.
     fn refused(&self, text: &str, mut refusal: Refusal) -> Box<Refusal> {
-        // Clients have no arguments with paths, only specs.
+        // Paths refer to command arguments, which clients do not have.
         refusal.path = None;
         let name = text.split_whitespace().next().unwrap_or_default();
         if let Some(Value::Array(allowed)) = refusal.allowed.as_deref_mut()
@@ -178,7 +180,7 @@ impl Opponents {
     }
 }
 
-/// A bound on the positions within `depth` moves of one. Shallower looks come first; together they double it at most.
+/// Returns an upper bound on the number of positions within `depth` moves. Iterative deepening at most doubles it.
 fn lines(game: &GameRef, depth: u64) -> u64 {
     let spec = game.spec();
     let moves = u64::from(spec.actions).saturating_mul(u64::from(spec.max_chance).max(1));

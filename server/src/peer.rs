@@ -1,25 +1,25 @@
-//! Who is at the other end of a connection.
+//! Remote end of a connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::connection_limits::ConnectionPermit;
 
-/// The other end.
+/// Remote end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    /// Its address.
+    /// IP address.
     pub ip: IpAddr,
-    /// Whether the port listens on loopback only.
+    /// True if the port listens on loopback only.
     pub local: bool,
-    /// The token of the `Authorization` header.
+    /// Token of the `Authorization` header.
     pub bearer: Option<String>,
-    /// Counts its connection.
+    /// Permit that counts the connection.
     pub entry: Arc<ConnectionPermit>,
 }
 
 impl Peer {
-    /// Whether somebody without a token may come in where there are no tokens.
+    /// Returns true if clients without a token are admitted while the server has no tokens.
     pub fn guests_welcome(&self) -> bool {
         self.local && self.ip.is_loopback()
     }

@@ -1,4 +1,4 @@
-//! What the sessions of one owner hold together. The limits of a session hold for each of them; these hold for the sum.
+//! Quotas on the resources that all sessions of one owner use together. Session limits apply in addition.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,29 +8,28 @@ use ludex_protocol::{ErrorCode, Limits, Refusal};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-/// Accounts in the table before those without sessions are swept out.
+/// Number of accounts from which those without sessions are removed.
 const SWEEP: usize = 1_024;
 
-/// The most tasks of one owner that search at once.
+/// Maximum number of concurrent search tasks per owner.
 const SEARCHING: usize = 8;
 
-/// What an owner may hold only so much of.
+/// Resource with a quota per owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
-    /// Environments of the gym plane.
+    /// Gym environments.
     Envs,
-    /// Matches that joins may have at once.
+    /// Concurrent matches of joins.
     Matches,
-    /// Joins.
     Joins,
-    /// Bytes of documents that environments keep.
+    /// Bytes of documents in environments.
     Said,
 }
 
 impl Resource {
     pub const ALL: [Resource; 4] = [Resource::Envs, Resource::Matches, Resource::Joins, Resource::Said];
 
-    /// What they are called in metrics and errors.
+    /// Returns the name in metrics and errors.
     pub fn name(self) -> &'static str {
         match self {
             Resource::Envs => "environments",
@@ -50,18 +49,18 @@ impl Resource {
     }
 }
 
-/// One owner.
+/// Usage of one owner.
 #[derive(Debug)]
 pub(crate) struct Account {
-    /// Its name; for a guest the id of the session.
+    /// Name of the owner; for a guest the session id.
     pub name: Arc<str>,
     held: [AtomicU32; Resource::ALL.len()],
     all: Arc<[AtomicU32; Resource::ALL.len()]>,
-    /// Tasks that search in its environments at once; each has a thread that mostly waits.
+    /// Permits for concurrent search tasks in the owner's environments; each task occupies a thread that mostly waits.
     pub searching: Arc<Semaphore>,
 }
 
-/// Part of what an owner holds, until it is dropped.
+/// Part of an owner's usage; released on drop.
 #[derive(Debug)]
 pub(crate) struct Share {
     account: Arc<Account>,
@@ -79,10 +78,11 @@ impl Account {
         })
     }
 
-    /// Takes `count` more.
+    /// Reserves `count` more.
     ///
     /// # Errors
-    /// `limit` when the owner would hold too much then.
+    ///
+    /// `limit` if the owner's quota would be exceeded.
     pub fn take(self: &Arc<Self>, goods: Resource, count: u32, limits: &Limits) -> Result<Share, Box<Refusal>> {
         let (held, most) = (&self.held[goods as usize], goods.most(limits));
         let more = |now: u32| now.checked_add(count).filter(|&sum| sum <= most);
@@ -93,20 +93,20 @@ impl Account {
             }
             Err(now) => {
                 let message =
-                    format!("the sessions of your owner hold {now} {} and may hold {most} together", goods.name());
+                    format!("expected at most {most} {} over all sessions of the owner, in use: {now}", goods.name());
                 Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(count).allowed(most.saturating_sub(now))))
             }
         }
     }
 
-    /// How many it holds.
+    /// Returns the amount in use.
     pub fn used(&self, goods: Resource) -> u32 {
         self.held[goods as usize].load(Ordering::Relaxed)
     }
 }
 
 impl Share {
-    /// Changes how much it is, without a question.
+    /// Changes the amount without checking the quota.
     pub fn set(&mut self, count: u32) {
         for held in [&self.account.held, &*self.account.all] {
             let held = &held[self.goods as usize];
@@ -126,16 +126,16 @@ impl Drop for Share {
     }
 }
 
-/// The owners that have sessions.
+/// Accounts of the owners with sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     accounts: Mutex<HashMap<String, Weak<Account>>>,
-    /// What all of them hold, guests too.
+    /// Total usage of all owners, including guests.
     all: Arc<[AtomicU32; Resource::ALL.len()]>,
 }
 
 impl Owners {
-    /// The account of an owner. A guest has one of its own for each session.
+    /// Returns the account of an owner. Each session of a guest has its own account.
     pub fn account(&self, owner: Option<&str>, session: &str) -> Arc<Account> {
         let Some(owner) = owner else { return Account::new(session, &self.all) };
         let mut table = self.accounts.lock();
@@ -150,12 +150,12 @@ impl Owners {
         account
     }
 
-    /// How many all owners hold together.
+    /// Returns the total usage of all owners.
     pub fn used(&self, goods: Resource) -> u32 {
         self.all[goods as usize].load(Ordering::Relaxed)
     }
 
-    /// The owners that have sessions.
+    /// Returns the accounts of the owners with sessions.
     pub fn all(&self) -> Vec<Arc<Account>> {
         self.accounts.lock().values().filter_map(Weak::upgrade).collect()
     }

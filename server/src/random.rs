@@ -1,12 +1,13 @@
-//! Random bytes of the system's.
+//! Random bytes of the operating system.
 
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-/// `N` bytes from the system's generator.
+/// Returns `N` bytes from the operating system's generator.
 ///
 /// # Errors
-/// The system's, when it has none.
+///
+/// The error of the operating system.
 pub fn random_bytes<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;

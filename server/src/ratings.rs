@@ -1,7 +1,7 @@
-//! Ratings for the read-only page, by the referee.
+//! Ratings for the read-only pages, computed by the referee.
 //!
-//! What a record gives to ratings is kept when it was verified once, so a new record costs its own verification and no
-//! more. Each game has a shelf of its own, and so one game's table does not wait for another's records.
+//! Verified records are cached, so that a new record costs only its own verification. Each game has a separate cache,
+//! so one game's table does not wait for the records of another.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,73 +22,73 @@ use crate::compute::Compute;
 use crate::config::Humans;
 use crate::store::{MatchFilter, RecordRow, Store};
 
-/// Records read from the store at a time: the work of one turn on the thread of the ratings.
+/// Number of records read from the store at a time: one piece of work on the ratings thread.
 const PAGE: u32 = 500;
 
-/// A table of this many records is kept for [`AWHILE`], also when there are newer records.
+/// Number of records from which a table is cached for [`AWHILE`], even if newer records exist.
 const MANY: usize = 1_000;
 
-/// How old the table of many records may be.
+/// Maximum age of a table with many records.
 const AWHILE: Duration = Duration::from_secs(60);
 
-/// The ratings of one server.
+/// Ratings of one server.
 pub(crate) struct RatingsCache {
-    /// A thread of its own: matches and searches do not wait for ratings, one piece of work runs at a time, and games take
-    /// turns.
+    /// Separate thread: matches and searches do not wait for ratings, one piece runs at a time, and games take turns.
     thread: Compute,
     verifier: Arc<Verifier>,
     humans: Humans,
-    /// By game id.
+    /// Caches by game id.
     shelves: Quick<HashMap<String, Arc<Mutex<Shelf>>>>,
-    /// By what was asked for (empty: all games). The lock of a table is held while it is made, so that those who ask for the
-    /// same at once wait for one piece of work.
+    /// Tables by requested game (empty: all games). The lock of a table is held while it is computed, so that
+    /// concurrent requests share the work.
     tables: Quick<HashMap<String, Arc<Mutex<Option<Table>>>>>,
-    /// What was answered last, by what was asked for: it is there while the next is made.
+    /// Previous result by requested game, available while the next one is computed.
     last: Quick<HashMap<String, Arc<RatingsSnapshot>>>,
 }
 
-/// The verified records of one game, in the order of their release.
+/// Verified records of one game in order of release.
 #[derive(Default)]
 struct Shelf {
     games: Vec<Arc<GameResult>>,
     refused: usize,
-    /// All records until this place have been seen.
+    /// Release number up to which records have been processed.
     last: u64,
 }
 
-/// What is made of the records.
+/// Result of a rating computation.
 pub(crate) struct RatingsSnapshot {
-    /// `{ratings, records, refused}`.
+    /// JSON page `{ratings, records, refused}`.
     pub(crate) page: Value,
-    /// The scales, in the order of the page.
+    /// Scales in the order of the page.
     pub(crate) scales: Vec<Scale>,
 }
 
-/// A finished table.
+/// Finished table.
 struct Table {
     of: Arc<RatingsSnapshot>,
-    /// The number of records, verified or refused, that it is made of.
+    /// Number of verified and rejected records in the table.
     records: usize,
     made: Instant,
 }
 
 impl Table {
-    /// Whether it may still be shown when there are this many records.
+    /// Returns true if the table may be served when the store holds this many records.
     fn serves(&self, records: usize) -> bool {
         self.records == records || self.is_kept()
     }
 
-    /// Whether it may still be shown, whatever there is now.
+    /// Returns true if the table may be served regardless of newer records.
     fn is_kept(&self) -> bool {
         self.records >= MANY && self.made.elapsed() < AWHILE
     }
 }
 
 impl RatingsCache {
-    /// None yet; records of `games` will count.
+    /// Creates an empty cache; records of `games` count.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    ///
+    /// Fails if the system cannot create the thread.
     pub(crate) fn new(games: Games, humans: Humans) -> anyhow::Result<Self> {
         Ok(RatingsCache {
             thread: Compute::new(1)?,
@@ -100,18 +100,19 @@ impl RatingsCache {
         })
     }
 
-    /// What [`of`](Self::of) answered last, however old it is; `None` if there was nothing to rate.
+    /// Returns the last result of [`of`](Self::of), however old; `None` before the first.
     pub(crate) fn last(&self, game: Option<&str>) -> Option<Arc<RatingsSnapshot>> {
         self.last.lock().get(game.unwrap_or_default()).cloned()
     }
 
-    /// The ratings over the rated, released episodes of the store; of one game (an id, or a canonical string) or of all.
-    /// Only what verifies counts.
+    /// Returns the ratings over the rated, released episodes of the store, for one game (an id or a canonical string)
+    /// or all. Only verified records count.
     ///
     /// # Errors
-    /// When records cannot be read or the work panicked.
+    ///
+    /// Fails if records cannot be read or the computation panics.
     pub(crate) async fn of(&self, store: &Store, game: Option<&str>) -> anyhow::Result<Arc<RatingsSnapshot>> {
-        // A table that is shown for a while costs nothing to ask for, however many records there are.
+        // A cached table is served without reading the store.
         let slot = self.tables.lock().get(game.unwrap_or_default()).cloned();
         if let Some(table) = slot.as_ref().and_then(|slot| slot.try_lock().ok())
             && let Some(made) = table.as_ref().filter(|made| made.is_kept())
@@ -131,7 +132,7 @@ impl RatingsCache {
             records += self.fill(store, &id, &mut *shelf.lock().await, last).await?;
             shelves.push(shelf);
         }
-        // A name that no game has is kept nowhere.
+        // Unknown names are not cached.
         let slot = match game {
             Some(_) if shelves.is_empty() => Arc::default(),
             _ => self.tables.lock().entry(game.unwrap_or_default().to_owned()).or_default().clone(),
@@ -150,7 +151,7 @@ impl RatingsCache {
         let owner = Arc::from(game.unwrap_or_default());
         let humans = self.humans;
         let work = self.thread.run(&owner, move || made(games, refused, humans));
-        let of = Arc::new(work.await.context("the ratings could not be made")?);
+        let of = Arc::new(work.await.context("computing the ratings failed")?);
         *table = Some(Table { of: of.clone(), records, made: Instant::now() });
         if records > 0 {
             self.last.lock().insert(game.unwrap_or_default().to_owned(), of.clone());
@@ -158,7 +159,7 @@ impl RatingsCache {
         Ok(of)
     }
 
-    /// Adds to a shelf what was released until place `last`, and returns how many records it has seen.
+    /// Adds the records released up to number `last` to a cache, and returns the number of processed records.
     async fn fill(&self, store: &Store, id: &str, shelf: &mut Shelf, last: u64) -> anyhow::Result<usize> {
         let filter = MatchFilter { rated: Some(true), game: Some(id.to_owned()), ..MatchFilter::default() };
         let owner = Arc::from(id);
@@ -167,10 +168,10 @@ impl RatingsCache {
             let (count, end) = (page.len(), page.last().map(|row| row.seq));
             let verifier = self.verifier.clone();
             let work = self.thread.run(&owner, move || verified(&verifier, &page));
-            let verified = work.await.context("records could not be verified")?;
+            let verified = work.await.context("verifying the records failed")?;
             shelf.refused += count - verified.len();
             shelf.games.extend(verified);
-            // A page that is not full was the last one: then nothing of this game lies before `last`.
+            // An incomplete page is the last one, so no record of this game remains before `last`.
             shelf.last = match end {
                 Some(end) if count == PAGE as usize => end,
                 end => last.max(end.unwrap_or(last)),
@@ -180,9 +181,9 @@ impl RatingsCache {
     }
 }
 
-/// Rates games. Where people are rated apart, the scales of their matches say `people` and come last.
+/// Rates games. If people are rated separately, the scales of their matches are marked `people` and come last.
 fn made(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> RatingsSnapshot {
-    // A report is made once, this page again and again.
+    // Fewer resamples than in a report, since this page is recomputed often.
     let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
     let records = games.len();
     let of_people = |game: &Arc<GameResult>| game.seats.iter().any(|seat| seat.kind == AgentKind::Human);
@@ -199,7 +200,7 @@ fn made(games: Vec<Arc<GameResult>>, refused: usize, humans: Humans) -> RatingsS
     RatingsSnapshot { page: json!({ "ratings": pages, "records": records, "refused": refused }), scales }
 }
 
-/// What the records that are true give.
+/// Returns the results of the valid records.
 fn verified(verifier: &Verifier, page: &[RecordRow]) -> Vec<Arc<GameResult>> {
     let source = Source { file: "store".to_owned(), line: 0 };
     let one = |row: &RecordRow| verifier.verify_line(&row.record, source.clone()).ok();
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
     use crate::store::{EndRow, MatchRow, Write};
 
-    /// Rated matches of a game whose records are worth nothing.
+    /// Returns rated matches of a game with invalid records.
     fn matches(game: &str, numbers: std::ops::Range<usize>) -> Vec<Write> {
         let one = |n: usize| {
             let id = format!("{game}_{n}");

@@ -1,4 +1,4 @@
-//! Plays the standing ladders: who enters, when matches begin, when records are counted, when a season ends.
+//! Standing ladders on the match plane: admission, match starts, record counting, and season ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use crate::sessions::Session;
 use crate::standing_ladders::{LadderTask, QUEUE, StandingLadder};
 use crate::store::MatchFilter;
 
-/// How often it is looked who can meet.
+/// Interval between pairing rounds.
 const TICK: Duration = Duration::from_millis(200);
-/// How often the file of a table is written. What is younger is counted again after a crash.
+/// Interval between writes of a table's file. Newer results are counted again after a crash.
 const WRITE: Duration = Duration::from_secs(5);
-/// The most lines of one page.
+/// Maximum lines per page.
 const LINES: usize = 500;
 
 impl Hub {
-    /// The ladder that a join enters, if it does.
+    /// Returns the ladder that a join enters.
     pub(super) fn ladder_of(&self, join: &Join, game: &str) -> Option<Arc<StandingLadder>> {
         let asks = join.queue == QUEUE && join.rated && join.against.is_none() && join.ticket.is_none();
         let of_game = |ladder: &&Arc<StandingLadder>| ladder.game.spec().string == game;
         self.config.ladders.iter().find(of_game).filter(|_| asks).cloned()
     }
 
-    /// Checks a join that enters a ladder, and gives it the terms of the ladder. Any other stays as it is.
+    /// Checks a join that enters a ladder, and applies the ladder's settings. Other joins are unchanged.
     pub(super) fn enter_ladder(&self, session: &Session, join: &mut Join) -> Result<(), Box<Refusal>> {
         if self.config.ladders.is_empty() || join.ticket.is_some() {
             return Ok(());
@@ -39,42 +39,42 @@ impl Hub {
         let Some(ladder) = self.ladder_of(join, &game.spec().string) else { return Ok(()) };
         let refused = |code, path: &str, message: &str| Err(Box::new(Refusal::new(code, message).path(path)));
         if session.about.agent.is_empty() {
-            let message = "only an agent with a name can enter a ladder: name it in `hello`";
+            let message = "expected an agent name; a ladder admits only named agents (set it in `hello`)";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
         }
         if self.config.humans == Humans::Apart && session.about.kind == AgentKind::Human {
-            let message = "people are rated apart on this server, and its ladders are for programs";
+            let message = "expected an agent of another kind; this server rates people separately, and its ladders admit only programs";
             return refused(ErrorCode::Forbidden, "queue", message);
         }
         if join.seat.is_some() {
-            return refused(ErrorCode::BadField, "seat", "on a ladder every agent has every seat in turn");
+            return refused(ErrorCode::BadField, "seat", "expected no seat; a ladder rotates the seats");
         }
         let clock = ladder.clock();
         if join.clock != ludex_protocol::record::Clock::of_join() && join.clock != clock {
-            let message = "this ladder has a clock of its own; leave the clock away";
+            let message = "expected the clock of the ladder or none";
             let e = Refusal::new(ErrorCode::BadField, message).path("clock");
             return Err(Box::new(e.allowed(json!(clock))));
         }
         if !ladder.admits(session.name(), session.about.owner.as_deref()) {
-            let message = "an agent of this name is on the ladder, and it is somebody else's; take another name";
+            let message = "agent name is taken on this ladder by another owner; use another name";
             return refused(ErrorCode::Forbidden, "agent", message);
         }
         ladder.fit(join);
         Ok(())
     }
 
-    /// Plays the ladders for as long as the server runs.
+    /// Runs the ladders while the server runs.
     pub(crate) async fn watch_ladders(self: Arc<Self>) {
         let all = self.config.ladders.iter().map(|ladder| self.clone().watch_ladder(ladder.clone()));
         futures_util::future::join_all(all).await;
     }
 
-    /// The server stops: what was played until now is counted and written down.
+    /// Counts the results so far and writes the tables, before the server stops.
     pub(crate) async fn close_ladders(&self) {
         for ladder in &self.config.ladders {
             let closed = ladder.count(&self.store).await.and_then(|()| ladder.keep());
             if let Err(error) = closed {
-                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "a table cannot be kept");
+                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "ladder table write failed");
             }
         }
     }
@@ -83,14 +83,14 @@ impl Hub {
         let (mut counted, mut written) = (None, Instant::now());
         loop {
             if let Err(error) = self.look_at(&ladder, &mut counted, &mut written).await {
-                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "a ladder stands still");
+                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "ladder update failed");
                 tokio::time::sleep(WRITE).await;
             }
             tokio::time::sleep(TICK).await;
         }
     }
 
-    /// Does what is due now. `counted` is how many releases were looked at.
+    /// Performs the ladder's pending tasks. `counted` is the number of releases counted so far.
     async fn look_at(
         self: &Arc<Self>,
         ladder: &Arc<StandingLadder>,
@@ -114,7 +114,7 @@ impl Hub {
                 ladder.count(&self.store).await?;
                 let (frozen, store) = (ladder.clone(), self.store.clone());
                 frozen.freeze(&store, now_ms).await?;
-                // The next season counts its own.
+                // The next season has its own count.
                 *counted = None;
             }
         }
@@ -126,7 +126,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Whether a match of the season of a ladder is not over, or will still come.
+    /// Returns true if a match of the ladder's season is running or still to come.
     async fn under_way(&self, ladder: &StandingLadder) -> anyhow::Result<bool> {
         if self.lobby.lock().plays(ladder) {
             return Ok(true);
@@ -141,12 +141,12 @@ impl Hub {
         self.config.ladders.iter().find(|ladder| ladder.name == name)
     }
 
-    /// The ladders.
+    /// Returns all ladders.
     pub(crate) fn ladders(&self) -> Vec<Value> {
         self.config.ladders.iter().map(|ladder| ladder.entry()).collect()
     }
 
-    /// A page of the table of a ladder, now or of a season; `None` if there is no such ladder or season.
+    /// Returns a page of a ladder's table, current or of a past season; `None` if the ladder or season does not exist.
     pub async fn ladder_page(&self, name: &str, season: Option<&str>, offset: usize, limit: usize) -> Option<Value> {
         let (ladder, season) = (self.ladder(name)?.clone(), season.map(str::to_owned));
         let now_ms = ludex_play::time::epoch_ms();
@@ -163,7 +163,7 @@ impl Hub {
         Some(page)
     }
 
-    /// The file of records of a season that is over.
+    /// Returns the path of the records of a finished season.
     pub(crate) fn ladder_records(&self, name: &str, season: &str) -> Option<PathBuf> {
         self.ladder(name)?.records(season)
     }

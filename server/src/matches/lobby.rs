@@ -1,7 +1,7 @@
-//! Who waits for whom: joins by queue, against the server's agents, and by ticket of a plan.
+//! Matchmaking: joins by queue, joins against the server's agents, and joins by ticket of a run.
 //!
-//! A join is *due* when something happened that may bring it a match: it came, one of its matches ended, its client came
-//! back. `Lobby::next` looks at those that are due, and at no others.
+//! A join is *due* after an event that may bring it a match: it arrived, one of its matches ended, or its client
+//! returned. `Lobby::next` considers only joins that are due.
 
 mod joins;
 mod ladder;
@@ -31,46 +31,47 @@ use crate::quotas::Share;
 use crate::sessions::Session;
 use crate::standing_ladders::StandingLadder;
 
-/// Queues that nobody waits in, kept for what they know about arrivals.
+/// Number of empty queues that are retained for their arrival statistics.
 const EMPTY_QUEUES: usize = 256;
 
-/// A join that is waiting or playing.
+/// Join without its last match yet.
 struct WaitingJoin {
     kept: StoredJoin,
     session: Arc<Session>,
-    /// The game; a join by ticket plays what the plan says.
+    /// Game; `None` for a join by ticket, whose run chooses the game.
     game: Option<GameRef>,
     kind: QueueKey,
-    /// The ladder that it entered.
+    /// Ladder of the join.
     ladder: Option<Arc<StandingLadder>>,
-    /// When it began to wait in its queue.
+    /// Start of its wait in the queue, in milliseconds.
     since: Option<u64>,
-    /// Its number in order of arrival.
+    /// Sequence number of arrival.
     arrival: u64,
-    /// The server's agents, for joins `against`, and for those of a ladder while they meet an anchor.
+    /// Server agents, for joins `against` and for ladder joins that play an anchor.
     against: Vec<Opponent>,
-    /// Matches to come; absent = until `leave`.
+    /// Remaining matches; `None`: unlimited until `leave`.
     left: Option<u32>,
     played: u32,
     running: u32,
-    /// Whether its matches come in pairs, or each has a mirror.
+    /// True if its matches are paired, or each has a mirror.
     paired: bool,
-    /// The block that it plays in.
+    /// Current block.
     block: Option<String>,
-    /// How often it has met others in the queue, by their joins, where it was the first to arrive.
+    /// Number of earlier encounters by opposing join, counted for the join that arrived first.
     met: HashMap<String, usize>,
-    /// Whether `queued` was sent since the last match.
+    /// True if `queued` was sent since the last match.
     told: bool,
-    /// Whether it is kept and its client was told.
+    /// True if the join is stored and its client received the reply.
     ready: bool,
-    /// Whether it is on the list of those that are due.
+    /// True if the join is on the due list.
     due: bool,
-    /// What it counts for among all that its owner holds.
+    /// Shares of the owner's quotas.
     _shares: [Share; 2],
 }
 
 impl WaitingJoin {
-    /// How many matches may begin for it now: those to come, as far as there is room and its client is there.
+    /// Returns the number of matches that may start now: those remaining, up to the free slots, if the client is
+    /// present.
     fn room(&self) -> u32 {
         if !self.ready || !self.session.connected() {
             return 0;
@@ -83,13 +84,13 @@ impl WaitingJoin {
         &self.kept.request
     }
 
-    /// Whether it waits in a queue.
+    /// Returns true if the join waits in a queue.
     fn queues(&self) -> bool {
         self.against.is_empty() && self.request().ticket.is_none()
     }
 
-    /// Whether the server plays a mirror of each of its matches: where a seed cannot be used twice, and the same agent has
-    /// all the other seats.
+    /// Returns true if each of its matches has a mirror: the seed cannot be used twice, and the same agent plays all
+    /// other seats.
     fn has_mirrors(&self) -> bool {
         let Some((first, others)) = self.against.split_first() else { return false };
         let same = others.iter().all(|o| o.spec.to_string() == first.spec.to_string());
@@ -119,36 +120,36 @@ impl WaitingJoin {
     }
 }
 
-/// What waits.
+/// State of all joins and pending matches.
 #[derive(Default)]
 pub(super) struct Lobby {
     joins: HashMap<String, WaitingJoin>,
-    /// The joins of each session, in order of arrival.
+    /// Joins by session, in order of arrival.
     by_session: HashMap<String, Vec<String>>,
     by_ticket: HashMap<String, String>,
     queues: HashMap<QueueKey, Queue>,
     due: VecDeque<String>,
     arrivals: u64,
     plan: PendingMatches,
-    /// Runs that an agent has left since this was last looked at.
+    /// Runs that an agent has left since the last check.
     left: Vec<String>,
     blocks: HashMap<String, JoinBlock>,
     pub(super) pairs: Pairs,
 }
 
-/// What comes next.
+/// Next step of the lobby.
 pub(super) enum LobbyAction {
-    /// A match begins. Its joins are counted already.
+    /// Match to start; its joins are already updated.
     Begins(Box<MatchPlan>, Box<StartRollback>),
-    /// The client of a join is told that it waits.
+    /// Notification for a waiting client.
     Waits(Arc<Session>, Queued),
 }
 
-/// What to take back if a match could not begin.
+/// Data for undoing a failed start.
 pub(super) struct StartRollback {
     joins: Vec<String>,
     planned: Option<(u64, PendingMatch)>,
-    /// The block that it is part of.
+    /// Block of the match.
     block: Option<String>,
 }
 
@@ -186,9 +187,9 @@ impl Lobby {
         self.by_session.get(session).into_iter().flatten().filter_map(|id| self.joins.get(id))
     }
 
-    /// Gives a join to another session.
+    /// Moves a join to another session.
     fn give(&mut self, id: &str, to: &Arc<Session>) {
-        // It waits again, with its new owner, when the session is there.
+        // The join waits again under the new session once that is present.
         self.unqueue(id);
         let Some(w) = self.joins.get_mut(id) else { return };
         let from = std::mem::replace(&mut w.session, to.clone());
@@ -198,7 +199,7 @@ impl Lobby {
         self.by_session.entry(to.id.clone()).or_default().push(id.to_owned());
     }
 
-    /// Something happened that may bring a match to this join.
+    /// Marks a join as due.
     fn call(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id)
             && !std::mem::replace(&mut w.due, true)
@@ -207,14 +208,14 @@ impl Lobby {
         }
     }
 
-    /// The client of a session is here, or away.
+    /// Updates the presence of a session's client.
     pub(super) fn presence(&mut self, session: &str, online: bool) {
         for id in self.by_session.get(session).cloned().unwrap_or_default() {
             if online { self.call(&id) } else { self.unqueue(&id) }
         }
     }
 
-    /// A match of this join is over. Returns whether it was the last one of the join.
+    /// Counts a finished match of a join. Returns true if it was the last.
     pub(super) fn ended(&mut self, id: &str) -> bool {
         let Some(w) = self.joins.get_mut(id) else { return false };
         w.running = w.running.saturating_sub(1);
@@ -227,19 +228,19 @@ impl Lobby {
         done
     }
 
-    /// A match of a join continues after a restart.
+    /// Counts a match of a join that continues after a restart.
     pub(super) fn continues(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id) {
             w.running += 1;
         }
     }
 
-    /// How many joins a match could begin for.
+    /// Returns the number of joins that could get a match.
     pub(super) fn waiting(&self) -> usize {
         self.joins.values().filter(|w| w.room() > 0).count()
     }
 
-    /// Removes the joins that have no match to come and none that runs, and returns their ids.
+    /// Removes the joins without remaining or running matches, and returns their ids.
     pub(super) fn remove_done(&mut self) -> Vec<String> {
         let done: Vec<String> = self.joins.values().filter(|w| w.done()).map(|w| w.kept.id.clone()).collect();
         done.iter().for_each(|id| self.remove(id));
@@ -248,7 +249,7 @@ impl Lobby {
 
     // ---- what begins ----------------------------------------------------------------------------------------------
 
-    /// The next thing to do for the joins that are due.
+    /// Returns the next step for the due joins.
     pub(super) fn next(&mut self, now: u64) -> Option<LobbyAction> {
         if let Some(begins) = self.next_planned(None) {
             return Some(begins);
@@ -256,7 +257,7 @@ impl Lobby {
         while let Some(id) = self.due.front().cloned() {
             let begins = self.match_for(&id, now);
             if begins.is_some() {
-                // It stays due: there may be room for more.
+                // The join stays due, since it may have room for more matches.
                 return begins;
             }
             self.due.pop_front();
@@ -300,7 +301,7 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// Joins meet when they are of one kind and their seats differ.
+    /// Matches a queued join with joins of the same queue and different seats.
     fn next_queued(&mut self, id: &str, now: u64) -> Option<LobbyAction> {
         if self.queues.len() > EMPTY_QUEUES {
             self.queues.retain(|_, queue| queue.len() > 0);
@@ -313,7 +314,7 @@ impl Lobby {
         }
         queue.insert(w.request().seat, w.arrival, id, &w.session.account.name);
         if w.ladder.is_some() {
-            // The ladder looks at all that wait, again and again.
+            // The ladder considers all waiting joins in every round.
             let w = self.joins.get_mut(id)?;
             w.since.get_or_insert(now);
             return None;
@@ -322,7 +323,7 @@ impl Lobby {
         self.meet(&table)
     }
 
-    /// The match, or the first one of a pair, of joins from a queue, which are in order of arrival.
+    /// Starts the match, or the first match of a pair, of queued joins in order of arrival.
     fn meet(&mut self, table: &[String]) -> Option<LobbyAction> {
         let players = self.joins.get(table.first()?)?.game.as_ref()?.spec().players;
         let ids = self.place(table, players as usize);
@@ -332,8 +333,8 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// Join ids in seat order: those that named a seat get it, the others draw, and move on by one seat each time that
-    /// they meet again.
+    /// Returns the join ids in seat order: requested seats are honored, the others are drawn and rotate by one seat
+    /// with each encounter.
     fn place(&mut self, table: &[String], players: usize) -> Vec<String> {
         let mut seats: Vec<Option<String>> = vec![None; players];
         let mut rest = Vec::new();
@@ -344,7 +345,7 @@ impl Lobby {
                 None => rest.push(id.clone()),
             }
         }
-        // Join ids are random, so the draw is fair, and nobody can choose it.
+        // Join ids are random, so the draw is fair and cannot be influenced.
         let all = rest.concat();
         if let Some(first) = rest.first().and_then(|id| self.joins.get_mut(id)).filter(|_| rest.len() > 1) {
             Stream::from_text(&all).shuffle(&mut rest);
@@ -356,7 +357,7 @@ impl Lobby {
         seats.into_iter().filter_map(|s| s.or_else(|| rest.next())).collect()
     }
 
-    /// The next match of the plan that waits for this ticket, or for none, and for which everybody is there.
+    /// Returns the next pending match for this ticket, or without tickets if `None`, whose clients are all present.
     fn next_planned(&mut self, ticket: Option<&str>) -> Option<LobbyAction> {
         let holder = |ticket: &str| self.by_ticket.get(ticket).and_then(|id| self.joins.get(id));
         let (n, joins) = self.plan.first(ticket, |m| {
@@ -380,7 +381,7 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms }, joins, Some((n, planned))))
     }
 
-    /// Counts a match for its joins.
+    /// Updates the joins of a starting match.
     fn begins(&mut self, plan: MatchPlan, joins: Vec<String>, planned: Option<(u64, PendingMatch)>) -> LobbyAction {
         for id in &joins {
             let Some(w) = self.joins.get_mut(id) else { continue };
@@ -401,7 +402,7 @@ impl Lobby {
         LobbyAction::Begins(Box::new(plan), Box::new(StartRollback { joins, planned, block }))
     }
 
-    /// A match could not begin: its joins wait as before, for the next thing that happens to them.
+    /// Undoes a failed start: its joins wait for their next event.
     pub(super) fn take_back(&mut self, begun: StartRollback) {
         if let Some(pair) = &begun.block {
             self.cut(pair);
@@ -448,7 +449,7 @@ fn server_seat(o: &Opponent) -> SeatPlan {
     }
 }
 
-/// The terms that a join asks for; `None` for a join by ticket.
+/// Returns the settings that a join requests; `None` for a join by ticket.
 fn asked(w: &WaitingJoin) -> Option<RequestedTerms> {
     Some(RequestedTerms {
         game: w.game.clone()?,

@@ -1,4 +1,4 @@
-//! Those who watch one match. What they hear is made once for all who hear the same, and goes out in few writes.
+//! Spectators of one match. Events are encoded once per audience and sent in batches.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use ludex_protocol::message::{MatchFrame, MatchView};
 use crate::frame::{Broadcast, EventBatch};
 use crate::mailbox::{Mailbox, Undelivered};
 
-/// With up to this many watchers every event is sent at once.
+/// Number of watchers up to which every event is sent at once.
 const FEW: usize = 10;
-/// Each further one lets the events of a quick match wait this long for each other. A write takes about a hundredth of it, so a crowd
-/// of up to a thousand takes about a hundredth of a core.
+/// Batching delay per additional watcher. A write takes about a hundredth of it, so up to a thousand watchers cost
+/// about 1 % of a core.
 const EACH: Duration = Duration::from_millis(1);
-/// No event waits longer. After a silence of this length an event goes out at once.
+/// Maximum batching delay. After a pause of this length, an event is sent at once.
 const WAIT: Duration = Duration::from_secs(1);
-/// No more events wait.
+/// Maximum number of buffered events.
 const WAITING: usize = 256;
-/// How often it is tried to tell watchers who fell behind where the match stands.
+/// Interval between attempts to resynchronize slow watchers.
 const BEHIND: Duration = Duration::from_millis(100);
 
-/// Who watches a match, and what waits for them.
+/// Watchers of a match, and their buffered events.
 #[derive(Default)]
 pub(super) struct Spectators {
     spectators: Vec<Spectator>,
     audiences: Vec<Audience>,
-    /// When events went out last.
+    /// Time of the last batch.
     sent: Option<Instant>,
 }
 
-/// Somebody who watches.
+/// Watcher of a match.
 pub(super) struct Spectator {
     pub session: String,
     pub mailbox: Mailbox,
     pub to: Watcher,
-    /// What each event carries.
+    /// Views in each event.
     pub views: Vec<MatchView>,
-    /// Missed events: a resync is due.
+    /// True if events were missed and a resync is due.
     pub behind: bool,
 }
 
 impl Spectator {
-    /// Whether it is still there to hear `events`. Where there is no room for them it falls behind: a box without any room ends the
-    /// connection, so it gets no more events well before.
+    /// Delivers `events`; false if the watcher is gone. A watcher whose mailbox is half full falls behind and gets no
+    /// more events, since a full mailbox would close its connection.
     fn hears(&mut self, events: &EventBatch) -> bool {
         let told = if self.mailbox.roomy() { self.mailbox.broadcast(events.clone()) } else { Err(Undelivered::Full) };
         self.behind = told.is_err();
@@ -52,7 +52,7 @@ impl Spectator {
     }
 }
 
-/// Those who hear the same, and what they have not heard yet.
+/// Watchers with the same access and views, and their buffered events.
 struct Audience {
     to: Watcher,
     views: Vec<MatchView>,
@@ -66,7 +66,7 @@ impl Audience {
 }
 
 impl Spectators {
-    /// Somebody watches from now on, and has heard what happened so far.
+    /// Adds a watcher that has received all events so far.
     pub fn enter(&mut self, spectator: Spectator) {
         self.send();
         if !self.audiences.iter().any(|audience| audience.holds(&spectator)) {
@@ -76,13 +76,13 @@ impl Spectators {
         self.spectators.push(spectator);
     }
 
-    /// A session stops watching.
+    /// Removes the watcher of a session.
     pub fn leave(&mut self, session: &str) {
         self.spectators.retain(|s| s.session != session);
         self.empty_out();
     }
 
-    /// Tells a frame to those who may see as much as `to`. It is made once for each set of views that they asked for.
+    /// Sends a frame to the watchers with the access level `to`. It is built once for each set of views.
     pub fn tell(&mut self, machine: &MatchMachine, to: Watcher, frame: MatchFrame) {
         for audience in self.audiences.iter_mut().filter(|audience| audience.to == to) {
             let mut frame = frame.clone();
@@ -90,7 +90,7 @@ impl Spectators {
                 event.view = Some(machine.spectator_view(to, &audience.views));
             }
             let event = Broadcast::new(frame.into());
-            // Of events that go out together only the last one has a picture: all of them would be megabytes.
+            // Within a batch only the last event carries a picture: all pictures would take megabytes.
             if let (true, Some(before)) = (event.pictured(), audience.waiting.last_mut().and_then(Arc::get_mut)) {
                 before.leave_out_picture();
             }
@@ -99,13 +99,13 @@ impl Spectators {
         self.send_if_due();
     }
 
-    /// In what time there is something to do, if there is.
+    /// Returns the time until the next action, if one is due.
     pub fn wake(&self) -> Option<Duration> {
         let due = self.due().map(|at| at.saturating_duration_since(Instant::now()));
         due.into_iter().chain(self.any_behind().then_some(BEHIND)).min()
     }
 
-    /// Sends what has waited long enough.
+    /// Sends the buffered events whose delay is over.
     pub fn send_if_due(&mut self) {
         let full = self.audiences.iter().any(|audience| audience.waiting.len() >= WAITING);
         if full || self.due().is_some_and(|at| at <= Instant::now()) {
@@ -113,7 +113,7 @@ impl Spectators {
         }
     }
 
-    /// Sends everything that waits.
+    /// Sends all buffered events.
     pub fn send(&mut self) {
         for audience in self.audiences.iter_mut().filter(|audience| !audience.waiting.is_empty()) {
             self.sent = Some(Instant::now());
@@ -122,7 +122,7 @@ impl Spectators {
         }
     }
 
-    /// Tells those who fell behind, and read again, where the match stands.
+    /// Sends the current state to watchers that fell behind and have caught up reading.
     pub fn catch_up(&mut self, machine: &MatchMachine) {
         if !self.any_behind() {
             return;
@@ -137,25 +137,25 @@ impl Spectators {
         self.empty_out();
     }
 
-    /// Whether somebody has missed events.
+    /// Returns true if a watcher has missed events.
     pub fn any_behind(&self) -> bool {
         self.spectators.iter().any(|s| s.behind)
     }
 
-    /// When what waits is to be sent.
+    /// Returns the time at which buffered events are due.
     fn due(&self) -> Option<Instant> {
         let waits = self.audiences.iter().any(|audience| !audience.waiting.is_empty());
         waits.then(|| self.sent.map_or_else(Instant::now, |sent| sent + pause(self.spectators.len())))
     }
 
-    /// Forgets audiences in which nobody is left.
+    /// Removes audiences without watchers.
     fn empty_out(&mut self) {
         let Spectators { audiences, spectators, .. } = self;
         audiences.retain(|audience| spectators.iter().any(|s| audience.holds(s)));
     }
 }
 
-/// The time between two writes to this number of watchers.
+/// Returns the delay between two batches for this number of watchers.
 fn pause(watchers: usize) -> Duration {
     let further = u32::try_from(watchers.saturating_sub(FEW)).unwrap_or(u32::MAX);
     EACH.saturating_mul(further).min(WAIT)
@@ -181,7 +181,7 @@ mod tests {
         heard
     }
 
-    /// The numbers of events in what came.
+    /// Returns the numbers of the received events, by batch.
     fn all(heard: &mut mpsc::Receiver<MailboxItem>) -> Vec<Vec<String>> {
         let mut out = Vec::new();
         while let Ok(MailboxItem::Broadcast(events)) = heard.try_recv() {

@@ -1,4 +1,4 @@
-//! What may be read of matches: lists, and single episodes.
+//! Read-only queries of matches: lists, and single episodes.
 
 use ludex_play::machine::MatchMachine;
 use ludex_protocol::message::{ListMatches, MatchEntry, MatchFrame, Matches, SeatInfo};
@@ -11,24 +11,25 @@ use super::restore::rows_of;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 use crate::store::{MatchFilter, MatchLine, StoreError, StoredMatch};
 
-/// The most matches in one list.
+/// Maximum number of matches per list.
 const LIST_LIMIT: u32 = 500;
 
-/// What the end of a match keeps to itself until its release.
+/// Fields of a match's end that stay hidden until its release.
 const HIDDEN: [&str; 5] = ["digest", "seed", "salt", "run", "pair"];
 
 impl Hub {
-    /// The list of matches that a client asked for: those that run, or those that ended.
+    /// Returns the list of matches that a client requested: running or ended ones.
     ///
     /// # Errors
-    /// The store's.
+    ///
+    /// Those of the store.
     pub async fn matches(&self, which: &ListMatches) -> Result<Matches, StoreError> {
         if which.live {
             return Ok(self.running_matches(which));
         }
         let filter = MatchFilter { game: which.game.clone(), live: Some(false), ..MatchFilter::default() };
         let lines = self.store.matches(&filter, which.limit.min(LIST_LIMIT)).await?;
-        // The wire counts from the start of the server.
+        // Times in the protocol count from the start of the server.
         let began = ludex_play::time::epoch_ms() - i64::try_from(self.now()).unwrap_or(i64::MAX);
         let entry = |line: &MatchLine| {
             let seats = serde_json::from_str::<Header>(&line.header).map(|header| header.seats).unwrap_or_default();
@@ -43,11 +44,12 @@ impl Hub {
         Ok(Matches { matches: lines.iter().map(entry).collect() })
     }
 
-    /// A page of the matches of the store, newest first: `{matches, next}`. `next` is the
-    /// [`before`](MatchFilter::before) of the page after it.
+    /// Returns a page of the stored matches, newest first: `{matches, next}`. `next` is the
+    /// [`before`](MatchFilter::before) of the next page.
     ///
     /// # Errors
-    /// The store's.
+    ///
+    /// Those of the store.
     pub(crate) async fn page_of_matches(&self, filter: &MatchFilter, limit: u32) -> Result<Value, StoreError> {
         let limit = limit.min(LIST_LIMIT);
         let lines = self.store.matches(filter, limit).await?;
@@ -68,12 +70,13 @@ impl Hub {
         Matches { matches: all }
     }
 
-    /// Whether an agent of this name and owner has a seat in a match.
+    /// Returns true if an agent of this name and owner has a seat in a match.
     pub(in crate::matches) fn plays_in(&self, id: &str, agent: &str, owner: Option<&str>) -> bool {
         self.sessions.by_agent(agent, owner).iter().any(|session| session.seat(id).is_some())
     }
 
-    /// What everybody may see of an episode: the record when it is released, else its head and the public events.
+    /// Returns the public data of an episode: the record if it is released, else the match header and the public
+    /// events.
     pub async fn episode(&self, id: &str) -> Option<Value> {
         let handle = self.handle(id);
         let kept = self.stored_match(id).await?;
@@ -90,7 +93,7 @@ impl Hub {
             }
             None => None,
         };
-        // Without a task, or if that ended just now, the store tells.
+        // If the task does not exist, or has just ended, the frames come from the store.
         let frames = told.or_else(|| self.retold(&kept))?;
         let mut page: serde_json::Map<String, Value> = serde_json::from_str(&kept.row.header).ok()?;
         page.insert("events".into(), json!(frames));
@@ -102,7 +105,7 @@ impl Hub {
         Some(Value::Object(page))
     }
 
-    /// The public events of a match that has no task any more.
+    /// Returns the public events of a match without a task.
     fn retold(&self, kept: &StoredMatch) -> Option<Vec<MatchFrame>> {
         let (setup, _) = self.setup_of(kept, 0).ok()?;
         let (machine, _) = MatchMachine::restore(setup, rows_of(kept).ok()?, 0).ok()?;
@@ -110,7 +113,7 @@ impl Hub {
     }
 }
 
-/// A match as everybody may see it.
+/// Returns the public data of a listed match.
 fn shown(line: &MatchLine) -> Value {
     let part =
         |text: Option<&String>| text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the page of a match shows: what happened, and the position after each step, as one viewer sees it.
+//! Data of a match page: the events, and the position after each step, as one viewer sees it.
 
 use ludex_env::Seat;
 use ludex_env::notation::Notation;
@@ -14,22 +14,22 @@ use super::restore::rows_of;
 use crate::sessions::match_handle::MatchCommand;
 use crate::store::StoredMatch;
 
-/// A match, as everybody may see it; once it is released, also as a seat saw it.
+/// Match from the public's view; after its release also from the view of a seat.
 pub(crate) struct MatchReplay {
     pub header: Header,
-    /// What happened, in order.
+    /// Events in order.
     pub events: Vec<MatchFrame>,
-    /// The public part of the result, when the match is over.
+    /// Public part of the result; `None` while the match runs.
     pub footer: Option<Value>,
-    /// The whole record, once it may be shown.
+    /// Whole record; `None` before the release.
     pub record: Option<Box<Record>>,
-    /// When it ended.
+    /// End time in milliseconds since the Unix epoch.
     pub ended_ms: Option<i64>,
 }
 
 impl Hub {
-    /// A match with what `seat`, or the public, heard of it. `None` if there is no such match, or if the view of a seat may not
-    /// be shown yet.
+    /// Returns a match as `seat`, or the public, observed it. `None` if the match does not exist or the seat's view is
+    /// not released yet.
     pub(crate) async fn look(&self, id: &str, seat: Option<Seat>) -> Option<MatchReplay> {
         let kept = self.stored_match(id).await?;
         let header: Header = serde_json::from_str(&kept.row.header).ok()?;
@@ -51,7 +51,8 @@ impl Hub {
         })
     }
 
-    /// The position of a match after `at` moves and outcomes that the viewer heard of; after all of them if there are fewer.
+    /// Returns a picture of the position after the first `at` moves and outcomes that the viewer observed; the last
+    /// position if there are fewer.
     pub(crate) async fn picture(&self, id: &str, seat: Option<Seat>, at: usize) -> Option<PictureView> {
         let kept = self.stored_match(id).await?;
         let header: Header = serde_json::from_str(&kept.row.header).ok()?;
@@ -64,54 +65,55 @@ impl Hub {
         self.replayed(&kept)?.picture_after(to, at)
     }
 
-    /// A match in the notation of its game. `None` if there is no such match, if it is not released, or if its game has none.
+    /// Returns a match in its game's notation. `None` if the match does not exist, is not released, or its game has no
+    /// notation.
     pub(crate) async fn written(&self, id: &str) -> Option<(Notation, String)> {
         let kept = self.stored_match(id).await.filter(|kept| kept.released)?;
         let record: Record = serde_json::from_str(&kept.end?.record).ok()?;
         let game = self.config.catalogue.load(&record.header.game, &record.header.params).ok()?;
         let notation = game.notation()?;
         let made = self.compute.wait(move || in_notation(&*game, &record)).await.ok()?;
-        made.map_err(|why| tracing::warn!(id, why, "a match cannot be written in the notation of its game"))
+        made.map_err(|why| tracing::warn!(id, why, "notation export failed"))
             .ok()
             .map(|text| (notation, text))
     }
 
-    /// Asks the task of a match, if there is one.
+    /// Sends a request to the task of a match and awaits its reply; `None` without a task.
     async fn ask<T>(&self, id: &str, question: impl FnOnce(oneshot::Sender<T>) -> MatchCommand) -> Option<T> {
         let (tx, rx) = oneshot::channel();
         self.handle(id)?.send(question(tx));
         rx.await.ok()
     }
 
-    /// A match of the store; `None` too if its season keeps it hidden.
+    /// Returns a stored match; `None` also if it is hidden until its season ends.
     pub(super) async fn stored_match(&self, id: &str) -> Option<StoredMatch> {
         if self.runs.holds(id) {
             return None;
         }
         self.store.episode(id).await.unwrap_or_else(|error| {
-            tracing::error!(id, %error, "an episode could not be read");
+            tracing::error!(id, %error, "reading an episode failed");
             None
         })
     }
 
-    /// Whether a match is hidden until its season is over. The list of matches has it all the same.
+    /// Returns true if a match is hidden until its season ends. The list of matches contains it nevertheless.
     pub(crate) fn hides(&self, id: &str) -> bool {
         self.runs.holds(id)
     }
 
-    /// Whether there is such a hidden match.
+    /// Returns true if the match exists and is hidden.
     pub(crate) async fn has_hidden(&self, id: &str) -> bool {
         self.hides(id) && self.store.episode(id).await.is_ok_and(|kept| kept.is_some())
     }
 
-    /// A match of the store, played again. `None` if its rules have changed since.
+    /// Rebuilds the machine of a stored match. `None` if the rules have changed since.
     fn replayed(&self, kept: &StoredMatch) -> Option<MatchMachine> {
         let (setup, _) = self.setup_of(kept, 0).ok()?;
         Some(MatchMachine::restore(setup, rows_of(kept).ok()?, 0).ok()?.0)
     }
 }
 
-/// Whose eyes are lent: those of the public, and those of a seat when everything is released.
+/// Returns the viewer, if allowed: the public always, a seat only after the release.
 fn watcher(kept: &StoredMatch, header: &Header, seat: Option<Seat>) -> Option<Watcher> {
     match seat {
         None => Some(Watcher::Public),

@@ -1,4 +1,4 @@
-//! Matches and sessions come back after a restart.
+//! Restores matches and sessions after a restart.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
@@ -16,8 +16,8 @@ use crate::sessions::{ClientInfo, ENDED, Session};
 use crate::standing_ladders::is_label;
 use crate::store::{SessionRow, StoreError, StoredMatch, Write};
 
-/// Matches that ended shortly before a restart. There may be very many of them, and few clients come back to hear of
-/// theirs: each is read again when the first of its sessions comes.
+/// Matches that ended shortly before a restart. There may be many, and few of their clients return, so each is loaded
+/// when the first of its sessions resumes.
 #[derive(Default)]
 pub(super) struct EndedBeforeRestart {
     by_session: HashMap<String, Vec<String>>,
@@ -25,7 +25,7 @@ pub(super) struct EndedBeforeRestart {
 }
 
 impl EndedBeforeRestart {
-    /// Takes the matches and sessions of seats, oldest first, as far as the session is `known` and can still be told.
+    /// Adds pairs of match and session, oldest first, for each session that is `known` and has room for more.
     fn fill(&mut self, ended: Vec<(String, String)>, known: impl Fn(&str) -> bool) {
         for (id, session) in ended.into_iter().rev().filter(|(_, session)| known(session)) {
             let of = self.by_session.entry(session).or_default();
@@ -36,41 +36,43 @@ impl EndedBeforeRestart {
         }
     }
 
-    /// The matches of a session that nobody has read again, oldest first.
+    /// Takes the matches of a session that are not loaded yet, oldest first.
     fn take(&mut self, session: &str) -> Vec<String> {
         let ids = self.by_session.remove(session).unwrap_or_default();
         ids.into_iter().rev().filter(|id| self.unread.remove(id)).collect()
     }
 
-    /// The session is over.
+    /// Removes the matches of an ended session.
     pub(super) fn forget(&mut self, session: &str) {
         self.by_session.remove(session);
     }
 }
 
 impl Hub {
-    /// Brings running matches and sessions back. To be called once, before connections are taken.
+    /// Restores running matches and sessions, and returns the number of matches. Call it once, before accepting
+    /// connections.
     ///
     /// # Errors
-    /// The store's. A match that cannot be brought back is ended as `infra_error` and named in the log.
+    ///
+    /// Those of the store. A match that cannot be restored is logged and ends as `infra_error`.
     pub async fn restore(self: &Arc<Self>) -> Result<usize, StoreError> {
         for row in self.store.sessions().await? {
             let id = row.id.clone();
             if let Err(error) = self.restore_session(row) {
-                tracing::warn!(session = %id, %error, "a session could not be brought back");
+                tracing::warn!(session = %id, %error, "session restore failed");
             }
         }
         for (row, played) in self.store.joins().await? {
             let Some(session) = self.sessions.get(&row.session) else { continue };
             if let Err(error) = self.rejoin(&session, row, played) {
-                tracing::warn!(session = %session.id, %error, "a join could not be brought back");
+                tracing::warn!(session = %session.id, %error, "join restore failed");
             }
         }
         let running = self.store.running().await?;
         self.restore_pairs(self.store.unreleased().await?, &running);
         let mut back = 0;
         for kept in running {
-            // A match of a run whose agent is away waits in the store until the agent comes back.
+            // A match of a run whose agent is away stays in the store until the agent returns.
             let away = |id: &String| self.sessions.get(id).is_none();
             let waits = kept.row.run.as_deref().is_some_and(|run| !is_label(run));
             if waits && kept.row.seats.iter().filter_map(|seat| seat.session.as_ref()).any(away) {
@@ -80,7 +82,7 @@ impl Hub {
             match self.revive(kept).await {
                 Ok(()) => back += 1,
                 Err(why) => {
-                    tracing::error!(match_id = %id, %why, "a match could not be brought back");
+                    tracing::error!(match_id = %id, %why, "match restore failed");
                     self.abandon(&id, &why).await?;
                 }
             }
@@ -98,7 +100,7 @@ impl Hub {
         Ok(back)
     }
 
-    /// Pairs of which something is not released: their seeds, and which of their matches are still to come.
+    /// Restores the pairs with an unreleased match: their seeds, and their remaining matches.
     fn restore_pairs(&self, over: Vec<(String, String)>, running: &[StoredMatch]) {
         let mut lobby = self.lobby.lock();
         let mut blocks: BTreeMap<String, Vec<BlockMatch>> = BTreeMap::new();
@@ -127,7 +129,7 @@ impl Hub {
         Ok(())
     }
 
-    /// A session that the store has lost, for the seat that it held: only `reclaim` finds it.
+    /// Creates a session in place of one missing in the store, to hold its seat: only `reclaim` finds it.
     fn lost_session(self: &Arc<Self>, id: &str, agent: &str, owner: Option<String>) -> Arc<Session> {
         let about = ClientInfo { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
         let session = self.sessions.restore(id.to_owned(), about, None, None);
@@ -136,10 +138,11 @@ impl Hub {
         session
     }
 
-    /// Brings a match back as it stood, for the sessions that its seats had.
+    /// Restores a match in its last state, for the sessions of its seats.
     ///
     /// # Errors
-    /// Why it cannot continue.
+    ///
+    /// The reason why it cannot continue.
     pub(crate) async fn revive(self: &Arc<Self>, kept: StoredMatch) -> Result<(), String> {
         let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
@@ -152,7 +155,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Continues a match where its log ends.
+    /// Continues a match from the end of its log.
     pub(super) async fn continue_with(
         self: &Arc<Self>,
         kept: &StoredMatch,
@@ -169,19 +172,20 @@ impl Hub {
         Ok(())
     }
 
-    /// Brings the matches of a session back that ended shortly before the restart, so that it is told their ends.
+    /// Restores the matches of a session that ended shortly before the restart, so that the client receives their ends.
     pub(crate) async fn recall_for(self: &Arc<Self>, session: &str) {
-        // The clients of one match come back together. None is welcome before the match is there for all of them.
+        // The clients of one match return at about the same time. None gets its welcome before the match is restored
+        // for all.
         let _one_by_one = self.recalls.lock().await;
         let ids = self.late.lock().take(session);
         for id in ids {
             let recalled = match self.store.episode(&id).await {
                 Ok(Some(kept)) => self.recall(kept),
-                Ok(None) => Err("the store has lost it".to_owned()),
+                Ok(None) => Err("the match is missing in the store".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
             if let Err(why) = recalled {
-                tracing::warn!(match_id = %id, %why, "the end of a match cannot be told again");
+                tracing::warn!(match_id = %id, %why, "restoring the end of a match failed");
             }
         }
     }
@@ -199,7 +203,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Who plays the seats of a match from before a restart.
+    /// Returns the players of a match from before a restart.
     fn occupants_of(
         self: &Arc<Self>,
         setup: &MatchSetup,
@@ -208,7 +212,7 @@ impl Hub {
     ) -> Result<Vec<Occupant>, String> {
         let mut occupants = Vec::new();
         for (k, seat) in kept.row.seats.iter().enumerate() {
-            let record = setup.header.seats.get(k).ok_or("it has more players than seats")?;
+            let record = setup.header.seats.get(k).ok_or("expected no more players than seats")?;
             let owner = secret.seats.get(k).and_then(|seat| seat.owner.clone());
             occupants.push(match &seat.session {
                 Some(id) => {
@@ -227,7 +231,7 @@ impl Hub {
         Ok(occupants)
     }
 
-    /// An agent that was already seated before the restart: no limit applies to it again.
+    /// Builds an agent that was seated before the restart, without checking limits again.
     fn trusted(&self, text: &str, game: &GameRef) -> Result<(Arc<dyn Agent>, String), String> {
         let spec = self.config.opponents.named.get(text).map_or(text, String::as_str);
         let agent = self.config.opponents.agents.build(spec, game).map_err(|e| e.to_string())?;
@@ -239,7 +243,7 @@ impl Hub {
         let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
         let game = self.config.catalogue.load(&header.game, &header.params).map_err(|e| e.message)?;
         if game.spec().hash != header.hash {
-            return Err(format!("its rules are {}, this server's are {}", header.hash, game.spec().hash));
+            return Err(format!("expected the rules {1} of this server, got {0}", header.hash, game.spec().hash));
         }
         let mut salt = [0; 16];
         hex::decode_to_slice(&secret.salt, &mut salt).map_err(|e| e.to_string())?;
@@ -247,7 +251,7 @@ impl Hub {
             game,
             seats: secret.seats.iter().map(|s| s.setup.clone()).collect(),
             skip_forced: secret.skip_forced,
-            seed: secret.seed.parse().map_err(|_| "its seed is not a number".to_owned())?,
+            seed: secret.seed.parse().map_err(|_| "seed: expected a number".to_owned())?,
             salt,
             release: secret.release,
             grace_ms: secret.run.is_none().then_some(self.config.limits.grace_ms),
@@ -262,7 +266,7 @@ impl Hub {
     }
 }
 
-/// The log of a match. That of an unrated match which is over was not kept to its end: its record says the same.
+/// Returns the log of a match. The log of a finished unrated match may be incomplete, so it is derived from the record.
 pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
     match &kept.end {
         Some(end) if !kept.row.rated || kept.acts.is_empty() => {
@@ -274,8 +278,8 @@ pub(super) fn rows_of(kept: &StoredMatch) -> Result<Vec<LogRow>, String> {
     }
 }
 
-/// The moves of a record after its start as a log. Moves that the machine makes by itself (`skip_forced`) are in no log; refusals are
-/// left out, since nobody can answer them any more.
+/// Converts the moves of a record after its start to a log. Moves that the machine makes itself (`skip_forced`) are
+/// never logged; refusals are omitted, since no client can react to them any more.
 fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<LogRow> {
     // The machine plays the start by itself.
     let moves = record.events.iter().skip(record.header.start as usize).filter_map(|event| match event {

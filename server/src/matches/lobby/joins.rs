@@ -1,4 +1,4 @@
-//! Joins come and go; what the lobby decides is done.
+//! Arrival and removal of joins, and execution of the lobby's decisions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::quotas::Resource;
 use crate::sessions::Session;
 use crate::store::{JoinRow, Unkept, Write, text};
 
-/// When a match that could not begin is tried again.
+/// Delay before a failed start is retried.
 const LATER: Duration = Duration::from_secs(1);
 
-/// A join as it is kept. What is left of it follows from the matches that it had, which the store knows too.
+/// Stored form of a join. Its remaining matches follow from its matches in the store.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct StoredJoin {
     #[serde(skip)]
     pub(super) id: String,
     pub(super) request: Join,
-    /// Matches in all; absent = until `leave`.
+    /// Total number of matches; `None`: unlimited until `leave`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     count: Option<u32>,
-    /// The request that asked for it: said again after a crash, it is this join.
+    /// Id of the request. Its repetition after a crash yields the same join.
     #[serde(default)]
     re: i64,
 }
 
 impl Hub {
-    /// Answers a `join`, then begins the matches that are possible.
+    /// Processes a `join`, then starts the possible matches.
     pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
         let ticket = request.ticket.clone();
         let entered = self.enter(session, re, request).await;
@@ -54,7 +54,7 @@ impl Hub {
         }
     }
 
-    /// The client of a join was told of it: its matches may begin.
+    /// Marks a join as ready to start matches, after its client received the reply.
     pub(crate) fn ready(self: &Arc<Self>, id: &str) {
         {
             let mut lobby = self.lobby.lock();
@@ -66,30 +66,30 @@ impl Hub {
         self.seat();
     }
 
-    /// Enters a join, which begins nothing before it is [ready](Self::ready).
+    /// Adds a join, which starts no match before it is [ready](Self::ready).
     pub(crate) async fn enter(
         &self,
         session: &Arc<Session>,
         re: i64,
         mut request: Join,
     ) -> Result<String, Box<Refusal>> {
-        // A request that was carried out is repeated only where its answer was lost in a crash.
+        // A completed request is only repeated if its reply was lost in a crash.
         if let Some(w) = self.lobby.lock().of_session(&session.id).find(|w| w.kept.re == re) {
             return Ok(w.kept.id.clone());
         }
         if self.draining() {
-            let message = "the server takes no new joins: it is about to stop";
+            let message = "server is shutting down and accepts no new joins";
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
         let (mut id, mut count) = (fresh_id('j')?, (request.count > 0).then_some(request.count));
         if let Some(ticket) = request.ticket.clone() {
             let row = self.store.ticket(&ticket).await.map_err(|e| storage_failure(&e))?;
             let row = row.filter(|row| row.agent == session.name()).ok_or_else(|| {
-                let e = Refusal::new(ErrorCode::Forbidden, "there is no such ticket for this agent name");
+                let e = Refusal::new(ErrorCode::Forbidden, "expected a ticket of this agent name");
                 Box::new(e.path("ticket"))
             })?;
             id = self.store.show_ticket(&ticket, &id).await.map_err(|e| storage_failure(&e))?;
-            // Its join is known by the run.
+            // The run identifies the join.
             request.game = row.run.unwrap_or_default();
             (request.count, count) = (0, None);
         }
@@ -100,7 +100,7 @@ impl Hub {
             let mut lobby = self.lobby.lock();
             let known = lobby.joins.get_mut(&id).map(|w| w.kept.re = re).is_some();
             if known {
-                // A ticket that is shown again: the same join, for the session that shows it.
+                // Repeated ticket: the existing join moves to the session that sent it.
                 lobby.give(&id, session);
             }
             known
@@ -108,7 +108,7 @@ impl Hub {
         if !again {
             self.wait(session, kept, 0)?;
         }
-        // A client that was told of a join has it after a crash.
+        // Stored before the reply, so that the client has the join after a crash.
         if let Err(error) = self.store.write(vec![Write::Join(row)]).await {
             if !again {
                 self.lobby.lock().remove(&id);
@@ -118,10 +118,11 @@ impl Hub {
         Ok(id)
     }
 
-    /// Brings a join from before a restart back, which had `played` matches by then.
+    /// Restores a join from before a restart, after `played` matches.
     ///
     /// # Errors
-    /// Why it is not possible any more.
+    ///
+    /// The reason why the join cannot be restored.
     pub(in crate::matches) fn rejoin(&self, session: &Arc<Session>, row: JoinRow, played: u32) -> anyhow::Result<()> {
         let kept: StoredJoin = serde_json::from_str(&row.body)?;
         self.wait(session, StoredJoin { id: row.id.clone(), ..kept }, played)
@@ -134,7 +135,7 @@ impl Hub {
 
     fn wait(&self, session: &Arc<Session>, kept: StoredJoin, played: u32) -> Result<(), Box<Refusal>> {
         let r = &kept.request;
-        // What a join by ticket plays is known by its run.
+        // The game of a join by ticket is known by its run.
         let game = match r.ticket {
             Some(_) => None,
             None => Some(self.config.catalogue.load(&r.game, &r.params)?),
@@ -178,17 +179,17 @@ impl Hub {
         Ok(())
     }
 
-    /// Whether the session may have this join beside its others.
+    /// Checks that the session's limits allow this join in addition to its others.
     fn has_room(&self, session: &Session, r: &Join) -> Result<(), Box<Refusal>> {
         let most = self.config.limits.matches;
         let refusal = if r.slots == 0 || r.slots > most {
-            let e = Refusal::new(ErrorCode::Limit, "slots is out of range").path("slots").got(r.slots);
+            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits").path("slots").got(r.slots);
             e.allowed(format!("1 to {most}"))
         } else if self.lobby.lock().of_session(&session.id).count() >= self.config.limits.joins as usize {
-            let message = "this session has as many joins as it may: leave one, or wait for one to end";
+            let message = "the session's limit of joins is reached; leave one or wait for one to end";
             Refusal::new(ErrorCode::Limit, message).allowed(self.config.limits.joins)
         } else if session.running() + r.slots as usize > most as usize {
-            Refusal::new(ErrorCode::Limit, "this session plays as many matches as it may").allowed(most)
+            Refusal::new(ErrorCode::Limit, "the session's limit of matches is reached").allowed(most)
         } else {
             return Ok(());
         };
@@ -199,7 +200,7 @@ impl Hub {
         let Some(specs) = &r.against else { return Ok(Vec::new()) };
         let others = game.spec().players as usize - 1;
         if specs.len() != others && specs.len() != 1 {
-            let e = Refusal::new(ErrorCode::BadShape, format!("{} needs {others} opponents, or one for all", r.game));
+            let e = Refusal::new(ErrorCode::BadShape, format!("expected {others} opponents for {}, or one for all seats", r.game));
             return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
         }
         let seat = |k: usize| {
@@ -210,7 +211,7 @@ impl Hub {
         (0..others).map(seat).collect()
     }
 
-    /// No new matches for a join; false if the session has no such join.
+    /// Cancels the remaining matches of a join; false if the session has no such join.
     pub(in crate::matches) async fn leave(self: &Arc<Self>, session: &Session, join: &str) -> bool {
         {
             let mut lobby = self.lobby.lock();
@@ -224,12 +225,12 @@ impl Hub {
             }
         }
         self.joins_gone(vec![join.to_owned()]).await;
-        // Others may have waited for this one.
+        // Other joins may have waited for this one.
         self.seat();
         true
     }
 
-    /// These joins are over. Behind: a crash may bring one back that has no match to come.
+    /// Removes finished joins from the store, asynchronously: after a crash, one may return without remaining matches.
     pub(in crate::matches) async fn joins_gone(&self, ids: Vec<String>) {
         let (released, left) = {
             let mut lobby = self.lobby.lock();
@@ -245,43 +246,43 @@ impl Hub {
         }
         match self.store.write_behind(writes).await {
             Ok(()) => self.mark_released(&released),
-            Err(error) => tracing::error!(%error, "the end of a join could not be kept"),
+            Err(error) => tracing::error!(%error, "storing the end of a join failed"),
         }
     }
 
-    /// The joins of a session, for `welcome`.
+    /// Returns the joins of a session, for `welcome`.
     pub(in crate::matches) fn joins_of(&self, session: &str) -> Vec<ResumedJoin> {
         let held =
             |w: &WaitingJoin| ResumedJoin { join: w.kept.id.clone(), game: w.request().game.clone(), left: w.left };
         self.lobby.lock().of_session(session).map(held).collect()
     }
 
-    /// Whether somebody holds the join of a ticket.
+    /// Returns true if a session holds the join of a ticket.
     pub(crate) fn has_ticket(&self, ticket: &str) -> bool {
         self.lobby.lock().by_ticket.contains_key(ticket)
     }
 
-    /// The session that holds the join of a ticket.
+    /// Returns the session that holds the join of a ticket.
     pub(crate) fn holder(&self, ticket: &str) -> Option<Arc<Session>> {
         let lobby = self.lobby.lock();
         let join = lobby.by_ticket.get(ticket)?;
         lobby.joins.get(join).map(|w| w.session.clone())
     }
 
-    /// Whether the client that holds a ticket is connected.
+    /// Returns true if the client that holds a ticket is connected.
     pub(crate) fn is_here(&self, ticket: &str) -> bool {
         self.holder(ticket).is_some_and(|session| session.connected())
     }
 
-    /// Tells the client that holds a ticket, if it is connected.
+    /// Sends a message to the client that holds a ticket, if it is connected.
     pub(crate) fn tell_holder(&self, ticket: &str, message: ServerMessage) {
         if let Some(mailbox) = self.holder(ticket).and_then(|session| session.mailbox()) {
-            // A client that reads too slowly misses it, and hears the next one.
+            // A client that reads too slowly misses this event and receives the next one.
             let _ = mailbox.event(message);
         }
     }
 
-    /// The join of a ticket is over.
+    /// Removes the join of a ticket.
     pub(crate) async fn drop_ticket(&self, ticket: &str) {
         let join = self.lobby.lock().by_ticket.get(ticket).cloned();
         if let Some(join) = join {
@@ -290,12 +291,12 @@ impl Hub {
         }
     }
 
-    /// Whether a session has joins.
+    /// Returns true if a session has joins.
     pub(in crate::matches) fn has_joins(&self, session: &str) -> bool {
         self.lobby.lock().by_session.contains_key(session)
     }
 
-    /// Gives the joins of one session to another.
+    /// Moves the joins of one session to another.
     pub(in crate::matches) fn move_joins(&self, from: &str, to: &Arc<Session>) {
         let mut lobby = self.lobby.lock();
         for id in lobby.by_session.remove(from).unwrap_or_default() {
@@ -303,7 +304,7 @@ impl Hub {
         }
     }
 
-    /// Ends the joins of a session, and returns their ids.
+    /// Removes the joins of a session, and returns their ids.
     pub(in crate::matches) fn drop_joins(&self, session: &str) -> Vec<String> {
         let mut lobby = self.lobby.lock();
         let ids = lobby.by_session.remove(session).unwrap_or_default();
@@ -311,8 +312,8 @@ impl Hub {
         ids
     }
 
-    /// Does what the lobby decides. Each match begins in a task of its own: it is kept before it begins, and a
-    /// connection that waited for many would not hear its client meanwhile, whose clocks run.
+    /// Executes the lobby's decisions. Each match starts in its own task, since the start waits for the store;
+    /// otherwise a connection that starts many matches could not process its client's messages while their clocks run.
     pub(in crate::matches) fn seat(self: &Arc<Self>) {
         while !self.draining() {
             let next = self.lobby.lock().next(self.now());
@@ -333,7 +334,7 @@ impl Hub {
                 hub.counts(1);
                 tokio::spawn(async move {
                     if let Err(error) = hub.begin(*plan).await {
-                        tracing::error!(%error, "a match could not begin");
+                        tracing::error!(%error, "match start failed");
                         hub.counts(-1);
                         let joins = begun.joins.clone();
                         hub.lobby.lock().take_back(*begun);
@@ -344,8 +345,8 @@ impl Hub {
         }
     }
 
-    /// Tells the clients of these joins that they wait, and tries again after a while: what failed, such as a full disk, may
-    /// be mended then.
+    /// Notifies the clients of these joins that they wait, and retries later, since a fault such as a full disk may be
+    /// repaired by then.
     fn try_later(self: &Arc<Self>, joins: Vec<String>) {
         for id in &joins {
             let session = self.lobby.lock().joins.get(id).map(|w| w.session.clone());
@@ -361,13 +362,13 @@ impl Hub {
         });
     }
 
-    /// Plans a match, which begins as soon as the holders of its tickets have joined.
+    /// Adds a pending match, which starts as soon as the holders of its tickets have joined.
     pub(crate) fn plan(self: &Arc<Self>, planned: PendingMatch) {
         {
             let mut lobby = self.lobby.lock();
             let tickets: Vec<String> = planned.tickets().into_keys().map(str::to_owned).collect();
             lobby.plan.add(planned);
-            // A client may hold its ticket already.
+            // A client may already hold its ticket.
             for ticket in tickets {
                 if let Some(id) = lobby.by_ticket.get(&ticket).cloned() {
                     lobby.call(&id);
@@ -377,31 +378,31 @@ impl Hub {
         self.seat();
     }
 
-    /// A planned match is planned no longer; false if it has begun.
+    /// Removes a pending match; false if it has started.
     pub(crate) fn unplan(&self, id: &str) -> bool {
         self.lobby.lock().plan.drop_match(id)
     }
 
-    /// The planned matches of a run that have not begun are planned no longer, and its thread hears it.
+    /// Removes the pending matches of a run, and notifies the run's thread.
     pub(crate) fn pause_run(&self, run: &str) {
         self.lobby.lock().plan.drop_run(run);
         self.runs.pause(run, |id| self.is_live(id));
     }
 }
 
-/// Whether a game can be shown as a join asks for, and has the seat that it names.
+/// Checks that the game supports the views, the layout and the seat that a join requests.
 pub(crate) fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
     let spec = game.spec();
     let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);
     let lacks = |view: MatchView, has: bool| r.views.contains(&view) && !has;
     let refusal = if r.seat.is_some_and(|s| s >= spec.players) {
-        bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat)
+        bad("seat", format!("expected a seat of {} from 0 to {}", spec.game, spec.players - 1)).got(r.seat)
     } else if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
-        let e = bad("layout", format!("{} has no layout {:?}", spec.game, truncate_text(layout)));
+        let e = bad("layout", format!("expected a layout of {}, got {:?}", spec.game, truncate_text(layout)));
         e.allowed(json!(spec.views.layouts))
     } else if lacks(MatchView::Tensor, spec.views.tensor.is_some()) || lacks(MatchView::Info, spec.views.info.is_some())
     {
-        bad("views", format!("{} lacks a view that was asked for", spec.game))
+        bad("views", format!("expected only views of {}", spec.game))
     } else {
         return Ok(());
     };

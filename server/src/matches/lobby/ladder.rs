@@ -1,4 +1,4 @@
-//! Joins of standing ladders: the ladder says who meets, and from there they are played like all others.
+//! Joins of standing ladders: the ladder chooses the pairings; their matches are played like all others.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::opponents::Opponent;
 use crate::standing_ladders::{Seeker, StandingLadder};
 
 impl Hub {
-    /// Begins the matches of a ladder for which it is time.
+    /// Starts the matches that the ladder's pairing yields now.
     pub(in crate::matches) fn pair_up(self: &Arc<Self>, ladder: &StandingLadder, now_ms: i64) {
         if self.draining() {
             return;
@@ -21,7 +21,7 @@ impl Hub {
         let begins = self.lobby.lock().pair_up(ladder, now, now_ms);
         if !begins.is_empty() {
             begins.into_iter().for_each(|next| self.carry_out(next));
-            // With room for more, the second match of a pair begins at once.
+            // If the joins have room, the second match of a pair starts at once.
             self.seat();
         }
     }
@@ -39,12 +39,12 @@ impl Lobby {
         ids.into_iter().filter_map(move |id| self.joins.get(id)).filter(|w| w.room() > 0 && w.block.is_none())
     }
 
-    /// How many wait on a ladder.
+    /// Returns the number of joins that wait on a ladder.
     pub(in crate::matches) fn seekers(&self, ladder: &StandingLadder) -> usize {
         self.waiting_for(ladder).count()
     }
 
-    /// Whether a join of this ladder has a match, or the second one of a pair to come.
+    /// Returns true if a join of this ladder has a match, or the second match of a pair to come.
     pub(in crate::matches) fn plays(&self, ladder: &StandingLadder) -> bool {
         let of = |w: &&WaitingJoin| w.ladder.as_ref().is_some_and(|l| l.name == ladder.name);
         self.joins.values().filter(of).any(|w| w.running > 0 || w.block.is_some())
@@ -65,7 +65,7 @@ impl Lobby {
             let next = match meeting.partner {
                 Partner::Waiter(other) => {
                     table.push(id(other));
-                    // The first to arrive knows how often they have met.
+                    // The join that arrived first counts the encounters.
                     table.sort_unstable();
                     let table: Vec<String> = table.iter().map(|(_, id)| id.clone()).collect();
                     table.iter().for_each(|id| self.unqueue(id));
@@ -81,10 +81,10 @@ impl Lobby {
         begins
     }
 
-    /// A match, or the first one of a pair, with an anchor.
+    /// Starts a match, or the first match of a pair, against an anchor.
     fn meet_anchor(&mut self, id: &str, anchor: Opponent, now: u64) -> Option<LobbyAction> {
         self.unqueue(id);
-        // Until the pair is over, the join is one against this agent.
+        // Until the pair ends, the join counts as one against this agent.
         self.joins.get_mut(id)?.against = vec![anchor];
         let next = self.match_for(id, now);
         if let Some(w) = self.joins.get_mut(id).filter(|w| w.block.is_none()) {

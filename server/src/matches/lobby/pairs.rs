@@ -1,5 +1,5 @@
-//! Matches that share a seed. In a *block* the same joins meet until each of them has had every seat; with two seats that is
-//! a pair. What its matches hide is released when the last one is over.
+//! Matches that share a seed. In a *block*, the same joins meet until each of them has had every seat; with two seats
+//! that is a pair. Hidden information of all matches is released when the last one ends.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,24 +9,24 @@ use super::{Lobby, LobbyAction, WaitingJoin, asked};
 use crate::matches::hub::{MatchPlan, MatchTerms, RequestedTerms};
 use crate::store::Write;
 
-/// A seed, and the write that keeps its number from being given again.
+/// Seed, and the write that reserves its number.
 pub(in crate::matches) type ReservedSeed = (u64, Option<Write>);
 
-/// All matches that share a seed with others, by the name of their pair.
+/// Matches that share a seed, by pair id.
 #[derive(Default)]
 pub(in crate::matches) struct Pairs {
     all: HashMap<String, Pair>,
-    /// Matches to be released: the rest of their pair will not be played.
+    /// Matches to release, since the rest of their pair will not be played.
     due: Vec<String>,
 }
 
 #[derive(Default)]
 struct Pair {
     seed: Option<ReservedSeed>,
-    /// Matches that have not begun.
+    /// Number of matches that have not started.
     to_come: usize,
     running: HashSet<String>,
-    /// Those that are over and wait to be released with the others.
+    /// Finished matches that wait for their common release.
     over: Vec<String>,
 }
 
@@ -41,15 +41,16 @@ impl Pairs {
         self.all.entry(pair.to_owned()).or_default()
     }
 
-    /// `matches` more of the pair are to come.
+    /// Adds `matches` future matches to the pair.
     pub(in crate::matches) fn planned(&mut self, pair: &str, matches: usize) {
         self.of(pair).to_come += matches;
     }
 
-    /// The seed of the pair: that of its first match.
+    /// Returns the seed of the pair, drawn for its first match.
     ///
     /// # Errors
-    /// As `draw`.
+    ///
+    /// Those of `draw`.
     pub(in crate::matches) fn seed<E>(
         &mut self,
         pair: &str,
@@ -62,24 +63,24 @@ impl Pairs {
         })
     }
 
-    /// A match of the pair begins.
+    /// Marks a match of the pair as started.
     pub(in crate::matches) fn on_match_start(&mut self, pair: &str, id: &str) {
         let p = self.of(pair);
         p.to_come = p.to_come.saturating_sub(1);
         p.running.insert(id.to_owned());
     }
 
-    /// A match of the pair continues after a restart.
+    /// Adds a match of the pair that continues after a restart.
     pub(in crate::matches) fn goes_on(&mut self, pair: &str, id: &str) {
         self.of(pair).running.insert(id.to_owned());
     }
 
-    /// A match of the pair was over before a restart, and is not released.
+    /// Adds a match of the pair that ended before a restart and is not released.
     pub(in crate::matches) fn was_over(&mut self, pair: &str, id: &str) {
         self.of(pair).over.push(id.to_owned());
     }
 
-    /// A match of the pair is over. Returns all its matches if this was the last.
+    /// Marks a match of the pair as ended. Returns all matches of the pair if it was the last.
     pub(in crate::matches) fn ended(&mut self, pair: &str, id: &str) -> Vec<String> {
         let p = self.of(pair);
         p.running.remove(id);
@@ -90,13 +91,13 @@ impl Pairs {
         self.all.remove(pair).map_or_else(Vec::new, |p| p.over)
     }
 
-    /// No more matches of the pair will begin.
+    /// Cancels the future matches of the pair.
     fn cut(&mut self, pair: &str) {
         self.of(pair).to_come = 0;
         self.settle();
     }
 
-    /// Pairs whose last match is over are released.
+    /// Queues the matches of completed pairs for release.
     pub(in crate::matches) fn settle(&mut self) {
         let due = &mut self.due;
         self.all.retain(|_, p| {
@@ -108,31 +109,32 @@ impl Pairs {
         });
     }
 
-    /// The matches to be released for what happened to others of their pair.
+    /// Takes the matches to release because the rest of their pair was cancelled.
     pub(in crate::matches) fn take_due(&mut self) -> Vec<String> {
         std::mem::take(&mut self.due)
     }
 }
 
-/// The joins of a block.
+/// Joins of a block.
 pub(super) struct JoinBlock {
-    /// In seat order of the first match; a join against the server's agents is alone.
+    /// Joins in seat order of the first match; a join against the server's agents is alone.
     joins: Vec<String>,
-    /// The matches that have begun, and those in all.
+    /// Number of started matches, and the total.
     turn: u32,
     turns: u32,
 }
 
-/// What the store knows of a match of a block.
+/// Stored match of a block.
 pub(in crate::matches) struct BlockMatch {
-    /// Its place in the block.
+    /// Index in the block.
     pub(in crate::matches) turn: u32,
-    /// The join of each seat that a client has.
+    /// Join of each client seat.
     pub(in crate::matches) joins: Vec<Option<String>>,
 }
 
 impl Lobby {
-    /// The name of the block that these joins begin with the match at hand, if they play in blocks and all of it can come.
+    /// Returns the id of the block that these joins start with this match; `None` if they do not play in blocks or
+    /// cannot play all of its matches.
     pub(super) fn begin_block(&mut self, ids: &[String]) -> Option<String> {
         let all: Vec<&WaitingJoin> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
         let first = *all.first()?;
@@ -145,7 +147,7 @@ impl Lobby {
         if turns < 2 || !aligned || !may_share_seed(game) || !all.iter().all(whole) {
             return None;
         }
-        // No join plays its match of this number twice.
+        // No join plays its match of this number twice, so the id is unique.
         let pair = format!("{}-{}", first.kept.id, first.played);
         for id in ids {
             self.unqueue(id);
@@ -158,7 +160,7 @@ impl Lobby {
         Some(pair)
     }
 
-    /// The next match of joins from queues that are in a block, when all of them have room.
+    /// Starts the next match of queued joins in a block, if all of them have room.
     pub(super) fn next_of_block(&mut self, pair: &str) -> Option<LobbyAction> {
         let block = self.blocks.get(pair)?;
         let (n, turn) = (block.joins.len(), block.turn);
@@ -173,7 +175,7 @@ impl Lobby {
         Some(self.begins(MatchPlan { seats, terms: MatchTerms::Asked(asked) }, ids, None))
     }
 
-    /// A match of a block begins: its place in the block. After the last one the joins are free.
+    /// Returns the index of the next match in its block. After the last match the joins are free.
     pub(super) fn block_turn(&mut self, pair: &str) -> u32 {
         let Some(block) = self.blocks.get_mut(pair) else { return 0 };
         let turn = block.turn;
@@ -184,13 +186,13 @@ impl Lobby {
         turn
     }
 
-    /// The rest of a block will not be played: its joins are free.
+    /// Cancels the rest of a block and frees its joins.
     pub(super) fn cut(&mut self, pair: &str) {
         self.free(pair);
         self.pairs.cut(pair);
     }
 
-    /// The rest of the block of this join, if it is in one, will not be played.
+    /// Cancels the rest of the block of this join, if it is in one.
     pub(super) fn cut_of(&mut self, id: &str) {
         if let Some(pair) = self.joins.get(id).and_then(|w| w.block.clone()) {
             self.cut(&pair);
@@ -209,14 +211,14 @@ impl Lobby {
         }
     }
 
-    /// A block from before a restart, of which these matches had begun: the rest is played if its joins are still there.
+    /// Resumes a block from before a restart, of which these matches had started, if its joins still exist.
     pub(in crate::matches) fn resume_block(&mut self, pair: &str, begun: &[BlockMatch]) {
         let Some(any) = begun.first() else { return };
         let (n, turn) = (any.joins.len(), any.turn as usize);
         let next = begun.iter().map(|m| m.turn + 1).max().unwrap_or_default();
         let seated: Vec<&String> = any.joins.iter().flatten().collect();
         let joins: Vec<String> = match seated.len() {
-            // Which anchor a join of a ladder met is not kept: what is left of such a pair is not played.
+            // The anchor of a ladder join is not stored, so the rest of such a pair is cancelled.
             1 if self.joins.get(seated[0]).is_some_and(|w| w.ladder.is_some()) => return,
             1 => vec![seated[0].clone()],
             len if len == n => (0..n).map(|k| seated[(k + n - turn % n) % n].clone()).collect(),

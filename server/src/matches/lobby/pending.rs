@@ -1,4 +1,4 @@
-//! Matches that runs want played.
+//! Pending matches of runs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use crate::matches::hub::AgentOptions;
 use crate::opponents::Opponent;
 use crate::store::StoredMatch;
 
-/// A match that a run wants played.
+/// Match of a run that has not started.
 pub(crate) struct PendingMatch {
-    /// Its terms. The seats are filled in when it begins.
+    /// Setup; its seats are filled in at the start.
     pub(crate) setup: MatchSetup,
-    /// Who sits where.
+    /// Players by seat.
     pub(crate) seats: Vec<PlannedSeat>,
-    /// What the store has of it, if it was interrupted.
+    /// Stored state of an interrupted match.
     pub(crate) kept: Option<Arc<StoredMatch>>,
 }
 
-/// Who sits on a planned seat.
+/// Player of a seat in a pending match.
 pub(crate) enum PlannedSeat {
-    /// The client that holds this ticket.
+    /// Client that holds this ticket.
     Ticket(String),
-    /// An agent of the server's.
+    /// Server agent.
     Agent(Opponent, AgentOptions),
 }
 
 impl PendingMatch {
-    /// Its tickets, each with the number of seats that it stands for.
+    /// Returns the tickets of the match, each with its number of seats.
     pub(super) fn tickets(&self) -> BTreeMap<&str, u32> {
         let mut tickets = BTreeMap::new();
         for seat in &self.seats {
@@ -40,7 +40,7 @@ impl PendingMatch {
     }
 }
 
-/// The matches of all runs that have not begun.
+/// Pending matches of all runs.
 #[derive(Default)]
 pub(super) struct PendingMatches {
     matches: BTreeMap<u64, PendingMatch>,
@@ -56,7 +56,7 @@ impl PendingMatches {
         self.put_back(self.next, planned);
     }
 
-    /// A match that was [taken](Self::take) and did not begin.
+    /// Restores a match that was [taken](Self::take) and did not start.
     pub(super) fn put_back(&mut self, n: u64, planned: PendingMatch) {
         let tickets = planned.tickets();
         if tickets.is_empty() {
@@ -68,8 +68,8 @@ impl PendingMatches {
         self.matches.insert(n, planned);
     }
 
-    /// The first match that waits for this ticket (without one: that needs no ticket) and for which `make` gives a
-    /// result, with that result.
+    /// Returns the first match for this ticket (or without tickets if `None`) for which `make` returns a result, with
+    /// that result.
     pub(super) fn first<T>(&self, ticket: Option<&str>, make: impl Fn(&PendingMatch) -> Option<T>) -> Option<(u64, T)> {
         let of = match ticket {
             Some(ticket) => self.by_ticket.get(ticket)?,
@@ -78,7 +78,7 @@ impl PendingMatches {
         of.iter().find_map(|n| Some((*n, make(self.matches.get(n)?)?)))
     }
 
-    /// The match begins.
+    /// Removes a match that is about to start.
     pub(super) fn take(&mut self, n: u64) -> Option<PendingMatch> {
         let planned = self.matches.remove(&n)?;
         self.free.remove(&n);
@@ -93,13 +93,13 @@ impl PendingMatches {
         Some(planned)
     }
 
-    /// Forgets a match; false if it was not planned.
+    /// Removes a match; false if it was not pending.
     pub(super) fn drop_match(&mut self, id: &str) -> bool {
         let found = self.matches.iter().find(|(_, m)| m.setup.header.episode == id).map(|(n, _)| *n);
         found.and_then(|n| self.take(n)).is_some()
     }
 
-    /// Forgets the matches of a run.
+    /// Removes the matches of a run.
     pub(super) fn drop_run(&mut self, run: &str) {
         let of_run = |m: &PendingMatch| m.setup.run.as_deref() == Some(run);
         let gone: Vec<u64> = self.matches.iter().filter(|(_, m)| of_run(m)).map(|(n, _)| *n).collect();

@@ -1,11 +1,11 @@
-//! Joins that wait for others of the same kind.
+//! Queues of joins that wait for others of the same kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ludex_protocol::message::Join;
 
-/// What joins must have in common to meet: canonical game string, queue, whether they are rated and paired, and clock.
+/// Properties that joins must share to meet: canonical game string, queue, rated, paired, and clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct QueueKey {
     game: String,
@@ -16,48 +16,48 @@ pub(super) struct QueueKey {
 }
 
 impl QueueKey {
-    /// Of a join for the game of this canonical string.
+    /// Returns the key of a join for the game with this canonical string.
     pub(super) fn of(game: &str, join: &Join, paired: bool) -> Self {
         let clock = format!("{:?}", join.clock);
         QueueKey { game: game.to_owned(), queue: join.queue.clone(), rated: join.rated, paired, clock }
     }
 }
 
-/// How much the newest interval between arrivals counts in their mean.
+/// Weight of the newest arrival interval in the moving average.
 const NEWEST: f64 = 0.25;
 
-/// A join that waits, and its owner.
+/// Waiting join and its owner.
 struct Entry {
     id: String,
     owner: Arc<str>,
 }
 
-/// The joins of one kind that wait.
+/// Waiting joins of one kind.
 pub(super) struct Queue {
     players: usize,
-    /// Whether the joins of one owner never meet.
+    /// True if joins of one owner never meet.
     apart: bool,
-    /// By the seat that was asked for, then in order of arrival.
+    /// Entries by requested seat, then in order of arrival.
     waiting: BTreeMap<Option<u32>, BTreeMap<u64, Entry>>,
-    /// When the last one arrived, and the mean interval between arrivals, in milliseconds.
+    /// Time of the last arrival, and mean interval between arrivals, in milliseconds.
     last: Option<u64>,
     interval: Option<f64>,
 }
 
 impl Queue {
-    /// For a game with this number of players. In rated matches nobody meets the own sessions.
+    /// Creates a queue for a game with this number of players. In rated matches, joins of one owner never meet.
     pub(super) fn new(players: u32, rated: bool) -> Self {
         let players = players as usize;
         Queue { players, apart: rated, waiting: BTreeMap::new(), last: None, interval: None }
     }
 
-    /// A join waits; `arrival` is its number. It may wait already.
+    /// Adds a join with sequence number `arrival`; no effect if it already waits.
     pub(super) fn insert(&mut self, seat: Option<u32>, arrival: u64, id: &str, owner: &Arc<str>) {
         let entry = Entry { id: id.to_owned(), owner: owner.clone() };
         self.waiting.entry(seat).or_default().insert(arrival, entry);
     }
 
-    /// A new join came, at `now`.
+    /// Records the arrival of a new join at `now`.
     pub(super) fn arrived(&mut self, now: u64) {
         if let Some(last) = self.last.replace(now) {
             let newest = now.saturating_sub(last) as f64;
@@ -65,7 +65,7 @@ impl Queue {
         }
     }
 
-    /// A join stops waiting.
+    /// Removes a join.
     pub(super) fn remove(&mut self, seat: Option<u32>, arrival: u64) {
         if let Some(list) = self.waiting.get_mut(&seat) {
             list.remove(&arrival);
@@ -75,27 +75,27 @@ impl Queue {
         }
     }
 
-    /// The joins that wait.
+    /// Returns the ids of the waiting joins.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         self.waiting.values().flat_map(BTreeMap::values).map(|entry| entry.id.as_str())
     }
 
-    /// How many joins wait.
+    /// Returns the number of waiting joins.
     pub(super) fn len(&self) -> usize {
         self.waiting.values().map(BTreeMap::len).sum()
     }
 
-    /// About how long it takes until enough have come, if anything is known about that.
+    /// Returns the estimated time until enough joins have arrived; `None` if unknown.
     pub(super) fn eta_ms(&self) -> Option<u64> {
         let missing = self.players.saturating_sub(self.len()).max(1);
         self.interval.map(|mean| (mean * missing as f64) as u64)
     }
 
-    /// The joins of a match with the one that asked for `seat` and arrived as `new`, if enough wait: the first to arrive
-    /// that may sit with it, in order of arrival. Those that wait already cannot make a match without it.
+    /// Returns the joins of a match that includes the join `new`, which requested `seat`, if enough wait: the earliest
+    /// ones with compatible seats, in order of arrival. The other waiting joins cannot form a match without it.
     pub(super) fn table(&self, seat: Option<u32>, new: u64) -> Option<Vec<String>> {
         let mut table = vec![(new, self.waiting.get(&seat)?.get(&new)?)];
-        // One join for each seat; those that named none may take any.
+        // One join per seat; joins without a requested seat may take any.
         let free = self.waiting.iter().filter(|(of, _)| of.is_none() || **of != seat);
         let mut lists: Vec<_> = free.map(|(of, list)| (of, list.iter().peekable())).collect();
         while table.len() < self.players {
