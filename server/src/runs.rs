@@ -1,8 +1,8 @@
-//! Runs that agents play as clients: they enrol, play what is due, drop, come back, and get a report.
+//! Runs that agents play as clients: they enroll, play the due matches, disconnect, resume, and get a report.
 //!
-//! A run is a folder as every run is, and the referee plans and judges it as any other. Beside the run's own files
-//! stands `enrolment.json`: what was asked for, who plays, and how it ended. A match of a run that is under way is in the
-//! store, like every match, and waits there while its agent is away.
+//! A run is stored in a directory like any other, and the referee plans and evaluates it the same way. In addition,
+//! `enrolment.json` holds the request, the entrants and the result. An unfinished match of a run is in the store, like
+//! every match, and stays there while its agent is away.
 
 mod contest;
 mod enrol;
@@ -25,49 +25,49 @@ use tokio::sync::oneshot;
 use self::enrolment::Enrolment;
 use self::host::Host;
 
-/// The runs of a server.
+/// Runs of a server.
 #[derive(Default)]
 pub(crate) struct Runs {
-    /// Those that are not over, by name.
+    /// Open runs by name.
     hosts: Mutex<BTreeMap<String, Arc<Host>>>,
-    /// Those that are over and whose season is not, by name.
+    /// Finished runs of seasons that are not over, by name.
     held: Mutex<BTreeMap<String, Enrolment>>,
-    /// The secrets of seasons whose deals were shown.
+    /// Ids of the secrets of seasons whose seeds are public.
     shown: Mutex<BTreeSet<String>>,
-    /// Who waits for the end of a match, by its id.
+    /// Senders for runs that wait for the end of a match, by match id.
     waiting: Mutex<HashMap<String, oneshot::Sender<Record>>>,
-    /// Nothing begins any more.
+    /// True if no more runs start.
     halted: AtomicBool,
-    /// Held while an agent enrols, so that two do not begin one run.
+    /// Lock held during an enrolment, so that two agents do not create the same run.
     enrolling: tokio::sync::Mutex<()>,
 }
 
 impl Runs {
-    /// A match is over and durable.
+    /// Reports a match whose end is durable.
     pub(crate) fn ended(&self, record: &Record) {
         let waits = self.waiting.lock().remove(&record.header.episode);
-        // The run that waited may have stopped meanwhile: it finds the record in the store.
+        // If the waiting run has stopped meanwhile, it finds the record in the store.
         waits.into_iter().for_each(|waits| drop(waits.send(record.clone())));
     }
 
-    /// A match has no task any more. If it is not over, it waits in the store.
+    /// Reports that a match has no task any more. If it is not over, it stays in the store.
     pub(crate) fn on_match_gone(&self, id: &str) {
         self.waiting.lock().remove(id);
     }
 
-    /// The server stops: runs stop too, and continue after the restart.
+    /// Stops all runs at shutdown; they continue after the restart.
     pub(crate) fn halt(&self) {
         self.halted.store(true, Ordering::Relaxed);
         self.waiting.lock().clear();
     }
 
-    /// Nobody waits any more for the matches of a run that are not under way.
+    /// Stops waiting for the matches of a run that are not live.
     pub(crate) fn pause(&self, run: &str, live: impl Fn(&str) -> bool) {
         let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         self.waiting.lock().retain(|id, _| !of_run(id) || live(id));
     }
 
-    /// The matches of a run that somebody waits for.
+    /// Returns the matches of a run that it waits for.
     fn under_way(&self, run: &str) -> Vec<String> {
         let of_run = |id: &&String| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         self.waiting.lock().keys().filter(of_run).cloned().collect()
@@ -77,7 +77,7 @@ impl Runs {
         self.halted.load(Ordering::Relaxed)
     }
 
-    /// Waits for the end of a match. The receiver fails if the match is suspended.
+    /// Returns a receiver for the end of a match. It fails if the match is suspended.
     fn wait_for(&self, id: &str) -> oneshot::Receiver<Record> {
         let (tell, told) = oneshot::channel();
         self.waiting.lock().insert(id.to_owned(), tell);

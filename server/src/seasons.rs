@@ -1,31 +1,31 @@
-//! Seasons of ladders and suites: when they begin and end, as an operator says it.
+//! Seasons of ladders and suites, with start and end times set by the operator.
 
 use anyhow::Context as _;
 use jiff::Timestamp;
 use ludex_referee::suite::is_word;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A season of a ladder or a suite.
+/// Season of a ladder or a suite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Season {
-    /// Its name.
+    /// Name of the season.
     pub name: String,
-    /// When it begins, in milliseconds since the Unix epoch; in a file of terms a moment such as `2026-11-01T00:00:00Z`.
+    /// Start in milliseconds since the Unix epoch; in a settings file, a time such as `2026-11-01T00:00:00Z`.
     #[serde(default, deserialize_with = "moment")]
     pub begin: i64,
-    /// When it ends; absent if the next start of the server with another season ends it.
+    /// End time; `None` if the season ends at the next server start with another season.
     #[serde(default, deserialize_with = "some_moment")]
     pub end: Option<i64>,
 }
 
-/// The seasons of a suite. The runs that begin in one season have the same seeds, and each agent enrols once.
+/// Seasons of a suite. Runs that start in the same season share seeds, and each agent enrolls once per season.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteSeasons {
-    /// The name of the suite.
+    /// Name of the suite.
     pub suite: String,
-    /// Its seasons in order.
+    /// Seasons in order of time.
     #[serde(rename = "season")]
     pub seasons: Vec<Season>,
 }
@@ -37,34 +37,38 @@ impl Season {
 }
 
 impl SuiteSeasons {
-    /// Reads seasons that are written as TOML.
+    /// Parses seasons from TOML.
     ///
     /// # Errors
-    /// A text that is not of this form, or contradicts itself.
+    ///
+    /// Invalid or contradictory text.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let seasons: Self = toml::from_str(text)?;
-        anyhow::ensure!(!seasons.seasons.is_empty(), "the suite {} has no [[season]]", seasons.suite);
+        anyhow::ensure!(!seasons.seasons.is_empty(), "suite {}: expected at least one [[season]]", seasons.suite);
         in_order(&seasons.seasons)?;
         Ok(seasons)
     }
 }
 
+/// Checks the order of seasons.
+///
 /// # Errors
-/// Seasons of one name, or that overlap or end before they begin.
+///
+/// Seasons with the same name, that overlap, or that end before they start.
 pub(crate) fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
     for (k, season) in seasons.iter().enumerate() {
         let name = &season.name;
-        anyhow::ensure!(is_word(name), "the name of a season has small letters, digits, _ and -, and not {name:?}");
-        anyhow::ensure!(season.end.is_none_or(|end| end > season.begin), "the season {name} ends before it begins");
+        anyhow::ensure!(is_word(name), "expected a season name of lower-case letters, digits, _ and -, got {name:?}");
+        anyhow::ensure!(season.end.is_none_or(|end| end > season.begin), "season {name} ends before it begins");
         let Some(before) = k.checked_sub(1).map(|k| &seasons[k]) else { continue };
-        let end = before.end.with_context(|| format!("the season {} has no end and is not the last", before.name))?;
-        anyhow::ensure!(end <= season.begin, "the season {name} begins before {} ends", before.name);
-        anyhow::ensure!(seasons[..k].iter().all(|other| other.name != *name), "two seasons are called {name}");
+        let end = before.end.with_context(|| format!("season {} has no end and is not the last", before.name))?;
+        anyhow::ensure!(end <= season.begin, "season {name} begins before {} ends", before.name);
+        anyhow::ensure!(seasons[..k].iter().all(|other| other.name != *name), "expected different season names, got {name} twice");
     }
     Ok(())
 }
 
-/// A moment as a text, or in milliseconds.
+/// Time as text, or in milliseconds.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Moment {

@@ -1,4 +1,4 @@
-//! What all connections of a server share.
+//! State that all connections of a server share.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -18,7 +18,7 @@ use crate::ratings::RatingsCache;
 use crate::standing_ladders;
 use crate::store::Store;
 
-/// One server.
+/// State of one server.
 pub(crate) struct ServerState {
     pub config: Config,
     pub catalogue: Arc<Catalogue>,
@@ -42,10 +42,10 @@ impl ServerState {
             let suite = &of.suite;
             anyhow::ensure!(
                 config.suites.get(suite).is_some(),
-                "the season of {suite}: the server offers no such suite"
+                "seasons: expected the name of an offered suite, got {suite}"
             );
             let twice = config.seasons[..k].iter().any(|other| other.suite == *suite);
-            anyhow::ensure!(!twice, "the seasons of {suite} are given twice");
+            anyhow::ensure!(!twice, "expected seasons once per suite, got {suite} twice");
         }
         let hub = HubConfig {
             limits: config.limits.clone(),
@@ -75,27 +75,27 @@ impl ServerState {
         })
     }
 
-    /// Milliseconds of the server's monotonic clock.
+    /// Returns the server's monotonic clock in milliseconds.
     pub fn now_ms(&self) -> u64 {
         self.hub.now()
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     pub fn epoch_ms(&self) -> i64 {
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
     }
 
-    /// Whether requests of this peer are counted.
+    /// Returns true if the rate limit applies to this peer.
     pub fn is_limited(&self, peer: &Peer) -> bool {
         self.limits.requests_per_s > 0 && (!peer.ip.is_loopback() || self.config.limit_loopback)
     }
 
-    /// Whether nothing new is taken.
+    /// Returns true if the server accepts no new work.
     pub fn is_draining(&self) -> bool {
         self.hub.draining()
     }
 
-    /// Nothing new is taken from now on.
+    /// Refuses new work from now on.
     pub fn drain(&self) {
         self.hub.drain();
     }

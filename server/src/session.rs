@@ -1,4 +1,4 @@
-//! One client's connection: handshake, gate, frames in and out.
+//! Connection of one client: handshake, request checks, frames in and out.
 
 mod connection;
 mod gate;

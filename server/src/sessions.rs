@@ -1,5 +1,5 @@
-//! All sessions: who each client is, which connection it has, and which seats. A session outlives its connections, and
-//! (by the store) the server.
+//! All sessions, with their client, connection and seats. A session outlives its connections and, through the store,
+//! the server process.
 
 pub(crate) mod match_handle;
 pub(crate) mod reply_cache;
@@ -26,98 +26,96 @@ use crate::token::TokenHash;
 use match_handle::{MatchCommand, MatchHandle};
 use reply_cache::Replies;
 
-/// Matches that are over and that a session can still be told about. Older ones are forgotten before their time.
+/// Number of finished matches per session that are still available to it. Older ones are removed early.
 pub(crate) const ENDED: usize = 128;
 
-/// What the task of a connection is told.
+/// Command for the task of a connection.
 pub(crate) enum Control {
-    /// A newer connection takes the session: hand its work over and close with 4002.
+    /// A newer connection takes over the session: hand over its data and close with 4002.
     Take(oneshot::Sender<Box<SessionData>>),
-    /// The server goes down.
+    /// The server is shutting down.
     Drain(Draining),
     /// Close the connection.
     Close(Close),
 }
 
-/// What a session has beside its seats. The task of its connection holds it; between connections the session does.
+/// Data of a session besides its seats. The task of its connection owns it; between connections the session does.
 pub(crate) struct SessionData {
     pub replies: Replies,
     pub gym: Gym,
 }
 
-/// SHA-256 of a resume key, in hex: all that is kept of it.
+/// Returns the SHA-256 of a resume key in hex; the key itself is not stored.
 pub(crate) fn hash(key: &str) -> String {
     hex::encode(Sha256::digest(key.as_bytes()))
 }
 
-/// Who a client is; fixed for the life of its session.
+/// Identity of a client; fixed for the life of its session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ClientInfo {
-    /// The agent's name; empty for a client without one.
+    /// Agent name; empty for a client without one.
     #[serde(skip)]
     pub agent: String,
-    /// The agent's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What the agent is.
+    /// Kind of agent.
     #[serde(default)]
     pub kind: AgentKind,
-    /// The token's holder; absent for a guest on loopback.
+    /// Owner of the token; `None` for a guest on loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
 
-/// One client.
+/// Session of one client.
 pub struct Session {
-    /// Its id.
     pub id: String,
     pub(crate) about: ClientInfo,
-    /// What the sessions of its owner hold together.
+    /// Quota usage of the owner.
     pub(crate) account: Arc<Account>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// The hash of the key that resumes it; absent where the store has lost the session: then only `reclaim` finds it.
+    /// Hash of the resume key; `None` if the session is missing in the store: then only `reclaim` finds it.
     key: Option<String>,
-    /// The key before, good until the first message after `welcome`: the client may never have read the new one.
+    /// Previous key, valid until the first message after `welcome`, since the client may not have received the new one.
     old_key: Option<String>,
     place: Place,
-    /// The number of the last connection or wait: what an older one says about itself does not count.
+    /// Number of the last connection or wait; reports of older ones are ignored.
     generation: u64,
     mailbox: Option<Mailbox>,
-    /// The token of its connection; absent for a guest.
+    /// Token of its connection; `None` for a guest.
     token: Option<TokenHash>,
     seats: BTreeMap<String, (MatchHandle, Seat)>,
-    /// The matches among them that are over, oldest first.
+    /// Finished matches, oldest first.
     ended: VecDeque<String>,
 }
 
 enum Place {
-    /// A connection has it.
+    /// Owned by a connection.
     Live(mpsc::UnboundedSender<Control>),
-    /// It waits for its client, without any work if it comes from before a restart.
+    /// Waiting for its client, without data after a restart.
     Waits(Option<Box<SessionData>>),
-    /// It is on its way to another connection.
+    /// Being handed over to another connection.
     Moving,
 }
 
-/// A connection, as its session knows it.
+/// Connection of a session.
 pub(crate) struct SessionConnection {
-    /// The way to its task.
+    /// Channel to the connection's task.
     pub control: mpsc::UnboundedSender<Control>,
-    /// The way to its client.
+    /// Mailbox of the client.
     pub mailbox: Mailbox,
-    /// Its number.
+    /// Sequence number of the connection.
     pub generation: u64,
-    /// The token that was shown; absent for a guest.
+    /// Token of the connection; `None` for a guest.
     pub token: Option<TokenHash>,
 }
 
-/// What a client that resumes gets.
+/// Result of resuming a session.
 pub(crate) struct ResumedSession {
     pub session: Arc<Session>,
-    /// Absent for a session from before a restart.
+    /// Data of the session; `None` after a restart.
     pub work: Option<Box<SessionData>>,
 }
 
@@ -136,22 +134,22 @@ impl Session {
         Session { id, about, account, state: Mutex::new(state) }
     }
 
-    /// The name that it plays under.
+    /// Returns the agent name for matches.
     pub(crate) fn name(&self) -> &str {
         if self.about.agent.is_empty() { "anonymous" } else { &self.about.agent }
     }
 
-    /// The way to its connection, if there is one.
+    /// Returns the mailbox of its connection, if connected.
     pub(crate) fn mailbox(&self) -> Option<Mailbox> {
         self.state.lock().mailbox.clone()
     }
 
-    /// Whether somebody is connected.
+    /// Returns true if a client is connected.
     pub(crate) fn connected(&self) -> bool {
         self.state.lock().mailbox.is_some()
     }
 
-    /// A connection has it, under a new key. The key that was shown to resume it stays good until
+    /// Assigns the session to a connection with a new key. The key used to resume stays valid until
     /// [`settle`](Self::settle).
     pub(crate) fn hold(&self, key: &str, line: SessionConnection) {
         let SessionConnection { control, mailbox, generation, token } = line;
@@ -161,12 +159,12 @@ impl Session {
         (s.mailbox, s.generation, s.token) = (Some(mailbox), generation, token);
     }
 
-    /// The client knows its key: the one before is void.
+    /// Invalidates the previous key, since the client has used the new one.
     pub(crate) fn settle(&self) {
         self.state.lock().old_key = None;
     }
 
-    /// The connection `generation` is lost; its seats are told. False if a newer one is there.
+    /// Marks the connection `generation` as lost and notifies its seats. False if a newer one exists.
     pub(crate) fn disconnect(&self, generation: u64) -> bool {
         let mut s = self.state.lock();
         if s.generation != generation {
@@ -179,15 +177,16 @@ impl Session {
         true
     }
 
-    /// As it is kept.
+    /// Returns the row of the store.
     ///
     /// # Errors
-    /// What keeps it from being written down.
+    ///
+    /// Data that cannot be serialized.
     pub(crate) fn row(&self, expires_ms: i64) -> Result<SessionRow, Unkept> {
         let s = self.state.lock();
         Ok(SessionRow {
             id: self.id.clone(),
-            key_hash: s.key.clone().ok_or_else(|| Unkept("a session without a key".to_owned()))?,
+            key_hash: s.key.clone().ok_or_else(|| Unkept("expected a session with a key".to_owned()))?,
             old_key: s.old_key.clone(),
             agent: self.about.agent.clone(),
             body: text(&self.about)?,
@@ -197,7 +196,7 @@ impl Session {
 
     // ---- seats ----------------------------------------------------------------------------------------------------
 
-    /// Takes a seat in a match that begins or was brought back.
+    /// Adds a seat in a match that starts or was restored.
     pub(crate) fn take_seat(self: &Arc<Self>, id: &str, handle: &MatchHandle, seat: Seat) {
         handle.hold(seat, self);
         let mut s = self.state.lock();
@@ -211,7 +210,7 @@ impl Session {
         }
     }
 
-    /// A match that it has a seat in is over. When there are many of these, the oldest one is forgotten.
+    /// Marks one of its matches as ended. The oldest ended matches above the limit are removed.
     pub(crate) fn ended(&self, id: &str) {
         let mut s = self.state.lock();
         s.ended.push_back(id.to_owned());
@@ -223,17 +222,17 @@ impl Session {
         }
     }
 
-    /// Leaves a match that is gone.
+    /// Removes its seat in a match.
     pub(crate) fn leave_seat(&self, id: &str) {
         let mut s = self.state.lock();
         s.seats.remove(id);
-        // As a rule it is the oldest.
+        // Usually it is the oldest.
         if let Some(at) = s.ended.iter().position(|ended| ended == id) {
             s.ended.remove(at);
         }
     }
 
-    /// Sends what was missed: events after `seen`, or a resync where nothing is named or `anew`.
+    /// Sends the missed frames: events after `seen`, or a resync for matches missing in `seen` or if `anew`.
     pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>, anew: bool) {
         let s = self.state.lock();
         let Some(mailbox) = &s.mailbox else { return };
@@ -244,23 +243,23 @@ impl Session {
         }
     }
 
-    /// Where it sits.
+    /// Returns its seats.
     pub(crate) fn seats(&self) -> Vec<(MatchHandle, Seat)> {
         self.state.lock().seats.values().cloned().collect()
     }
 
-    /// Its seat in a match.
+    /// Returns its seat in a match.
     pub(crate) fn seat(&self, id: &str) -> Option<(MatchHandle, Seat)> {
         self.state.lock().seats.get(id).cloned()
     }
 
-    /// How many of its matches run.
+    /// Returns the number of its running matches.
     pub(crate) fn running(&self) -> usize {
         let s = self.state.lock();
         s.seats.len() - s.ended.len().min(s.seats.len())
     }
 
-    /// Gives its seats in these matches to another session; the matches and seats.
+    /// Moves its seats in the matches selected by `of` to another session; returns the matches and seats.
     pub(crate) fn give_seats(&self, to: &Arc<Session>, of: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
         let (seats, ended) = {
             let mut s = self.state.lock();
@@ -279,7 +278,7 @@ impl Session {
     }
 }
 
-/// All sessions.
+/// Table of all sessions.
 #[derive(Default)]
 pub(crate) struct Sessions {
     table: Mutex<Table>,
@@ -290,7 +289,7 @@ pub(crate) struct Sessions {
 #[derive(Default)]
 struct Table {
     all: HashMap<String, Arc<Session>>,
-    /// Those of each agent name and owner.
+    /// Ids by agent name and owner.
     named: HashMap<(String, Option<String>), Vec<String>>,
 }
 
@@ -306,12 +305,12 @@ fn name_of(session: &Session) -> (String, Option<String>) {
 }
 
 impl Sessions {
-    /// A number above all that were given before.
+    /// Returns a number above all earlier ones.
     pub fn generation(&self) -> u64 {
         self.generations.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A new session, on its way to its connection.
+    /// Creates a session for a new connection.
     pub fn create(&self, id: String, about: ClientInfo) -> Arc<Session> {
         let account = self.owners.account(about.owner.as_deref(), &id);
         let session = Arc::new(Session::new(id, about, account, Place::Moving));
@@ -319,7 +318,8 @@ impl Sessions {
         session
     }
 
-    /// A session from before a restart, which waits for its client; `key` is absent if the store has lost it.
+    /// Adds a session from before a restart, which waits for its client; `key` is `None` if the session is missing in
+    /// the store.
     pub fn restore(&self, id: String, about: ClientInfo, key: Option<String>, old_key: Option<String>) -> Arc<Session> {
         let account = self.owners.account(about.owner.as_deref(), &id);
         let session = Session::new(id, about, account, Place::Waits(None));
@@ -332,27 +332,27 @@ impl Sessions {
         session
     }
 
-    /// The session of an id.
+    /// Returns the session with an id.
     pub fn get(&self, id: &str) -> Option<Arc<Session>> {
         self.table.lock().all.get(id).cloned()
     }
 
-    /// The sessions of an agent's name and owner.
+    /// Returns the sessions of an agent name and owner.
     pub fn by_agent(&self, agent: &str, owner: Option<&str>) -> Vec<Arc<Session>> {
         let table = self.table.lock();
         let ids = table.named.get(&(agent.to_owned(), owner.map(str::to_owned)));
         ids.into_iter().flatten().filter_map(|id| table.all.get(id).cloned()).collect()
     }
 
-    /// How many sessions there are: with a connection, and waiting.
+    /// Returns the numbers of sessions with and without a connection.
     pub fn count(&self) -> (usize, usize) {
         let table = self.table.lock();
         let live = table.all.values().filter(|s| matches!(s.state.lock().place, Place::Live(_))).count();
         (live, table.all.len() - live)
     }
 
-    /// The session `id`, if `key` opens it and it belongs to `owner`: from its wait, or from an older connection, which
-    /// has the time `wait` to hand it over. The caller [holds](Session::hold) it.
+    /// Takes the session `id`, if `key` matches and it belongs to `owner`: from its wait, or from an older connection,
+    /// which has the time `wait` to hand it over. The caller then assigns it with [`hold`](Session::hold).
     pub async fn take(&self, id: &str, key: &str, owner: Option<&str>, wait: Duration) -> Option<ResumedSession> {
         let session = self.get(id).filter(|s| s.about.owner.as_deref() == owner)?;
         let shown = hash(key);
@@ -361,7 +361,7 @@ impl Sessions {
             if s.key.as_ref() != Some(&shown) && (s.key.is_none() || s.old_key.as_ref() != Some(&shown)) {
                 return None;
             }
-            // The client knows the key that it shows, until it says something under the new one.
+            // The client knows the key it used until it sends a message under the new one.
             s.old_key = Some(shown);
             match std::mem::replace(&mut s.place, Place::Moving) {
                 Place::Waits(work) => {
@@ -371,7 +371,7 @@ impl Sessions {
                 Place::Moving => return None,
                 Place::Live(control) => {
                     let (give, coming) = oneshot::channel();
-                    // If its task is gone the sender is dropped here, and nothing comes.
+                    // If the task has ended, the sender is dropped here, and the receiver fails.
                     let _ = control.send(Control::Take(give));
                     coming
                 }
@@ -381,8 +381,8 @@ impl Sessions {
         Some(ResumedSession { session, work: Some(work) })
     }
 
-    /// The connection is lost: the session waits, or goes to the connection that asked for it meanwhile. Returns the
-    /// number to [expire](Self::expire) it by, if it waits.
+    /// Parks the session after its connection was lost, or hands it over to the connection that requested it meanwhile.
+    /// If parked, returns the number to [expire](Self::expire) it by.
     pub fn park(
         &self,
         session: &Session,
@@ -394,7 +394,7 @@ impl Sessions {
             if let Control::Take(give) = said {
                 match give.send(work) {
                     Ok(()) => return None,
-                    // The connection that asked has gone.
+                    // The requesting connection has ended.
                     Err(back) => work = back,
                 }
             }
@@ -404,12 +404,12 @@ impl Sessions {
         Some(s.generation)
     }
 
-    /// The number of the wait of a session without a connection.
+    /// Returns the wait number of a session without a connection.
     pub fn wait_of(&self, session: &Session) -> u64 {
         session.state.lock().generation
     }
 
-    /// Whether the session still waits as `number`. If so it is [removed](Self::remove).
+    /// Removes the session if it still waits as `number`; returns true if so. See [`remove`](Self::remove).
     pub fn expire(&self, session: &Session, number: u64) -> bool {
         let waits = {
             let s = session.state.lock();
@@ -418,7 +418,7 @@ impl Sessions {
         waits && self.remove(session)
     }
 
-    /// The session is over; false if it was so before.
+    /// Removes a session; false if it was already removed.
     pub fn remove(&self, session: &Session) -> bool {
         let removed = {
             let mut table = self.table.lock();
@@ -431,7 +431,7 @@ impl Sessions {
             }
             table.all.remove(&session.id)
         };
-        // Thousands of environments may go with it: not under a lock.
+        // Dropped outside the lock, since thousands of environments may be freed.
         let work = match std::mem::replace(&mut session.state.lock().place, Place::Moving) {
             Place::Waits(work) => work,
             Place::Live(_) | Place::Moving => None,
@@ -440,7 +440,7 @@ impl Sessions {
         removed.is_some()
     }
 
-    /// The tokens of all connections.
+    /// Returns the tokens of all connections.
     pub fn tokens(&self) -> HashSet<TokenHash> {
         let table = self.table.lock();
         let of = |session: &Arc<Session>| {
@@ -450,7 +450,7 @@ impl Sessions {
         table.all.values().filter_map(of).collect()
     }
 
-    /// Closes every connection that came with one of these tokens.
+    /// Closes every connection with one of these tokens.
     pub fn close_those_of(&self, tokens: &HashSet<TokenHash>) {
         for session in self.table.lock().all.values() {
             let s = session.state.lock();
@@ -462,7 +462,7 @@ impl Sessions {
         }
     }
 
-    /// Says the same to every connection.
+    /// Sends a command to every connection.
     pub fn broadcast(&self, said: impl Fn() -> Control) {
         for session in self.table.lock().all.values() {
             if let Place::Live(control) = &session.state.lock().place {

@@ -1,4 +1,4 @@
-//! What is played in a run: a suite or a tournament.
+//! Contest of a run: a suite or a tournament.
 
 use std::path::Path;
 
@@ -15,16 +15,17 @@ use serde_json::{Value, json};
 
 use super::enrolment::Enrolment;
 
-/// A run that can be played.
+/// Playable contest of a run.
 pub(super) enum RunContest {
     Suite(Box<Evaluation>),
     Tournament(Box<ReadyTournament>),
 }
 
 impl RunContest {
-    /// What an enrolment asks for, under this secret.
+    /// Creates the contest of an enrolment with seeds from `secret`.
     ///
     /// # Errors
+    ///
     /// A suite, game or agent that this version cannot play.
     pub(super) fn new(kept: &Enrolment, data: &Path, secret: [u8; 32]) -> anyhow::Result<Self> {
         let slots = kept.entrants.iter().map(|e| e.slots as usize).sum::<usize>().max(1);
@@ -73,9 +74,10 @@ impl RunContest {
         Ok(RunContest::Suite(Box::new(evaluation)))
     }
 
-    /// Matches that are due, as far as is known now, and that are done.
+    /// Returns the numbers of due matches, as far as known, and of finished ones.
     ///
     /// # Errors
+    ///
     /// A run that cannot be read.
     pub(super) fn standing(&self, run: &str) -> anyhow::Result<(usize, usize)> {
         match self {
@@ -84,10 +86,11 @@ impl RunContest {
         }
     }
 
-    /// Plays what is due. Each match is told when it is kept, with the number that is due if that is known anew. Returns how it ended and, if
-    /// it may be over, the verdict so far.
+    /// Plays the due matches, and reports each stored match, with the number of due matches if that has changed.
+    /// Returns the reason for stopping and, if the run may be over, the verdict so far.
     ///
     /// # Errors
+    ///
     /// A file that cannot be read or written.
     pub(super) fn play(
         &self,
@@ -116,7 +119,7 @@ impl RunContest {
         }
     }
 
-    /// The table of a tournament as it stands; `None` for a suite, or before the first match.
+    /// Returns the current table of a tournament; `None` for a suite, or before the first match.
     pub(super) fn table(&self, path: &Path) -> Option<Value> {
         let RunContest::Tournament(ready) = self else { return None };
         Some(ready.table(&RunStatus::at(path).ok()?.past.records))

@@ -1,4 +1,4 @@
-//! Agents enrol for runs, come back to them, and withdraw.
+//! Enrolment of agents for runs, their return and their withdrawal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,35 +20,35 @@ use crate::matches::{Hub, fresh_id, storage_failure};
 use crate::sessions::Session;
 use crate::store::{TicketRow, Write};
 
-/// Characters of a run's name.
+/// Maximum length of a run's name in characters.
 const NAME: usize = 64;
-/// How often it is looked whether the time of a run is over, or a tournament is to begin.
+/// Interval between checks for expired runs and tournaments to start.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Where an agent stands after it enrolled.
+/// Result of an enrolment for the agent.
 enum Place {
-    /// In a run that is not over, with this join.
+    /// Open run, and the agent's join.
     In(Arc<Host>, String),
-    /// The run is over.
+    /// Finished run.
     Over(Box<Enrolment>),
 }
 
 impl Hub {
-    /// Answers `suites`.
+    /// Returns the reply to `suites`.
     pub(crate) fn suites(&self) -> ServerMessage {
         ServerMessage::Suites(SuiteList { suites: self.offered() })
     }
 
-    /// The suites that agents may enrol for, each with its season.
+    /// Returns the suites that agents may enroll in, each with its season.
     pub(crate) fn offered(&self) -> Vec<SuiteEntry> {
         let mut suites = self.config.suites.entries();
         suites.iter_mut().for_each(|e| e.season = self.season_now(&e.suite).map(|season| season.name.clone()));
         suites
     }
 
-    /// Answers `enrol`, then begins or continues the run.
+    /// Processes `enrol`, then starts or continues the run.
     pub(crate) async fn enrol(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Enrol) {
-        // Until it is answered, no run ends.
+        // No run ends before the reply is sent.
         let _one_by_one = self.runs.enrolling.lock().await;
         let entered = self.enter_run(session, re, request).await;
         let Some(mailbox) = session.mailbox() else { return };
@@ -83,12 +83,12 @@ impl Hub {
         request: Enrol,
     ) -> Result<Place, Box<Refusal>> {
         if session.about.agent.is_empty() {
-            let message = "only an agent with a name can enrol: name it in `hello`";
+            let message = "expected an agent name; only named agents can enroll (set it in `hello`)";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
         }
         let run = request.run.clone();
         if !is_word(&run) || run.len() > NAME {
-            let message = format!("the name of a run has 1 to {NAME} small letters, digits, _ and -");
+            let message = format!("run: expected 1 to {NAME} lower-case letters, digits, _ and -");
             return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(truncate_text(&run))));
         }
         let host = match self.known(&run).await? {
@@ -101,12 +101,12 @@ impl Hub {
             None => self.new_run(session, &request)?,
         };
         let kept = host.enrolment();
-        // The settings of a run are told to those only who are in it, or may be.
+        // Only current and possible entrants may learn the settings of a run.
         if kept.entrant(session.name(), session.about.owner.as_deref()).is_none() && !kept.has_room() {
             return Err(taken(&run));
         }
         same(&kept.request, &request)?;
-        // A request that is refused begins nothing.
+        // A rejected request starts nothing.
         let shown = Join { views: request.views.clone(), layout: request.layout.clone(), ..Join::new("") };
         for game in self.games_of(&kept)? {
             shows(&game, &shown)?;
@@ -115,7 +115,7 @@ impl Hub {
         let entrant = match kept.entrant(session.name(), owner) {
             Some(entrant) if entrant.came => entrant.clone(),
             Some(entrant) => {
-                // An entrant of a tournament that comes for the first time.
+                // First enrolment of a tournament entrant.
                 let came = EnrolledAgent { came: true, slots: request.slots.max(1), ..entrant.clone() };
                 let new = came.clone();
                 let change = |kept: &mut Enrolment| {
@@ -145,14 +145,14 @@ impl Hub {
         let before = self.holder(&entrant.ticket).filter(|before| before.id != session.id);
         let join = self.enter(session, re, join).await?;
         self.take_over(session, &run).await;
-        // Two clients of one agent cannot play one run: the newer one has it.
+        // Two clients of one agent cannot play the same run: the newer one takes over.
         if let Some(mailbox) = before.and_then(|before| before.mailbox()) {
             let _ = mailbox.post(MailboxItem::Close(close::SUPERSEDED));
         }
         Ok(Place::In(host, join))
     }
 
-    /// Takes the seats in matches of this run that an earlier session of the agent holds: its client was started anew.
+    /// Moves the seats in matches of this run from earlier sessions of the agent, whose client was restarted.
     async fn take_over(&self, session: &Arc<Session>, run: &str) {
         let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
         let mut taken = false;
@@ -167,7 +167,7 @@ impl Hub {
             taken = true;
             let moved = Write::SeatsMoved { to: session.id.clone(), seats };
             if let Err(error) = self.store.write_behind(vec![moved]).await {
-                tracing::error!(session = %session.id, %error, "the seats of a run could not be kept");
+                tracing::error!(session = %session.id, %error, "storing the seats of a run failed");
             }
         }
         if taken {
@@ -175,7 +175,7 @@ impl Hub {
         }
     }
 
-    /// A run that there is.
+    /// Returns an existing run.
     async fn known(&self, run: &str) -> Result<Option<Known>, Box<Refusal>> {
         if let Some(host) = self.runs.host(run) {
             return Ok(Some(Known::Open(host)));
@@ -191,16 +191,16 @@ impl Hub {
                 Ok(Some(Known::Open(host)))
             }
             Err(error) => {
-                tracing::debug!(run, error = %format!("{error:#}"), "a name that is not free");
+                tracing::debug!(run, error = %format!("{error:#}"), "run name is taken");
                 Err(taken(run))
             }
         }
     }
 
-    /// A run that begins with this agent. It is written down when the agent has its place.
+    /// Creates a run with this agent. It is stored once the agent is an entrant.
     fn new_run(&self, session: &Session, request: &Enrol) -> Result<Arc<Host>, Box<Refusal>> {
         if self.draining() {
-            let message = "the server takes no new runs: it is about to stop";
+            let message = "server is shutting down and accepts no new runs";
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
         let suites = &self.config.suites;
@@ -208,10 +208,10 @@ impl Hub {
             let names: Vec<&str> = suites.names().collect();
             let e = match request.suite.as_str() {
                 "" => {
-                    Refusal::new(ErrorCode::UnknownRun, "there is no such run; name a suite to begin one").path("run")
+                    Refusal::new(ErrorCode::UnknownRun, "expected an existing run; name a suite to start a new one").path("run")
                 }
                 other => {
-                    let mut e = Refusal::new(ErrorCode::UnknownSuite, "the server offers no such suite").path("suite");
+                    let mut e = Refusal::new(ErrorCode::UnknownSuite, "expected the name of an offered suite").path("suite");
                     e.nearest = nearest(other, names.iter().copied()).map(Into::into);
                     e.got(truncate_text(other))
                 }
@@ -219,30 +219,30 @@ impl Hub {
             return Err(Box::new(e.allowed(names)));
         };
         if !(request.scale > 0.0 && request.scale <= 1.0) {
-            let e = Refusal::new(ErrorCode::BadField, "the scale is above 0 and at most 1").path("scale");
+            let e = Refusal::new(ErrorCode::BadField, "scale: expected a number above 0 and at most 1").path("scale");
             return Err(Box::new(e.got(request.scale)));
         }
         if !(1..=64).contains(&request.candidates) {
-            let e = Refusal::new(ErrorCode::BadField, "a run is for 1 to 64 agents").path("candidates");
+            let e = Refusal::new(ErrorCode::BadField, "candidates: expected 1 to 64").path("candidates");
             return Err(Box::new(e.got(request.candidates)));
         }
         let parts: Vec<&str> = offer.entry.parts.iter().map(|part| part.part.as_str()).collect();
         if let Some(at) = request.only.iter().position(|id| !parts.contains(&id.as_str())) {
-            let e = Refusal::new(ErrorCode::BadField, "the suite has no such part").path("only").at(at);
+            let e = Refusal::new(ErrorCode::BadField, "only: expected a part of the suite").path("only").at(at);
             return Err(Box::new(e.got(truncate_text(&request.only[at])).allowed(parts)));
         }
         let played = |part: &&ludex_protocol::message::SuitePart| {
             part.candidates <= request.candidates && (request.only.is_empty() || request.only.contains(&part.part))
         };
         if offer.entry.parts.iter().filter(played).count() == 0 {
-            let e = Refusal::new(ErrorCode::BadField, "the parts of this run need more agents").path("candidates");
+            let e = Refusal::new(ErrorCode::BadField, "candidates: expected enough agents for the parts of this run").path("candidates");
             return Err(Box::new(e.got(request.candidates)));
         }
         let owner = session.about.owner.as_deref();
         let own = |host: &&Arc<Host>| host.enrolment().entrants.first().is_some_and(|e| e.owner.as_deref() == owner);
         let most = self.config.limits.owner_runs;
         if self.runs.hosts.lock().values().filter(own).count() >= most as usize {
-            let message = "this owner has as many open runs as it may: end one, or withdraw from one";
+            let message = "the owner's limit of open runs is reached; finish one or withdraw from one";
             return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("run").allowed(most)));
         }
         let until_ms = i64::try_from(self.config.run_time.as_millis()).unwrap_or(i64::MAX);
@@ -262,7 +262,8 @@ impl Hub {
         Ok(Arc::new(Host::new(kept)))
     }
 
-    /// The agents that fill the roles of a suite in a run. All roles that its parts need are filled, by the request or by the suite.
+    /// Returns the agents for the roles of a suite. Every role of the run's parts is filled, by the request or by the
+    /// suite.
     fn cast(&self, request: &Enrol, text: &str) -> Result<RoleAssignment, Box<Refusal>> {
         let games = ludex_env::Games::builtin();
         let mut suite = Suite::parse(text, &games).map_err(|e| storage_failure(&e))?;
@@ -271,7 +272,7 @@ impl Hub {
         let named = |agent: &String| RoleAgent { name: agent.clone(), spec: agent.clone() };
         let given = request.roles.iter().map(|(role, agents)| (role.clone(), agents.iter().map(named).collect()));
         let mut cast: RoleAssignment = given.collect();
-        // First whether there are such roles, and of this size: to build an agent costs something.
+        // The roles and their sizes are checked first, since building an agent is expensive.
         suite.fill(&cast).map_err(|e| bad(e.to_string()))?;
         for (role, agents) in &mut cast {
             let named = format!("@{role}");
@@ -290,7 +291,7 @@ impl Hub {
         Ok(cast)
     }
 
-    /// A place for an agent that is not in the run yet.
+    /// Adds an agent to the run.
     async fn new_entrant(
         &self,
         session: &Session,
@@ -303,12 +304,12 @@ impl Hub {
         }
         self.may_enter_season(session, &kept)?;
         if kept.entrants.iter().any(|e| e.agent == session.name()) {
-            let message = "an agent of this name is in the run already; each needs a name of its own";
+            let message = "agent name is taken in this run; use another name";
             return Err(Box::new(Refusal::new(ErrorCode::Conflict, message).path("run")));
         }
         let most = self.config.limits.matches;
         if request.slots == 0 || request.slots > most {
-            let e = Refusal::new(ErrorCode::Limit, "slots is out of range").path("slots").got(request.slots);
+            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits").path("slots").got(request.slots);
             return Err(Box::new(e.allowed(format!("1 to {most}"))));
         }
         let entrant = EnrolledAgent {
@@ -347,10 +348,10 @@ impl Hub {
         Ok(all)
     }
 
-    /// Ends a run of this agent for good.
+    /// Ends a run of this agent permanently.
     pub(crate) async fn withdraw(self: &Arc<Self>, session: &Session, run: &str) -> Result<(), Box<Refusal>> {
         let unknown = || {
-            let e = Refusal::new(ErrorCode::UnknownRun, "this agent is in no such run").path("run");
+            let e = Refusal::new(ErrorCode::UnknownRun, "expected a run of this agent").path("run");
             Box::new(e.got(truncate_text(run)))
         };
         if !is_word(run) {
@@ -363,7 +364,7 @@ impl Hub {
         host.stop_for(self, stop).map_err(|e| storage_failure(&format!("{e:#}")))
     }
 
-    /// A join by ticket was answered: the run of the ticket begins or continues.
+    /// Starts or continues the run of a ticket after its join got a reply.
     pub(crate) async fn ticket_shown(self: &Arc<Self>, ticket: &str) {
         let Ok(Some(row)) = self.store.ticket(ticket).await else { return };
         let Some(host) = row.run.and_then(|run| self.runs.host(&run)) else { return };
@@ -371,7 +372,7 @@ impl Hub {
             kept.entrants.iter_mut().filter(|e| e.ticket == ticket).for_each(|e| e.came = true);
         };
         if let Err(error) = host.change(&self.config.data, came) {
-            tracing::error!(run = host.run(), error = %format!("{error:#}"), "an enrolment cannot be kept");
+            tracing::error!(run = host.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         if host.enrolment().is_ready() {
             host.start(self);
@@ -397,7 +398,7 @@ impl Hub {
         }
     }
 
-    /// Ends the runs whose time is over, for as long as the server runs.
+    /// Ends expired runs while the server runs.
     pub(crate) async fn watch_runs(self: Arc<Self>) {
         loop {
             let now = ludex_play::time::epoch_ms();
@@ -406,14 +407,14 @@ impl Hub {
                 (kept.until_ms <= now || self.season_is_over(&kept)) && kept.stop.is_none()
             };
             let late: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(late).cloned().collect();
-            // Tournaments that wait for their clients no longer.
+            // Tournaments whose time to wait for clients is over.
             let waits = |host: &&Arc<Host>| host.enrolment().cup.as_ref().is_some_and(|cup| cup.begins_ms > 0);
             let waiting: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(waits).cloned().collect();
             waiting.iter().filter(|host| host.enrolment().is_ready()).for_each(|host| host.start(&self));
             for host in late {
                 let stop = EarlyStop { reason: RunReason::Deadline, agent: None };
                 if let Err(error) = host.stop_for(&self, stop) {
-                    tracing::error!(run = host.run(), error = %format!("{error:#}"), "a run cannot be ended");
+                    tracing::error!(run = host.run(), error = %format!("{error:#}"), "ending a run failed");
                 }
             }
             self.release_seasons().await;
@@ -422,35 +423,35 @@ impl Hub {
     }
 }
 
-/// A run of a name.
+/// Existing run.
 enum Known {
     Open(Arc<Host>),
     Over(Box<Enrolment>),
 }
 
 fn taken(run: &str) -> Box<Refusal> {
-    let message = "a run of this name belongs to somebody else; choose another name";
+    let message = "run name is taken by another owner; choose another name";
     Box::new(Refusal::new(ErrorCode::Forbidden, message).path("run").got(truncate_text(run)))
 }
 
-/// Whether the agent of a session is in a run.
+/// Checks that the agent of a session is in a run.
 fn known_to(kept: &Enrolment, session: &Session) -> Result<(), Box<Refusal>> {
     let found = kept.entrant(session.name(), session.about.owner.as_deref());
     found.map(drop).ok_or_else(|| taken(kept.run()))
 }
 
-/// Whether a request asks for the run as it was begun. How many matches are played at a time, and what turns show, may
-/// change.
+/// Checks that a request matches the one that created the run. The number of concurrent matches and the views may
+/// differ.
 fn same(was: &Enrol, is: &Enrol) -> Result<(), Box<Refusal>> {
     let differs = |path: &str, was: Value, is: Value| {
-        let message = format!("this run was begun with another {path}; choose another name for a new run");
+        let message = format!("{path} differs from that of the existing run; choose another name for a new run");
         Box::new(Refusal::new(ErrorCode::Conflict, message).path(path).got(is).allowed(was))
     };
     if !is.suite.is_empty() && was.suite != is.suite {
         return Err(differs("suite", json!(was.suite), json!(is.suite)));
     }
     if is.suite.is_empty() {
-        // Who names the run alone takes it as it is.
+        // A request without a suite accepts the run's settings.
         return Ok(());
     }
     if was.scale != is.scale {
@@ -468,7 +469,7 @@ fn same(was: &Enrol, is: &Enrol) -> Result<(), Box<Refusal>> {
     Ok(())
 }
 
-/// How many matches a verdict is made of.
+/// Returns the number of matches in a verdict.
 fn matches_of(verdict: &Value) -> u64 {
     let rows = verdict["parts"].as_array().into_iter().flatten();
     rows.map(|row| ["wins", "draws", "losses"].iter().filter_map(|key| row[key].as_u64()).sum::<u64>()).sum()

@@ -1,4 +1,4 @@
-//! What is kept of a run beside the files that every run has.
+//! Stored data of a run in addition to the files of every run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,38 +12,38 @@ use ludex_referee::suite::roles::RoleAssignment;
 use ludex_referee::tournament::TournamentFormat;
 use serde::{Deserialize, Serialize};
 
-/// The file, in the folder of the run.
+/// File name in the directory of the run.
 const FILE: &str = "enrolment.json";
 
-/// A run that agents enrolled for.
+/// Run in which agents enrolled.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Enrolment {
-    /// What was asked for by the first agent.
+    /// Request of the first agent.
     pub request: Enrol,
-    /// The text of the suite, as it was then.
+    /// Text of the suite at the time of the request.
     pub text: String,
-    /// The agents that the first agent gave to roles of the suite.
+    /// Agents that the first agent assigned to roles of the suite.
     #[serde(default, skip_serializing_if = "RoleAssignment::is_empty")]
     pub roles: RoleAssignment,
-    /// The terms of a tournament, which has no suite.
+    /// Tournament settings; a tournament has no suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cup: Option<StoredTournament>,
-    /// The season in which it began.
+    /// Season of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub season: Option<InSeason>,
-    /// Who plays, in the order of enrolment.
+    /// Agents in the order of enrolment.
     pub entrants: Vec<EnrolledAgent>,
-    /// The time at which the run ends, done or not, in milliseconds since the Unix epoch.
+    /// Deadline of the run in milliseconds since the Unix epoch.
     pub until_ms: i64,
-    /// Why it must end before it is done.
+    /// Reason to end the run early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<EarlyStop>,
-    /// How it ended.
+    /// Result of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<RunEnd>,
 }
 
-/// A tournament, as it was asked for.
+/// Tournament as requested.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct StoredTournament {
     pub game: String,
@@ -51,111 +51,113 @@ pub(super) struct StoredTournament {
     pub blocks: u64,
     pub strikes: u64,
     pub move_s: u64,
-    /// How long it waits for a client.
+    /// Time in milliseconds to wait for a client.
     pub grace_ms: u64,
-    /// When it begins without those who have not come, in milliseconds since the Unix epoch.
+    /// Start time without absent clients, in milliseconds since the Unix epoch.
     pub begins_ms: i64,
-    /// Names and specs of all who take part, in order.
+    /// Names and specs of all participants in order.
     pub agents: Vec<(String, String)>,
-    /// Those who have not come.
+    /// Absent participants, with the reason.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
 
-/// An agent of a run.
+/// Agent of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EnrolledAgent {
-    /// Its name.
     pub agent: String,
-    /// The owner of its token; absent for a guest.
+    /// Owner of its token; `None` for a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// What its join shows.
+    /// Ticket of its join.
     pub ticket: String,
-    /// Matches that it plays at a time.
+    /// Number of concurrent matches.
     pub slots: u32,
-    /// Whether it has enrolled. The entrants of a tournament are known before they come.
+    /// True once it has enrolled. The entrants of a tournament are known earlier.
     #[serde(default)]
     pub came: bool,
 }
 
-/// The season of a run.
+/// Season of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct InSeason {
     pub name: String,
-    /// Whether the season is over and what the run hid was shown.
+    /// True if the season is over and the run's hidden data are public.
     #[serde(default)]
     pub released: bool,
 }
 
-/// Why a run ends before it is done.
+/// Reason to end a run early.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct EarlyStop {
     pub reason: RunReason,
-    /// The agent that withdrew.
+    /// Agent that withdrew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
 impl Enrolment {
-    /// The name of the run.
+    /// Returns the name of the run.
     pub(super) fn run(&self) -> &str {
         &self.request.run
     }
 
-    /// The entrant of this name and owner.
+    /// Returns the entrant with this name and owner.
     pub(super) fn entrant(&self, agent: &str, owner: Option<&str>) -> Option<&EnrolledAgent> {
         self.entrants.iter().find(|e| e.agent == agent && e.owner.as_deref() == owner)
     }
 
-    /// Whether the run may begin: all agents that it is for have enrolled, or a tournament waits no longer.
+    /// Returns true if the run may start: all agents have enrolled, or a tournament waits no longer.
     pub(super) fn is_ready(&self) -> bool {
         let all = self.entrants.len() >= self.request.candidates as usize && self.entrants.iter().all(|e| e.came);
         let late = |cup: &StoredTournament| cup.begins_ms <= ludex_play::time::epoch_ms();
         all || self.cup.as_ref().is_some_and(late)
     }
 
-    /// Whether its season keeps its records hidden.
+    /// Returns true if the run's season still hides its records.
     pub(super) fn is_held(&self) -> bool {
         self.season.as_ref().is_some_and(|season| !season.released)
     }
 
-    /// Whether the run has a place for another agent.
+    /// Returns true if another agent may enroll.
     pub(super) fn has_room(&self) -> bool {
         self.entrants.len() < self.request.candidates as usize
     }
 
-    /// Writes it down. It is durable when this returns.
+    /// Writes the enrolment durably.
     ///
     /// # Errors
-    /// The file cannot be written.
+    ///
+    /// A failed write.
     pub(super) fn keep(&self, data: &Path) -> anyhow::Result<()> {
         let folder = path_of(data, self.run());
-        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::create_dir_all(&folder).with_context(|| format!("creating {} failed", folder.display()))?;
         let text = serde_json::to_string_pretty(self)?;
-        write_whole(&folder, FILE, text.as_bytes()).with_context(|| format!("{FILE} cannot be written"))
+        write_whole(&folder, FILE, text.as_bytes()).with_context(|| format!("writing {FILE} failed"))
     }
 
-    /// The enrolment of a run; `None` if there is no run of this name.
+    /// Reads the enrolment of a run; `None` if the run does not exist.
     ///
     /// # Errors
-    /// A run without enrolment, which was not played by clients, or a file that cannot be read.
+    ///
+    /// A run without an enrolment, which was not played by clients, or a file that cannot be read.
     pub(super) fn read(data: &Path, run: &str) -> anyhow::Result<Option<Self>> {
         let folder = path_of(data, run);
         if !folder.exists() {
             return Ok(None);
         }
         let text =
-            fs::read_to_string(folder.join(FILE)).with_context(|| format!("{run} was not played over the wire"))?;
-        Ok(Some(serde_json::from_str(&text).with_context(|| format!("{FILE} of {run} is damaged"))?))
+            fs::read_to_string(folder.join(FILE)).with_context(|| format!("expected a run played by clients, got {run}"))?;
+        Ok(Some(serde_json::from_str(&text).with_context(|| format!("parsing {FILE} of {run} failed"))?))
     }
 
-    /// Whether it belongs to this season of a suite.
+    /// Returns true if the run belongs to this season of a suite.
     pub(super) fn is_of(&self, [suite, season]: [&str; 2]) -> bool {
         self.request.suite == suite && self.season.as_ref().is_some_and(|own| own.name == season)
     }
 
-    /// The enrolments of runs that are over, by name, at most `limit` after the name `after`; with a season of a suite, only its.
+    /// Returns finished runs in order of name: at most `limit`, after the name `after`, and only those of a given suite
+    /// and season.
     pub(super) fn over_after(data: &Path, after: &str, season: Option<[&str; 2]>, limit: usize) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
         let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
@@ -166,15 +168,14 @@ impl Enrolment {
         names.into_iter().filter_map(over).take(limit).collect()
     }
 
-    /// The enrolments of all runs that are not over, and of all that belong to a season. Those that cannot be read are named
-    /// in the log.
+    /// Returns the enrolments of all open runs, and of all finished runs of seasons. Unreadable ones are logged.
     pub(super) fn open(data: &Path) -> Vec<Self> {
         let Ok(folders) = fs::read_dir(data.join("runs")) else { return Vec::new() };
         let files = folders.filter_map(|folder| Some(folder.ok()?.path().join(FILE))).filter(|file| file.exists());
         let read = |file: PathBuf| -> Option<Self> {
             let read = fs::read_to_string(&file).map_err(anyhow::Error::from);
             let read = read.and_then(|text| Ok(serde_json::from_str::<Self>(&text)?));
-            read.map_err(|error| tracing::error!(file = %file.display(), %error, "an enrolment cannot be read")).ok()
+            read.map_err(|error| tracing::error!(file = %file.display(), %error, "reading an enrolment failed")).ok()
         };
         files.filter_map(read).filter(|enrolment| enrolment.over.is_none() || enrolment.season.is_some()).collect()
     }

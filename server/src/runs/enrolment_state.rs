@@ -1,4 +1,4 @@
-//! The enrolment of a run in memory and on disk, and who is to blame for a match that it ends.
+//! Enrolment of a run in memory and on disk, and the party at fault for a match that ends with the run.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::enrolment::Enrolment;
 use crate::matches::Hub;
 use crate::sessions::match_handle::{MatchCommand, MatchHandle};
 
-/// The enrolment of a run that is not over.
+/// Enrolment of an open run.
 pub(super) struct EnrolmentState {
     kept: Mutex<Enrolment>,
 }
@@ -30,10 +30,11 @@ impl EnrolmentState {
         self.kept.lock().clone()
     }
 
-    /// Changes the enrolment and writes it down.
+    /// Changes the enrolment and stores it.
     ///
     /// # Errors
-    /// It cannot be written: then nothing has changed.
+    ///
+    /// A failed write; the enrolment is then unchanged.
     pub(super) fn change(&self, data: &Path, change: impl FnOnce(&mut Enrolment)) -> anyhow::Result<()> {
         let mut kept = self.kept.lock();
         let mut new = kept.clone();
@@ -43,12 +44,12 @@ impl EnrolmentState {
         Ok(())
     }
 
-    /// Why the run must end before it is done, if it must.
+    /// Returns the reason to end the run early, if any.
     pub(super) fn stop(&self) -> Option<RunReason> {
         self.kept.lock().stop.as_ref().map(|stop| stop.reason)
     }
 
-    /// The seat that loses a match because its agent withdrew, or is away when the time is over.
+    /// Returns the seat that loses a match because its agent withdrew or is away at the deadline.
     pub(super) fn to_blame(&self, hub: &Hub, handle: &MatchHandle) -> Option<Seat> {
         let kept = self.kept.lock();
         let stop = kept.stop.as_ref()?;
@@ -61,11 +62,11 @@ impl EnrolmentState {
         }
         let entrant = |name: &str| kept.entrants.iter().find(|e| e.agent == name);
         let away = of(&|name| entrant(name).is_some_and(|e| !hub.is_here(&e.ticket)));
-        // If all are here, a single agent was too slow. Of several, nobody is to blame.
+        // If all agents are present, a run's only agent was too slow; among several, none is at fault.
         away.or_else(|| of(&|name| kept.entrants.len() == 1 && entrant(name).is_some()))
     }
 
-    /// Ends a match of a run that ends: the agents that are to blame give up.
+    /// Ends a match of an ending run: the agents at fault resign.
     pub(super) fn give_up(&self, hub: &Hub, id: &str) {
         let Some(handle) = hub.handle(id) else { return };
         let input = match self.to_blame(hub, &handle) {

@@ -1,4 +1,4 @@
-//! A run while it is played: the thread that asks for its matches, and what its agents are told.
+//! Execution of a run: the thread that requests its matches, and the notifications of its agents.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,31 +22,31 @@ use super::server_executor::ServerExecutor;
 use crate::matches::Hub;
 use crate::store::{MatchFilter, Write};
 
-/// A run that is not over.
+/// Open run.
 pub(super) struct Host {
     book: Arc<EnrolmentState>,
-    /// Whether its thread runs.
+    /// True while its thread runs.
     playing: AtomicBool,
-    /// How often in a row it stopped without a reason of its own.
+    /// Number of consecutive failures.
     stumbles: AtomicU32,
     standing: Mutex<Standing>,
 }
 
-/// Where a run stands.
+/// Progress of a run.
 #[derive(Clone, Default)]
 struct Standing {
-    /// The folder of the run was read. What happens from then on is counted here.
+    /// True once the directory of the run has been read. Later matches are counted here.
     read: bool,
     done: u64,
     due: u64,
-    /// When its thread began, and the matches since.
+    /// Start time of the thread, and the matches since.
     since: Option<(Instant, u64)>,
     /// Wins, draws and losses by agent and part.
     tallies: BTreeMap<String, BTreeMap<String, [u64; 3]>>,
 }
 
 impl Standing {
-    /// About how long the rest will take.
+    /// Returns the estimated remaining time in milliseconds.
     fn eta_ms(&self) -> Option<u64> {
         let (since, matches) = self.since.filter(|(_, matches)| *matches > 0)?;
         let each = since.elapsed().as_secs_f64() / matches as f64;
@@ -72,17 +72,19 @@ impl Host {
         self.book.enrolment()
     }
 
-    /// As [`Book::change`].
+    /// Changes the enrolment like [`EnrolmentState::change`].
     ///
     /// # Errors
-    /// It cannot be written: then nothing has changed.
+    ///
+    /// A failed write; the enrolment is then unchanged.
     pub(super) fn change(&self, data: &Path, change: impl FnOnce(&mut Enrolment)) -> anyhow::Result<()> {
         self.book.change(data, change)
     }
 
-    /// What the run plays.
+    /// Returns the contest of the run.
     ///
     /// # Errors
+    ///
     /// A suite, game or agent that this version cannot play.
     pub(super) async fn contest(hub: &Hub, kept: &Enrolment) -> anyhow::Result<RunContest> {
         let secret = hub.store.secret(&kept.secret()).await?;
@@ -91,19 +93,20 @@ impl Host {
         made.map_err(anyhow::Error::from)?
     }
 
-    /// Where the run stands: matches due and done, and about how long the rest takes.
+    /// Returns the numbers of due and finished matches, and the estimated remaining time in milliseconds.
     pub(super) fn standing(&self) -> (u64, u64, Option<u64>) {
         let standing = self.standing.lock();
         (standing.due, standing.done, standing.eta_ms())
     }
 
-    /// The same for an agent. Nothing else is told of the run until `tell` returns, so the agent hears the numbers in order.
+    /// Passes the progress to `tell`. No other notification of the run is sent until `tell` returns, so that agents
+    /// receive the numbers in order.
     pub(super) fn with_standing(&self, tell: impl FnOnce(u64, u64, Option<u64>)) {
         let standing = self.standing.lock();
         tell(standing.due, standing.done, standing.eta_ms());
     }
 
-    /// Where the run stands by its folder. It is told once: a match may end while the folder is read.
+    /// Sets the progress from the run's directory, once: a match may end while the directory is read.
     pub(super) fn stands(&self, due: usize, done: usize) {
         let mut standing = self.standing.lock();
         if !std::mem::replace(&mut standing.read, true) {
@@ -111,7 +114,7 @@ impl Host {
         }
     }
 
-    /// Begins or continues the run, unless it is being played.
+    /// Starts or continues the run, unless it is being played.
     pub(super) fn start(self: &Arc<Self>, hub: &Arc<Hub>) {
         if hub.runs.is_halted() || self.playing.swap(true, Ordering::SeqCst) {
             return;
@@ -123,40 +126,40 @@ impl Host {
             let contest = match Host::contest(&hub, &kept).await {
                 Ok(contest) => contest,
                 Err(error) => {
-                    tracing::error!(run, error = %format!("{error:#}"), "a run cannot be played");
+                    tracing::error!(run, error = %format!("{error:#}"), "run start failed");
                     return host.playing.store(false, Ordering::SeqCst);
                 }
             };
             let (name, again) = (format!("run-{run}"), (host.clone(), hub.clone()));
             let thread = std::thread::Builder::new().name(name).spawn(move || host.play(&hub, &contest, &runtime));
             if let Err(error) = thread {
-                tracing::error!(run, %error, "the system gives no thread for a run");
+                tracing::error!(run, %error, "run thread creation failed");
                 again.0.playing.store(false, Ordering::SeqCst);
             }
         });
     }
 
-    /// When a tournament begins, those who have not come are left out.
+    /// Excludes absent entrants when a tournament starts.
     fn leave_out_the_late(&self, hub: &Hub) -> Enrolment {
         let late = |kept: &mut Enrolment| {
             let Some(cup) = &mut kept.cup else { return };
             for entrant in kept.entrants.iter().filter(|e| !e.came) {
                 cup.left_out.entry(entrant.agent.clone()).or_insert_with(|| "it did not come".to_owned());
             }
-            // A tournament without clients waits for nobody.
+            // A tournament without clients need not wait.
             cup.begins_ms = 0;
         };
         if let Err(error) = self.change(&hub.config.data, late) {
-            tracing::error!(run = self.run(), error = %format!("{error:#}"), "an enrolment cannot be kept");
+            tracing::error!(run = self.run(), error = %format!("{error:#}"), "enrolment write failed");
         }
         self.enrolment()
     }
 
-    /// The thread of the run.
+    /// Runs the run's thread.
     fn play(self: Arc<Self>, hub: &Arc<Hub>, contest: &RunContest, runtime: &Handle) {
         let kept = self.enrolment();
         let run = kept.run().to_owned();
-        tracing::info!(run, "a run begins or continues");
+        tracing::info!(run, "run started");
         if let Ok((due, done)) = contest.standing(&run) {
             self.stands(due, done);
         }
@@ -172,29 +175,29 @@ impl Host {
         });
         let (reason, verdict) = match played {
             Ok((StopReason::Done, verdict)) => (Some(RunReason::Done), verdict),
-            // What was under way has ended, and nothing else begins.
+            // Matches in progress have ended, and no others start.
             Ok((StopReason::Waiting, verdict)) => (self.book.stop(), verdict),
             Ok((StopReason::Budget(why) | StopReason::Infrastructure(why), _)) => {
-                tracing::error!(run, why, "a run stops");
+                tracing::error!(run, why, "run stopped");
                 (None, Value::Null)
             }
             Err(error) => {
-                tracing::error!(run, error = %format!("{error:#}"), "a run stops");
+                tracing::error!(run, error = %format!("{error:#}"), "run stopped");
                 (None, Value::Null)
             }
         };
         if let Some(reason) = reason
             && let Err(error) = runtime.block_on(self.end(hub, reason, verdict))
         {
-            tracing::error!(run, error = %format!("{error:#}"), "the end of a run cannot be kept");
+            tracing::error!(run, error = %format!("{error:#}"), "storing the end of a run failed");
         }
         self.playing.store(false, Ordering::SeqCst);
-        // An agent may have come, or have withdrawn, while the thread ended.
+        // An agent may have enrolled or withdrawn while the thread ended.
         let ready = self.enrolment();
         let here = |e: &EnrolledAgent| hub.is_here(&e.ticket);
         let called = ready.stop.is_some() || ready.cup.is_none() && ready.entrants.iter().all(here);
         if reason.is_none() && called && !hub.runs.is_halted() {
-            // What failed, such as a full disk, may be mended soon, or late.
+            // The fault, such as a full disk, may take any time to repair.
             let pause = Duration::from_secs(1 << self.stumbles.fetch_add(1, Ordering::Relaxed).min(6));
             let (host, hub) = (self.clone(), hub.clone());
             runtime.spawn(async move {
@@ -204,7 +207,7 @@ impl Host {
         }
     }
 
-    /// A match of the run is kept: its agents hear of it.
+    /// Notifies the run's agents of a stored match.
     fn tell(&self, hub: &Hub, run: &str, record: &Record) {
         let kept = self.enrolment();
         self.stumbles.store(0, Ordering::Relaxed);
@@ -246,30 +249,30 @@ impl Host {
         }
     }
 
-    /// The run is over: its report is written, its seeds are released, its agents hear of it. In a season, report and seeds wait for
-    /// the season's end.
+    /// Ends the run: writes its report, releases its seeds, and notifies its agents. In a season, report and seeds wait
+    /// for the season's end.
     async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
         let run = self.run();
         let filter = MatchFilter { run: Some(run.clone()), live: Some(true), ..MatchFilter::default() };
         for line in hub.store.matches(&filter, u32::MAX).await? {
             hub.abandon(&line.id, "the run ended before it").await?;
         }
-        // An agent that enrols now finds the run open and hears of its end, or finds it over.
+        // An agent that enrolls now either finds the run open and is notified of its end, or finds it finished.
         let _one_by_one = hub.runs.enrolling.lock().await;
-        // What others of its season have still before them stays hidden.
+        // Data that other runs of the season have yet to play stay hidden.
         if !self.enrolment().is_held() {
             hub.release(&run).await?;
         }
         let ratings = ratings(&verdict);
         let over = RunEnd { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
         self.change(&hub.config.data, |kept| kept.over = Some(over.clone()))?;
-        // After a crash before this the tickets are void without being gone.
+        // After a crash before this write, the tickets still exist but are void.
         hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
         if self.enrolment().is_held() {
             hub.runs.remember(self.enrolment());
         }
         hub.runs.hosts.lock().remove(&run);
-        tracing::info!(run, reason = <&str>::from(reason), "a run is over");
+        tracing::info!(run, reason = <&str>::from(reason), "run ended");
         for entrant in self.enrolment().entrants {
             hub.tell_holder(&entrant.ticket, ServerMessage::RunEnd(Box::new(over.clone())));
             hub.drop_ticket(&entrant.ticket).await;
@@ -277,14 +280,15 @@ impl Host {
         Ok(())
     }
 
-    /// Ends the run before it is done.
+    /// Ends the run early.
     ///
     /// # Errors
-    /// It cannot be written down: then the run continues.
+    ///
+    /// A failed write; the run then continues.
     pub(super) fn stop_for(self: &Arc<Self>, hub: &Arc<Hub>, stop: EarlyStop) -> anyhow::Result<()> {
         self.change(&hub.config.data, |kept| kept.stop = Some(stop))?;
         let run = self.run();
-        // Matches that have not begun are not played.
+        // Pending matches are not played.
         hub.pause_run(&run);
         hub.runs.under_way(&run).iter().for_each(|id| self.book.give_up(hub, id));
         self.start(hub);
@@ -292,7 +296,7 @@ impl Host {
     }
 }
 
-/// The ratings of a verdict: by agent and game.
+/// Returns the ratings of a verdict by agent and game.
 fn ratings(verdict: &Value) -> Value {
     let rows = verdict["parts"].as_array().into_iter().flatten();
     let rated = rows.filter(|row| row["rating"].is_object());

@@ -1,4 +1,4 @@
-//! Tournaments of clients and the server's agents.
+//! Tournaments between clients and the server's agents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,29 +14,30 @@ use super::host::Host;
 use crate::matches::{Hub, fresh_id, storage_failure};
 use crate::store::{TicketRow, Write};
 
-/// Time for a move, where the organiser does not say it.
+/// Default time per move in milliseconds.
 const MOVE_MS: u64 = 30_000;
-/// How long a tournament waits for a client, where the organiser does not say it.
+/// Default time to wait for a client in milliseconds.
 const GRACE_MS: u64 = 300_000;
-/// The most entrants of a tournament.
+/// Maximum number of entrants.
 const MOST: usize = 1_024;
-/// How many matches of a tournament a client plays at a time, unless it asks for another number.
+/// Default number of concurrent matches per client.
 const SLOTS: u32 = 1;
 
 impl Hub {
-    /// Begins a tournament, which waits for its clients.
+    /// Creates a tournament, which waits for its clients.
     ///
     /// # Errors
-    /// Terms that do not fit, by field; a run of this name.
+    ///
+    /// Invalid settings, by field, or a taken run name.
     pub async fn organise(self: &Arc<Self>, request: &Organise) -> Result<Organised, Box<Refusal>> {
         let _one_by_one = self.runs.enrolling.lock().await;
         let run = &request.run;
         if !is_word(run) || run.len() > 64 {
-            let e = Refusal::new(ErrorCode::BadField, "the name of a run has 1 to 64 small letters, digits, _ and -");
+            let e = Refusal::new(ErrorCode::BadField, "run: expected 1 to 64 lower-case letters, digits, _ and -");
             return Err(Box::new(e.path("run").got(truncate_text(run))));
         }
         if self.runs.host(run).is_some() || ludex_play::runs::folder::path_of(&self.config.data, run).exists() {
-            let e = Refusal::new(ErrorCode::Conflict, "a run of this name is there already; choose another name");
+            let e = Refusal::new(ErrorCode::Conflict, "run name is taken; choose another name");
             return Err(Box::new(e.path("run").got(run.as_str())));
         }
         let (terms, entrants) = self.cup(request)?;
@@ -52,7 +53,7 @@ impl Hub {
             stop: None,
             over: None,
         };
-        // The terms are checked as a whole before anything is kept.
+        // The settings are checked as a whole before anything is stored.
         let checked = Host::contest(self, &kept).await;
         checked.map_err(|e| Box::new(Refusal::new(ErrorCode::BadField, format!("{e:#}"))))?;
         let row = |e: &EnrolledAgent| {
@@ -75,10 +76,10 @@ impl Hub {
         let game = self.config.catalogue.load(&request.game, &Params::new())?;
         let names: BTreeSet<&str> = request.entrants.iter().map(|e| e.name.as_str()).collect();
         if names.len() < request.entrants.len() || request.entrants.len() > MOST {
-            return Err(bad("entrants", &format!("each entrant has a name of its own, and there are at most {MOST}")));
+            return Err(bad("entrants", &format!("expected at most {MOST} entrants with different names")));
         }
         if let Some(at) = request.entrants.iter().position(|e| !ludex_protocol::is_agent_name(&e.name)) {
-            let e = bad("entrants", "a name has 1 to 40 characters of A-Za-z0-9._-").at(at);
+            let e = bad("entrants", "expected a name of 1 to 40 characters of A-Za-z0-9._-").at(at);
             return Err(Box::new(e.got(truncate_text(&request.entrants[at].name))));
         }
         let format = match request.format.as_str() {
@@ -90,7 +91,7 @@ impl Hub {
             }
             "ladder" => TournamentFormat::Ladder,
             other => {
-                let e = bad("format", "there is no such format").got(truncate_text(other));
+                let e = bad("format", "expected a tournament format").got(truncate_text(other));
                 return Err(Box::new(e.allowed(vec!["round_robin", "double_round_robin", "swiss", "ladder"])));
             }
         };

@@ -1,4 +1,4 @@
-//! What the web pages tell of runs.
+//! Read-only queries of runs for the web pages.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::matches::Hub;
 use crate::seasons::Season;
 
 impl Hub {
-    /// The seasons of suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`, `open` or `over`.
+    /// Returns the seasons of suites: `{suite, season, begin_ms, end_ms, state}`, where the state is `coming`, `open`
+    /// or `over`.
     pub(crate) fn seasons(&self) -> Vec<Value> {
         let all = self.config.seasons.iter().flat_map(|of| of.seasons.iter().map(|season| (of.suite.as_str(), season)));
         let told = |(suite, season): (&str, &Season)| {
@@ -25,14 +26,14 @@ impl Hub {
         all.map(told).collect()
     }
 
-    /// The runs that are not over, by name.
+    /// Returns the open runs in order of name.
     pub(crate) fn open_runs(&self) -> Vec<Value> {
         let hosts = self.runs.hosts.lock();
         hosts.values().map(|host| about(&host.enrolment(), Some(host))).collect()
     }
 
-    /// Runs that are over, by name, at most `limit` after the name `after`; and what the page after them is asked with. With a
-    /// season of a suite, only its runs.
+    /// Returns finished runs in order of name, at most `limit` after the name `after`, and the cursor of the next page.
+    /// With a season of a suite, only its runs.
     pub(crate) async fn runs_over(
         &self,
         after: &str,
@@ -50,7 +51,7 @@ impl Hub {
         (read.iter().map(|kept| about(kept, None)).collect(), next)
     }
 
-    /// A run, over or not; `None` if there is none of this name.
+    /// Returns a run, open or finished; `None` if it does not exist.
     pub async fn run(&self, run: &str) -> Option<Value> {
         if let Some(host) = self.runs.host(run) {
             let kept = host.enrolment();
@@ -66,14 +67,14 @@ impl Hub {
         Some(about(&self.run_over(run).await?, None))
     }
 
-    /// Whether an agent of this owner is in a run that is not over.
+    /// Returns true if an agent of this owner is in an open run.
     pub(crate) fn has_entrant_of(&self, run: &str, owner: &str) -> bool {
         let entrants = self.runs.host(run).map(|host| host.enrolment().entrants).unwrap_or_default();
         entrants.iter().any(|e| e.owner.as_deref() == Some(owner))
     }
 
-    /// What the games of a run call their seats, by game id. A run that has not begun has the games of its suite, or of the one
-    /// part that is wanted.
+    /// Returns the seat names of a run's games, by game id. A run that does not exist yet has the games of its suite,
+    /// or of the single requested part.
     pub(crate) fn seats_of(&self, run: &str, suite: &str, only: &str) -> BTreeMap<String, Vec<String>> {
         let games = match (self.runs.host(run), self.config.suites.get(suite)) {
             (Some(host), _) => self.games_of(&host.enrolment()).unwrap_or_default(),
@@ -87,7 +88,7 @@ impl Hub {
         for game in games {
             let spec = game.spec();
             let known = seats.entry(spec.game.clone()).or_default();
-            // A game for more players has the names of the game for fewer, and more.
+            // A variant for more players extends the seat names of the one for fewer.
             if known.len() < spec.seats.len() {
                 known.clone_from(&spec.seats);
             }
@@ -95,7 +96,7 @@ impl Hub {
         seats
     }
 
-    /// A file of the report of a run that is over, with its type.
+    /// Returns a file of a finished run's report, with its content type.
     pub(crate) async fn run_file(&self, run: &str, file: &str) -> Option<(&'static str, Vec<u8>)> {
         let kind = match file {
             PAGE => "text/html; charset=utf-8",
@@ -142,7 +143,7 @@ fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
     if let Some(over) = &kept.over {
         page["state"] = json!(over.reason);
         (page["verdict"], page["ratings"]) = (over.verdict.clone(), over.ratings.clone());
-        // The report of a run is written when its season is over.
+        // The report of a run in a season is written when the season ends.
         if !kept.is_held() {
             page["report"] = over.report.as_str().into();
         }

@@ -1,4 +1,4 @@
-//! Seasons of suites: their runs have the same seeds, so nothing of them is shown before the season is over.
+//! Seasons of suites: their runs share seeds, so their data stay hidden until the season ends.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::seasons::Season;
 use crate::sessions::Session;
 use crate::store::{MatchFilter, Write};
 
-/// The name of the secret that the seeds of a season are made from.
+/// Returns the id of the secret for a season's seeds.
 fn secret_of(suite: &str, season: &str) -> String {
     format!("season:{suite}:{season}")
 }
 
 impl Enrolment {
-    /// The name of the secret that its seeds are made from: of the run, or of its season.
+    /// Returns the id of the secret for the seeds: that of the run, or of its season.
     pub(super) fn secret(&self) -> String {
         match &self.season {
             Some(season) => secret_of(&self.request.suite, &season.name),
@@ -36,13 +36,13 @@ impl Enrolment {
 }
 
 impl Runs {
-    /// Whether a match belongs to a run whose season is not over.
+    /// Returns true if a match belongs to a run whose season is not over.
     pub(crate) fn holds(&self, id: &str) -> bool {
         let Some((run, _)) = id.split_once('.') else { return false };
         self.held.lock().contains_key(run) || self.host(run).is_some_and(|host| host.enrolment().is_held())
     }
 
-    /// Keeps in mind a run of a season that is over.
+    /// Remembers a finished run of a season.
     pub(super) fn remember(&self, kept: Enrolment) {
         if kept.is_held() {
             self.held.lock().insert(kept.run().to_owned(), kept);
@@ -51,7 +51,7 @@ impl Runs {
         }
     }
 
-    /// The runs of the same season, over or not.
+    /// Returns the runs of the same season, open or finished.
     fn fellows(&self, kept: &Enrolment) -> Vec<Enrolment> {
         let mut all: Vec<Enrolment> = self.hosts.lock().values().map(|host| host.enrolment()).collect();
         all.extend(self.held.lock().values().cloned());
@@ -61,14 +61,15 @@ impl Runs {
 }
 
 impl Hub {
-    /// The seasons of a suite that are not over. One whose deals were shown stays over, whatever the operator says of it now.
+    /// Returns the seasons of a suite that are not over. A season whose seeds are public stays over, even if the
+    /// operator's settings change.
     fn seasons_of<'h>(&'h self, suite: &'h str) -> impl Iterator<Item = &'h Season> {
         let all = self.config.seasons.iter().filter(move |of| of.suite == suite).flat_map(|of| &of.seasons);
         let shown = |season: &Season| self.runs.shown.lock().contains(&secret_of(suite, &season.name));
         all.filter(move |season| !season.is_over(epoch_ms()) && !shown(season))
     }
 
-    /// Whether a season of a suite is `coming`, `open` or `over`.
+    /// Returns the state of a suite's season: `coming`, `open` or `over`.
     pub(super) fn state_of(&self, suite: &str, season: &Season) -> &'static str {
         match self.seasons_of(suite).find(|other| other.name == season.name) {
             None => "over",
@@ -77,28 +78,29 @@ impl Hub {
         }
     }
 
-    /// The season of a suite in which a run begins now.
+    /// Returns the season for a run that starts now.
     pub(super) fn season_now<'h>(&'h self, suite: &'h str) -> Option<&'h Season> {
         self.seasons_of(suite).find(|season| season.begin <= epoch_ms())
     }
 
-    /// Whether the season of a run is over. One that the operator does not name any more is over too.
+    /// Returns true if the season of a run is over. A season removed from the operator's settings is over as well.
     pub(super) fn season_is_over(&self, kept: &Enrolment) -> bool {
         let Some(of_run) = &kept.season else { return false };
         !self.seasons_of(&kept.request.suite).any(|season| season.name == of_run.name)
     }
 
-    /// Whether an agent may take part in the season of a run: it has an owner, and plays the season for the first time.
+    /// Checks that an agent may enter the season of a run: it has an owner, and plays the season for the first time.
     ///
     /// # Errors
-    /// It may not.
+    ///
+    /// A refusal if it may not.
     pub(super) fn may_enter_season(&self, session: &Session, kept: &Enrolment) -> Result<(), Box<Refusal>> {
         let Some(season) = &kept.season else { return Ok(()) };
         let name = &season.name;
         let refusal = |message: String| Box::new(Refusal::new(ErrorCode::Forbidden, message).path("suite"));
         let Some(owner) = session.about.owner.as_deref() else {
             return Err(refusal(format!(
-                "the season {name} is for agents with an owner; ask the operator for a token"
+                "season {name}: expected an agent with an owner; ask the operator for a token"
             )));
         };
         let played =
@@ -106,13 +108,13 @@ impl Hub {
         match self.runs.fellows(kept).into_iter().find(played) {
             Some(other) => {
                 let run = other.run();
-                Err(refusal(format!("this agent plays the season {name} in the run {run}, and each agent enrols once")))
+                Err(refusal(format!("season {name}: agent is already enrolled in the run {run}")))
             }
             None => Ok(()),
         }
     }
 
-    /// When a season is over and none of its runs is open, shows what its runs hid.
+    /// Publishes the hidden data of a season that is over and has no open run.
     pub(super) async fn release_seasons(self: &Arc<Self>) {
         let held: Vec<Enrolment> = self.runs.held.lock().values().cloned().collect();
         for mut kept in held.into_iter().filter(|kept| self.season_is_over(kept)) {
@@ -132,7 +134,7 @@ impl Hub {
                     self.runs.remember(kept);
                 }
                 Err(error) => {
-                    tracing::error!(run, error = %format!("{error:#}"), "a run of a season cannot be released")
+                    tracing::error!(run, error = %format!("{error:#}"), "run release failed")
                 }
             }
         }
@@ -141,7 +143,8 @@ impl Hub {
     /// Writes the report of a run and releases its records.
     ///
     /// # Errors
-    /// A file or the store cannot be written.
+    ///
+    /// A failed write to a file or the store.
     pub(super) async fn release(&self, run: &str) -> anyhow::Result<()> {
         let (data, name) = (self.config.data.clone(), run.to_owned());
         let written = self.compute.wait(move || -> anyhow::Result<()> {

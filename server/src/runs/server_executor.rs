@@ -1,4 +1,4 @@
-//! Plays the matches of a run on the match plane of this server.
+//! Executor that plays the matches of a run on the match plane of this server.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::matches::{AgentOptions, Hub};
 use crate::opponents::{Opponent, Pace};
 use crate::store::{StoreError, StoredMatch};
 
-/// See the module.
+/// Executor of one run.
 pub(super) struct ServerExecutor {
     hub: Arc<Hub>,
     book: Arc<EnrolmentState>,
-    /// What the joins of the agents show, by their names.
+    /// Tickets of the agents' joins, by agent name.
     tickets: HashMap<String, String>,
-    /// How long a match waits for an agent that is away; `None`: until it comes back.
+    /// Time that a match waits for an absent agent; `None`: without limit.
     grace: Option<Duration>,
-    /// How long the answers of the server's agents take, by their names.
+    /// Measured reply times of the server's agents, by name.
     paces: Mutex<HashMap<String, Arc<Pace>>>,
     runtime: Handle,
 }
@@ -37,7 +37,7 @@ pub(super) struct ServerExecutor {
 impl Executor for ServerExecutor {
     fn play(&self, order: MatchJob<'_>) -> Option<PlayedMatch> {
         self.runtime.block_on(self.record(order)).unwrap_or_else(|error| {
-            tracing::error!(run = self.book.run(), %error, "a match of a run cannot be played");
+            tracing::error!(run = self.book.run(), %error, "playing a match of a run failed");
             None
         })
     }
@@ -50,7 +50,7 @@ impl ServerExecutor {
         ServerExecutor { hub, book, tickets, grace, paces: Mutex::default(), runtime }
     }
 
-    /// Plays a match, or takes up one that was interrupted.
+    /// Plays a match, or resumes an interrupted one.
     async fn record(&self, order: MatchJob<'_>) -> Result<Option<PlayedMatch>, StoreError> {
         let hub = &self.hub;
         let MatchJob { setup, players, blameless, asking } = order;
@@ -58,7 +58,7 @@ impl ServerExecutor {
         if hub.runs.is_halted() {
             return Ok(None);
         }
-        // From here on its end is heard; if it has ended already, the store has it.
+        // The end is received from here on; if the match has already ended, it is in the store.
         let told = hub.runs.wait_for(&id);
         let kept = hub.store.episode(&id).await?;
         let under_way = kept.is_some();
@@ -77,20 +77,20 @@ impl ServerExecutor {
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
                     let setup = terms(setup, limit, self.grace);
                     hub.plan(PendingMatch { setup: setup.clone(), seats, kept });
-                    // The run may have been stopped in this moment: then nothing else begins.
+                    // The run may have been stopped just now; then no other match starts.
                     if self.book.stop().is_some() && hub.unplan(&id) {
                         hub.runs.on_match_gone(&id);
                     }
                     return Ok(self.wait(told, setup, players).await);
                 };
-                // The run ends: what was begun is ended, and nothing else begins.
+                // The run ends: started matches are ended, and no others start.
                 let Some(kept) = kept else {
                     hub.runs.on_match_gone(&id);
                     return Ok(None);
                 };
-                tracing::debug!(match_id = id, ?reason, "a match of a run that ends is ended");
+                tracing::debug!(match_id = id, ?reason, "match ended with its run");
                 if let Err(why) = hub.revive(kept).await {
-                    tracing::error!(match_id = id, why, "a match could not be brought back");
+                    tracing::error!(match_id = id, why, "match restore failed");
                     hub.runs.on_match_gone(&id);
                     return Ok(Some(played(broken(setup))));
                 }
@@ -103,8 +103,8 @@ impl ServerExecutor {
         Ok(told.await.ok().map(played))
     }
 
-    /// The end of a match. Where the run does not wait for agents that are away, a match that cannot begin is lost by the one that is
-    /// missing.
+    /// Waits for the end of a match. If the run does not wait for absent agents, a match that cannot start is lost by
+    /// the absent one.
     async fn wait(
         &self,
         mut told: oneshot::Receiver<Record>,
@@ -138,15 +138,15 @@ impl ServerExecutor {
             return PlannedSeat::Ticket(self.tickets.get(&player.name).cloned().unwrap_or_default());
         }
         let pace = self.paces.lock().entry(player.name.clone()).or_default().clone();
-        // What the run made of the agent already is done again without harm.
+        // The run may already have wrapped the agent; wrapping it again has no effect.
         let agent = guard.around(player.agent.clone());
         let (name, spec) = (player.name.clone(), player.spec.clone());
         PlannedSeat::Agent(Opponent { name, spec, agent, pace }, guard)
     }
 }
 
-/// The terms of a match whose agents have this time for a move while they are here, and which waits for them while they
-/// are not. Its seed is told when the run is over.
+/// Applies the clock of the run: `limit` per move while the agent is present, and `grace` while it is absent. The seed
+/// is revealed when the run ends.
 fn terms(mut setup: MatchSetup, limit: Duration, grace: Option<Duration>) -> MatchSetup {
     setup.header.clock = Clock::per_move(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
     setup.grace_ms = grace.map(|grace| u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
@@ -154,7 +154,7 @@ fn terms(mut setup: MatchSetup, limit: Duration, grace: Option<Duration>) -> Mat
     setup
 }
 
-/// The record of a match that the server lost: nobody is to blame.
+/// Returns the record of a match that the server failed to play; no player is at fault.
 fn broken(setup: MatchSetup) -> Record {
     let mut machine = MatchMachine::new(setup, 0);
     machine.handle(0, Input::Abort(EndReason::InfraError));

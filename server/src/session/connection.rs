@@ -1,4 +1,4 @@
-//! The task of one connection: frames in, frames out.
+//! Task of one connection: it reads and writes frames.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -26,16 +26,16 @@ use crate::server_state::ServerState;
 use crate::sessions::reply_cache::RequestFingerprint;
 use crate::sessions::{Control, Session, SessionData};
 
-/// A silent client's socket is tried this often, so that the system notices when its machine is gone.
+/// Interval of probes to idle clients, by which the operating system detects dead peers.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);
-/// The longest time that one connection works before others of its thread have their turn.
+/// Maximum time that one connection works before it yields to others on its thread.
 const ROUND: Duration = Duration::from_millis(2);
-/// How often a blocked write looks whether the client is worth waiting for.
+/// Interval at which a blocked write checks whether to give up.
 const STALLED: Duration = Duration::from_millis(50);
-/// The longest time that events wait for a client that does not read.
+/// Maximum time that events wait for a client that does not read.
 const UNREAD: Duration = Duration::from_secs(10);
 
-/// How a connection ends.
+/// Reason for the end of a connection.
 enum End {
     Broken(Broken),
     Taken(oneshot::Sender<Box<SessionData>>),
@@ -53,7 +53,7 @@ fn close_with(close: Close) -> End {
 
 /// Serves one WebSocket until it ends.
 pub(crate) async fn serve<S: Io>(mut wire: ServerSocket<S>, peer: Peer, shared: Arc<ServerState>) {
-    // What happens once is on its own in memory: a connection holds the room of its largest wait for life.
+    // Boxed, since it runs only once: a connection's future is as large as its largest await point.
     let welcomed = match Box::pin(hello::greet(&mut wire, &peer, &shared)).await {
         Ok(welcomed) => welcomed,
         Err(Broken::Close(with)) => return wire.close(with).await,
@@ -92,11 +92,12 @@ struct Connection<S> {
     mailbox: mpsc::Receiver<MailboxItem>,
     control: mpsc::UnboundedReceiver<Control>,
     timer: Pin<Box<Sleep>>,
-    /// When the client was last heard. Frames that are there by then, or come while they are worked on, are as old.
+    /// Time of the last read from the client. Frames that are available then, or arrive while those are processed, get
+    /// the same time.
     heard: Instant,
-    /// Whether the client has sent a message after `welcome`, and so knows its new key.
+    /// True once the client has sent a message after `welcome`, which confirms its new key.
     settled: bool,
-    /// Replies of the gym plane on their way out; kept for its room.
+    /// Gym replies to send; reused to save allocations.
     written: Vec<GymReply>,
 }
 
@@ -117,7 +118,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// Waits for something, does everything that is there by then, and flushes once.
+    /// Waits for an event, processes everything available, and flushes once.
     async fn round(&mut self) -> Result<(), End> {
         let input = tokio::select! {
             biased;
@@ -166,7 +167,7 @@ impl<S: Io> Connection<S> {
         }
         let encoding = self.wire.encoding;
         let read = match read_large(&message, encoding, &self.session.account.name, &self.shared) {
-            // On its own in memory, as it is rare: a connection holds the room of its largest wait for life.
+            // Boxed, since it is rare: a connection's future is as large as its largest await point.
             Some(reading) => Box::pin(self.beside(reading)).await?,
             None => None,
         };
@@ -189,8 +190,8 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// Waits for `work`, and tells the client meanwhile what happens. A token that is revoked or a session that is resumed
-    /// elsewhere ends the wait, and the work is forgotten if it has not begun.
+    /// Awaits `work` while notifying the client of other events. A revoked token or a resume elsewhere ends the wait,
+    /// and cancels work that has not started.
     async fn beside<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
         let mut work = std::pin::pin!(work);
         loop {
@@ -207,7 +208,7 @@ impl<S: Io> Connection<S> {
     async fn request(&mut self, id: Id, asked: RequestFingerprint, message: ClientMessage) -> Result<(), End> {
         match message {
             ClientMessage::Hello(_) => {
-                let error = Refusal::new(ErrorCode::BadMessage, "hello was said already").path("type");
+                let error = Refusal::new(ErrorCode::BadMessage, "expected hello only once").path("type");
                 self.answer(id, asked, error.into()).await
             }
             ClientMessage::Ping(_) => {
@@ -250,12 +251,12 @@ impl<S: Io> Connection<S> {
                 let at = self.shared.hub.at(self.heard);
                 let handled = AssertUnwindSafe(self.player.handle(at, id, message)).catch_unwind().await;
                 if handled.is_err() {
-                    tracing::error!("a request of the match plane panicked");
+                    tracing::error!("match request panicked");
                     return self.answer(id, asked, (*internal()).into()).await;
                 }
                 Ok(())
             }
-            // The gate lets none of them through.
+            // The request gate never passes these on.
             ClientMessage::Pong(_) | ClientMessage::Ack(_) => Ok(()),
         }
     }
@@ -265,7 +266,7 @@ impl<S: Io> Connection<S> {
             Some(Control::Take(give)) => Err(End::Taken(give)),
             Some(Control::Drain(draining)) => self.event(ServerMessage::Draining(draining)).await,
             Some(Control::Close(with)) => Err(close_with(with)),
-            // The table of sessions has forgotten this one, which only happens when it ends.
+            // The session table removes a session only when it ends.
             None => Err(close_with(close::GOING_AWAY)),
         }
     }
@@ -288,22 +289,22 @@ impl<S: Io> Connection<S> {
 
     // ---- out --------------------------------------------------------------------------------------------------------
 
-    /// Sends the replies of the gym plane, with `asked` if they answer the request at hand.
+    /// Sends gym replies. `asked` is the fingerprint of the current request, if they reply to it.
     async fn deliver(&mut self, asked: Option<RequestFingerprint>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
         let mut sent = Ok(());
         for GymReply { id, env, frame, encoding, error, records } in written.drain(..) {
             if let Some(code) = error {
-                self.told(code, "a request of the gym plane");
+                self.told(code, "gym request failed");
             }
             if !records.is_empty()
                 && let Err(e) = self.shared.store.write_behind(records).await
             {
-                tracing::error!("records of the gym plane could not be kept: {e}");
+                tracing::error!(error = %e, "storing gym records failed");
             }
             let frame = WireFrame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
             self.work.replies.answer(id, asked, env, frame.clone());
-            // All are kept, also when the connection breaks among them.
+            // All are cached, even if the connection breaks meanwhile.
             if sent.is_ok() {
                 sent = self.send(frame).await;
             }
@@ -333,7 +334,7 @@ impl<S: Io> Connection<S> {
                 Ok(())
             }
             Some(MailboxItem::Close(with)) => Err(close_with(with)),
-            // The player has let go of the mailbox: it was full.
+            // The match plane has dropped the mailbox because it was full.
             None => Err(close_with(close::TOO_SLOW)),
         }
     }
@@ -347,19 +348,19 @@ impl<S: Io> Connection<S> {
         self.send(frame).await
     }
 
-    /// An error that is not kept: the request was not carried out.
+    /// Sends an error that is not cached, since the request was not executed.
     async fn refuse(&mut self, id: Option<Id>, error: Refusal) -> Result<(), End> {
         self.told(error.code, &error.message);
         let frame = self.encode(id, &error.into());
         self.send(frame).await
     }
 
-    /// Counts an error; an operator hears of clients at their limits.
+    /// Counts an error, and logs clients that reach a limit.
     fn told(&self, code: ErrorCode, message: &str) {
         self.shared.metrics.error(code);
         if matches!(code, ErrorCode::Limit | ErrorCode::RateLimited | ErrorCode::TooLarge) {
             let (session, agent) = (&*self.session.id, self.session.name());
-            tracing::info!(session, agent, code = code.as_str(), why = message, "a client is at a limit");
+            tracing::info!(session, agent, code = code.as_str(), why = message, "client limit reached");
         }
     }
 
@@ -371,7 +372,7 @@ impl<S: Io> Connection<S> {
     fn encode(&self, re: Option<Id>, message: &ServerMessage) -> WireFrame {
         let encoding = self.wire.encoding;
         let bytes = encoding.encode_server(re, message).unwrap_or_else(|e| {
-            tracing::error!("a message could not be written: {e}");
+            tracing::error!(error = %e, "message encoding failed");
             encoding.encode_server(re, &(*internal()).into()).unwrap_or_default()
         });
         WireFrame::new(encoding, bytes)
@@ -390,8 +391,8 @@ impl<S: Io> Connection<S> {
         self.written_out(true).await
     }
 
-    /// Waits for the socket to take what is queued (`all`), or to have room for more. Gym replies wait for the reader as
-    /// long as it takes; match events do not.
+    /// Waits until the socket has taken all queued data (`all`), or has room for more. Gym replies wait for the reader
+    /// without limit; match events do not.
     async fn written_out(&mut self, all: bool) -> Result<(), End> {
         let from = Instant::now();
         loop {
@@ -401,7 +402,7 @@ impl<S: Io> Connection<S> {
                 biased;
                 done = write => return Ok(done?),
                 said = self.control.recv() => match said {
-                    // The message itself would not get through either.
+                    // The notification itself could not be sent either.
                     Some(Control::Drain(_)) => {}
                     other => return self.blocked(other),
                 },
@@ -416,7 +417,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// What to do when a connection whose client does not read is told something.
+    /// Handles a command for a connection whose client does not read.
     fn blocked(&self, said: Option<Control>) -> Result<(), End> {
         Err(match said {
             Some(Control::Take(give)) => End::Taken(give),
@@ -427,12 +428,12 @@ impl<S: Io> Connection<S> {
 
     // ---- the end ----------------------------------------------------------------------------------------------------
 
-    /// Parks the session, hands its work over, or ends it; then lets go of the socket.
+    /// Parks, hands over or ends the session, then closes the socket.
     async fn finish(self, end: End) {
         let Connection { wire, shared, session, mut work, player, mut mailbox, mut control, .. } = self;
         player.detach();
         mailbox.close();
-        // Replies that were given but not sent are kept for the client that comes back.
+        // Undelivered replies are cached for the resuming client.
         while let Ok(out) = mailbox.try_recv() {
             if let MailboxItem::Message(Some(id), message) = out
                 && let Ok(bytes) = wire.encoding.encode_server(Some(id), &message)
@@ -442,7 +443,7 @@ impl<S: Io> Connection<S> {
         }
         work.replies.disconnect();
         let with = match end {
-            // The seats wait for another token of the same owner; nothing new begins for the session meanwhile.
+            // The seats wait for another token of the same owner; the session starts no new matches meanwhile.
             End::Broken(Broken::Close(with)) if with == close::UNAUTHORIZED => {
                 shared.hub.dismiss(&session).await;
                 park(&shared, session, work, &mut control);
@@ -478,7 +479,7 @@ impl<S: Io> Connection<S> {
     }
 }
 
-/// The session waits for its client, for the grace time.
+/// Parks the session for the grace time.
 fn park(
     shared: &ServerState,
     session: Arc<Session>,
@@ -503,7 +504,7 @@ mod tests {
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
-    /// A pipe that holds little: a side that does not read stops the other one at once.
+    /// Small pipe, so that a side that does not read blocks the other at once.
     const PIPE: usize = 4 << 10;
 
     async fn say(ws: &mut WebSocketStream<tokio::io::DuplexStream>, message: Value) -> Value {
@@ -524,12 +525,12 @@ mod tests {
             let welcome = say(&mut ws, hello).await;
             let session = shared.hub.sessions.get(welcome["session"].as_str().unwrap()).unwrap();
             let mailbox = session.mailbox().unwrap();
-            // More than pipe, buffer and mailbox hold together, and nobody reads.
+            // More than pipe, buffer and mailbox hold together, and no one reads.
             let event = || ServerMessage::Queued(Queued { join: "j".repeat(1_000), waiting: 1, eta_ms: None });
             while mailbox.event(event()).is_ok() {
                 tokio::task::yield_now().await;
             }
-            // The session is let go and waits for its client to come back.
+            // The session is parked until its client resumes.
             while shared.hub.sessions.count() != (0, 1) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -558,7 +559,7 @@ mod tests {
         let config = Config { workers: 1, ..Config::new(data.path()) };
         let shared = Arc::new(ServerState::new(config, store.clone(), Metrics::new().unwrap()).await.unwrap());
         let (near, far) = tokio::io::duplex(PIPE);
-        // Somebody else has the only thread that computes, and keeps it.
+        // Another owner occupies the only compute thread.
         let (release, held) = std::sync::mpsc::channel::<()>();
         let busy = tokio::spawn(shared.gym.compute.run(&"other".into(), move || held.recv().is_ok()));
         let client = async {
@@ -609,7 +610,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_watcher_who_falls_behind_gets_one_resync() {
-        // More rounds than pipe, buffer and the room for events hold, and some after them.
+        // More rounds than pipe, buffer and mailbox hold, and some after them.
         const MISSED: usize = 400;
         const LATER: usize = 20;
         let data = tempfile::tempdir().unwrap();
@@ -644,7 +645,7 @@ mod tests {
                 }
             };
             rounds(MISSED).await;
-            // Numbers have no gap before the resync, and none after it.
+            // Sequence numbers have no gap before the resync, and none after it.
             let mut last: Option<u64> = None;
             let (mut resyncs, mut over) = (0, false);
             while !over {

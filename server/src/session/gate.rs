@@ -1,5 +1,4 @@
-//! What a frame is: decodes it, admits its request (rate, window, replay of answered ids), and says whether the request
-//! is allowed (scopes, limits, and whether the server takes anything new).
+//! Checks of each frame: decoding, rate limit, request window, idempotent repeats, scopes, limits and shutdown.
 
 use std::sync::Arc;
 
@@ -14,34 +13,34 @@ use crate::limits::Bucket;
 use crate::server_state::ServerState;
 use crate::sessions::reply_cache::{Admission, Replies, RequestFingerprint};
 
-/// The connection is closed after this many frames in a row that cannot be read as messages.
+/// Number of consecutive undecodable frames after which the connection is closed.
 const GARBAGE: u32 = 100;
 
-/// What is to be done about a frame.
+/// Action for a frame.
 pub(super) enum Passed {
-    /// Carry the request out.
+    /// Execute the request.
     Request(Id, RequestFingerprint, ClientMessage),
-    /// The client has seen frames of a match.
+    /// Record an acknowledgment of match frames.
     Seen(Ack),
-    /// The request was answered already: send this.
+    /// Send the cached reply of a completed request.
     Again(WireFrame),
-    /// The request is not allowed: answer it so.
+    /// Reply that the request is not allowed.
     Forbidden(Id, RequestFingerprint, Box<Refusal>),
-    /// The request is not carried out now and may come again: say why, and keep nothing.
+    /// Reply that the request is not executed now and may be repeated; the reply is not cached.
     Refused(Option<Id>, Box<Refusal>),
-    /// Nothing.
+    /// Ignore the frame.
     Nothing,
     /// Close the connection.
     Close(Close),
 }
 
-/// What a frame turned out to be.
+/// Decoded frame, or its error.
 pub(super) type DecodedFrame = Result<(Option<Id>, ClientMessage), DecodeError>;
 
-/// A frame with more bytes may take milliseconds to read, so that is done on the threads that compute.
+/// Frame size in bytes above which decoding may take milliseconds and runs in the compute pool.
 const LARGE: usize = 64 << 10;
 
-/// A large frame is read when it is its owner's turn, while other connections are served. `None` for other frames.
+/// Decodes a large frame in the compute pool while other connections are served. `None` for other frames.
 pub(super) fn read_large(
     message: &Message,
     encoding: Encoding,
@@ -57,17 +56,17 @@ pub(super) fn read_large(
     Some(async move { compute.run(&owner, read).await.ok().flatten() })
 }
 
-/// The gate of one connection.
+/// Request checks of one connection.
 pub(super) struct RequestGate {
-    /// What the client may do.
+    /// Scopes of the client.
     pub scopes: Scopes,
-    /// The allowance of its address, if it has one.
+    /// Request budget of the client's address, if limited.
     bucket: Option<Arc<Bucket>>,
-    /// Frames in a row that cannot be read as messages.
+    /// Number of consecutive undecodable frames.
     garbage: u32,
-    /// Requests in a row above the rate.
+    /// Number of consecutive requests above the rate limit.
     limited: u32,
-    /// Whether the client has sent a message.
+    /// True once the client has sent a message.
     pub heard: bool,
 }
 
@@ -76,7 +75,7 @@ impl RequestGate {
         RequestGate { scopes, bucket, garbage: 0, limited: 0, heard: false }
     }
 
-    /// What is to be done about a frame, which was read already if it is a large one.
+    /// Returns the action for a frame; large frames are decoded beforehand.
     pub fn pass(
         &mut self,
         message: &Message,
@@ -100,7 +99,7 @@ impl RequestGate {
         }
         self.limited = 0;
         match (id, message) {
-            // An `ack` gets no reply, with an id neither.
+            // An `ack` gets no reply, even with an id.
             (_, ClientMessage::Ack(ack)) if self.may(Scopes::PLAY) => Passed::Seen(ack),
             (_, ClientMessage::Pong(_) | ClientMessage::Ack(_)) | (None, _) => Passed::Nothing,
             (Some(id), message) => {
@@ -130,7 +129,7 @@ impl RequestGate {
         }
         let Some(id) = id else { return Passed::Nothing };
         replies.postpone(id);
-        let message = format!("more than {} requests a second; continue in {wait} ms", shared.limits.requests_per_s);
+        let message = format!("expected at most {} requests per second; continue in {wait} ms", shared.limits.requests_per_s);
         Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)))
     }
 
@@ -145,7 +144,7 @@ impl RequestGate {
         let window = shared.limits.window as usize;
         if replies.unanswered() >= window && replies.is_new(id) {
             replies.postpone(id);
-            let message = format!("{window} requests wait for their replies: read some first");
+            let message = format!("expected at most {window} requests without a reply; read some replies first");
             return Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::WindowFull, message).allowed(window)));
         }
         let conflict = |message| {
@@ -162,7 +161,7 @@ impl RequestGate {
                 ));
             }
             Admission::Old => {
-                return conflict(format!("id {id} was used before, too long ago to repeat its reply: ids rise"));
+                return conflict(format!("expected an id above the previous ones, got {id}; its reply is no longer cached"));
             }
         }
         shared.metrics.request(asked.kind);
@@ -172,29 +171,29 @@ impl RequestGate {
         }
     }
 
-    /// Whether a scope is granted; admin may do everything.
+    /// Returns true if a scope is granted; admin includes all scopes.
     fn may(&self, scope: Scopes) -> bool {
         self.scopes.contains(scope) || self.scopes.contains(Scopes::ADMIN)
     }
 
-    /// Whether the message is within scopes and limits, and welcome at this time.
+    /// Checks that a message is within scopes and limits, and allowed during shutdown.
     fn allowed(&self, message: &ClientMessage, shared: &ServerState) -> Result<(), Box<Refusal>> {
         if let Some(scope) = message.scope().map(Scopes::from)
             && !self.may(scope)
         {
             let name = scope.to_string();
-            let message = format!("this needs the scope {name:?}, which your token does not grant");
+            let message = format!("expected a token with the scope {name:?}");
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).allowed(name)));
         }
         if message.begins() && shared.is_draining() {
-            let message = "the server goes down and takes nothing new; come back after the restart";
+            let message = "server is shutting down; try again after the restart";
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
         message.check(&shared.limits).map_err(Box::new)
     }
 }
 
-/// The bytes of a frame of the right kind.
+/// Returns the bytes of a frame of the expected kind.
 pub(super) fn payload(message: &Message, encoding: Encoding) -> Option<&[u8]> {
     match (message, encoding) {
         (Message::Text(text), Encoding::Json) => Some(text.as_bytes()),

@@ -1,4 +1,4 @@
-//! The handshake: `hello` first and in time, who it is, which session.
+//! Handshake: checks that `hello` comes first and in time, identifies the client, and creates or resumes its session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::server_state::ServerState;
 use crate::sessions::reply_cache::Replies;
 use crate::sessions::{ClientInfo, Control, ResumedSession, Session, SessionConnection, SessionData};
 
-/// Messages that wait for the client in its mailbox; a mailbox that is full means that the client does not read.
+/// Capacity of a mailbox in messages; a full mailbox means that the client does not read.
 const MAILBOX: usize = 1024;
 
-/// How long an older connection may take to hand its session over.
+/// Maximum time for an older connection to hand over its session.
 const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// What a connection is made of once its client is welcome.
+/// Parts of a connection after the handshake.
 pub(super) struct Welcomed {
     pub session: Arc<Session>,
     pub work: Box<SessionData>,
@@ -41,7 +41,7 @@ pub(super) struct Welcomed {
     pub welcome: WireFrame,
 }
 
-/// A refusal: what is said, and how the connection ends.
+/// Refusal to send, and the code to close the connection with.
 struct Refused(Refusal, Close);
 
 impl Refused {
@@ -50,10 +50,11 @@ impl Refused {
     }
 }
 
-/// Waits for `hello`, and makes or finds the session. On failure the client was told why.
+/// Waits for `hello`, and creates or finds the session. On failure, the client has received the reason.
 ///
 /// # Errors
-/// How the connection is to end.
+///
+/// The way to end the connection.
 pub(super) async fn greet<S: Io>(
     wire: &mut ServerSocket<S>,
     peer: &Peer,
@@ -69,11 +70,11 @@ pub(super) async fn greet<S: Io>(
     };
     let Refused(error, close) = refused;
     let code = error.code.as_str();
-    tracing::info!(ip = %peer.ip, code, why = error.message, "a hello was refused");
+    tracing::info!(ip = %peer.ip, code, why = error.message, "hello rejected");
     shared.metrics.error(error.code);
     shared.metrics.count_refusal("hello", code);
     if let Ok(bytes) = wire.encoding.encode_server(id, &error.into()) {
-        // A client that does not read the answer gets no more than the time for a hello.
+        // A client that does not read the reply gets no more than the time for a hello.
         let told = async {
             wire.room().await?;
             wire.push(WireFrame::new(wire.encoding, bytes).message)?;
@@ -86,14 +87,14 @@ pub(super) async fn greet<S: Io>(
 
 type First = Result<(Id, Box<Hello>), (Option<Id>, Refused)>;
 
-/// The first message, which must be `hello`.
+/// Reads the first message, which must be `hello`.
 async fn first<S: Io>(wire: &mut ServerSocket<S>, shared: &ServerState, by: Instant) -> Result<First, Broken> {
     let encoding = wire.encoding;
     let message = loop {
         match timeout_at(by, wire.next()).await {
             Err(_) => {
                 let seconds = shared.limits.hello_ms as f64 / 1000.0;
-                let why = format!("no hello came within {seconds} seconds");
+                let why = format!("expected hello within {seconds} seconds");
                 return Ok(Err((None, Refused::of(ErrorCode::HelloFirst, why))));
             }
             Ok(message) => match message? {
@@ -110,7 +111,7 @@ async fn first<S: Io>(wire: &mut ServerSocket<S>, shared: &ServerState, by: Inst
             Ok((id, hello))
         }
         Ok((id, other)) => {
-            let why = format!("the first message is hello, not {}", other.kind());
+            let why = format!("expected hello as the first message, got {}", other.kind());
             Err((id, Refused::of(ErrorCode::HelloFirst, why)))
         }
         Err(rejected) => Err((rejected.id, Refused(*rejected.error, close::PROTOCOL))),
@@ -138,11 +139,11 @@ async fn welcome<S: Io>(
         None => {
             let session = shared.hub.sessions.create(random("s_")?, about);
             let owner = session.about.owner.as_deref();
-            tracing::info!(session = %session.id, agent = session.name(), owner, ip = %peer.ip, "a session begins");
+            tracing::info!(session = %session.id, agent = session.name(), owner, ip = %peer.ip, "session started");
             (session, None)
         }
     };
-    // Environments and replies do not outlive the server.
+    // Environments and replies do not survive a restart.
     let work = work.unwrap_or_else(|| new_work(&session, shared));
 
     let key = random("k_")?;
@@ -183,10 +184,10 @@ async fn welcome<S: Io>(
     Ok(Welcomed { session, work, player, scopes, mailbox, control, welcome })
 }
 
-/// Who says hello, and what it may do.
+/// Returns the client's identity and permissions.
 async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(ClientInfo, Grant), Refused> {
     if !hello.protocol.contains(&VERSION) {
-        let error = Refusal::new(ErrorCode::ProtocolVersion, format!("this server speaks protocol {VERSION}"));
+        let error = Refusal::new(ErrorCode::ProtocolVersion, format!("expected protocol version {VERSION}"));
         let error = error.path("protocol").got(hello.protocol.as_slice()).allowed(vec![VERSION]);
         return Err(Refused(error, close::PROTOCOL));
     }
@@ -199,13 +200,13 @@ async fn who(hello: &Hello, peer: &Peer, shared: &ServerState) -> Result<(Client
     Ok((ClientInfo { agent, version: asked.version, kind, owner: grant.owner.clone() }, grant))
 }
 
-/// The session that the client resumes, if its key opens it.
+/// Returns the session to resume, if the key matches.
 async fn find(hello: &Hello, about: &ClientInfo, shared: &ServerState) -> Option<ResumedSession> {
     let resume = hello.resume.as_ref()?;
     shared.hub.sessions.take(&resume.session, &resume.key, about.owner.as_deref(), HAND_OVER).await
 }
 
-/// What a session begins with.
+/// Creates the data of a new session.
 fn new_work(session: &Session, shared: &ServerState) -> Box<SessionData> {
     let about = &session.about;
     let name = if about.agent.is_empty() { "guest" } else { &about.agent };
@@ -228,13 +229,13 @@ fn not_admitted(e: AuthError) -> Refused {
             Refused(error.got(ludex_protocol::error::truncate_text(got)), close::PROTOCOL)
         }
         other => {
-            tracing::error!("a token could not be checked: {other}");
+            tracing::error!(error = %other, "token check failed");
             Refused(*crate::gym::internal(), close::GOING_AWAY)
         }
     }
 }
 
-/// The name to play under: the one asked for, else the token's own.
+/// Returns the agent name: the requested one, else that of the token.
 fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, Refused> {
     if asked.name.is_empty() {
         return Ok(grant.default_name().unwrap_or_default().to_owned());

@@ -1,4 +1,4 @@
-//! A stream of bytes with a bound on how many may be read before its client is welcome.
+//! Byte stream with a limit on the bytes read before the handshake.
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
@@ -6,14 +6,14 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, Result};
 
-/// A stream of bytes that a WebSocket can run over.
+/// Byte stream for a WebSocket.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
-/// The stream, and how many bytes may still be read.
+/// Stream with its remaining read budget.
 pub(crate) struct Metered<S> {
     io: S,
-    /// Absent: as many as come.
+    /// Remaining bytes; `None`: unlimited.
     left: Option<usize>,
 }
 
@@ -22,7 +22,7 @@ impl<S> Metered<S> {
         Metered { io, left: Some(left) }
     }
 
-    /// As many bytes as come may be read from now on.
+    /// Removes the limit.
     pub fn open(&mut self) {
         self.left = None;
     }
@@ -35,7 +35,7 @@ impl<S: Io> AsyncRead for Metered<S> {
         let read = to.filled().len() - before;
         if let Some(left) = &mut self.left {
             *left =
-                left.checked_sub(read).ok_or_else(|| Error::new(ErrorKind::QuotaExceeded, "too much before hello"))?;
+                left.checked_sub(read).ok_or_else(|| Error::new(ErrorKind::QuotaExceeded, "too many bytes before hello"))?;
         }
         Poll::Ready(Ok(()))
     }

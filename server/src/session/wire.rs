@@ -1,4 +1,4 @@
-//! One WebSocket: frames in and out, and a close that the client gets to see.
+//! WebSocket with reliable close: the client receives the close code.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,23 +16,23 @@ use tokio_tungstenite::tungstenite::{self, Message};
 pub(crate) use super::metered::Io;
 use super::metered::Metered;
 
-/// Bytes read from the socket at once. Every connection holds such a buffer, and clears it before each read.
+/// Size of the read buffer in bytes. Every connection holds such a buffer, and clears it before each read.
 const READ_BUFFER: usize = 6 << 10;
-/// Bytes that are collected before they are written without a flush.
+/// Number of bytes that are buffered before a write without a flush.
 const WRITE_BUFFER: usize = 64 << 10;
-/// Time that a closing connection is given to take the last frames.
+/// Time for a closing connection to take the last frames.
 const LINGER: Duration = Duration::from_secs(1);
-/// The same when the server stops: nobody waits for clients that do not listen.
+/// The same during shutdown, which does not wait for clients that do not read.
 const LINGER_STOPPING: Duration = Duration::from_millis(200);
 
-/// The WebSocket itself was misused.
+/// Close code for a violation of the WebSocket protocol.
 const WEBSOCKET: Close = Close { code: 1002, name: "websocket", resume: ResumeRule::Yes };
 
-/// Why nothing more can be read or written.
+/// Reason why the socket cannot be used any more.
 pub(crate) enum Broken {
-    /// The connection is gone.
+    /// The connection is lost.
     Lost,
-    /// It is to be closed with this.
+    /// The connection must be closed with this code.
     Close(Close),
 }
 
@@ -54,17 +54,17 @@ impl From<tungstenite::Error> for Broken {
     }
 }
 
-/// A WebSocket and the encoding that it speaks.
+/// WebSocket and the encoding of its messages.
 pub(crate) struct ServerSocket<S> {
     ws: WebSocketStream<Metered<S>>,
     pub encoding: Encoding,
 }
 
 impl<S: Io> ServerSocket<S> {
-    /// Takes over a connection after its upgrade; `read` came after the request's head.
+    /// Takes over a connection after its upgrade; `read` holds the bytes received after the request's head.
     pub async fn new(io: S, read: Vec<u8>, encoding: Encoding, limits: &Limits) -> Self {
         let (frame, message) = (limits.frame_bytes as usize, limits.message_bytes as usize);
-        // In JSON a byte of a column takes up to four, an f8 up to twenty for its eight.
+        // In JSON, a byte of a column takes up to four bytes, and an f8 up to twenty for its eight.
         let reply = limits.batch_bytes as usize * 4 + (1 << 20);
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
@@ -76,17 +76,17 @@ impl<S: Io> ServerSocket<S> {
         ServerSocket { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
     }
 
-    /// From now on the client may send as much as the limits allow.
+    /// Raises the message size to the limits for clients after the handshake.
     pub fn welcome(&mut self) {
         self.ws.get_mut().open();
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub async fn next(&mut self) -> Result<Message, Broken> {
         self.ws.next().await.unwrap_or(Err(tungstenite::Error::ConnectionClosed)).map_err(Broken::from)
     }
 
-    /// The next message if one is here already.
+    /// Returns the next message if it is already available.
     pub async fn ready(&mut self) -> Option<Result<Message, Broken>> {
         poll_fn(|cx| {
             Poll::Ready(match Pin::new(&mut self.ws).poll_next(cx) {
@@ -98,22 +98,22 @@ impl<S: Io> ServerSocket<S> {
         .await
     }
 
-    /// Waits until a message can be queued, writing what is queued if there is much of it.
+    /// Waits until a message can be queued, writing queued data if there is much of it.
     pub async fn room(&mut self) -> Result<(), Broken> {
         poll_fn(|cx| Pin::new(&mut self.ws).poll_ready(cx)).await.map_err(Broken::from)
     }
 
-    /// Queues a message; there must be [`room`](Self::room).
+    /// Queues a message; call [`room`](Self::room) first.
     pub fn push(&mut self, message: Message) -> Result<(), Broken> {
         Pin::new(&mut self.ws).start_send(message).map_err(Broken::from)
     }
 
-    /// Writes everything that is queued.
+    /// Writes all queued data.
     pub async fn flush(&mut self) -> Result<(), Broken> {
         poll_fn(|cx| Pin::new(&mut self.ws).poll_flush(cx)).await.map_err(Broken::from)
     }
 
-    /// Closes the connection with a code, and waits a moment for the client to take it.
+    /// Closes the connection with a code, and waits briefly for the client to receive it.
     pub async fn close(mut self, with: Close) {
         let frame = CloseFrame { code: with.code.into(), reason: with.name.into() };
         let gone = async {
@@ -124,7 +124,7 @@ impl<S: Io> ServerSocket<S> {
         let _ = tokio::time::timeout(if stopping { LINGER_STOPPING } else { LINGER }, gone).await;
     }
 
-    /// Answers the client's close.
+    /// Replies to the client's close.
     pub async fn closed(mut self) {
         let gone = async {
             self.flush().await.ok()?;
@@ -133,7 +133,8 @@ impl<S: Io> ServerSocket<S> {
         let _ = tokio::time::timeout(LINGER, gone).await;
     }
 
-    /// Reads what still comes: a socket that is dropped with unread bytes resets, and the client never sees the code.
+    /// Reads remaining data: a socket dropped with unread bytes is reset, and the client would not receive the close
+    /// code.
     async fn finish(&mut self) -> Option<()> {
         let io = self.ws.get_mut();
         io.shutdown().await.ok()?;

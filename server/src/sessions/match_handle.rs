@@ -1,4 +1,4 @@
-//! A running match as others know it, and what they may ask of it.
+//! Handle of a running match, and the commands for its task.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,72 +12,72 @@ use tokio::sync::{mpsc, oneshot};
 use super::Session;
 use crate::mailbox::Mailbox;
 
-/// What others ask of a match.
+/// Command for the task of a match.
 pub enum MatchCommand {
-    /// An input of the machine.
+    /// Input of the match machine.
     Input(Input),
-    /// What a client asks of the machine, and when that was read from its socket.
+    /// Client input for the machine, with the time at which it was read from the socket.
     Heard(u64, Input),
-    /// A connection takes a seat: events after `seen` follow, or a resync.
+    /// Connection to a seat: the frames after `seen` follow, or a resync.
     Attach {
-        /// The seat.
+        /// Seat index.
         seat: Seat,
-        /// The way to it.
+        /// Mailbox of the connection.
         mailbox: Mailbox,
-        /// The connection's number: later ones win.
+        /// Number of the connection; later ones win.
         generation: u64,
-        /// The last frame seen, when it said so.
+        /// Last frame that the client acknowledged, if it sent one.
         seen: Option<u64>,
-        /// Whether everything is sent anew.
+        /// True to send a resync.
         resync: bool,
     },
-    /// A connection is lost.
+    /// Lost connection.
     Detach {
-        /// The seat.
+        /// Seat index.
         seat: Seat,
-        /// Which connection.
+        /// Number of the lost connection.
         generation: u64,
     },
-    /// A seat has seen all frames up to `seq`, and will not ask for them again.
+    /// Acknowledgment of all frames up to `seq`.
     Ack {
-        /// The seat.
+        /// Seat index.
         seat: Seat,
-        /// The number of the last frame that it has seen.
+        /// Sequence number of the last acknowledged frame.
         seq: u64,
     },
-    /// Somebody watches.
+    /// New watcher.
     Spectate {
-        /// Who; one session watches once.
+        /// Session of the watcher; each session watches at most once.
         session: String,
-        /// The way there.
+        /// Mailbox of the watcher.
         mailbox: Mailbox,
-        /// The request to answer.
+        /// Id of the request to reply to.
         re: i64,
-        /// Whether hidden information is shown.
+        /// True if the watcher sees hidden information.
         full: bool,
-        /// Views that each event carries.
+        /// Views in each event.
         views: Vec<MatchView>,
     },
-    /// Somebody stops watching.
+    /// Removal of a watcher.
     Unspectate {
-        /// Who.
+        /// Session of the watcher.
         session: String,
     },
-    /// Where a seat stands.
+    /// Request for the state of a seat.
     Held(Seat, oneshot::Sender<ResumedMatch>),
-    /// What everybody may see so far.
+    /// Request for the public frames so far.
     Public(oneshot::Sender<Vec<MatchFrame>>),
-    /// What the public is drawn after this number of moves and outcomes.
+    /// Request for the public picture after this number of moves and outcomes.
     Picture(usize, oneshot::Sender<Option<PictureView>>),
-    /// The match is over, and its sessions have had newer ones since: its task ends.
+    /// End of the task of a finished match, since its sessions have newer ones.
     Forget,
-    /// The session of a seat is over. A match that waits for its agents is left to the store; others continue.
+    /// End of a seat's session. A match that waits for its agents is left to the store; others continue.
     Suspend,
-    /// The server stops: from now on each row of the log is handed to the store at once, those held back first.
+    /// Shutdown: buffered rows of the log are passed to the store, and later ones at once.
     Settle(oneshot::Sender<()>),
 }
 
-/// A running match as others know it.
+/// Handle of a running match.
 #[derive(Clone)]
 pub struct MatchHandle(Arc<Known>);
 
@@ -91,7 +91,7 @@ struct Known {
 }
 
 impl MatchHandle {
-    /// `seated` are the sessions of its seats when it began.
+    /// Creates a handle; `seated` holds the sessions of its seats at the start.
     pub(crate) fn new(
         tx: mpsc::UnboundedSender<Box<MatchCommand>>,
         entry: MatchEntry,
@@ -103,54 +103,54 @@ impl MatchHandle {
         MatchHandle(Arc::new(Known { tx, entry, seated, holders, over, released }))
     }
 
-    /// Sends; false if the match is gone.
+    /// Sends a command; false if the task has ended.
     pub fn send(&self, cmd: MatchCommand) -> bool {
         self.0.tx.send(Box::new(cmd)).is_ok()
     }
 
-    /// What lists show.
+    /// Returns the entry for lists of matches.
     pub fn entry(&self) -> &MatchEntry {
         &self.0.entry
     }
 
-    /// Whether the session had a seat when the match began: it must not see what is hidden.
+    /// Returns true if the session had a seat at the start, and so may not see hidden information.
     pub(crate) fn seated(&self, session: &str) -> bool {
         self.0.seated.iter().flatten().any(|s| s == session)
     }
 
-    /// Whether the match still runs.
+    /// Returns true if the match is running.
     pub fn live(&self) -> bool {
         !self.0.over.load(Ordering::Relaxed)
     }
 
-    /// The match is over; false if it was so before.
+    /// Marks the match as ended; false if it already was.
     pub(crate) fn end(&self) -> bool {
         !self.0.over.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether what was hidden in it may be shown: every match of its seed is over.
+    /// Returns true if hidden information is public, since every match of the seed is over.
     pub fn is_released(&self) -> bool {
         self.0.released.load(Ordering::Relaxed)
     }
 
-    /// What was hidden in it may be shown.
+    /// Marks hidden information as public.
     pub(crate) fn release(&self) {
         self.0.released.store(true, Ordering::Relaxed);
     }
 
-    /// A session holds a seat from now on.
+    /// Assigns a seat to a session.
     pub(crate) fn hold(&self, seat: Seat, session: &Arc<Session>) {
         if let Some(holder) = self.0.holders.lock().get_mut(seat) {
             *holder = Arc::downgrade(session);
         }
     }
 
-    /// For whom the server's agents think in it: its first client.
+    /// Returns the owner charged for the server agents' computation: that of the first client.
     pub(crate) fn owner(&self) -> Arc<str> {
         self.holders().first().map_or_else(|| Arc::from(self.0.entry.match_id.as_str()), |s| s.account.name.clone())
     }
 
-    /// The sessions that hold its seats.
+    /// Returns the sessions that hold its seats.
     pub(crate) fn holders(&self) -> Vec<Arc<Session>> {
         self.0.holders.lock().iter().filter_map(Weak::upgrade).collect()
     }

@@ -1,4 +1,4 @@
-//! What was answered already: a request that comes again is not carried out again.
+//! Cached replies, which make repeated requests idempotent.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::BuildHasher as _;
@@ -7,10 +7,10 @@ use ludex_protocol::{ClientMessage, Encoding, Id};
 
 use crate::frame::WireFrame;
 
-/// Bytes of a message that are not written anew for a digest.
+/// Message size in bytes from which the digest is taken of the raw bytes.
 const BIG: usize = 64 << 10;
 
-/// What was asked under an `id`: enough to tell another request from the same one.
+/// Fingerprint of the request under an `id`, to distinguish a repetition from another request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestFingerprint {
     pub kind: &'static str,
@@ -19,46 +19,46 @@ pub(crate) struct RequestFingerprint {
 }
 
 impl RequestFingerprint {
-    /// The digest is taken over the message written anew, because a client that repeats a request may order its fields
-    /// in another way. A big message is taken as it is, which costs less.
+    /// Computes the fingerprint. The digest is taken over the re-encoded message, since a repetition may order its
+    /// fields differently. A large message is hashed as received, which costs less.
     pub fn new(encoding: Encoding, message: &ClientMessage, frame: &[u8]) -> Self {
         let hash = |bytes: &[u8]| foldhash::fast::FixedState::default().hash_one(bytes);
         let anew = if frame.len() > BIG { None } else { encoding.encode_client(None, message).ok() };
         RequestFingerprint { kind: message.kind(), encoding, digest: hash(anew.as_deref().unwrap_or(frame)) }
     }
 
-    /// Whether this is the other request again. In another encoding the same request has other bytes.
+    /// Returns true if the requests are equal. The same request in another encoding has different bytes.
     fn is(&self, other: &RequestFingerprint) -> bool {
         self.kind == other.kind && (self.encoding != other.encoding || self.digest == other.digest)
     }
 }
 
-/// What to do with a request's `id`.
+/// Action for a request's `id`.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// Carry it out.
+    /// Execute the request.
     New,
-    /// It was: here is its reply.
+    /// Send the cached reply.
     Answered(WireFrame),
-    /// It is being carried out; its reply will come.
+    /// Wait: the request is in flight.
     InFlight,
-    /// The `id` was used for another request.
+    /// Refuse: the `id` was used for another request.
     Other,
-    /// The `id` is below others, and nothing is known of it any more.
+    /// Refuse: the `id` is below later ones, and its reply is no longer cached.
     Old,
 }
 
-/// The memory of a session's requests.
+/// Reply cache of a session.
 #[derive(Debug)]
 pub(crate) struct Replies {
     highest: Option<Id>,
     keep: usize,
     kept: VecDeque<Kept>,
-    /// The last two replies of each handle: batches are big.
+    /// Last two replies of each handle; batches are large.
     envs: HashMap<u32, VecDeque<Kept>>,
-    /// Requests without a reply yet.
+    /// Requests in flight.
     flying: HashMap<Id, Flight>,
-    /// Requests that came, were not carried out, and may come again.
+    /// Requests that were not executed and may be repeated.
     again: BTreeSet<Id>,
 }
 
@@ -72,15 +72,15 @@ struct Kept {
 #[derive(Debug)]
 struct Flight {
     asked: RequestFingerprint,
-    /// Whether the match plane answers, to a mailbox that dies with the connection.
+    /// True if the match plane replies, to a mailbox that closes with the connection.
     mailbox: bool,
 }
 
-/// Replies kept of one handle.
+/// Number of cached replies per handle.
 const PER_ENV: usize = 2;
 
 impl Replies {
-    /// Keeps `keep` replies beside those of handles.
+    /// Creates a cache of `keep` replies, not counting those of handles.
     pub fn new(keep: usize) -> Self {
         Replies {
             highest: None,
@@ -92,18 +92,18 @@ impl Replies {
         }
     }
 
-    /// How many requests wait for their reply.
+    /// Returns the number of requests in flight.
     pub fn unanswered(&self) -> usize {
         self.flying.len()
     }
 
-    /// Whether the `id` is above all others so far.
+    /// Returns true if the `id` is above all previous ones.
     #[inline]
     pub fn is_new(&self, id: Id) -> bool {
         self.highest.is_none_or(|highest| id > highest)
     }
 
-    /// Decides about a request.
+    /// Decides how to process a request.
     #[inline]
     pub fn admit(&mut self, id: Id, asked: RequestFingerprint) -> Admission {
         if self.is_new(id) {
@@ -128,7 +128,7 @@ impl Replies {
         }
     }
 
-    /// The request was refused without being looked at: it may come again under its `id`.
+    /// Allows a repetition of a request that was refused without execution.
     pub fn postpone(&mut self, id: Id) {
         if self.is_new(id) {
             self.again.insert(id);
@@ -138,12 +138,12 @@ impl Replies {
         }
     }
 
-    /// The reply will come later; `mailbox`: from the match plane.
+    /// Marks a request as in flight; `mailbox`: the match plane replies.
     pub fn mark_in_flight(&mut self, id: Id, asked: RequestFingerprint, mailbox: bool) {
         self.flying.insert(id, Flight { asked, mailbox });
     }
 
-    /// Keeps the reply of a request. `asked` is the request, unless it was flying.
+    /// Caches the reply to a request. `asked` is its fingerprint, unless it was in flight.
     pub fn answer(&mut self, id: Id, asked: Option<RequestFingerprint>, env: Option<u32>, frame: WireFrame) {
         let flown = if self.flying.is_empty() { None } else { self.flying.remove(&id) };
         let Some(asked) = asked.or(flown.map(|flight| flight.asked)) else { return };
@@ -158,14 +158,14 @@ impl Replies {
         list.push_back(kept);
     }
 
-    /// Forgets the replies of handles that were closed.
+    /// Removes the replies of closed handles.
     pub fn only_envs(&mut self, open: impl Fn(u32) -> bool) {
         if self.envs.keys().any(|&env| !open(env)) {
             self.envs.retain(|&env, _| open(env));
         }
     }
 
-    /// The connection is lost: what the match plane has not answered may come again (its requests are safe to repeat).
+    /// Handles a lost connection: in-flight requests of the match plane may be repeated, which is safe.
     pub fn disconnect(&mut self) {
         let lost: Vec<Id> = self.flying.iter().filter(|(_, flight)| flight.mailbox).map(|(&id, _)| id).collect();
         for id in lost {
