@@ -114,9 +114,9 @@ mod tests {
         assert_eq!([0, 1_999, 2_000, 2_999, 3_000].map(open), ["one", "one", "", "", "two"]);
         for (wrong, why) in [
             ("suite = \"quick\"".to_owned(), "missing field"),
-            ("suite = \"quick\"\nseason = []".to_owned(), "no [[season]]"),
+            ("suite = \"quick\"\nseason = []".to_owned(), "at least one [[season]]"),
             (text.replace("3000", "1999"), "begins before one ends"),
-            (text.replace("\"two\"", "\"one\""), "two seasons are called one"),
+            (text.replace("\"two\"", "\"one\""), "got one twice"),
             (text.replace("suite", "suit"), "unknown field"),
         ] {
             let error = format!("{:#}", SuiteSeasons::parse(&wrong).unwrap_err());

@@ -1,5 +1,5 @@
-//! Whether a thread comes round to its work. One that does not, because something on it takes too long or the machine is
-//! busy, reads no socket meanwhile, and what came in counts as late although nobody but the server was.
+//! Detection of blocked threads. While a thread is blocked, by a long task or a busy machine, it reads no sockets, and
+//! received messages would count as late although only the server was.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// How often a thread says that it comes round.
+/// Interval of the heartbeat.
 const BEAT: Duration = Duration::from_millis(25);
-/// A thread that says nothing for longer than this is held up.
+/// Time without a heartbeat from which a thread counts as stalled.
 const SLOW: Duration = Duration::from_millis(100);
 
 thread_local! {
     static HERE: RefCell<StallMonitor> = RefCell::default();
 }
 
-/// The pulse of a thread. The default one never beats, and is never held up.
+/// Stall monitor of a thread. The default one has no heartbeat and never stalls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StallMonitor(Arc<Mutex<Beats>>);
 
@@ -27,7 +27,7 @@ struct Beats {
 }
 
 impl Beats {
-    /// The time lost so far, what is being lost just now included.
+    /// Returns the total stall time, including a current stall.
     fn lost(&self, now: Instant) -> Duration {
         let gap = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
         if gap > SLOW { self.lost + gap } else { self.lost }
@@ -40,12 +40,12 @@ impl Beats {
 }
 
 impl StallMonitor {
-    /// That of this thread.
+    /// Returns the monitor of this thread.
     pub fn here() -> Self {
         HERE.with_borrow(StallMonitor::clone)
     }
 
-    /// Gives this thread a pulse; to be run on it as a task for as long as the thread serves anybody.
+    /// Sends the heartbeat of this thread; run it as a task while the thread serves connections.
     pub async fn keep() {
         let pulse = StallMonitor::default();
         HERE.set(pulse.clone());
@@ -56,13 +56,13 @@ impl StallMonitor {
         }
     }
 
-    /// For how many milliseconds the thread was held up so far. It never falls.
+    /// Returns the total stall time of the thread in milliseconds. It never decreases.
     pub fn lost_ms(&self) -> u64 {
         u64::try_from(self.0.lock().lost(Instant::now()).as_millis()).unwrap_or(u64::MAX)
     }
 }
 
-/// A thread that has ended is not held up.
+/// Guard that ends monitoring, since a thread that has ended is not stalled.
 struct Stops(StallMonitor);
 
 impl Drop for Stops {

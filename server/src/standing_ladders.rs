@@ -1,7 +1,7 @@
-//! Standing ladders: what the operator said of them, their tables, and what is kept of them.
+//! Standing ladders: their settings, tables and stored data.
 //!
-//! The matches of a ladder are ordinary rated matches, whose rows name the ladder and its season. The table is made from their
-//! records in the order of release, so the records of the store are enough to make it again. `matches/ladder.rs` plays them.
+//! The matches of a ladder are ordinary rated matches whose rows name the ladder and its season. The table is computed
+//! from their records in order of release, so it can be rebuilt from the store. `matches/ladder.rs` runs the matches.
 
 mod config;
 mod count_records;
@@ -30,21 +30,21 @@ use crate::opponents::{Opponent, Opponents};
 use crate::seasons::Season;
 use crate::store::{MatchFilter, Store};
 
-/// The queue that enters a ladder.
+/// Name of the queue of ladders.
 pub(crate) const QUEUE: &str = "ladder";
-/// What the label of a ladder's matches begins with. No run has such a name.
+/// Prefix of the label of a ladder's matches. No run name starts like this.
 const LABEL: &str = "ladder:";
 
-/// Whether what a row has in the place of a run names a ladder.
+/// Returns true if the run column of a row names a ladder.
 pub(crate) fn is_label(run: &str) -> bool {
     run.starts_with(LABEL)
 }
 
-/// A ladder of a running server.
+/// Ladder of a running server.
 pub(crate) struct StandingLadder {
     pub(crate) name: String,
     pub(crate) game: GameRef,
-    /// Who plays where nobody waits, with their ratings.
+    /// Anchors that play when no agent waits, with their ratings.
     anchors: Vec<(Opponent, f64)>,
     terms: LadderTerms,
     folder: PathBuf,
@@ -52,42 +52,43 @@ pub(crate) struct StandingLadder {
     state: Mutex<State>,
 }
 
-/// What changes.
+/// Mutable state.
 struct State {
     /// Seasons that are not frozen, in order.
     seasons: Vec<Season>,
-    /// The one that is played.
+    /// Current season.
     kept: Option<SeasonState>,
-    /// Whether the file is older than what is kept.
+    /// True if the state has changed since the last write of its file.
     changed: bool,
-    /// Places in meetings since the server began, and the waiting before them.
+    /// Number of seats filled since the server started, and their total waiting time.
     seats: u64,
     waited_ms: u64,
 }
 
-/// Somebody who waits, as the lobby knows it.
+/// Waiting agent, as known to the lobby.
 pub(crate) struct Seeker {
     pub(crate) agent: String,
     pub(crate) owner: String,
     pub(crate) waits_ms: u64,
 }
 
-/// What is to be done for a ladder at some time.
+/// Pending task of a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LadderTask {
-    /// There is no season now.
+    /// No current season.
     Nothing,
-    /// Matches begin.
+    /// Start matches.
     Play,
-    /// The season is over: it is frozen when its last match is counted.
+    /// Freeze the season, which is over, once its last match is counted.
     End,
 }
 
 impl StandingLadder {
-    /// A ladder with what its folder has of it.
+    /// Opens a ladder with the data of its directory.
     ///
     /// # Errors
-    /// A game that has no ladder, terms that contradict each other, a file that cannot be read.
+    ///
+    /// A game that cannot have a ladder, contradictory settings, or a file that cannot be read.
     pub(crate) fn open(
         terms: &LadderTerms,
         catalogue: &Catalogue,
@@ -97,10 +98,10 @@ impl StandingLadder {
         let game = catalogue.load(&terms.game, &Params::new()).map_err(|e| anyhow::anyhow!("{}", e.message))?;
         let spec = game.spec();
         let name = terms.name.clone().unwrap_or_else(|| spec.game.clone());
-        anyhow::ensure!(is_word(&name), "the name of a ladder has small letters, digits, _ and -, and not {name:?}");
+        anyhow::ensure!(is_word(&name), "expected a ladder name of lower-case letters, digits, _ and -, got {name:?}");
         anyhow::ensure!(
             spec.players == 2 && is_competitive(&*game),
-            "{} can have no ladder: it is not a game of two that one of them wins",
+            "expected a competitive two-player game for a ladder, got {}",
             spec.game
         );
         terms.check()?;
@@ -111,17 +112,17 @@ impl StandingLadder {
             let text = format!("anchor level={} bot={}", anchor.level, anchor.bot);
             match opponents.seat(&text, &game, true) {
                 Ok(opponent) => anchors.push((opponent, rating)),
-                Err(error) => tracing::warn!(ladder = name, anchor = text, %error, "an anchor cannot be seated"),
+                Err(error) => tracing::warn!(ladder = name, anchor = text, %error, "seating an anchor failed"),
             }
         }
         let folder = data.join("ladders").join(&name);
-        let seasons = season_file::open_seasons(&folder, terms).with_context(|| format!("the ladder {name}"))?;
+        let seasons = season_file::open_seasons(&folder, terms).with_context(|| format!("ladder {name}"))?;
         let state = State { seasons, kept: None, changed: false, seats: 0, waited_ms: 0 };
         let verifier = Verifier::of(catalogue.games().clone());
         Ok(StandingLadder { name, game, anchors, terms: terms.clone(), folder, verifier, state: Mutex::new(state) })
     }
 
-    /// What all joins of this ladder have in common, whatever else they ask for.
+    /// Applies the ladder's settings to a join.
     pub(crate) fn fit(&self, join: &mut Join) {
         QUEUE.clone_into(&mut join.queue);
         (join.rated, join.pairs) = (true, Some(true));
@@ -132,12 +133,13 @@ impl StandingLadder {
         Clock::per_move(self.terms.move_ms)
     }
 
-    /// What the rows of its matches have in the place of a run; `None` between seasons.
+    /// Returns the label of the season's matches, stored in the run column; `None` between seasons.
     pub(crate) fn label(&self) -> Option<String> {
         self.state.lock().kept.as_ref().map(|kept| label(&self.name, &kept.season.name))
     }
 
-    /// Whether an agent of this name may be that of this owner. The first owner that plays under a name has it.
+    /// Returns true if an agent name may be used by this owner. The name belongs to the first owner that plays under
+    /// it.
     pub(crate) fn admits(&self, agent: &str, owner: Option<&str>) -> bool {
         if self.anchors.iter().any(|(anchor, _)| anchor.name == agent) {
             return false;
@@ -154,10 +156,11 @@ impl StandingLadder {
         admitted
     }
 
-    /// Opens the season of this time, in milliseconds since the Unix epoch, and says what is to be done.
+    /// Opens the season at this time, in milliseconds since the Unix epoch, and returns the pending task.
     ///
     /// # Errors
-    /// Its file cannot be read.
+    ///
+    /// A season file that cannot be read.
     pub(crate) fn at(&self, now_ms: i64) -> anyhow::Result<LadderTask> {
         let mut state = self.state.lock();
         if state.kept.is_none() {
@@ -167,14 +170,14 @@ impl StandingLadder {
             let anchors = self.anchors.iter().map(|(anchor, rating)| (anchor.spec.to_string(), *rating)).collect();
             let table = StandingTable::new(self.terms.rating.clone(), anchors);
             let kept = SeasonState::open(&self.folder, season, &self.game, table)?;
-            tracing::info!(ladder = self.name, season = kept.season.name, "a season is played");
+            tracing::info!(ladder = self.name, season = kept.season.name, "season opened");
             (state.kept, state.changed) = (Some(kept), true);
         }
         let over = state.kept.as_ref().and_then(|kept| kept.season.end).is_some_and(|end| end <= now_ms);
         Ok(if over { LadderTask::End } else { LadderTask::Play })
     }
 
-    /// Who meets now.
+    /// Returns the pairings of this round.
     pub(crate) fn meetings(&self, seekers: &[Seeker], now_ms: i64) -> Vec<Meeting> {
         let mut state = self.state.lock();
         let Some(kept) = &state.kept else { return Vec::new() };
@@ -204,15 +207,16 @@ impl StandingLadder {
             .collect()
     }
 
-    /// The anchor at a place of what [`meetings`](Self::meetings) was told.
+    /// Returns the anchor at an index of the [`meetings`](Self::meetings).
     pub(crate) fn anchor(&self, place: usize) -> Option<Opponent> {
         self.anchors.get(place).map(|(anchor, _)| anchor.clone())
     }
 
-    /// Counts what was released since the last time.
+    /// Counts the records released since the last call.
     ///
     /// # Errors
-    /// The store's.
+    ///
+    /// Those of the store.
     pub(crate) async fn count(self: &Arc<Self>, store: &Store) -> anyhow::Result<()> {
         loop {
             let Some((mut counted, filter)) = self.counted() else { return Ok(()) };
@@ -247,10 +251,11 @@ impl StandingLadder {
         MatchFilter { run: Some(label(&self.name, season)), ..MatchFilter::default() }
     }
 
-    /// Writes down what has changed.
+    /// Writes the changed state.
     ///
     /// # Errors
-    /// The file cannot be written.
+    ///
+    /// A failed write.
     pub(crate) fn keep(&self) -> anyhow::Result<()> {
         let kept = {
             let mut state = self.state.lock();
@@ -259,23 +264,24 @@ impl StandingLadder {
             }
             state.kept.clone()
         };
-        // Not under the lock: matches that begin need it too.
+        // Outside the lock, which starting matches also need.
         let written = kept.map_or(Ok(()), |kept| kept.keep(&self.folder));
         self.state.lock().changed |= written.is_err();
         written
     }
 
-    /// Ends the season: its table stands as it is, and its records are one file beside it.
+    /// Ends the season: its table becomes final, and its records are written to a file.
     ///
     /// # Errors
-    /// The store's, or a file that cannot be written. Then the season is not over yet.
+    ///
+    /// Those of the store, or a failed write. The season is then not over yet.
     pub(crate) async fn freeze(&self, store: &Store, now_ms: i64) -> anyhow::Result<()> {
         let Some(mut kept) = self.state.lock().kept.clone() else { return Ok(()) };
         let records =
             season_file::write_records(&self.folder, &kept.season.name, store, &self.filter(&kept.season.name)).await?;
         kept.frozen = Some(season_file::Frozen { at_ms: now_ms, records });
         kept.keep(&self.folder)?;
-        tracing::info!(ladder = self.name, season = kept.season.name, records, "a season is over");
+        tracing::info!(ladder = self.name, season = kept.season.name, records, "season ended");
         let mut state = self.state.lock();
         state.seasons.retain(|season| season.name != kept.season.name);
         (state.kept, state.changed) = (None, false);
@@ -284,7 +290,7 @@ impl StandingLadder {
 
     // ---- pages ----------------------------------------------------------------------------------------------------
 
-    /// What the list of ladders says of it.
+    /// Returns the entry for the list of ladders.
     pub(crate) fn entry(&self) -> Value {
         let over = season_file::frozen_seasons(&self.folder);
         let state = self.state.lock();
@@ -296,7 +302,8 @@ impl StandingLadder {
         })
     }
 
-    /// A page of the table now, or of a season that is over as it was then; `None` if there is no such season.
+    /// Returns a page of the current table, or of the final table of a past season; `None` if the season does not
+    /// exist.
     pub(crate) fn page(&self, season: Option<&str>, now_ms: i64, offset: usize, limit: usize) -> Option<Value> {
         let (now, mean_wait_ms) = {
             let state = self.state.lock();
@@ -325,7 +332,7 @@ impl StandingLadder {
         Some(page)
     }
 
-    /// The file with the records of a season that is over.
+    /// Returns the path of the records of a past season.
     pub(crate) fn records(&self, season: &str) -> Option<PathBuf> {
         let kept = SeasonState::read(&self.folder, season).ok().flatten()?;
         kept.frozen.map(|_| season_file::records_file(&self.folder, season))
@@ -336,10 +343,11 @@ fn label(ladder: &str, season: &str) -> String {
     format!("{LABEL}{ladder}:{season}")
 }
 
-/// The ladders that an operator asked for.
+/// Opens the ladders of the operator's settings.
 ///
 /// # Errors
-/// As [`Ladder::open`]; two of one name or game.
+///
+/// Those of [`StandingLadder::open`], or two ladders with the same name or game.
 pub(crate) fn open(
     all: &[LadderTerms],
     catalogue: &Catalogue,
@@ -350,14 +358,14 @@ pub(crate) fn open(
     let mut games = BTreeMap::new();
     for terms in all {
         let ladder = StandingLadder::open(terms, catalogue, opponents, data)
-            .with_context(|| format!("ladder {}", terms.game))?;
+            .with_context(|| format!("ladder of {}", terms.game))?;
         let game = ladder.game.spec().string.clone();
         anyhow::ensure!(
             !ladders.iter().any(|other| other.name == ladder.name),
-            "two ladders are called {}",
+            "expected different ladder names, got {} twice",
             ladder.name
         );
-        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "there are two ladders of {game}");
+        anyhow::ensure!(games.insert(game.clone(), ()).is_none(), "expected one ladder per game, got two of {game}");
         ladders.push(Arc::new(ladder));
     }
     Ok(ladders)

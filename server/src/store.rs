@@ -1,10 +1,10 @@
-//! What outlives the server: matches and their logs, records, sessions, tickets, tokens.
+//! Durable store: matches and their logs, records, sessions, tickets, tokens.
 //!
-//! One SQLite file, `ludex.db`, in the data folder. One writer thread takes everything that is queued, puts it into
-//! one transaction, and acknowledges after the commit has reached the disk, so that many matches share the price of
-//! one `fsync`. Reads go through a small pool of connections of their own and never wait for a writer.
+//! The data are in one SQLite file, `ludex.db`, in the data directory. One writer thread puts all queued writes into
+//! one transaction and acknowledges them after the commit has reached the disk, so that many matches share the cost of
+//! one `fsync`. Reads use a small connection pool and never wait for the writer.
 //!
-//! The store knows no rules: bodies are JSON text that it hands back as it got them.
+//! The store knows no rules: bodies are JSON text that it returns unchanged.
 
 mod apply;
 mod connection;
@@ -35,10 +35,10 @@ pub use rows::{
 };
 use writer::{Completion, Job};
 
-/// A handle on the store; clones are cheap and share everything.
+/// Handle of the store; clones are cheap and share all state.
 ///
-/// Handles may be used from any tokio runtime that has its timer enabled. Call [`close`](Self::close) before the
-/// program ends: what was written behind and is still queued when the process exits is lost.
+/// Handles may be used from any tokio runtime whose timer is enabled. Call [`close`](Self::close) before the program
+/// ends: asynchronous writes still queued when the process exits are lost.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -48,37 +48,41 @@ struct Shared {
     path: PathBuf,
     jobs: mpsc::Sender<Job>,
     readers: Readers,
-    /// What the next number of each counter is; absent in a store beside a server.
+    /// Next number of each counter; `None` in a store opened with [`open_shared`](Self::open_shared).
     counters: Option<Mutex<HashMap<String, u64>>>,
 }
 
 impl Store {
-    /// Opens the store in `folder` as its owner, making folder and file when they are missing and bringing an older
-    /// file up to date. A lock keeps every other owner out until this one is closed or its process ends.
+    /// Opens the store in `folder` as its owner. Creates missing directories and files, and migrates an older file. A
+    /// lock excludes other owners until this one is closed or its process ends.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while another server owns the folder, [`StoreError::Foreign`] when `ludex.db` is
-    /// something else, [`StoreError::Version`] when it is newer than this program, [`StoreError::Corrupt`],
+    ///
+    /// [`StoreError::Locked`] while another server owns the directory, [`StoreError::Foreign`] if `ludex.db` is another
+    /// kind of file, [`StoreError::Version`] if it is newer than this program, [`StoreError::Corrupt`],
     /// [`StoreError::Io`].
     pub async fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::open_measured(folder, Commits::default()).await
     }
 
-    /// As [`open`](Self::open); `commits` measures what the writer does.
+    /// Opens the store like [`open`](Self::open); `commits` records metrics of the writer.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    ///
+    /// Those of [`open`](Self::open).
     pub(crate) async fn open_measured(folder: &Path, commits: Commits) -> Result<Self, StoreError> {
         let opened = opened(folder, open::Access::Owner).await?;
         let counters = opened.readers.read(read::counters).await?;
         Self::start(opened, Some(Mutex::new(counters)), commits)
     }
 
-    /// Opens an existing store beside the server that may own it, for commands that read it or manage tokens.
+    /// Opens an existing store without owning it, possibly while a server does, for commands that read it or manage
+    /// tokens.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] when there is none, [`StoreError::Version`] when a running server of another version
-    /// owns it, and those of [`open`](Self::open) but `Locked`.
+    ///
+    /// [`StoreError::Missing`] if there is none, [`StoreError::Version`] if a running server of another version owns
+    /// it, and those of [`open`](Self::open) except `Locked`.
     pub async fn open_shared(folder: &Path) -> Result<Self, StoreError> {
         Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
     }
@@ -94,25 +98,27 @@ impl Store {
         Ok(Self { shared: Arc::new(Shared { path, jobs, readers, counters }) })
     }
 
-    /// The database file.
+    /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.shared.path
     }
 
-    /// Keeps `writes`, all or none, and returns when they are on the disk.
+    /// Stores all of `writes` or none, and returns when they are on disk.
     ///
     /// # Errors
-    /// [`StoreError::Full`] when the disk is, [`StoreError::Conflict`] when a write contradicts what is there,
-    /// [`StoreError::Broken`] for acts after one that was lost, [`StoreError::Closed`], or SQLite's. Nothing of
-    /// `writes` was kept then.
+    ///
+    /// [`StoreError::Full`] if the disk is full, [`StoreError::Conflict`] if a write contradicts stored data,
+    /// [`StoreError::Broken`] for log rows after a lost one, [`StoreError::Closed`], or an SQLite error. None of
+    /// `writes` is stored then.
     pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         self.submit(writes).await?.await
     }
 
-    /// Queues `writes`, all or none, and returns at once with a receipt that resolves when they are on the disk. What
-    /// is queued earlier is kept earlier. Waits only while the queue is full.
+    /// Queues `writes`, all or none, and returns a receipt that resolves when they are on disk. Writes are stored in
+    /// the order in which they were queued. Waits only while the queue is full.
     ///
     /// # Errors
+    ///
     /// [`StoreError::Closed`]; the receipt resolves to those of [`write`](Self::write).
     pub async fn submit(&self, writes: Vec<Write>) -> Result<Receipt, StoreError> {
         let (ack, receipt) = oneshot::channel();
@@ -120,34 +126,36 @@ impl Store {
         Ok(Receipt(receipt))
     }
 
-    /// Queues `writes` without asking when they are on the disk: soon, in order with all others, but a crash may lose
-    /// the last of them. A failure is logged and told by the next [`flush`](Self::flush). Waits only while the queue
-    /// is full.
+    /// Queues `writes` without a receipt. They are stored soon and in order, but a crash may lose the last of them. A
+    /// failure is logged and returned by the next [`flush`](Self::flush). Waits only while the queue is full.
     ///
     /// # Errors
+    ///
     /// [`StoreError::Closed`].
     pub async fn write_behind(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         self.queue(writes, Completion::Behind).await
     }
 
-    /// Returns when everything that was queued before is on the disk.
+    /// Returns when everything queued before is on disk.
     ///
     /// # Errors
-    /// The first failure of a write behind since the last flush; [`StoreError::Closed`].
+    ///
+    /// The first failure of an asynchronous write since the last flush; [`StoreError::Closed`].
     pub async fn flush(&self) -> Result<(), StoreError> {
         let (ack, receipt) = oneshot::channel();
         self.queue(Vec::new(), Completion::Flush(ack)).await?;
         Receipt(receipt).await
     }
 
-    /// Keeps everything that is queued and lets go of the folder. All other handles answer
-    /// [`StoreError::Closed`] from now on.
+    /// Stores everything queued and releases the directory. All other handles return [`StoreError::Closed`] from now
+    /// on.
     ///
     /// # Errors
-    /// As [`flush`](Self::flush); the folder is free all the same.
+    ///
+    /// Those of [`flush`](Self::flush); the directory is released even then.
     pub async fn close(self) -> Result<(), StoreError> {
         let (ack, receipt) = oneshot::channel();
-        // The readers go first: the last connection to leave tidies the log file up.
+        // Readers close first: the last connection to close removes the log file.
         self.shared.readers.close().await;
         self.queue(Vec::new(), Completion::Close(ack)).await?;
         Receipt(receipt).await
@@ -157,11 +165,12 @@ impl Store {
         self.shared.jobs.send(Job { writes, done }).await.map_err(|_| StoreError::Closed)
     }
 
-    /// The next number of a counter, from 0, and the write that keeps it. If nobody hears of the number before that write
-    /// is on the disk, no number is given twice, even after a crash.
+    /// Returns the next number of a counter, from 0, and the write that reserves it. If the number is used only after
+    /// that write is on disk, no number is returned twice, even after a crash.
     ///
     /// # Errors
-    /// [`StoreError::NotOwner`] beside a server.
+    ///
+    /// [`StoreError::NotOwner`] for a store without ownership.
     pub fn number(&self, counter: &str) -> Result<(u64, Write), StoreError> {
         let counters = self.shared.counters.as_ref().ok_or(StoreError::NotOwner)?;
         let mut counters = counters.lock();
@@ -171,20 +180,23 @@ impl Store {
         Ok((number, Write::Counter { key: counter.to_owned(), value: *next }))
     }
 
-    /// The next number of a counter, from 0, when it is on the disk. No number is given twice, even after a crash.
+    /// Returns the next number of a counter, from 0, once it is reserved on disk. No number is returned twice, even
+    /// after a crash.
     ///
     /// # Errors
-    /// [`StoreError::NotOwner`] beside a server; those of [`write`](Self::write).
+    ///
+    /// [`StoreError::NotOwner`] for a store without ownership; those of [`write`](Self::write).
     pub async fn next(&self, counter: &str) -> Result<u64, StoreError> {
         let (number, kept) = self.number(counter)?;
         self.write(vec![kept]).await?;
         Ok(number)
     }
 
-    /// 32 random bytes by name: drawn when first asked for, and the same ones later.
+    /// Returns 32 random bytes by name, drawn on first use and stored.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write); [`StoreError::Io`] when the system has no random numbers.
+    ///
+    /// Those of [`write`](Self::write); [`StoreError::Io`] if the system has no random numbers.
     pub async fn secret(&self, name: &str) -> Result<[u8; 32], StoreError> {
         let key = format!("secret:{name}");
         let text = match self.meta(&key).await? {
@@ -193,7 +205,7 @@ impl Store {
                 let fresh = crate::random::random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
                 self.write(vec![Write::MetaOnce { key: key.clone(), value: hex::encode(fresh) }]).await?;
                 let kept = self.meta(&key).await?;
-                kept.ok_or_else(|| StoreError::Conflict { message: format!("{key} was written and is not there") })?
+                kept.ok_or_else(|| StoreError::Conflict { message: format!("{key} is missing after it was written") })?
             }
         };
         let mut secret = [0; 32];
@@ -202,40 +214,43 @@ impl Store {
         Ok(secret)
     }
 
-    /// Marks a ticket as shown and returns the join that it stands for: `join` the first time, and the same one
-    /// whenever it is shown again. The caller checks first that the ticket is there and the agent is its own.
+    /// Marks a ticket as used and returns its join: `join` at the first use, and the same one at every later use. The
+    /// caller must check first that the ticket exists and belongs to the agent.
     ///
     /// # Errors
+    ///
     /// [`StoreError::Conflict`] for an unknown ticket; those of [`write`](Self::write).
     pub async fn show_ticket(&self, ticket: &str, join: &str) -> Result<String, StoreError> {
         self.write(vec![Write::TicketShown { ticket: ticket.to_owned(), join: join.to_owned() }]).await?;
         let row = self.ticket(ticket).await?;
         row.and_then(|row| row.join)
-            .ok_or_else(|| StoreError::Conflict { message: format!("the ticket {ticket} is void") })
+            .ok_or_else(|| StoreError::Conflict { message: format!("expected a valid ticket, got {ticket}") })
     }
 }
 
-/// Opens on a thread where that may take its time.
+/// Opens the store on a thread that may block.
 async fn opened(folder: &Path, access: open::Access) -> Result<open::OpenStore, StoreError> {
     let path = folder.to_owned();
     let opened = tokio::task::spawn_blocking(move || open::open(&path, access)).await;
     opened.map_err(|e| StoreError::io(folder, std::io::Error::other(e)))?
 }
 
-/// Something that cannot be written down, and why. It must not be kept in part: a restart could not tell.
+/// Value that cannot be serialized, with the reason. It must not be stored in part, since a restart could not detect
+/// that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unkept(pub String);
 
-/// A value as the JSON text of a row.
+/// Serializes a value to the JSON text of a row.
 ///
 /// # Errors
-/// What JSON cannot carry, such as a map whose keys are not texts.
+///
+/// Values that JSON cannot represent, such as maps with keys other than text.
 pub(crate) fn text<T: serde::Serialize>(value: &T) -> Result<String, Unkept> {
     serde_json::to_string(value).map_err(|e| Unkept(e.to_string()))
 }
 
-/// Resolves when a submitted write is on the disk, or could not be kept.
+/// Future that resolves when a queued write is on disk or has failed.
 #[must_use = "a write may fail"]
 pub struct Receipt(oneshot::Receiver<Result<(), StoreError>>);
 
@@ -256,7 +271,7 @@ mod tests {
     #[test]
     fn what_json_cannot_carry_is_refused_and_never_kept_empty() {
         assert_eq!(text(&BTreeMap::from([("a", 1)])).unwrap(), r#"{"a":1}"#);
-        // Broken at once, and broken after a part that could have been kept.
+        // Fails at once, or after a part that could have been stored.
         let broken = BTreeMap::from([((1, 2), "keys of a JSON object are texts")]);
         for refused in [text(&broken), text(&("whole", &broken))] {
             assert!(refused.unwrap_err().to_string().contains("key must be a string"));
@@ -281,7 +296,7 @@ mod tests {
         Write::Act { id: id.to_owned(), n, body: "x".repeat(size) }
     }
 
-    /// SQLite's limit on pages gives the same error as a disk without room (`SQLITE_FULL`).
+    /// SQLite's page limit yields the same error as a full disk (`SQLITE_FULL`).
     #[tokio::test]
     async fn a_full_disk_is_told_to_everyone_and_ends_nothing() {
         let folder = tempfile::tempdir().unwrap();
@@ -304,7 +319,7 @@ mod tests {
         assert!(matches!(hole.await, Err(StoreError::Broken { .. })));
         assert!(matches!(store.flush().await, Err(StoreError::Full { .. })));
 
-        // What is small enough is still kept, and reading works too.
+        // Small writes and reads still work.
         store.write(vec![act("m_2", 0, 10)]).await.unwrap();
         let running = store.running().await.unwrap();
         let kept: Vec<_> = running.iter().map(|kept| (kept.row.id.as_str(), kept.acts.len())).collect();

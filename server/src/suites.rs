@@ -1,4 +1,4 @@
-//! The suites that a server offers.
+//! Suites that a server offers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -10,53 +10,54 @@ use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::roles::{Role, RoleAgent, RoleAssignment};
 use ludex_referee::suite::{PartSpec, SUITES, Schedule, Suite};
 
-/// A suite that is offered.
+/// Offered suite.
 pub(crate) struct OfferedSuite {
-    /// Its text.
+    /// Text of the suite.
     pub(crate) text: String,
-    /// As clients see it.
+    /// Entry of the suite in the protocol.
     pub(crate) entry: SuiteEntry,
-    /// What one agent can play that names nobody for a role.
+    /// Parts that one agent can play alone.
     pub(crate) alone: Alone,
 }
 
-/// What one agent can play of a suite.
+/// Part of a suite that one agent can play without assigning other agents to roles.
 pub(crate) struct Alone {
-    /// Whether it can play the suite without choosing parts.
+    /// True if it can play the suite without selecting parts.
     pub(crate) whole: bool,
-    /// The parts that it can play.
+    /// Playable parts.
     pub(crate) parts: Vec<SuitePart>,
 }
 
-/// The suites that agents may enrol for, by name.
+/// Suites in which agents may enroll, by name.
 #[derive(Clone, Default)]
 pub struct Suites(BTreeMap<String, Arc<OfferedSuite>>);
 
-/// Made once: every game of every suite is loaded for it.
+/// Built once, since it loads every game of every suite.
 static BUILTIN: LazyLock<Suites> = LazyLock::new(|| {
     let playable = SUITES.iter().filter(|(name, _)| *name != "reference");
-    // A built-in suite that a client cannot play (its opponents are models, for example) is not offered.
+    // A built-in suite that a client cannot play, for example against language models, is not offered.
     playable.fold(Suites::default(), |all, (_, text)| all.clone().with(text).unwrap_or(all))
 });
 
 impl Suites {
-    /// The built-in suites that a client can play: all but `reference`, which explains the format.
+    /// Returns the built-in suites that a client can play: all except `reference`, which explains the format.
     pub fn builtin() -> Self {
         BUILTIN.clone()
     }
 
-    /// With this suite too; it replaces one of the same name.
+    /// Adds a suite; it replaces one with the same name.
     ///
     /// # Errors
-    /// A text that is not a suite, or a suite whose opponents this server cannot play.
+    ///
+    /// Invalid text, or a suite whose opponents this server cannot play.
     pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(text, &Games::builtin())?;
         let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
         let known = suite.assigned_roles();
-        // Of the other roles nobody is known.
+        // The agents of the other roles are unknown.
         let filled = |part: &PartSpec| suite.opponents(part).is_ok();
         let closed: Vec<String> = suite.parts.iter().filter(|part| !filled(part)).map(|part| part.id.clone()).collect();
-        // Agents that enrol may fill the other roles; how many matches there are does not depend on it.
+        // Enrolling agents may fill the other roles; the number of matches does not depend on them.
         let open: Vec<&Role> = suite.roles.iter().filter(|role| !known.contains_key(&role.name)).collect();
         let stand_in = |role: &&Role| {
             let agent = |k| RoleAgent { name: format!("{} {k}", role.name), spec: format!("random seed={k}") };
@@ -69,18 +70,18 @@ impl Suites {
                 let class = AgentSpec::parse(&spec)?.class();
                 anyhow::ensure!(
                     !matches!(class, AgentClass::Model | AgentClass::Person | AgentClass::Remote),
-                    "the suite {name} cannot be offered: its opponent {spec:?} needs a person or a language model"
+                    "suite {name}: expected opponents that the server can play, got {spec:?}"
                 );
             }
         }
         if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
             let id = &part.id;
             anyhow::bail!(
-                "the suite {name} cannot be offered: part {id:?} asks some answers once, and a client is always asked"
+                "suite {name}: expected parts without cached answers (once), got {id:?}"
             );
         }
         let variants = !suite.variants.is_empty() || suite.parts.iter().any(|part| !part.variants.is_empty());
-        anyhow::ensure!(!variants, "the suite {name} cannot be offered: only agents of this program have variants");
+        anyhow::ensure!(!variants, "suite {name}: expected no variants, which only local agents support");
         // Two candidates, so that parts in which candidates meet have matches.
         let candidates: Vec<(String, String)> = ["a", "b"].map(|name| (name.to_owned(), "remote".to_owned())).to_vec();
         let plan = Plan::new(suite, &candidates, 1.0, &Games::builtin())?;
@@ -116,7 +117,7 @@ impl Suites {
         self.0.get(name)
     }
 
-    /// The names of the suites with a part of this name that plays this game.
+    /// Returns the names of the suites with a part of this name that plays this game.
     pub(crate) fn with_part(&self, name: &str, game: &str) -> Vec<&str> {
         let has =
             |offer: &&Arc<OfferedSuite>| offer.entry.parts.iter().any(|part| part.part == name && part.game == game);

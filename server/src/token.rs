@@ -1,4 +1,4 @@
-//! Tokens as they are kept, and what they allow.
+//! Stored form of tokens, and their scopes.
 
 use ludex_protocol::message::Scope;
 use std::fmt;
@@ -7,27 +7,26 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 bitflags::bitflags! {
-    /// A set of scopes.
+    /// Set of scopes.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Scopes: u8 {
-        /// Environments of one's own.
+        /// Own environments.
         const GYM = 1;
         /// Seats in matches.
         const PLAY = 2;
-        /// Watching matches.
+        /// Watching of matches.
         const SPECTATE = 4;
-        /// Seeing what is hidden, and running the server.
+        /// Access to hidden information and server administration.
         const ADMIN = 8;
-        /// What everybody may do on loopback.
+        /// Scopes of a guest on loopback.
         const OPEN = Self::GYM.bits() | Self::PLAY.bits() | Self::SPECTATE.bits();
     }
 }
 
 impl Scopes {
-    /// Nothing.
     pub const NONE: Self = Self::empty();
 
-    /// The names of the scopes, in the protocol's order.
+    /// Returns the names of the scopes in the protocol's order.
     pub fn names(self) -> Vec<&'static str> {
         NAMES.iter().filter(|(scope, _)| self.contains(*scope)).map(|(_, name)| *name).collect()
     }
@@ -48,27 +47,27 @@ impl From<Scope> for Scopes {
 }
 
 impl fmt::Display for Scopes {
-    /// The names with commas between: `gym,play`.
+    /// Formats the names separated by commas: `gym,play`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.names().join(","))
     }
 }
 
-/// A word that is not a scope.
+/// Unknown scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{got:?} is not a scope; scopes are gym, play, spectate, admin")]
+#[error("expected a scope, got {got:?}; allowed: gym, play, spectate, admin")]
 pub struct BadScope {
-    /// The word.
     pub got: String,
 }
 
 impl FromStr for Scopes {
     type Err = BadScope;
 
-    /// Names with commas or spaces between. An empty list is [`Scopes::NONE`].
+    /// Parses names separated by commas or spaces. An empty list is [`Scopes::NONE`].
     ///
     /// # Errors
-    /// A word that is not a scope.
+    ///
+    /// An unknown scope.
     fn from_str(text: &str) -> Result<Self, BadScope> {
         let scope = |word: &str| NAMES.iter().find(|(_, name)| *name == word).map(|(scope, _)| *scope);
         let words = text.split([',', ' ', ';']).filter(|word| !word.is_empty());
@@ -76,17 +75,17 @@ impl FromStr for Scopes {
     }
 }
 
-/// SHA-256 of a token: all that is kept of it.
+/// SHA-256 of a token, the only part that is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenHash(pub [u8; 32]);
 
 impl TokenHash {
-    /// The hash of a token as its holder shows it.
+    /// Returns the hash of a token's secret text.
     pub fn of(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
-    /// A short name for lists and for revoking: the first 12 hex digits.
+    /// Returns a short id for lists and revocation: the first 12 hex digits.
     pub fn id(&self) -> String {
         hex::encode(&self.0[..6])
     }
@@ -104,18 +103,19 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A text that is not a hash.
+/// Invalid token hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a token hash is 64 hex digits")]
+#[error("expected a token hash of 64 hex digits")]
 pub struct BadHash;
 
 impl FromStr for TokenHash {
     type Err = BadHash;
 
-    /// 64 hex digits.
+    /// Parses 64 hex digits.
     ///
     /// # Errors
-    /// Anything else.
+    ///
+    /// Any other text.
     fn from_str(text: &str) -> Result<Self, BadHash> {
         let mut hash = [0; 32];
         hex::decode_to_slice(text, &mut hash).map_err(|_| BadHash)?;

@@ -1,15 +1,15 @@
-//! Tokens that end while their connections are open.
+//! Expiry of tokens while their connections are open.
 
 use std::sync::Weak;
 use std::time::Duration;
 
 use crate::server_state::ServerState;
 
-/// How often the tokens of open connections are looked at again.
+/// Interval between checks of the tokens of open connections.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Closes connections whose token was revoked or has expired, as long as the server lives. A command in another process
-/// revokes tokens, so the store is asked.
+/// Closes connections whose token was revoked or has expired, while the server lives. A command in another process may
+/// revoke tokens, so the store is queried.
 pub(crate) async fn watch(shared: Weak<ServerState>) {
     let mut failed = false;
     loop {
@@ -23,7 +23,7 @@ pub(crate) async fn watch(shared: Weak<ServerState>) {
         if let Err(error) = &void
             && !failed
         {
-            tracing::error!(%error, "the tokens of open connections could not be checked");
+            tracing::error!(%error, "token check failed");
         }
         failed = void.is_err();
         if let Ok(void) = void {

@@ -295,7 +295,7 @@ impl<S: Io> Connection<S> {
         let mut sent = Ok(());
         for GymReply { id, env, frame, encoding, error, records } in written.drain(..) {
             if let Some(code) = error {
-                self.told(code, "gym request failed");
+                self.told(code, "gym request");
             }
             if !records.is_empty()
                 && let Err(e) = self.shared.store.write_behind(records).await

@@ -156,8 +156,8 @@ impl RequestGate {
             Admission::Answered(frame) => return Passed::Again(frame),
             Admission::Other => {
                 return conflict(format!(
-                    "id {id} was used before, for another request: a request is repeated exactly as it was, and a \
-                     new one has a higher id; if two processes or threads share this connection, open one for each"
+                    "expected an unused id, got {id} of another request; repeat a request unchanged, use a higher id \
+                     for a new one, and open a connection for each process or thread"
                 ));
             }
             Admission::Old => {

@@ -1,32 +1,32 @@
-//! What an operator says of a ladder.
+//! Operator settings of a ladder.
 
 use ludex_referee::standing_ladder::{LadderSettings, Pacing};
 use serde::Deserialize;
 
 use crate::seasons::{Season, in_order};
 
-/// A standing ladder, as the operator wants it.
+/// Settings of a standing ladder.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderTerms {
-    /// The game, with its parameters if they are not the usual ones.
+    /// Game, with any parameters that differ from the defaults.
     pub game: String,
-    /// The name of the ladder, by default the id of the game.
+    /// Name of the ladder; by default the id of the game.
     #[serde(default)]
     pub name: Option<String>,
-    /// Time for a move, in milliseconds.
+    /// Time per move in milliseconds.
     #[serde(default = "move_ms")]
     pub move_ms: u64,
-    /// The levels of the game's own ladder that are anchors. Absent: all that have a rating.
+    /// Levels of the game's anchor ladder to use as anchors; `None`: all with a rating.
     #[serde(default)]
     pub anchors: Option<Vec<u32>>,
-    /// How it rates.
+    /// Rating settings.
     #[serde(default)]
     pub rating: LadderSettings,
-    /// How it pairs.
+    /// Pairing settings.
     #[serde(default)]
     pub pairing: Pacing,
-    /// Its seasons in order. Without one there is a season `open` that does not end.
+    /// Seasons in order. Without any, there is one endless season `open`.
     #[serde(default, rename = "season")]
     pub seasons: Vec<Season>,
 }
@@ -36,7 +36,7 @@ fn move_ms() -> u64 {
 }
 
 impl LadderTerms {
-    /// The ladder of a game, with all that is usual.
+    /// Returns the default settings for a game.
     pub fn of(game: &str) -> Self {
         LadderTerms {
             game: game.to_owned(),
@@ -49,26 +49,30 @@ impl LadderTerms {
         }
     }
 
-    /// Reads terms that are written as TOML.
+    /// Parses settings from TOML.
     ///
     /// # Errors
-    /// A text that is not of this form, or contradicts itself.
+    ///
+    /// Invalid or contradictory text.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let terms: Self = toml::from_str(text)?;
         terms.check()?;
         Ok(terms)
     }
 
+    /// Checks that the settings are consistent.
+    ///
     /// # Errors
-    /// What contradicts itself.
+    ///
+    /// The first contradiction.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        anyhow::ensure!(self.move_ms > 0, "move_ms must be above 0");
+        anyhow::ensure!(self.move_ms > 0, "move_ms: expected a number above 0, got 0");
         let fault = self.rating.fault().or_else(|| self.pairing.fault());
         anyhow::ensure!(fault.is_none(), "{}", fault.unwrap_or_default());
         in_order(&self.seasons)
     }
 
-    /// Its seasons.
+    /// Returns the seasons, or the default season.
     pub(super) fn all_seasons(&self) -> Vec<Season> {
         match self.seasons.as_slice() {
             [] => vec![Season { name: "open".to_owned(), begin: 0, end: None }],
@@ -93,8 +97,8 @@ mod tests {
         assert_eq!(ends, [(1_000, Some(2_000)), (2_000, None)]);
         for (wrong, why) in [
             (text.replace("00:00:02Z\"\n", "00:00:00Z\"\n"), "ends before it begins"),
-            (text.replace("\"two\"", "\"one\""), "two seasons are called one"),
-            (text.replace("\"two\"", "\"Two!\""), "small letters"),
+            (text.replace("\"two\"", "\"one\""), "got one twice"),
+            (text.replace("\"two\"", "\"Two!\""), "lower-case letters"),
             (text.replace("near = 50", "near = -1"), "[pairing]"),
             (text.replace("provisional", "provisionl"), "unknown field"),
             (text.replace("move_ms = 500", "move_ms = 0"), "move_ms"),

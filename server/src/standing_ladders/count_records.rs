@@ -1,4 +1,4 @@
-//! Records become ratings: each is verified before it counts, and the matches of a pair count as one.
+//! Counting of records: each is verified before it counts, and the matches of a pair count as one result.
 
 use jiff::Timestamp;
 use ludex_referee::read::Source;
@@ -7,13 +7,14 @@ use ludex_referee::{GameResult, Verifier};
 use super::season_file::{CountedRecords, PAGE};
 use crate::store::RecordRow;
 
-/// Counts a page of records in the order of release. The last pair of a full page waits for the next page: it may be cut in two.
+/// Counts a page of records in order of release. The last pair of a full page waits for the next page, which may
+/// contain its rest.
 pub(super) fn take(counted: &mut CountedRecords, verifier: &Verifier, page: &[RecordRow]) {
     let verified = |row: &RecordRow| {
         let source = Source { file: "store".to_owned(), line: 0 };
         let result = verifier.verify_line(&row.record, source).map(ludex_referee::VerifiedRecord::into_result);
         result
-            .map_err(|why| tracing::error!(match_id = row.id, why = why.message, "a record of a ladder is not true"))
+            .map_err(|why| tracing::error!(match_id = row.id, why = why.message, "ladder record verification failed"))
             .ok()
     };
     let results: Vec<Option<GameResult>> = page.iter().map(verified).collect();

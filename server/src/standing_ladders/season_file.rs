@@ -1,4 +1,4 @@
-//! What is kept of a season: its table in one file that is written whole, and when it is over its records in another.
+//! Files of a season: its table, which is replaced as a whole, and after its end its records.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,47 +16,49 @@ use super::config::LadderTerms;
 use crate::seasons::Season;
 use crate::store::{MatchFilter, Store};
 
-/// Records that are read at a time.
+/// Number of records read at a time.
 pub(super) const PAGE: u32 = 500;
 
-/// A season, with its table.
+/// Season with its table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SeasonState {
     pub season: Season,
-    /// The game with its parameters, and the hash of its rules.
+    /// Game with its parameters, and the hash of its rules.
     pub game: String,
     pub rules: String,
-    /// Whose the agents are; absent for a guest's.
+    /// Owners by agent name; `None` for a guest's agent.
     pub owners: BTreeMap<String, Option<String>>,
-    /// Present when it is over.
+    /// Final data, once the season is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
     pub counted: CountedRecords,
 }
 
-/// What was counted.
+/// Counted records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CountedRecords {
-    /// All records until this place of the store.
+    /// Release number up to which records have been counted.
     pub last: u64,
-    /// Records that are not true.
+    /// Number of invalid records.
     pub refused: u64,
     pub table: StandingTable,
 }
 
-/// How a season ended.
+/// Final data of a season.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Frozen {
     pub at_ms: i64,
-    /// How many records its file has.
+    /// Number of records in its file.
     pub records: u64,
 }
 
 impl SeasonState {
-    /// A season as its file has it, or with this empty table. If ratings would be made otherwise now, they are made again.
+    /// Reads a season from its file, or starts it with an empty table. If the rating settings have changed, the ratings
+    /// are recomputed.
     ///
     /// # Errors
-    /// Its file cannot be read, or is of another game.
+    ///
+    /// A file that cannot be read, or that belongs to another game.
     pub(super) fn open(folder: &Path, season: Season, game: &GameRef, table: StandingTable) -> anyhow::Result<Self> {
         let spec = game.spec();
         let counted = CountedRecords { last: 0, refused: 0, table };
@@ -66,7 +68,7 @@ impl SeasonState {
         };
         anyhow::ensure!(
             kept.game == spec.string && kept.rules == spec.hash,
-            "the season {} is of {} under other rules; give the next one another name",
+            "season {} was played as {} with other rules; use another name for the next season",
             season.name,
             kept.game
         );
@@ -77,34 +79,37 @@ impl SeasonState {
         Ok(SeasonState { season, ..kept })
     }
 
-    /// A season as its file has it; `None` if there is none of this name.
+    /// Reads a season from its file; `None` if it does not exist.
     ///
     /// # Errors
-    /// The file cannot be read.
+    ///
+    /// A file that cannot be read.
     pub(super) fn read(folder: &Path, season: &str) -> anyhow::Result<Option<Self>> {
         let file = folder.join(format!("{season}.json"));
         if !is_word(season) || !file.exists() {
             return Ok(None);
         }
-        let text = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-        Ok(Some(serde_json::from_str(&text).with_context(|| format!("{} is damaged", file.display()))?))
+        let text = fs::read_to_string(&file).with_context(|| format!("reading {} failed", file.display()))?;
+        Ok(Some(serde_json::from_str(&text).with_context(|| format!("parsing {} failed", file.display()))?))
     }
 
-    /// Writes it down. It is durable when this returns.
+    /// Writes the season durably.
     ///
     /// # Errors
-    /// The file cannot be written.
+    ///
+    /// A failed write.
     pub(super) fn keep(&self, folder: &Path) -> anyhow::Result<()> {
-        fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        fs::create_dir_all(folder).with_context(|| format!("creating {} failed", folder.display()))?;
         let name = format!("{}.json", self.season.name);
         write_whole(folder, &name, serde_json::to_string(self)?.as_bytes())
-            .with_context(|| format!("{name} cannot be written"))
+            .with_context(|| format!("writing {name} failed"))
     }
 }
 
-/// The seasons that are not frozen. One that the operator does not name any more ends at once.
+/// Returns the seasons that are not frozen. A season removed from the settings ends at once.
 ///
 /// # Errors
+///
 /// A file that cannot be read.
 pub(super) fn open_seasons(folder: &Path, terms: &LadderTerms) -> anyhow::Result<Vec<Season>> {
     let named = terms.all_seasons();
@@ -121,7 +126,7 @@ pub(super) fn open_seasons(folder: &Path, terms: &LadderTerms) -> anyhow::Result
     Ok(dropped)
 }
 
-/// The names of the seasons that are over.
+/// Returns the names of the frozen seasons.
 pub(super) fn frozen_seasons(folder: &Path) -> Vec<String> {
     let over = |name: &String| records_file(folder, name).exists();
     names(folder).into_iter().filter(over).collect()
@@ -139,10 +144,11 @@ pub(super) fn records_file(folder: &Path, season: &str) -> PathBuf {
     folder.join(format!("{season}.jsonl"))
 }
 
-/// Writes the released records of a season into one file, a line each, and returns how many there are.
+/// Writes the released records of a season to a file, one per line, and returns their number.
 ///
 /// # Errors
-/// The store's, or the file cannot be written.
+///
+/// Those of the store, or a failed write.
 pub(super) async fn write_records(
     folder: &Path,
     season: &str,

@@ -1,4 +1,4 @@
-//! Writes as statements of SQLite. Each statement is prepared once and kept by the connection.
+//! SQL statements for writes. Each connection caches its prepared statements.
 
 use rusqlite::{Connection, Params, params};
 
@@ -9,14 +9,14 @@ const START: &str = "INSERT INTO matches (id, game, string, rated, run, header, 
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const SEAT: &str = "INSERT INTO seats (match, seat, agent, session, \"join\", game, rated) \
                     SELECT seq, ?2, ?3, ?4, ?5, game, rated FROM matches WHERE id = ?1";
-/// A match that is not running makes the row's match null, which the schema refuses.
+/// For a match that is not running, the match of the row becomes null, which the schema rejects.
 const ACT: &str = "INSERT INTO acts (match, n, body) \
                    VALUES ((SELECT seq FROM matches WHERE id = ?1 AND ended_ms IS NULL), ?2, ?3)";
 const END: &str = "UPDATE matches SET ended_ms = ?2, reason = ?3 WHERE id = ?1 AND ended_ms IS NULL";
 const RECORD: &str =
     "INSERT INTO records (match, footer, record) VALUES ((SELECT seq FROM matches WHERE id = ?1), ?2, ?3)";
-/// The condition inside says nothing new: it lets SQLite take the greatest place from the index of released matches,
-/// where it would read the whole table otherwise.
+/// The inner condition is redundant, but lets SQLite find the greatest value in the index of released matches instead
+/// of reading the whole table.
 const RELEASE: &str = "UPDATE matches SET released = \
                        (SELECT coalesce(max(released), 0) + 1 FROM matches WHERE released IS NOT NULL) \
                        WHERE id = ?1 AND ended_ms IS NOT NULL AND released IS NULL";
@@ -42,11 +42,11 @@ const META_ONCE: &str = "INSERT OR IGNORE INTO meta (key, value) VALUES (?1, ?2)
 const COUNTER: &str = "INSERT INTO counters (key, value) VALUES (?1, ?2) \
                        ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)";
 
-/// Why a write cannot be made.
+/// Reason for a failed write.
 pub(super) enum Failed {
-    /// SQLite refused.
+    /// Error of SQLite.
     Sql(rusqlite::Error),
-    /// A write contradicts the store.
+    /// Contradiction of stored data.
     Store(StoreError),
 }
 
@@ -56,7 +56,7 @@ impl From<rusqlite::Error> for Failed {
     }
 }
 
-/// Makes one write, inside a transaction.
+/// Executes one write within a transaction.
 pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
     match write {
         Write::MatchStart(row) => start(to, row)?,
@@ -114,18 +114,18 @@ fn act(to: &Connection, id: &str, n: u64, body: &str) -> rusqlite::Result<()> {
 
 fn ended(to: &Connection, id: &str, end: &EndRow) -> Result<(), Failed> {
     if run(to, END, params![id, end.ended_ms, end.reason])? == 0 {
-        return Err(Failed::Store(StoreError::Conflict { message: format!("there is no running match {id}") }));
+        return Err(Failed::Store(StoreError::Conflict { message: format!("expected a running match, got {id}") }));
     }
     run(to, RECORD, params![id, end.footer, end.record])?;
     Ok(())
 }
 
-/// Runs a statement and returns how many rows it changed.
+/// Executes a statement and returns the number of changed rows.
 fn run(to: &Connection, text: &str, values: impl Params) -> rusqlite::Result<usize> {
     to.prepare_cached(text)?.execute(values)
 }
 
-/// SQLite's integers are signed; what does not fit becomes null, which the schema refuses.
+/// Converts to SQLite's signed integers; overflow becomes null, which the schema rejects.
 fn int(n: u64) -> Option<i64> {
     i64::try_from(n).ok()
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::super::open;
     use super::*;
 
-    /// What SQLite means to do: each step names the index that it uses, or reads a whole table.
+    /// Returns SQLite's query plan: each step names its index, or scans a whole table.
     #[test]
     fn ends_and_releases_read_no_table_through() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,17 +1,17 @@
-//! How a connection to the file is opened.
+//! Settings of SQLite connections.
 
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// How long to wait for another process's transaction.
+/// Maximum wait for a transaction of another process.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Statements that are kept prepared.
+/// Number of cached prepared statements.
 const STATEMENTS: usize = 64;
 
-/// A connection to the file. It never makes one.
+/// Opens a connection to an existing file.
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY)?;

@@ -1,112 +1,113 @@
-//! What can go wrong with the store, said so that an operator knows what to do next.
+//! Errors of the store, with remedies for operators.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why the store could not do what was asked.
+/// Reason for a failed operation of the store.
 ///
-/// Cloneable, because one failed transaction is reported to everyone who waited for it.
+/// Cloneable, since one failed transaction is reported to every waiting caller.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another server holds the folder.
+    /// Another server owns the directory.
     #[error("{path} is in use by another ludex server{}; stop it, or choose another folder with --data", .pid.map(|p| format!(" (process {p})")).unwrap_or_default())]
     Locked {
-        /// The data folder.
+        /// Data directory.
         path: PathBuf,
-        /// The holder's process id, when it could be read.
+        /// Process id of the owner, if readable.
         pid: Option<u32>,
     },
-    /// There is no store in the folder.
-    #[error("{path} holds no ludex store; check --data, or start a server there first")]
+    /// The directory contains no store.
+    #[error("expected a ludex store in {path}; check --data, or start a server there first")]
     Missing {
-        /// The data folder.
+        /// Data directory.
         path: PathBuf,
     },
-    /// The file is something else: no database, or one of another program.
+    /// The file is not a database, or belongs to another program.
     #[error("{path} is not a ludex store; move it away or choose another folder with --data")]
     Foreign {
-        /// The file.
+        /// Database file.
         path: PathBuf,
     },
     /// The file was written by another version of ludex.
-    #[error("{path} has store version {found} and this program knows version {known}; {}", if .found > .known { "use the newer ludex that wrote it" } else { "start the server of this version once to bring it up to date" })]
+    #[error("{path}: expected store version {known}, got {found}; {}", if .found > .known { "use a newer ludex" } else { "start the server of this version once to migrate it" })]
     Version {
-        /// The file.
+        /// Database file.
         path: PathBuf,
-        /// The version in the file.
+        /// Version of the file.
         found: u32,
-        /// The version of this program.
+        /// Version of this program.
         known: u32,
     },
     /// The file is damaged.
     #[error("{path} is damaged ({message}); restore it from a backup, or move it away to start afresh")]
     Corrupt {
-        /// The file.
+        /// Database file.
         path: PathBuf,
-        /// What SQLite said.
+        /// Error text of SQLite.
         message: String,
     },
-    /// The file holds nothing, not even a beginning: what was in it is lost.
+    /// The file is empty: its content is lost.
     #[error(
         "{path} is empty (0 bytes); restore it from a backup, or remove it to start afresh, without tokens and records"
     )]
     Empty {
-        /// The file.
+        /// Database file.
         path: PathBuf,
     },
-    /// There is no room left; nothing of the refused write was kept.
+    /// The disk is full; no part of the failed write was stored.
     #[error("no room left for {path}; free some disk space")]
     Full {
-        /// The file.
+        /// Database file.
         path: PathBuf,
     },
-    /// A row that exists already, or belongs to something that does not exist.
+    /// A row that already exists, or refers to a missing one.
     #[error("the write contradicts the store: {message}")]
     Conflict {
-        /// Which rule was broken.
+        /// Violated constraint.
         message: String,
     },
-    /// An earlier act of this match could not be kept, so that later ones would leave a hole.
-    #[error("match {id} is not kept any more: an earlier act could not be written")]
+    /// An earlier log row of this match was lost, so later ones would leave a gap.
+    #[error("match {id} is no longer stored, since an earlier write failed")]
     Broken {
-        /// The match.
+        /// Id of the match.
         id: String,
     },
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
-    /// This handle stands beside a server ([`Store::beside`](super::Store::beside)), which alone may do that.
-    #[error("only the server that owns the store may do that")]
+    /// This handle does not own the store ([`Store::open_shared`](super::Store::open_shared)); only the owner may
+    /// perform the operation.
+    #[error("expected the server that owns the store")]
     NotOwner,
     /// A stored value that this program cannot read.
-    #[error("{what} in the store cannot be read: {message}")]
+    #[error("reading {what} from the store failed: {message}")]
     Unreadable {
-        /// The column.
+        /// Column name.
         what: String,
-        /// Why.
+        /// Description of the fault.
         message: String,
     },
-    /// The file system refused.
+    /// Error of the file system.
     #[error("{path}: {why}")]
     Io {
-        /// The file or folder.
+        /// File or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         why: Arc<std::io::Error>,
     },
-    /// Anything else that SQLite reported.
+    /// Other error of SQLite.
     #[error("{path}: {why}")]
     Sql {
-        /// The file.
+        /// Database file.
         path: PathBuf,
-        /// What SQLite said.
+        /// Error of SQLite.
         why: Arc<rusqlite::Error>,
     },
 }
 
 impl StoreError {
-    /// A file system error at `path`; a full disk is told apart.
+    /// Converts a file system error at `path`; a full disk is [`StoreError::Full`].
     pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -115,7 +116,7 @@ impl StoreError {
         }
     }
 
-    /// An error of SQLite on the file at `path`, sorted by its primary result code
+    /// Converts an SQLite error for the file at `path` by its primary result code
     /// (<https://www.sqlite.org/rescode.html>).
     pub(super) fn sql(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;

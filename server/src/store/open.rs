@@ -1,4 +1,4 @@
-//! Opening the folder: the lock, the checks, the schema.
+//! Opening of the data directory: lock, checks and migrations.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
@@ -15,24 +15,24 @@ use super::readers::Readers;
 const FILE: &str = "ludex.db";
 const LOCK: &str = "ludex.lock";
 
-/// Marks a database file as ours (`PRAGMA application_id`): "LUDX".
+/// Application id of the database file (`PRAGMA application_id`): "LUDX".
 const APPLICATION: i64 = 0x4c55_4458;
 
-/// The steps from an empty file to the present schema; the file's `user_version` counts those done.
+/// Migrations from an empty file to the current schema; the file's `user_version` is the number already applied.
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql"), include_str!("lists.sql")];
 
-/// How long the check of a whole file may take. A file that takes longer is used unchecked.
+/// Maximum duration of the check of a whole file. A file that takes longer is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);
 
-/// The log file is folded into the database when it has this many pages: seldom, since that costs three times what a
-/// commit costs.
+/// Number of pages after which the write-ahead log is merged into the database. Merging is rare, since it costs three
+/// times as much as a commit.
 const LOG_PAGES: i64 = 4_096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The server: alone.
+    /// Exclusive access of the server.
     Owner,
-    /// A command, with or without a server.
+    /// Access of a command, with or without a running server.
     Beside,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct OpenStore {
     pub path: PathBuf,
     pub writer: Connection,
     pub readers: Readers,
-    /// Held as long as the owner lives.
+    /// Lock of the owner.
     pub lock: Option<Lock>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
         Access::Beside if !path.try_exists().map_err(|e| StoreError::io(&path, e))? => {
             return Err(StoreError::Missing { path: folder.to_owned() });
         }
-        // Held for as long as opening takes, to bring an older file up to date; without it a server is at work.
+        // Held while opening, to migrate an older file; if a server holds it, no migration is needed.
         Access::Beside => match lock(folder) {
             Ok(lock) => Some(lock),
             Err(StoreError::Locked { .. }) => None,
@@ -69,7 +69,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
     }
     let writer = prepared(&path, lock.is_some(), access).inspect_err(|_| {
         if fresh {
-            // An empty file would be taken for one that was lost.
+            // An empty file would later be reported as lost data.
             let _ = fs::remove_file(&path);
         }
     })?;
@@ -77,7 +77,7 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<OpenStore, StoreErro
     Ok(OpenStore { readers: Readers::new(path.clone()), path, writer, lock })
 }
 
-/// The folder, for its owner alone: the file holds secrets.
+/// Creates the directory, readable by its owner only, since the file contains secrets.
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -86,8 +86,8 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     builder.create(folder).map_err(|e| StoreError::io(folder, e))
 }
 
-/// The file, likewise, in a folder that others may look into; SQLite gives its log files the same mode. Returns whether
-/// it was made.
+/// Creates the file, readable by its owner only even if the directory is not; SQLite gives its log files the same mode.
+/// Returns true if it did not exist.
 fn make_file(path: &Path) -> Result<bool, StoreError> {
     let mut options = File::options();
     options.append(true).create_new(true);
@@ -100,11 +100,11 @@ fn make_file(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// The lock on the folder, until it is dropped. The system lets go of it when the process ends, however it ends.
+/// Lock on the directory, released on drop. The system releases it when the process ends, even by a crash.
 pub struct Lock(File);
 
 impl Drop for Lock {
-    /// To close the file is not enough: a process that is being started at this moment still has it open.
+    /// Closing the file is not enough: a child process that is just starting still has it open.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
@@ -117,7 +117,7 @@ fn lock(folder: &Path) -> Result<Lock, StoreError> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            // A convenience only: where a locked file cannot be read, the number is left out.
+            // Best effort: if a locked file cannot be read, the process id is omitted.
             let mut text = String::new();
             let pid = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
             return Err(StoreError::Locked { path: folder.to_owned(), pid });
@@ -130,8 +130,8 @@ fn lock(folder: &Path) -> Result<Lock, StoreError> {
     Ok(lock)
 }
 
-/// Checks whose file it is before anything in it is changed, then brings it up to date (`may_migrate`). Returns the
-/// connection that writes.
+/// Checks that the file belongs to ludex before changing it, then migrates it (`may_migrate`). Returns the connection
+/// for writes.
 fn prepared(path: &Path, may_migrate: bool, access: Access) -> Result<Connection, StoreError> {
     let sql = |e| StoreError::sql(path, e);
     let writer = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql)?;
@@ -162,7 +162,7 @@ fn prepared(path: &Path, may_migrate: bool, access: Access) -> Result<Connection
     Ok(writer)
 }
 
-/// Looks for damage in the whole file. A server that began to work on a damaged one would make it worse.
+/// Checks the whole file for damage, since a server could make it worse.
 fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let handle = connection.get_interrupt_handle();
     let (done, finished) = channel::<()>();
@@ -180,7 +180,7 @@ fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
         Ok(text) if text == "ok" => Ok(()),
         Ok(message) => Err(StoreError::Corrupt { path: path.to_owned(), message: message.trim().replace('\n', " ") }),
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-            tracing::warn!("{} is too large to be checked for damage within {} s", path.display(), CHECK.as_secs());
+            tracing::warn!(path = %path.display(), limit_s = CHECK.as_secs(), "store check timed out");
             Ok(())
         }
         Err(e) => Err(StoreError::sql(path, e)),

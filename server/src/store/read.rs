@@ -1,4 +1,4 @@
-//! Reading: through connections of their own, each query seeing what was committed before it began.
+//! Read queries. Each uses a separate connection and sees the data committed before it started.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,53 +12,58 @@ use super::rows::{
 use super::{Store, StoreError};
 use crate::token::TokenHash;
 
-/// The columns of a whole match.
+/// Query for the columns of a whole match.
 const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms, \
                      m.restarts, m.released, m.ended_ms, m.reason, r.footer, r.record \
                      FROM matches m LEFT JOIN records r ON r.match = m.seq ";
 
-/// The seats and the logs of matches, by match.
+/// Queries for the seats and the logs of matches.
 const SEATS: &str = "SELECT s.match, s.agent, s.session, s.\"join\" FROM matches m JOIN seats s ON s.match = m.seq ";
 const ACTS: &str = "SELECT a.match, a.n, a.body FROM matches m JOIN acts a ON a.match = m.seq ";
 
 impl Store {
-    /// The matches that have no end, with their logs, oldest first.
+    /// Returns the running matches with their logs, oldest first.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or SQLite's, as for every read.
+    ///
+    /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or an SQLite error, as for every read.
     pub async fn running(&self) -> Result<Vec<StoredMatch>, StoreError> {
         self.with_logs("m.ended_ms IS NULL", None).await
     }
 
-    /// The matches that ended at or after a time, each with a session that has a seat in it, oldest first: what clients
-    /// that come back after a crash may not have seen the end of.
+    /// Returns the matches that ended at or after a time, each with a session that has a seat in it, oldest first.
+    /// After a crash, their clients may not know of the end.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn ended_since(&self, ended_ms: i64) -> Result<Vec<(String, String)>, StoreError> {
         let mut query = Query::new("SELECT m.id, s.session FROM matches m JOIN seats s ON s.match = m.seq");
         query.and(" WHERE m.ended_ms >= ? AND s.session IS NOT NULL ORDER BY m.ended_ms, m.seq", ended_ms);
         self.all(query, |row| Ok((row.get(0)?, row.get(1)?))).await
     }
 
-    /// The matches that ended and are not released: ids and secrets, oldest first.
+    /// Returns the ids and secrets of ended matches that are not released, oldest first.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn unreleased(&self) -> Result<Vec<(String, String)>, StoreError> {
         let text = "SELECT id, secret FROM matches WHERE ended_ms IS NOT NULL AND released IS NULL ORDER BY seq";
         self.all(Query::new(text), |row| Ok((row.get(0)?, row.get(1)?))).await
     }
 
-    /// One match, running or ended, with its log.
+    /// Returns one match, running or ended, with its log.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn episode(&self, id: &str) -> Result<Option<StoredMatch>, StoreError> {
         Ok(self.with_logs("m.id = ?1", Some(id.to_owned().into())).await?.pop())
     }
 
-    /// Matches with their seats and logs, as of one moment. `which` is a condition on `m`, with one value at most.
+    /// Returns a consistent snapshot of matches with their seats and logs. `which` is a condition on `m` with at most
+    /// one value.
     async fn with_logs(&self, which: &'static str, value: Option<Value>) -> Result<Vec<StoredMatch>, StoreError> {
         self.read(move |from| {
             let query = |select: &str, order: &str| format!("{select}WHERE {which} ORDER BY {order}");
@@ -66,7 +71,7 @@ impl Store {
             let mut acts = grouped(from, &query(ACTS, "a.match, a.n"), &value, act)?;
             all(from, &query(MATCH, "m.seq"), &value, |row| {
                 let seq = row.get("seq")?;
-                // A match without seats or without acts has no entry there.
+                // A match without seats or log rows has no entry there.
                 let (seats, acts) = (seats.remove(&seq).unwrap_or_default(), acts.remove(&seq).unwrap_or_default());
                 kept_match(row, seats, acts)
             })
@@ -74,24 +79,26 @@ impl Store {
         .await
     }
 
-    /// Matches that fit, newest first, at most `limit`. For the next page, set [`MatchFilter::before`] to the last
-    /// line's `seq`.
+    /// Returns the matching matches, newest first, at most `limit`. For the next page, set [`MatchFilter::before`] to
+    /// the last line's `seq`.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn matches(&self, filter: &MatchFilter, limit: u32) -> Result<Vec<MatchLine>, StoreError> {
         let query = list_of(filter, limit);
         self.all(query, match_line).await
     }
 
-    /// Released records that fit, in the order of release, at most `limit`, from after place `after` (0 for the
-    /// beginning). For the next page, `after` is the last row's `seq`; records released later come later, so that a
-    /// reader may continue from where it was.
+    /// Returns the matching released records in order of release, at most `limit`, starting after number `after` (0 for
+    /// the first page). For the next page, set `after` to the last row's `seq`. Records released later have higher
+    /// numbers, so a reader can continue at any time.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn records(&self, filter: &MatchFilter, after: u64, limit: u32) -> Result<Vec<RecordRow>, StoreError> {
-        // By any other index SQLite would read and sort all records of a game for each page.
+        // With any other index, SQLite would read and sort all records of a game for each page.
         let mut query = Query::new(
             "SELECT m.released, m.id, r.record FROM matches m INDEXED BY matches_released \
              JOIN records r ON r.match = m.seq WHERE TRUE",
@@ -103,49 +110,54 @@ impl Store {
         self.all(query, row).await
     }
 
-    /// The place of the record that was released last; 0 when there is none.
+    /// Returns the number of the last released record; 0 if there is none.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn last_release(&self) -> Result<u64, StoreError> {
         let text = "SELECT coalesce(max(released), 0) FROM matches WHERE released IS NOT NULL";
         self.read(move |from| from.query_row(text, [], |row| Ok(unsigned(row.get(0)?)))).await
     }
 
-    /// The ids of the games that matches were played of, ascending.
+    /// Returns the ids of all games with matches, in ascending order.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn games(&self) -> Result<Vec<String>, StoreError> {
-        // From one game to the next in the index: DISTINCT would read the line of every match.
+        // Skips from game to game in the index; DISTINCT would read the row of every match.
         let text = "WITH RECURSIVE known (game) AS (SELECT min(game) FROM matches UNION ALL \
                     SELECT (SELECT min(game) FROM matches WHERE game > known.game) FROM known WHERE known.game IS NOT NULL) \
                     SELECT game FROM known WHERE game IS NOT NULL";
         self.all(Query::new(text), |row| row.get(0)).await
     }
 
-    /// A session by its id.
+    /// Returns a session by id.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
         let mut query = Query::new(SESSION);
         query.and(" WHERE id = ?", id.to_owned());
         Ok(self.all(query, session).await?.pop())
     }
 
-    /// All sessions.
+    /// Returns all sessions.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
         self.all(Query::new(SESSION), session).await
     }
 
-    /// All joins in the order they were made, each with the number of matches that it had so far.
+    /// Returns all joins in order of creation, each with the number of its matches so far.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn joins(&self) -> Result<Vec<(JoinRow, u32)>, StoreError> {
         let text = "SELECT j.id, j.session, j.body, (SELECT count(*) FROM seats s WHERE s.\"join\" = j.id) \
                     FROM joins j ORDER BY j.n";
@@ -156,10 +168,11 @@ impl Store {
         self.all(Query::new(text), row).await
     }
 
-    /// A ticket as it was handed out.
+    /// Returns a ticket.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn ticket(&self, ticket: &str) -> Result<Option<TicketRow>, StoreError> {
         let mut query = Query::new("SELECT ticket, agent, run, body, \"join\" FROM tickets");
         query.and(" WHERE ticket = ?", ticket.to_owned());
@@ -175,20 +188,22 @@ impl Store {
         Ok(self.all(query, row).await?.pop())
     }
 
-    /// A token by its hash, also one that was revoked or has expired.
+    /// Returns a token by hash, including revoked and expired ones.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn token(&self, hash: &TokenHash) -> Result<Option<TokenRow>, StoreError> {
         let mut query = Query::new(TOKEN);
         query.and(" WHERE hash = ?", hash.0.to_vec());
         Ok(self.all(query, token).await?.pop())
     }
 
-    /// Those of `hashes` that let nobody in any more: revoked, expired by `now_ms`, or gone.
+    /// Returns those of `hashes` that are no longer valid: revoked, expired at `now_ms`, or missing.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn void_tokens(&self, hashes: HashSet<TokenHash>, now_ms: i64) -> Result<HashSet<TokenHash>, StoreError> {
         self.read(move |from| {
             let mut good = from.prepare_cached(GOOD_TOKEN)?;
@@ -203,28 +218,31 @@ impl Store {
         .await
     }
 
-    /// All tokens, in the order they were made.
+    /// Returns all tokens in order of creation.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         let mut query = Query::new(TOKEN);
         query.text.push_str(" ORDER BY created_ms, owner, hash");
         self.all(query, token).await
     }
 
-    /// Whether there was ever a token, be it revoked by now.
+    /// Returns true if a token was ever created, including revoked ones.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn has_tokens(&self) -> Result<bool, StoreError> {
         self.read(|from| from.query_row("SELECT EXISTS (SELECT 1 FROM tokens)", [], |row| row.get(0))).await
     }
 
-    /// A value by name.
+    /// Returns a value by name.
     ///
     /// # Errors
-    /// As [`running`](Self::running).
+    ///
+    /// Those of [`running`](Self::running).
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         let mut query = Query::new("SELECT value FROM meta");
         query.and(" WHERE key = ?", key.to_owned());
@@ -238,7 +256,7 @@ impl Store {
         self.shared.readers.read(read).await
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     async fn all<T: Send + 'static>(
         &self,
         query: Query,
@@ -248,7 +266,7 @@ impl Store {
     }
 }
 
-/// The text of a query and the values of its `?`, in order.
+/// Text of a query and the values of its `?`, in order.
 struct Query {
     text: String,
     values: Vec<Value>,
@@ -259,13 +277,14 @@ impl Query {
         Query { text: text.to_owned(), values: Vec::new() }
     }
 
-    /// Adds text with one `?`, and its value.
+    /// Appends text with one `?`, and its value.
     fn and(&mut self, text: &str, value: impl Into<Value>) {
         self.text.push_str(text);
         self.values.push(value.into());
     }
 
-    /// The conditions that lists and records share. With `by_seat`, what seats repeat of their match is asked of the seats `s`.
+    /// Adds the conditions that lists and records share. With `by_seat`, columns that seats repeat from their match are
+    /// compared in the seats `s`.
     fn narrow(&mut self, filter: &MatchFilter, by_seat: bool) {
         let of = if by_seat { "s" } else { "m" };
         if let Some(agent) = &filter.agent {
@@ -295,14 +314,14 @@ impl Query {
     }
 }
 
-/// The list of matches that fit. However many matches there are, it reads few of them: those that run, those of a run, those of an
-/// agent by its seats, or as many of a game as the page has lines.
+/// Returns the query for a list of matches. It reads few rows even in a large store: the running matches, those of a
+/// run, those of an agent by its seats, or as many of a game as fit on the page.
 fn list_of(filter: &MatchFilter, limit: u32) -> Query {
     let live = filter.live == Some(true);
     let by_seat = filter.agent.is_some() && filter.run.is_none() && !live;
     let (from, place) = match (by_seat, live) {
         (true, _) => ("seats s CROSS JOIN matches m ON m.seq = s.match", "s.match"),
-        // SQLite would rather read all matches of a game.
+        // Without the hint, SQLite would read all matches of a game.
         (false, true) => ("matches m INDEXED BY matches_running", "m.seq"),
         (false, false) => ("matches m", "m.seq"),
     };
@@ -312,27 +331,27 @@ fn list_of(filter: &MatchFilter, limit: u32) -> Query {
     ));
     query.narrow(filter, by_seat);
     if filter.live.is_some() {
-        // The sign keeps SQLite from the index by time, whose rows it would have to sort.
+        // The sign prevents SQLite from using the index by time, whose rows it would have to sort.
         query.text.push_str(if live { " AND m.ended_ms IS NULL" } else { " AND +m.ended_ms IS NOT NULL" });
     }
     if let Some(before) = filter.before {
         query.and(&format!(" AND {place} < ?"), signed(before));
     }
     if by_seat {
-        // An agent may have two seats of a match.
+        // An agent may have two seats in a match.
         query.text.push_str(" GROUP BY s.match");
     }
     query.and(&format!(" ORDER BY {place} DESC LIMIT ?"), limit);
     query
 }
 
-/// What every counter stands at.
+/// Returns the values of all counters.
 pub(super) fn counters(from: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
     let row = |row: &Row<'_>| Ok((row.get(0)?, unsigned(row.get(1)?)));
     Ok(all(from, "SELECT key, value FROM counters", &None, row)?.into_iter().collect())
 }
 
-/// All rows of a query.
+/// Returns all rows of a query.
 fn all<'a, T>(
     from: &Connection,
     text: &str,
@@ -342,7 +361,7 @@ fn all<'a, T>(
     from.prepare_cached(text)?.query_map(params_from_iter(values), read)?.collect()
 }
 
-/// Rows by the match in their first column, in their order.
+/// Groups rows by the match in their first column, in order.
 fn grouped<T>(
     from: &Connection,
     text: &str,
@@ -446,10 +465,10 @@ fn hash(bytes: Vec<u8>) -> rusqlite::Result<TokenHash> {
     bytes
         .try_into()
         .map(TokenHash)
-        .map_err(|bytes: Vec<u8>| unreadable("hash", format!("{} bytes instead of 32", bytes.len())))
+        .map_err(|bytes: Vec<u8>| unreadable("hash", format!("expected 32 bytes, got {}", bytes.len())))
 }
 
-/// A column that holds a JSON list of names.
+/// Reads a column that holds a JSON list of names.
 fn list(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<String>> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text).map_err(|e| unreadable(column, e))
@@ -459,12 +478,12 @@ fn unreadable(column: &str, why: impl std::fmt::Display) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Text, format!("{column}: {why}").into())
 }
 
-/// SQLite's integers are signed.
+/// Converts to SQLite's signed integers.
 fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// What was stored from a `u64` that fitted.
+/// Converts a stored `u64` back.
 fn unsigned(n: i64) -> u64 {
     n.max(0).cast_unsigned()
 }

@@ -1,4 +1,4 @@
-//! Connections for reading. They see what was committed before a read begins, and never wait for the writer.
+//! Connection pool for reads, which see the data committed before they started and never wait for the writer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use tokio::sync::Semaphore;
 use super::StoreError;
 use super::connection::connect;
 
-/// The most reads at once.
+/// Maximum number of concurrent reads.
 const READERS: u32 = 4;
 
-/// A few connections that are opened when they are first needed.
+/// Pool of connections, opened on first use.
 #[derive(Clone)]
 pub(super) struct Readers {
     path: PathBuf,
@@ -26,10 +26,11 @@ impl Readers {
         Readers { path, idle: Arc::default(), room: Arc::new(Semaphore::new(READERS as usize)) }
     }
 
-    /// Runs `read` on a thread where it may block. All that it reads is as of one moment.
+    /// Runs `read` on a thread that may block, on a consistent snapshot.
     ///
     /// # Errors
-    /// [`StoreError::Closed`], and what SQLite says.
+    ///
+    /// [`StoreError::Closed`], or an SQLite error.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -60,7 +61,7 @@ impl Readers {
         answer
     }
 
-    /// Waits for the reads that are under way and refuses new ones.
+    /// Waits for the running reads and refuses new ones.
     pub(super) async fn close(&self) {
         let all = self.room.acquire_many(READERS).await;
         self.room.close();

@@ -1,41 +1,40 @@
-//! What is kept: the rows of the store and the writes that make them.
+//! Rows of the store, and the writes that create them.
 //!
-//! Bodies (`header`, `secret`, `body`, `footer`, `record`) are JSON text that the store never looks into. Times are
+//! Bodies (`header`, `secret`, `body`, `footer`, `record`) are JSON text that the store does not parse. Times are
 //! milliseconds since the Unix epoch.
 
 use crate::token::{Scopes, TokenHash};
 
-/// A match as it stands when it begins; durable before anybody hears of the match.
+/// Match at its start; durable before any client is notified of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchRow {
-    /// The match's id, unique in the store.
+    /// Match id, unique in the store.
     pub id: String,
-    /// The game's id, such as `connect_four`.
+    /// Game id, such as `connect_four`.
     pub game: String,
-    /// The canonical game string, such as `connect_four(rows=6,columns=7)`.
+    /// Canonical game string, such as `connect_four(rows=6,columns=7)`.
     pub string: String,
-    /// Whether the match counts.
+    /// True if the match is rated.
     pub rated: bool,
-    /// The run that the match belongs to, if any.
+    /// Run of the match.
     pub run: Option<String>,
-    /// Who plays, by seat.
+    /// Players by seat.
     pub seats: Vec<SeatRow>,
-    /// The record's public header.
+    /// Public header of the record.
     pub header: String,
-    /// What nobody may see before release: seed, salt, and what a restart needs beside the seats.
+    /// Data hidden until the release: seed, salt, and other data needed to restart the match.
     pub secret: String,
-    /// When it began.
+    /// Start time.
     pub started_ms: i64,
 }
 
-/// A seat of a match.
+/// Seat of a match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeatRow {
-    /// The agent's name.
     pub agent: String,
-    /// The session that holds it; absent for an agent of the server's.
+    /// Session on the seat; `None` for a server agent.
     pub session: Option<String>,
-    /// The join that it came from.
+    /// Join of the seat.
     pub join: Option<String>,
 }
 
@@ -45,278 +44,257 @@ impl From<&str> for SeatRow {
     }
 }
 
-/// One row of a match's log.
+/// Row of a match's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActRow {
-    /// Its place in the log, from 0, without gaps.
+    /// Index in the log, from 0, without gaps.
     pub n: u64,
-    /// What was done, as JSON.
+    /// Logged act as JSON.
     pub body: String,
 }
 
-/// How a match ended.
+/// End of a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndRow {
-    /// The reason, a word of the protocol.
+    /// Reason, as in the protocol.
     pub reason: String,
-    /// When it ended.
+    /// End time.
     pub ended_ms: i64,
-    /// The public part of the result.
+    /// Public part of the result.
     pub footer: String,
-    /// The whole episode record, with everything that only the release shows.
+    /// Complete episode record, including data hidden until the release.
     pub record: String,
 }
 
-/// A match as the store has it.
+/// Stored match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredMatch {
-    /// How it began.
+    /// Row of its start.
     pub row: MatchRow,
-    /// How often a server took it up again.
+    /// Number of restarts.
     pub restarts: u32,
-    /// Its log in order; empty once it was forgotten ([`Write::Forget`]).
+    /// Log in order; empty after [`Write::Forget`].
     pub acts: Vec<ActRow>,
-    /// Its end, when it is over.
+    /// End, once the match is over.
     pub end: Option<EndRow>,
-    /// Whether seed, salt and the full record may be shown.
+    /// True if seed, salt and the complete record are public.
     pub released: bool,
 }
 
-/// One line of a list of matches.
+/// Entry of a list of matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchLine {
-    /// Rises with every match; the cursor of [`MatchFilter::before`].
+    /// Increasing number; the cursor of [`MatchFilter::before`].
     pub seq: u64,
-    /// The match's id.
     pub id: String,
-    /// The game's id.
     pub game: String,
-    /// The canonical game string.
     pub string: String,
-    /// Whether it counts.
+    /// True if the match is rated.
     pub rated: bool,
-    /// The run that it belongs to.
+    /// Run of the match.
     pub run: Option<String>,
-    /// The record's public header.
+    /// Public header of the record.
     pub header: String,
-    /// When it began.
+    /// Start time.
     pub started_ms: i64,
-    /// When and why it ended.
+    /// End time and reason.
     pub ended: Option<(i64, String)>,
-    /// The public part of the result, when it ended.
+    /// Public part of the result, after the end.
     pub footer: Option<String>,
-    /// Whether the full record may be shown.
+    /// True if the complete record is public.
     pub released: bool,
 }
 
-/// Which matches or records are meant; everything absent means any.
+/// Filter for matches or records; `None` matches any value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MatchFilter {
-    /// A game's id or its canonical string.
+    /// Game id or canonical game string.
     pub game: Option<String>,
-    /// An agent that had a seat.
+    /// Name of an agent with a seat.
     pub agent: Option<String>,
-    /// A run.
+    /// Run of the match.
     pub run: Option<String>,
-    /// Rated or unrated only.
+    /// Rated or unrated matches only.
     pub rated: Option<bool>,
-    /// Only those whose full record may be shown.
+    /// Matches whose complete record is public only.
     pub released: bool,
-    /// Running (`true`) or ended (`false`) only. Records are of ended matches whatever this says.
+    /// Running (`true`) or ended (`false`) matches only. Ignored for records, whose matches have ended.
     pub live: Option<bool>,
-    /// For lists: only matches with a smaller [`MatchLine::seq`].
+    /// For lists: matches with a smaller [`MatchLine::seq`] only.
     pub before: Option<u64>,
 }
 
-/// One released episode record.
+/// Released episode record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordRow {
-    /// Its place in the order of release, from 1, rising: the cursor of [`Store::records`](super::Store::records).
+    /// Number in order of release, from 1; the cursor of [`Store::records`](super::Store::records).
     pub seq: u64,
-    /// The match's id.
     pub id: String,
-    /// The record as one JSON object.
+    /// Record as one JSON object.
     pub record: String,
 }
 
-/// A session, so that a client finds it again after a crash of the server.
+/// Session, stored so that its client can resume after a crash of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
-    /// The session's id.
     pub id: String,
-    /// SHA-256 of the resume key, in hex.
+    /// SHA-256 of the resume key in hex.
     pub key_hash: String,
-    /// The hash of the key before, while the client may not know the new one.
+    /// Hash of the previous key, while the client may not know the new one.
     pub old_key: Option<String>,
-    /// The agent's name.
     pub agent: String,
-    /// What else is known of the agent, as JSON.
+    /// Other data of the agent as JSON.
     pub body: String,
-    /// When it may be forgotten.
+    /// Time after which the session may be deleted.
     pub expires_ms: i64,
 }
 
-/// A join of a session.
+/// Join of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinRow {
-    /// The join's id.
     pub id: String,
-    /// The session that holds it.
+    /// Session of the join.
     pub session: String,
-    /// What was asked for, as JSON.
+    /// Request as JSON.
     pub body: String,
 }
 
-/// A ticket: the right of one entrant to one join.
+/// Ticket, which entitles one entrant to one join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketRow {
-    /// The ticket, as handed out.
+    /// Ticket text.
     pub ticket: String,
-    /// The only agent name that may show it.
+    /// Agent name that may use the ticket.
     pub agent: String,
-    /// The run that gave it out, if any.
+    /// Run that issued the ticket.
     pub run: Option<String>,
-    /// What the join is to be, as JSON.
+    /// Settings of the join as JSON.
     pub body: String,
-    /// The join that it became when it was first shown.
+    /// Join created at the first use.
     pub join: Option<String>,
 }
 
-/// A token. The token itself is shown once and not kept.
+/// Token. Its secret text is displayed once and not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
-    /// Its SHA-256.
+    /// SHA-256 of the token.
     pub hash: TokenHash,
-    /// Whom it was given to.
+    /// Owner of the token.
     pub owner: String,
-    /// What it allows.
+    /// Granted scopes.
     pub scopes: Scopes,
-    /// The agent names that may be used with it: exact, or a prefix and `*`.
+    /// Allowed agent names: exact names, or a prefix and `*`.
     pub names: Vec<String>,
-    /// When it was made.
+    /// Creation time.
     pub created_ms: i64,
-    /// When it ends by itself.
+    /// Expiry time.
     pub expires_ms: Option<i64>,
-    /// When it was revoked.
+    /// Revocation time.
     pub revoked_ms: Option<i64>,
 }
 
-/// One thing to keep. A call's writes are kept together or not at all.
+/// Write operation. The writes of one call are stored together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
-    /// A match begins; its id must be new.
+    /// Start of a match with a new id.
     MatchStart(MatchRow),
-    /// The `n`-th row of a match's log, accepted and refused acts in order of arrival.
+    /// Row `n` of a match's log: accepted and refused acts in order of arrival.
     ///
-    /// When one cannot be kept, later ones of the same match are refused with
-    /// [`StoreError::Broken`](super::StoreError::Broken) until the match ends, so that a log never has holes.
+    /// If one is lost, later ones of the same match are refused with [`StoreError::Broken`](super::StoreError::Broken)
+    /// until the match ends, so that a log never has gaps.
     Act {
-        /// The match.
         id: String,
-        /// Its place in the log.
+        /// Index in the log.
         n: u64,
-        /// What was done.
+        /// Logged act as JSON.
         body: String,
     },
-    /// A match ends: the rest of its log and the result in one.
+    /// End of a match: the rest of its log and the result.
     MatchEnd {
-        /// The match, which must be running.
+        /// Id of a running match.
         id: String,
-        /// The last rows of its log, those not yet written.
+        /// Last rows of its log that are not written yet.
         acts: Vec<ActRow>,
-        /// The result.
+        /// Result of the match.
         end: EndRow,
     },
-    /// A restarted server took a match up again.
+    /// Restart of a running match.
     Restarted {
-        /// The match.
         id: String,
-        /// How often that has happened.
+        /// Number of restarts so far.
         restarts: u32,
     },
-    /// Seed, salt and record of these matches may now be shown. Put it beside the [`Write::MatchEnd`] of the last
-    /// match that shares the seed. Matches that are unknown or still running stay as they are.
+    /// Release of seed, salt and record of these matches. Submit it with the [`Write::MatchEnd`] of the last match that
+    /// shares the seed. Unknown and running matches are unchanged.
     Released {
-        /// The matches.
         ids: Vec<String>,
     },
-    /// The logs of these ended matches are needed no more (their records stay). Running matches stay as they are.
+    /// Deletion of the logs of these ended matches; their records stay. Running matches are unchanged.
     Forget {
-        /// The matches.
         ids: Vec<String>,
     },
-    /// A session, new or changed.
+    /// New or changed session.
     Session(SessionRow),
-    /// A session is over, and its joins with it.
+    /// End of a session and its joins.
     SessionGone {
-        /// Its id.
         id: String,
     },
-    /// A join, new or changed.
+    /// New or changed join.
     Join(JoinRow),
-    /// A join is over.
+    /// End of a join.
     JoinGone {
-        /// Its id.
         id: String,
     },
-    /// All joins of a session, and its seats in these matches, belong to another session now.
+    /// Transfer of all joins of a session, and of its seats in these matches, to another session.
     Reclaimed {
-        /// The session that held them.
+        /// Previous session.
         from: String,
-        /// The one that holds them now.
+        /// New session.
         to: String,
         /// Matches and seats.
         seats: Vec<(String, u32)>,
     },
-    /// The seats of a session in these matches belong to another session now.
+    /// Transfer of the seats in these matches to another session.
     SeatsMoved {
-        /// The session that holds them now.
+        /// New session.
         to: String,
         /// Matches and seats.
         seats: Vec<(String, u32)>,
     },
-    /// A ticket, new or changed.
+    /// New or changed ticket.
     Ticket(TicketRow),
-    /// A ticket was shown and became this join, unless it had become another one before: the first one stays.
+    /// Use of a ticket for this join; no effect if the ticket already has a join.
     TicketShown {
-        /// The ticket.
         ticket: String,
-        /// The join.
         join: String,
     },
-    /// All tickets of a run are void.
+    /// Deletion of all tickets of a run.
     TicketsGone {
-        /// The run.
         run: String,
     },
-    /// A token, new or changed.
+    /// New or changed token.
     Token(TokenRow),
-    /// A token is revoked. Unknown ones are left alone.
+    /// Revocation of a token; no effect on unknown ones.
     TokenRevoked {
-        /// Its SHA-256.
+        /// SHA-256 of the token.
         hash: TokenHash,
-        /// When.
+        /// Revocation time.
         revoked_ms: i64,
     },
-    /// A value by name, new or changed.
+    /// New or changed value by name.
     Meta {
-        /// Its name.
         key: String,
-        /// Its value.
         value: String,
     },
-    /// A value by name, unless there is one already.
+    /// Value by name, unless one exists.
     MetaOnce {
-        /// Its name.
         key: String,
-        /// Its value.
         value: String,
     },
-    /// A counter that stands at `value` or higher; it never goes back.
+    /// Lower bound of a counter, which never decreases.
     Counter {
-        /// Its name.
         key: String,
-        /// The least that it stands at.
+        /// Minimum value of the counter.
         value: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The one writer: everything that is queued, in order, in one transaction, then all acknowledgements.
+//! Writer thread: it stores all queued writes in order, in one transaction, and then acknowledges them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,35 +12,35 @@ use super::open::{Lock, OpenStore};
 use super::{StoreError, Write};
 use crate::metrics::Commits;
 
-/// Jobs that may wait; when there are more, callers wait.
+/// Maximum number of queued jobs; callers wait while the queue is full.
 pub(super) const QUEUE: usize = 8_192;
 
-/// Jobs in one transaction.
+/// Maximum number of jobs per transaction.
 const BATCH: usize = 1_024;
 
-/// How long jobs that nobody waits for are gathered, so that they do not cost a commit each.
+/// Time for which jobs without a waiting caller are collected, to save commits.
 const LINGER: Duration = Duration::from_millis(50);
 
 type Ack = oneshot::Sender<Result<(), StoreError>>;
 
-/// Some writes that belong together, and who wants to know.
+/// Writes that belong together, and the caller to notify.
 pub(super) struct Job {
     pub writes: Vec<Write>,
     pub done: Completion,
 }
 
 pub(super) enum Completion {
-    /// Tell when it is on the disk.
+    /// Notify when durable.
     Durable(Ack),
-    /// Tell nobody.
+    /// Do not notify.
     Behind,
-    /// Tell when all before is on the disk, and what was lost of the writes behind.
+    /// Notify when all earlier writes are durable, with the first failure of an asynchronous write.
     Flush(Ack),
-    /// The same, and stop.
+    /// Same as a flush; then stop.
     Close(Ack),
 }
 
-/// Starts the writer on a thread of its own, so that no worker's runtime has to live as long as it does.
+/// Starts the writer on its own thread, so that it does not depend on any worker's runtime.
 pub(super) fn spawn(opened: OpenStore, queue: mpsc::Receiver<Job>, commits: Commits) -> Result<(), StoreError> {
     let path = opened.path.clone();
     let io = |e| StoreError::io(&path, e);
@@ -67,9 +67,9 @@ struct Writer {
     queue: mpsc::Receiver<Job>,
     commits: Commits,
     lock: Option<Lock>,
-    /// Running matches of which an act was lost: their logs end there.
+    /// Running matches with a lost log row: their logs end there.
     broken: HashSet<String>,
-    /// The first failure of a write behind that no flush has told yet.
+    /// First failure of an asynchronous write since the last flush.
     lost: Option<StoreError>,
 }
 
@@ -84,7 +84,7 @@ impl Writer {
                     Completion::Durable(ack) => tell(ack, outcome),
                     Completion::Behind => {
                         if let Err(error) = outcome {
-                            tracing::error!(%error, "a write behind was lost");
+                            tracing::error!(%error, "asynchronous write failed");
                             self.lost.get_or_insert(error);
                         }
                     }
@@ -98,7 +98,7 @@ impl Writer {
         }
         if let Err(error) = self.connection.close() {
             let (_, error) = error;
-            tracing::warn!(%error, "the store did not close cleanly");
+            tracing::warn!(%error, "store close failed");
         }
         drop(self.lock);
         for ack in closers {
@@ -106,7 +106,7 @@ impl Writer {
         }
     }
 
-    /// The next jobs, in order; `false` when there will be none.
+    /// Collects the next jobs in order; `false` if the queue is closed.
     async fn gather(&mut self, batch: &mut Vec<Job>) -> bool {
         if self.queue.recv_many(batch, BATCH).await == 0 {
             return false;
@@ -122,8 +122,8 @@ impl Writer {
         true
     }
 
-    /// Keeps a batch and says for each job how it went. When the whole cannot be kept, each job is tried alone, so
-    /// that a wrong one harms no other.
+    /// Stores a batch and returns the result of each job. If the whole batch fails, each job is tried separately, so
+    /// that an invalid one does not affect the others.
     fn keep(&mut self, batch: &[Job]) -> Vec<Result<(), StoreError>> {
         let begun = Instant::now();
         let whole = self.transaction(batch);
@@ -136,7 +136,7 @@ impl Writer {
             Err(_) => {
                 for job in batch {
                     let outcome = self.transaction(std::slice::from_ref(job));
-                    // Before the next one is tried: a later act of the same match must not be kept.
+                    // Before the next job is tried, since a later row of the same match must not be stored.
                     self.remember(job, outcome.is_ok());
                     outcomes.push(outcome);
                 }
@@ -148,7 +148,7 @@ impl Writer {
         outcomes
     }
 
-    /// Knows the matches whose logs are cut.
+    /// Updates the matches with lost log rows.
     fn remember(&mut self, job: &Job, kept: bool) {
         for write in &job.writes {
             match write {
@@ -167,14 +167,14 @@ impl Writer {
         if jobs.iter().all(|job| job.writes.is_empty()) {
             return Ok(());
         }
-        // On a full disk SQLite rolls back by itself, so this does not rely on how it stands.
+        // On a full disk SQLite rolls back by itself, so this does not depend on the transaction state.
         self.run_sql("BEGIN IMMEDIATE")?;
         let mut result = self.apply(jobs);
         if result.is_ok() {
             result = self.run_sql("COMMIT");
         }
         if result.is_err() {
-            // Refused when SQLite has rolled back already, which is as good.
+            // Fails if SQLite has already rolled back, which is equivalent.
             let _ = self.run_sql("ROLLBACK");
         }
         result
@@ -205,7 +205,7 @@ fn failed(path: &Path, failed: Failed) -> StoreError {
     }
 }
 
-/// The caller may have gone; the write stays.
+/// Notifies the caller. If it has gone, the write is stored nevertheless.
 fn tell(ack: Ack, outcome: Result<(), StoreError>) {
     let _ = ack.send(outcome);
 }

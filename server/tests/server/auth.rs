@@ -1,4 +1,4 @@
-//! Tokens: who gets in, under which names, and until when.
+//! Tests of tokens: admission, agent names, expiry.
 
 use ludex_server::auth::{self, AuthError, Grant, NewToken, Scopes, TokenHash};
 use ludex_server::store::Store;
@@ -61,7 +61,7 @@ async fn a_token_opens_what_it_says_until_it_ends() {
     assert_eq!(bob.default_name(), None);
     assert!(matches!(auth::admit(&store, Some(&shown[0]), OPEN_NET, 100).await, Err(AuthError::Expired)));
 
-    // By the token, by the first digits of its hash, by the owner; a second time nothing is left to revoke.
+    // Revocation by token, by the first digits of its hash, and by owner; then nothing is left to revoke.
     assert!(matches!(auth::revoke(&store, "nobody", 1).await, Err(AuthError::Unknown)));
     assert!(matches!(auth::revoke(&store, "", 1).await, Err(AuthError::Unknown)));
     let id = TokenHash::of(&shown[2]).id();
@@ -119,7 +119,7 @@ fn a_list_of_tokens_is_read_from_csv() {
     for (text, line, part) in [
         ("owner,colour\nann,red\n", 1, "colour"),
         ("owner,scopes\nann,gym\nbob,root\n", 3, "root"),
-        ("owner,names\n,ann\n", 2, "owner is missing"),
+        ("owner,names\n,ann\n", 2, "expected an owner"),
         ("owner,expires\nann,tomorrow\n", 2, "tomorrow"),
         ("owner\nJane Doe\n", 2, "Jane Doe"),
     ] {

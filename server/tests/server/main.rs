@@ -1,4 +1,4 @@
-//! The store and the tokens of the server, without a network.
+//! Tests of the server's store and tokens without a network.
 
 mod auth;
 mod store;

@@ -1,4 +1,4 @@
-//! The store: order, durability under kill -9, and clear refusals.
+//! Tests of the store: order, durability under kill -9, and clear errors.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -31,7 +31,7 @@ fn start(id: &str) -> Write {
     Write::MatchStart(row(id))
 }
 
-/// The body that the tests write as the `n`-th act of a match, so that any act can be checked by itself.
+/// Returns the body of act `n` of a match, so that each act can be checked separately.
 fn body(id: &str, n: u64) -> String {
     format!(r#"{{"match":"{id}","n":{n},"say":"{}"}}"#, "é".repeat((n % 50) as usize))
 }
@@ -53,10 +53,10 @@ fn end(id: &str, ended_ms: i64) -> Write {
     Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end: result(ended_ms) }
 }
 
-/// Asserts that a log is whole from 0 and says what was written.
+/// Asserts that a log has no gap from 0 and contains the written bodies.
 fn check_log(id: &str, acts: &[ActRow]) {
     for (n, act) in acts.iter().enumerate() {
-        assert_eq!(act.n, n as u64, "a hole in {id}");
+        assert_eq!(act.n, n as u64, "a gap in {id}");
         assert_eq!(act.body, body(id, act.n));
     }
 }
@@ -99,7 +99,7 @@ async fn a_match_comes_back_as_it_was_written() {
     assert_eq!(store.ended_since(5_001).await.unwrap(), []);
     assert_eq!(store.episode("m_3").await.unwrap(), None);
 
-    // A running match is neither released nor forgotten.
+    // A running match is neither released nor deleted.
     let both = || vec!["m_1".to_owned(), "m_2".to_owned(), "m_3".to_owned()];
     store.write(vec![act("m_2", 0), Write::Released { ids: both() }, Write::Forget { ids: both() }]).await.unwrap();
     let (ended, other) = (store.episode("m_1").await.unwrap().unwrap(), store.episode("m_2").await.unwrap().unwrap());
@@ -128,7 +128,7 @@ async fn what_is_queued_earlier_is_kept_earlier() {
             for receipt in receipts {
                 receipt.await.unwrap();
             }
-            // Every third one ends, which needs all that was queued before.
+            // Every third match ends, which requires all writes queued before.
             if k % 3 == 0 {
                 store.write_behind(vec![end(&id, 1)]).await.unwrap();
             }
@@ -186,7 +186,7 @@ async fn a_wrong_write_harms_no_other() {
     for wrong in [twice, nobody, over, huge, again] {
         assert!(matches!(wrong.await, Err(StoreError::Conflict { .. })));
     }
-    assert!(matches!(after.await, Err(StoreError::Broken { id }) if id == "m_2"), "a hole must not be papered over");
+    assert!(matches!(after.await, Err(StoreError::Broken { id }) if id == "m_2"), "a gap must not be hidden");
     fine.await.unwrap();
     assert_eq!(store.episode("m_1").await.unwrap().unwrap().acts.len(), 2);
 
@@ -196,7 +196,7 @@ async fn a_wrong_write_harms_no_other() {
     assert!(matches!(store.write(vec![act("m_2", 1)]).await, Err(StoreError::Conflict { .. })));
     assert_eq!(store.episode("m_2").await.unwrap().unwrap().acts.len(), 1);
 
-    // A write behind that was lost is told once, by the next flush.
+    // A failed asynchronous write is reported once, by the next flush.
     store.write_behind(vec![act("m_8", 0)]).await.unwrap();
     assert!(matches!(store.flush().await, Err(StoreError::Conflict { .. })));
     store.flush().await.unwrap();
@@ -233,7 +233,7 @@ async fn lists_and_records_are_narrowed_and_paged() {
     let next = MatchFilter { before: Some(page[3].seq), ..any.clone() };
     assert_eq!(ids(store.matches(&next, 4).await.unwrap()), ["m_5", "m_4", "m_3", "m_2"]);
 
-    // Released in an order that is not the order of ids.
+    // Released in an order other than that of the ids.
     let order = ["m_5", "m_9", "m_0", "m_8"];
     for id in order {
         store.write(vec![end(id, 7), Write::Released { ids: vec![id.to_owned()] }]).await.unwrap();
@@ -375,7 +375,7 @@ async fn one_owner_and_others_beside() {
     open(&folder).await.close().await.unwrap();
 }
 
-/// A database at the store's place, made by `script`.
+/// Creates a database at the store's path with `script`.
 fn database(folder: &Path, script: &'static str) {
     rusqlite::Connection::open(folder.join("ludex.db")).unwrap().execute_batch(script).unwrap();
 }
@@ -468,7 +468,7 @@ async fn a_damaged_file_is_named() {
     writes.extend((0..2_000).map(|n| act("m_1", n)));
     store.write(writes).await.unwrap();
     store.close().await.unwrap();
-    // Everything but the first page is overwritten, as by a bad disk; then a few bytes of every page only.
+    // First everything after the first page is overwritten, as by a bad disk; then only a few bytes of every page.
     let whole = fs::read(&path).unwrap();
     let mut gone = whole.clone();
     gone[4_096..].fill(0x5a);
@@ -500,14 +500,14 @@ async fn a_file_that_lost_everything_is_not_a_new_store() {
     open(folder.path()).await.close().await.unwrap();
 }
 
-/// How much of the long tests to do; CI asks for all of it.
+/// Returns the scale of the long tests; CI runs all of it.
 fn scale() -> f64 {
     std::env::var("LUDEX_TEST_SCALE").ok().and_then(|text| text.parse().ok()).unwrap_or(0.2)
 }
 
 const CHILD: &str = "LUDEX_STORE_CHILD";
 
-/// The process that the next test kills: writes, and says on standard output what was acknowledged.
+/// Child process that the next test kills: it writes, and prints each acknowledged write.
 #[test]
 #[ignore = "run as a child process by what_was_acknowledged_outlives_kill_9"]
 fn child_that_is_killed() {
@@ -554,7 +554,7 @@ fn what_was_acknowledged_outlives_kill_9() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut rng = SmallRng::seed_from_u64(1);
     let rounds = (20.0 * scale()).ceil() as u32;
-    // For each match the highest act that was acknowledged, and whether the end was.
+    // Highest acknowledged act of each match, and whether its end was acknowledged.
     let mut promised: HashMap<String, (Option<u64>, bool)> = HashMap::new();
     let mut indices = HashSet::new();
     for round in 0..rounds {
@@ -565,10 +565,11 @@ fn what_was_acknowledged_outlives_kill_9() {
             .spawn()
             .unwrap();
         let mut moment = rng.random_range(1..2_000);
-        // All that was said before the end of the child counts, also what is read after the kill.
+        // Everything printed before the kill counts, even if it is read later.
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
-            // The test harness speaks too, and begins the first line. Ours are written whole, in one call each.
+            // The test harness prints as well, and starts the first line. Lines of this test are printed whole, in one
+            // call each.
             let Some(line) = line.split('#').nth(1) else { continue };
             moment -= 1;
             if moment == 0 {
@@ -594,7 +595,7 @@ fn what_was_acknowledged_outlives_kill_9() {
                 let kept = store.episode(id).await.unwrap().unwrap_or_else(|| panic!("{id} is lost"));
                 check_log(id, &kept.acts);
                 assert!(kept.acts.len() as u64 >= acts.map_or(0, |n| n + 1), "acts of {id} are lost");
-                // The end may be there without being promised, but then with all that belongs to it.
+                // The end may be stored without an acknowledgment, but then with everything that belongs to it.
                 assert!(!ended || kept.end.is_some(), "the end of {id} is lost");
                 assert_eq!(kept.end.is_some(), kept.released);
             }

@@ -612,7 +612,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
 
     // Before a server has ever started, `token add` creates the store; `token list` does not.
     let fresh = |args: &[&str]| ludex(at.path(), &[&["token", "--data", "new"], args].concat());
-    assert!(fresh(&["list"]).fails().contains("holds no ludex store"));
+    assert!(fresh(&["list"]).fails().contains("expected a ludex store in"));
     assert_eq!(fresh(&["add", "--owner", "ann", "--json"]).json()["tokens"][0]["owner"], "ann");
     assert_eq!(fresh(&["list", "--json"]).json()["tokens"].as_array().unwrap().len(), 1);
     server.stop().stopped().await;

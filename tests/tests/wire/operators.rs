@@ -61,10 +61,10 @@ async fn the_log_has_one_line_for_each_beginning_and_end() {
         assert_eq!(found.len(), 1, "{message}: {lines:?}");
         found[0]
     };
-    assert_eq!(only("a hello was refused")["code"], "unauthorized");
-    let begins = only("a session begins");
+    assert_eq!(only("hello rejected")["code"], "unauthorized");
+    let begins = only("session started");
     assert_eq!((&begins["session"], &begins["agent"], &begins["ip"]), (&session, &json!("mybot"), &json!("127.0.0.1")));
-    assert_eq!(only("a client is at a limit")["session"], session);
+    assert_eq!(only("client limit reached")["session"], session);
     let begins = only("match started");
     assert_eq!(
         (&begins["match_id"], &begins["seats"], &begins["rated"]),

@@ -1,4 +1,4 @@
-//! Lists of matches: what they hold, and that they do not read the whole store.
+//! Tests of match lists: their content, and that they do not read the whole store.
 
 use super::*;
 use crate::store::Write;
@@ -6,7 +6,7 @@ use crate::store::Write;
 const GAMES: [&str; 2] = ["nim", "pig"];
 const AGENTS: [&str; 3] = ["ann", "bob", "eve"];
 
-/// A match of the test, by its number from 0.
+/// Returns match number `n` of the test, from 0.
 fn row(n: usize) -> MatchRow {
     MatchRow {
         id: format!("m_{n}"),
@@ -14,7 +14,7 @@ fn row(n: usize) -> MatchRow {
         string: format!("{}(a={})", GAMES[n % 2], n % 3),
         rated: n % 5 < 3,
         run: (n % 7 < 3).then(|| format!("run{}", n % 2)),
-        // Some meet themselves.
+        // Some agents play themselves.
         seats: vec![AGENTS[n % 3].into(), AGENTS[n / 3 % 3].into()],
         header: "{}".to_owned(),
         secret: "{}".to_owned(),
@@ -45,7 +45,7 @@ async fn store_of(matches: usize, folder: &std::path::Path) -> Store {
     store
 }
 
-/// All ways to ask.
+/// Returns all combinations of filters.
 fn filters() -> Vec<MatchFilter> {
     let mut all = vec![MatchFilter::default()];
     let mut with = |changes: &[&dyn Fn(&mut MatchFilter)]| {
@@ -106,7 +106,7 @@ async fn no_list_is_sorted_or_read_from_the_whole_table() {
             .unwrap()
             .join("; ");
         assert!(!plan.contains("TEMP B-TREE") && !plan.contains("LIST SUBQUERY"), "{filter:?}: {plan}");
-        // The newest of all are read from the end of the table, but nothing is looked for there.
+        // A list without filters is read from the end of the table.
         let sought = filter.game.is_some() || filter.agent.is_some() || filter.run.is_some() || filter.rated.is_some();
         let scanned = plan.starts_with("SCAN m;") || plan.contains("SCAN s");
         assert!(!scanned || filter.live != Some(true) && !sought, "{filter:?}: {plan}");
