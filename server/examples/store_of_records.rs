@@ -11,7 +11,7 @@ use ludex_protocol::record::RecordParts;
 use ludex_server::store::{EndRow, MatchRow, Store, Write};
 use serde_json::Value;
 
-/// Records per transaction.
+/// Number of records per transaction.
 const TOGETHER: usize = 500;
 
 fn main() -> anyhow::Result<()> {

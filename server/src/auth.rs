@@ -25,26 +25,22 @@ pub enum AuthError {
     /// A token that this server did not create.
     #[error("the token is unknown to this server")]
     Unknown,
-    /// A revoked token.
     #[error("the token was revoked")]
     Revoked,
-    /// An expired token.
     #[error("the token has expired")]
     Expired,
     /// An agent name that the token does not cover.
     #[error("the token does not allow the agent name {name}; allowed: {}", .allowed.join(", "))]
     Name {
-        /// Requested agent name.
         name: String,
         /// Names and prefixes that the token allows.
         allowed: Vec<String>,
     },
     /// An invalid agent name.
-    #[error("expected an agent name, got {got:?}; allowed: 1 to 40 of A-Z a-z 0-9 . _ - (and * at the end for a prefix)")]
-    BadName {
-        got: String,
-    },
-    /// An unknown scope.
+    #[error(
+        "expected an agent name, got {got:?}; allowed: 1 to 40 of A-Z a-z 0-9 . _ - (and * at the end for a prefix)"
+    )]
+    BadName { got: String },
     #[error(transparent)]
     BadScope(#[from] BadScope),
     /// A text that is not a token hash.
@@ -59,7 +55,9 @@ pub enum AuthError {
         message: String,
     },
     /// A hash prefix that fits several tokens.
-    #[error("expected the prefix of one token, got {prefix}, which {count} tokens share; give more digits (ludex token list)")]
+    #[error(
+        "expected the prefix of one token, got {prefix}, which {count} tokens share; give more digits (ludex token list)"
+    )]
     Ambiguous {
         /// Hash prefix as supplied.
         prefix: String,
@@ -80,7 +78,6 @@ pub enum AuthError {
 /// Permissions of an admitted client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Allowed scopes.
     pub scopes: Scopes,
     /// Owner of the token; `None` for a guest on loopback.
     pub owner: Option<String>,
@@ -271,8 +268,9 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
         }
         let expires_ms = match column(&row, "expires") {
             Some(text) => {
-                let time: jiff::Timestamp =
-                    text.parse().map_err(|e| bad(line, format!("expires: expected a time such as 2027-01-31T00:00:00Z, got {text:?}: {e}")))?;
+                let time: jiff::Timestamp = text.parse().map_err(|e| {
+                    bad(line, format!("expires: expected a time such as 2027-01-31T00:00:00Z, got {text:?}: {e}"))
+                })?;
                 Some(time.as_millisecond())
             }
             None => None,

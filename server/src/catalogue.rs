@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn games_are_found_by_what_they_are_played_with() {
+    fn games_are_found_by_material() {
         let catalogue = Catalogue::default();
         let of = |id: &str| catalogue.material(id);
         for (wanted, ids) in [
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_is_called_by_its_title_and_what_is_not_usual() {
+    fn game_title_shows_changed_parameters() {
         let catalogue = Catalogue::default();
         let of = |game: &str| catalogue.called(&catalogue.load(game, &Params::new()).unwrap().spec().string);
         assert_eq!(of("connect_four"), "Connect Four");

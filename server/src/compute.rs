@@ -123,7 +123,7 @@ struct State {
 }
 
 struct Owner {
-    /// Time used.
+    /// Compute time used so far.
     had: Duration,
     /// Duration of the last piece; zero before the first.
     last: Duration,
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_costs_nobody_else_anything() {
+    async fn job_panic_does_not_affect_other_jobs() {
         let compute = Compute::new(1).unwrap();
         let one = owner("one");
         assert_eq!(compute.run(&one, || -> u32 { panic!("on purpose") }).await, Err(Panicked));
@@ -291,7 +291,7 @@ mod tests {
     /// One thread, a thousand jobs of one owner, then one job of another owner, which finishes
     /// second or third.
     #[tokio::test]
-    async fn owners_take_turns() {
+    async fn owners_get_alternating_turns() {
         let compute = Compute::new(1).unwrap();
         let order = Arc::new(Mutex::new(Vec::new()));
         let done = |name: &'static str| {
@@ -318,7 +318,7 @@ mod tests {
 
     /// Five owners queue long pieces. An owner with an occasional short piece is always next.
     #[test]
-    fn who_asks_for_little_waits_for_one_piece() {
+    fn light_owner_waits_for_one_piece_only() {
         let mut state = State { short: 0, ..State::new(1) };
         let good = owner("good");
         let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
@@ -348,7 +348,7 @@ mod tests {
     /// While long pieces hold all turns, each fast owner runs one short piece in addition, and
     /// nothing else runs.
     #[test]
-    fn short_pieces_run_beside_long_ones() {
+    fn short_pieces_run_in_addition_to_long_ones() {
         let mut state = State::new(1);
         let (hog, good, new) = (owner("hog"), owner("good"), owner("new"));
         let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
@@ -377,7 +377,7 @@ mod tests {
 
     /// An owner that computed alone owes nothing to later owners, and gains nothing by leaving.
     #[test]
-    fn shares_are_equal_from_when_there_is_somebody_to_share_with() {
+    fn new_owner_gets_an_equal_share_from_its_arrival() {
         let mut state = State { short: 0, ..State::new(1) };
         let (early, late) = (owner("early"), owner("late"));
         let mut had = [0, 0];
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_waits_for_any_more_is_not_begun() {
+    async fn dropped_job_does_not_start() {
         let compute = Compute::new(1).unwrap();
         let (open, gate) = std::sync::mpsc::channel::<()>();
         let first = tokio::spawn(compute.run(&owner("a"), move || gate.recv().is_ok()));

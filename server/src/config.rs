@@ -18,11 +18,9 @@ pub struct Config {
     pub data: PathBuf,
     /// Number of threads that serve connections, at least 1; the compute pool has the same number.
     pub workers: usize,
-    /// Limits for clients.
     pub limits: Limits,
     /// True if the rate limit also applies to loopback clients.
     pub limit_loopback: bool,
-    /// Offered games.
     pub games: Games,
     /// Available agents and the rules for seating them.
     pub opponents: Opponents,
@@ -42,7 +40,6 @@ pub struct Config {
     pub suites: Suites,
     /// Maximum duration of a run, from the enrolment of its first agent.
     pub run_time: Duration,
-    /// Seasons of suites.
     pub seasons: Vec<SuiteSeasons>,
     pub ladders: Vec<LadderTerms>,
     /// Time for matches to finish during shutdown.
@@ -52,12 +49,10 @@ pub struct Config {
 /// Matches that are paired by default: two matches with one seed and swapped seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairMode {
-    /// No matches.
     Off,
-    /// Rated matches.
+    /// Only matches that are rated.
     #[default]
     Rated,
-    /// All matches.
     All,
 }
 
@@ -83,7 +78,7 @@ pub enum Humans {
 pub struct TlsFiles {
     /// Certificate, followed by its chain.
     pub cert: PathBuf,
-    /// Private key.
+    /// Path of the private key file.
     pub key: PathBuf,
 }
 

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_counted_by_address_and_together() {
+    fn connections_are_limited_by_address_and_in_total() {
         let limits =
             Limits { address_connections: 3, connections: 4, address_hellos: 2, hellos: 9, ..Limits::default() };
         let doors = ConnectionLimits::new(&limits);

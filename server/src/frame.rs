@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_told_without_its_picture() {
+    fn event_can_be_sent_without_its_picture() {
         let view = SeatView { picture: Some(PictureView::default()), ..SeatView::default() };
         let of = |view: SeatView| {
             let kind = EventKind::Phase { phase: "talk".into() };
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broadcast_is_encoded_once() {
+    fn broadcast_is_encoded_once() {
         let event = Broadcast::new(ServerMessage::Queued(Queued { join: "j".into(), waiting: 1, eta_ms: None }));
         for encoding in [Encoding::Json, Encoding::MsgPack] {
             let bytes = || match event.frame(encoding).unwrap().message {

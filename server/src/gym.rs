@@ -51,11 +51,9 @@ const FEW: usize = 8;
 pub struct Context {
     /// Pool for long calls.
     pub compute: Compute,
-    /// Offered games.
     pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Arc<Opponents>,
-    /// Limits for clients.
     pub limits: Arc<Limits>,
 }
 
@@ -66,7 +64,6 @@ pub struct GymReply {
     pub id: Id,
     /// Handle of the request, if it names one.
     pub env: Option<u32>,
-    /// Encoded bytes.
     pub frame: Vec<u8>,
     /// Encoding of the bytes.
     pub encoding: Encoding,
@@ -366,7 +363,6 @@ fn call(handle: &mut EnvHandle, id: Id, task: HandleTask, encoding: Encoding) ->
     Called { reply: GymReply { id, env, frame, encoding, error, records: handle.records() }, clone }
 }
 
-/// Encodes a message.
 pub fn frame(encoding: Encoding, id: Id, message: ServerMessage) -> Vec<u8> {
     encoding.encode_server(Some(id), &message).unwrap_or_else(|e| unwritten(encoding, id, &e))
 }
@@ -409,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_were_interrupted_once_are_not_slow() {
+    fn single_slow_call_keeps_the_estimate_of_rules() {
         let (quick, slow) = (Duration::from_micros(200), Duration::from_millis(20));
         let mut costs = Costs::guess(false);
         assert!(!stays(&costs, 16_384), "nothing is known yet");
@@ -424,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_one_says_nothing_about_thousands() {
+    fn small_batch_does_not_change_the_estimate_of_large_ones() {
         let mut costs = Costs::guess(false);
         costs.measure(STEP, 4_096, Duration::from_micros(200));
         for _ in 0..3 {
@@ -434,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_thought_once_may_think_again() {
+    fn slow_agent_reply_raises_the_estimate() {
         let mut costs = Costs::guess(true);
         assert!(!stays(&costs, 1));
         costs.measure(STEP, 4, Duration::from_micros(8));

@@ -129,9 +129,11 @@ fn upgrade(request: &Request<Incoming>, shared: &ServerState) -> Option<Result<(
         let own =
             token::bearer(headers).is_some() || token::in_cookie(headers).is_none() || token::is_from_here(headers);
         match guard::upgrade(request, &shared.config.origins) {
-            Ok(_) if !own => {
-                Err((StatusCode::FORBIDDEN, "cookie", "expected the token in the Authorization header; the cookie is valid only for pages of this server"))
-            }
+            Ok(_) if !own => Err((
+                StatusCode::FORBIDDEN,
+                "cookie",
+                "expected the token in the Authorization header; the cookie is valid only for pages of this server",
+            )),
             checked => checked.map(|key| open(headers, key)),
         }
     })

@@ -124,7 +124,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn an_allowance_is_an_average() {
+    fn rate_limit_allows_bursts_up_to_the_average() {
         let clock = FakeRelativeClock::default();
         let bucket = Bucket::new(10, clock.clone());
         assert_eq!((0..50).filter(|_| bucket.take().is_none()).count(), 40);

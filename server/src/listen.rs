@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operator_is_warned_of_what_is_missing() {
+    fn warnings_name_missing_tls_and_tokens() {
         let told = |tls, tokens| warnings(tls, tokens).map(|w| w.contains("TLS")).collect::<Vec<_>>();
         assert!(told(true, true).is_empty());
         assert_eq!(told(false, true), [true]);

@@ -49,9 +49,7 @@ pub(crate) struct Metrics {
     pub matches: Gauge,
     /// Joins without a match.
     pub waiting: Gauge,
-    /// Gym environments.
     pub envs: Gauge,
-    /// Started matches.
     pub begun: Counter,
     /// Latency in seconds from a client's move until its results are sent; in a rated match this includes the durable
     /// write.

@@ -14,13 +14,13 @@ use serde_json::Value;
 /// Maximum search per move of an agent that a client specifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchLimits {
-    /// Simulations.
+    /// Maximum number of simulations per move.
     pub sims: u64,
-    /// Depth in plies.
+    /// Maximum search depth in plies.
     pub depth: u64,
-    /// Positions.
+    /// Maximum number of positions per move.
     pub nodes: u64,
-    /// Time in milliseconds.
+    /// Maximum search time per move in milliseconds.
     pub ms: u64,
 }
 
@@ -34,7 +34,6 @@ impl Default for SearchLimits {
 /// those that the operator named, without limits.
 #[derive(Clone)]
 pub struct Opponents {
-    /// Available agents.
     pub agents: Roster,
     /// Specs by the operator's names.
     pub named: BTreeMap<String, String>,
@@ -51,9 +50,7 @@ pub struct Opponent {
     pub name: String,
     /// Complete spec, for records.
     pub spec: AgentSpec,
-    /// Agent itself.
     pub agent: Arc<dyn Agent>,
-    /// Measured reply time.
     pub pace: Arc<Pace>,
 }
 
@@ -161,8 +158,7 @@ impl Opponents {
 
     fn not_offered(&self, agent: &str) -> Box<Refusal> {
         let offered: Vec<&str> = self.named.keys().map(String::as_str).collect();
-        let message =
-            format!("{agent} agents must be offered by the operator under a name (serve --agent NAME=SPEC)");
+        let message = format!("{agent} agents must be offered by the operator under a name (serve --agent NAME=SPEC)");
         Box::new(Refusal::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
     }
 
@@ -192,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_by_depth_counts_what_it_can_reach() {
+    fn depth_limited_search_counts_reachable_positions() {
         let opponents = Opponents::default();
         let steps = |text: &str, game: &str| {
             let game = ludex_env::load(game).unwrap();
@@ -204,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_answer_counts_at_once_and_quick_ones_after_a_while() {
+    fn pace_rises_at_once_and_falls_slowly() {
         let (pace, quick) = (Pace::default(), Duration::from_micros(5));
         assert!(!pace.is_quick());
         pace.measure(quick);
@@ -218,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_starts_programs_is_the_operators_to_offer() {
+    fn clients_cannot_seat_agents_that_start_programs() {
         let game = ludex_env::load("tic_tac_toe").unwrap();
         let opponents = Opponents {
             named: BTreeMap::from([

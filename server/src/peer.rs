@@ -8,7 +8,6 @@ use crate::connection_limits::ConnectionPermit;
 /// Remote end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    /// IP address.
     pub ip: IpAddr,
     /// True if the port listens on loopback only.
     pub local: bool,

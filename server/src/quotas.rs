@@ -17,7 +17,6 @@ const SEARCHING: usize = 8;
 /// Resource with a quota per owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
-    /// Gym environments.
     Envs,
     /// Concurrent matches of joins.
     Matches,
@@ -166,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_of_one_owner_share_and_give_back() {
+    fn sessions_of_one_owner_share_a_quota() {
         let limits = Limits { owner_envs: 10, ..Limits::default() };
         let owners = Owners::default();
         let (a, b) = (owners.account(Some("ann"), "s_1"), owners.account(Some("ann"), "s_2"));
@@ -176,7 +175,7 @@ mod tests {
         let _second = b.take(Resource::Envs, 4, &limits).unwrap();
         drop(first);
         assert_eq!((a.used(Resource::Envs), owners.used(Resource::Envs)), (4, 4));
-        assert!(owners.account(None, "s_3").take(Resource::Envs, 10, &limits).is_ok(), "a guest shares with nobody");
+        assert!(owners.account(None, "s_3").take(Resource::Envs, 10, &limits).is_ok(), "each guest has its own quota");
         assert_eq!(owners.all().len(), 1);
     }
 }

@@ -63,7 +63,6 @@ pub(crate) struct RatingsSnapshot {
     pub(crate) scales: Vec<Scale>,
 }
 
-/// Finished table.
 struct Table {
     of: Arc<RatingsSnapshot>,
     /// Number of verified and rejected records in the table.
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn records_are_read_by_pages_and_none_twice() {
+    async fn records_are_read_in_pages_without_repeats() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
         let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_game_does_not_wait_for_another() {
+    async fn game_ratings_do_not_wait_for_other_games() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
         let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_table_is_there_while_the_next_is_made() {
+    async fn previous_ratings_are_available_during_an_update() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
         let ratings = RatingsCache::new(Games::builtin(), Humans::Together).unwrap();
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_many_records_is_kept_for_a_while() {
+    fn large_table_is_cached_for_a_minute() {
         let of = |records: usize, age: Duration| {
             let made = Instant::now().checked_sub(age).unwrap();
             let of = Arc::new(RatingsSnapshot { page: Value::Null, scales: Vec::new() });

@@ -63,7 +63,10 @@ pub(crate) fn in_order(seasons: &[Season]) -> anyhow::Result<()> {
         let Some(before) = k.checked_sub(1).map(|k| &seasons[k]) else { continue };
         let end = before.end.with_context(|| format!("season {} has no end and is not the last", before.name))?;
         anyhow::ensure!(end <= season.begin, "season {name} begins before {} ends", before.name);
-        anyhow::ensure!(seasons[..k].iter().all(|other| other.name != *name), "expected different season names, got {name} twice");
+        anyhow::ensure!(
+            seasons[..k].iter().all(|other| other.name != *name),
+            "expected different season names, got {name} twice"
+        );
     }
     Ok(())
 }
@@ -100,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seasons_of_a_suite_are_read_and_what_contradicts_itself_is_refused() {
+    fn seasons_with_contradictions_are_rejected() {
         let text = "suite = \"quick\"\n[[season]]\nname = \"one\"\nend = \"1970-01-01T00:00:02Z\"\n\
                     [[season]]\nname = \"two\"\nbegin = 3000";
         let read = SuiteSeasons::parse(text).unwrap();

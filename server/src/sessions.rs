@@ -35,7 +35,6 @@ pub(crate) enum Control {
     Take(oneshot::Sender<Box<SessionData>>),
     /// The server is shutting down.
     Drain(Draining),
-    /// Close the connection.
     Close(Close),
 }
 
@@ -58,7 +57,6 @@ pub(crate) struct ClientInfo {
     pub agent: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Kind of agent.
     #[serde(default)]
     pub kind: AgentKind,
     /// Owner of the token; `None` for a guest on loopback.
@@ -243,7 +241,6 @@ impl Session {
         }
     }
 
-    /// Returns its seats.
     pub(crate) fn seats(&self) -> Vec<(MatchHandle, Seat)> {
         self.state.lock().seats.values().cloned().collect()
     }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_gaps_between_beats_are_lost_time() {
+    fn long_heartbeat_gap_counts_as_stall() {
         let (mut beats, start) = (Beats::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
         let lost = |beats: &Beats, ms| beats.lost(at(ms)).as_millis();

@@ -52,11 +52,9 @@ pub(crate) struct StandingLadder {
     state: Mutex<State>,
 }
 
-/// Mutable state.
 struct State {
     /// Seasons that are not frozen, in order.
     seasons: Vec<Season>,
-    /// Current season.
     kept: Option<SeasonState>,
     /// True if the state has changed since the last write of its file.
     changed: bool,
@@ -75,9 +73,7 @@ pub(crate) struct Seeker {
 /// Pending task of a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LadderTask {
-    /// No current season.
     Nothing,
-    /// Start matches.
     Play,
     /// Freeze the season, which is over, once its last match is counted.
     End,

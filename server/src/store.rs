@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_json_cannot_carry_is_refused_and_never_kept_empty() {
+    fn unserializable_values_are_refused() {
         assert_eq!(text(&BTreeMap::from([("a", 1)])).unwrap(), r#"{"a":1}"#);
         // Fails at once, or after a part that could have been stored.
         let broken = BTreeMap::from([((1, 2), "keys of a JSON object are texts")]);
@@ -298,7 +298,7 @@ mod tests {
 
     /// SQLite's page limit yields the same error as a full disk (`SQLITE_FULL`).
     #[tokio::test]
-    async fn a_full_disk_is_told_to_everyone_and_ends_nothing() {
+    async fn full_disk_fails_all_waiting_writes_only() {
         let folder = tempfile::tempdir().unwrap();
         let opened = open::open(folder.path(), open::Access::Owner).unwrap();
         opened.writer.execute_batch("PRAGMA max_page_count = 100").unwrap();

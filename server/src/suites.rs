@@ -10,7 +10,6 @@ use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::roles::{Role, RoleAgent, RoleAssignment};
 use ludex_referee::suite::{PartSpec, SUITES, Schedule, Suite};
 
-/// Offered suite.
 pub(crate) struct OfferedSuite {
     /// Text of the suite.
     pub(crate) text: String,
@@ -24,7 +23,7 @@ pub(crate) struct OfferedSuite {
 pub(crate) struct Alone {
     /// True if it can play the suite without selecting parts.
     pub(crate) whole: bool,
-    /// Playable parts.
+    /// Parts of the suite that it can play.
     pub(crate) parts: Vec<SuitePart>,
 }
 
@@ -76,9 +75,7 @@ impl Suites {
         }
         if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
             let id = &part.id;
-            anyhow::bail!(
-                "suite {name}: expected parts without cached answers (once), got {id:?}"
-            );
+            anyhow::bail!("suite {name}: expected parts without cached answers (once), got {id:?}");
         }
         let variants = !suite.variants.is_empty() || suite.parts.iter().any(|part| !part.variants.is_empty());
         anyhow::ensure!(!variants, "suite {name}: expected no variants, which only local agents support");

@@ -7,14 +7,13 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 bitflags::bitflags! {
-    /// Set of scopes.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Scopes: u8 {
-        /// Own environments.
+        /// Scope to use environments of the gym plane.
         const GYM = 1;
-        /// Seats in matches.
+        /// Scope to play in matches.
         const PLAY = 2;
-        /// Watching of matches.
+        /// Scope to watch matches of others.
         const SPECTATE = 4;
         /// Access to hidden information and server administration.
         const ADMIN = 8;
@@ -53,7 +52,6 @@ impl fmt::Display for Scopes {
     }
 }
 
-/// Unknown scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a scope, got {got:?}; allowed: gym, play, spectate, admin")]
 pub struct BadScope {
@@ -103,7 +101,6 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// Invalid token hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a token hash of 64 hex digits")]
 pub struct BadHash;

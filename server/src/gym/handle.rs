@@ -288,9 +288,7 @@ impl EnvHandle {
             Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
         };
         let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {
-            true => {
-                Err(bad(at, format!("{} bytes, where this game needs at most {most}", item.len())))
-            }
+            true => Err(bad(at, format!("{} bytes, where this game needs at most {most}", item.len()))),
             false => unpack(item).ok_or_else(|| bad(at, "undecodable bytes".into())),
         });
         self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))

@@ -48,12 +48,7 @@ pub(super) fn open(
     let recorder = o.record.then(|| Recorder::new(client.clone()));
     let bytes = batch.row_bytes() as u64 * u64::from(o.count);
     if bytes > table.limits.batch_bytes {
-        return Err(limit(
-            "count",
-            bytes,
-            table.limits.batch_bytes,
-            "bytes of environments and views in one batch",
-        ));
+        return Err(limit("count", bytes, table.limits.batch_bytes, "bytes of environments and views in one batch"));
     }
     Ok(EnvHandle::new(env, game, batch, seated, table.clone(), recorder, [share, table.reserve_documents(0)?]))
 }
@@ -69,7 +64,10 @@ fn layout(wanted: Option<&str>, game: &GameRef) -> Result<Layout, Box<Refusal>> 
         Some("openspiel") => Ok(Layout::OpenSpiel),
         Some(other) => {
             let allowed = game.spec().views.layouts.clone();
-            let e = field("layout", format!("expected the name of a layout, got {:?}", ludex_protocol::error::truncate_text(other)));
+            let e = field(
+                "layout",
+                format!("expected the name of a layout, got {:?}", ludex_protocol::error::truncate_text(other)),
+            );
             Err(Box::new(e.allowed(allowed)))
         }
     }

@@ -53,7 +53,8 @@ impl GymSeating {
     pub fn seated(&self, specs: Vec<String>, game: &GameRef, count: usize) -> Result<EnvPlayers, Box<Refusal>> {
         let spec = game.spec();
         if specs.len() != spec.players as usize {
-            let message = format!("expected one entry per seat, got {}; {} has {} seats", specs.len(), spec.game, spec.players);
+            let message =
+                format!("expected one entry per seat, got {}; {} has {} seats", specs.len(), spec.game, spec.players);
             let error = Refusal::new(ErrorCode::BadShape, message).path("seats");
             return Err(Box::new(error.got(specs.len()).allowed(spec.players)));
         }

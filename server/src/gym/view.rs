@@ -14,7 +14,8 @@ use super::field;
 pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refusal>> {
     let i = v.i as usize;
     if i >= batch.count() {
-        let error = Refusal::new(ErrorCode::BadField, format!("expected the index of an environment, got {i}")).path("i");
+        let error =
+            Refusal::new(ErrorCode::BadField, format!("expected the index of an environment, got {i}")).path("i");
         return Err(Box::new(error.got(v.i).allowed(format!("0..{}", batch.count()))));
     }
     let state = batch.state(i).ok_or_else(|| {
@@ -24,7 +25,8 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
     let spec = batch.spec();
     let seat = match (v.seat, state.turn()) {
         (Some(seat), _) if seat >= spec.players => {
-            let error = Refusal::new(ErrorCode::BadField, format!("expected a seat of the game, got {seat}")).path("seat");
+            let error =
+                Refusal::new(ErrorCode::BadField, format!("expected a seat of the game, got {seat}")).path("seat");
             return Err(Box::new(error.got(seat).allowed(format!("0..{}", spec.players))));
         }
         (Some(seat), _) => seat as Seat,
@@ -58,7 +60,9 @@ pub(super) fn look(batch: &dyn DynBatch, v: &ViewEnv) -> Result<Viewed, Box<Refu
             GymView::Picture => {
                 seen.picture = view_of(&*state, who, &[MatchView::Picture], Layout::Ludex).picture;
             }
-            GymView::Returns => return Err(wrong("expected a view other than returns, which are part of each batch".into())),
+            GymView::Returns => {
+                return Err(wrong("expected a view other than returns, which are part of each batch".into()));
+            }
         }
     }
     if let Some(ids) = &v.names {

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_pages_are_kept_out() {
+    fn foreign_origins_are_rejected() {
         assert!(origin_allowed(&HeaderMap::new(), &[]).is_ok());
         for home in ["http://localhost:3000", "http://127.0.0.1:7878", "http://[::1]:80", "https://localhost"] {
             assert!(origin_allowed(&from(&[home]), &[]).is_ok(), "{home}");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_this_machine_or_named() {
+    fn unknown_hosts_are_rejected() {
         for home in ["localhost", "LOCALHOST:7878", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:7878"] {
             assert!(host_allowed(home, &[]), "{home}");
         }

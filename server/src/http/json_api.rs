@@ -52,7 +52,7 @@ pub(super) fn routes(shared: Arc<ServerState>, peer: Peer) -> Router {
         .route("/runs/{run}/{file}", get(run_file))
         .merge(site::parts())
         .fallback(|| async {
-            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
+            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "expected the path of a page"))
         })
         .with_state((shared, peer))
 }

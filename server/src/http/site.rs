@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn browsers_are_told_from_programs() {
+    fn browser_requests_are_recognized() {
         let of = |accept: Option<&'static str>| {
             let headers = accept.map(|a| (header::ACCEPT, HeaderValue::from_static(a)));
             is_for_people(&headers.into_iter().collect())

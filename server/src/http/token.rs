@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_found_in_both_places() {
+    fn token_is_read_from_header_and_cookie() {
         let cookie = (header::COOKIE, "a=1; ludex_token=lx_c; b=2");
         assert_eq!(of(&headers(std::slice::from_ref(&cookie))).as_deref(), Some("lx_c"));
         assert_eq!(of(&headers(&[cookie, (header::AUTHORIZATION, "Bearer lx_h")])).as_deref(), Some("lx_h"));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_this_server_are_from_here() {
+    fn only_own_pages_may_use_the_cookie() {
         let of = |origin, host| is_from_here(&headers(&[(header::ORIGIN, origin), (header::HOST, host)]));
         assert!(of("http://127.0.0.1:7878", "127.0.0.1:7878") && of("https://Play.example", "play.example"));
         assert!(!of("http://127.0.0.1:3000", "127.0.0.1:7878") && !of("null", "null") && !of("http://a.b", "b"));

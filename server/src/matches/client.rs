@@ -181,7 +181,9 @@ impl MatchClient {
 
     fn no_seat(&self, id: &str) -> Refusal {
         match self.hub.handle(id) {
-            Some(_) => Refusal::new(ErrorCode::NotYourSeat, "expected a match in which this session has a seat").got(id),
+            Some(_) => {
+                Refusal::new(ErrorCode::NotYourSeat, "expected a match in which this session has a seat").got(id)
+            }
             None => Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(id),
         }
     }
@@ -205,7 +207,8 @@ impl MatchClient {
 
     fn spectate(&mut self, re: Id, watch: Spectate) {
         let Some(handle) = self.hub.handle(&watch.match_id) else {
-            return self.reply(re, Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(watch.match_id));
+            return self
+                .reply(re, Refusal::new(ErrorCode::UnknownMatch, "expected the id of a match").got(watch.match_id));
         };
         let full = watch.view == SpectatorView::Full;
         let session = &self.session;

@@ -52,7 +52,6 @@ use crate::suites::Suites;
 pub struct HubConfig {
     /// Limits announced to clients.
     pub limits: Limits,
-    /// Offered games.
     pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Opponents,
@@ -66,16 +65,13 @@ pub struct HubConfig {
     pub suites: Suites,
     /// Maximum duration of a run, from its first enrolment.
     pub run_time: Duration,
-    /// Seasons of suites.
     pub seasons: Vec<SuiteSeasons>,
     pub(crate) ladders: Vec<Arc<StandingLadder>>,
 }
 
 /// Match plane of one server.
 pub struct Hub {
-    /// Operator settings.
     pub config: HubConfig,
-    /// Store of matches.
     pub store: Store,
     /// Pool in which agents compute.
     pub compute: Compute,
@@ -153,7 +149,7 @@ pub(super) struct MatchPlan {
 
 /// Settings of a match that is about to start.
 pub(super) enum MatchTerms {
-    /// Requested by clients.
+    /// Match that clients requested.
     Asked(RequestedTerms),
     /// Planned by a run.
     Planned(Box<MatchSetup>),

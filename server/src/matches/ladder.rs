@@ -141,7 +141,6 @@ impl Hub {
         self.config.ladders.iter().find(|ladder| ladder.name == name)
     }
 
-    /// Returns all ladders.
     pub(crate) fn ladders(&self) -> Vec<Value> {
         self.config.ladders.iter().map(|ladder| ladder.entry()).collect()
     }

@@ -55,7 +55,6 @@ struct WaitingJoin {
     running: u32,
     /// True if its matches are paired, or each has a mirror.
     paired: bool,
-    /// Current block.
     block: Option<String>,
     /// Number of earlier encounters by opposing join, counted for the join that arrived first.
     met: HashMap<String, usize>,

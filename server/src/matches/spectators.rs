@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn the_more_watch_the_longer_events_wait_for_each_other() {
+    fn batching_delay_grows_with_watchers() {
         assert_eq!([0, 1, FEW].map(pause), [Duration::ZERO; 3]);
         assert_eq!(pause(FEW + 100), Duration::from_millis(100));
         assert_eq!([10_000, usize::MAX].map(pause), [WAIT; 2]);
     }
 
     #[test]
-    fn what_waited_goes_out_at_once_and_only_to_those_who_were_there() {
+    fn buffered_events_go_only_to_earlier_watchers() {
         let mut crowd = Spectators::default();
         let mut first = enter(&mut crowd, "first", Vec::new());
         let mut other = enter(&mut crowd, "other", vec![MatchView::Picture]);
@@ -217,11 +217,11 @@ mod tests {
         drop(late);
         crowd.audiences[0].waiting.push(event(5));
         crowd.send();
-        assert_eq!(crowd.spectators.len(), 1, "who is gone is forgotten");
+        assert_eq!(crowd.spectators.len(), 1, "the closed watcher is removed");
     }
 
     #[test]
-    fn who_has_no_room_falls_behind() {
+    fn watcher_without_mailbox_room_falls_behind() {
         let mut crowd = Spectators::default();
         let mut heard = enter(&mut crowd, "slow", Vec::new());
         for n in 0..8 {

@@ -74,7 +74,7 @@ impl RunContest {
         Ok(RunContest::Suite(Box::new(evaluation)))
     }
 
-    /// Returns the numbers of due matches, as far as known, and of finished ones.
+    /// Returns the numbers of due matches, where known, and of finished ones.
     ///
     /// # Errors
     ///

@@ -29,7 +29,6 @@ const LOOK: Duration = Duration::from_secs(1);
 enum Place {
     /// Open run, and the agent's join.
     In(Arc<Host>, String),
-    /// Finished run.
     Over(Box<Enrolment>),
 }
 
@@ -207,11 +206,11 @@ impl Hub {
         let Some(offer) = suites.get(&request.suite) else {
             let names: Vec<&str> = suites.names().collect();
             let e = match request.suite.as_str() {
-                "" => {
-                    Refusal::new(ErrorCode::UnknownRun, "expected an existing run; name a suite to start a new one").path("run")
-                }
+                "" => Refusal::new(ErrorCode::UnknownRun, "expected an existing run; name a suite to start a new one")
+                    .path("run"),
                 other => {
-                    let mut e = Refusal::new(ErrorCode::UnknownSuite, "expected the name of an offered suite").path("suite");
+                    let mut e =
+                        Refusal::new(ErrorCode::UnknownSuite, "expected the name of an offered suite").path("suite");
                     e.nearest = nearest(other, names.iter().copied()).map(Into::into);
                     e.got(truncate_text(other))
                 }
@@ -235,7 +234,8 @@ impl Hub {
             part.candidates <= request.candidates && (request.only.is_empty() || request.only.contains(&part.part))
         };
         if offer.entry.parts.iter().filter(played).count() == 0 {
-            let e = Refusal::new(ErrorCode::BadField, "candidates: expected enough agents for the parts of this run").path("candidates");
+            let e = Refusal::new(ErrorCode::BadField, "candidates: expected enough agents for the parts of this run")
+                .path("candidates");
             return Err(Box::new(e.got(request.candidates)));
         }
         let owner = session.about.owner.as_deref();
@@ -309,7 +309,9 @@ impl Hub {
         }
         let most = self.config.limits.matches;
         if request.slots == 0 || request.slots > most {
-            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits").path("slots").got(request.slots);
+            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits")
+                .path("slots")
+                .got(request.slots);
             return Err(Box::new(e.allowed(format!("1 to {most}"))));
         }
         let entrant = EnrolledAgent {
@@ -423,7 +425,6 @@ impl Hub {
     }
 }
 
-/// Existing run.
 enum Known {
     Open(Arc<Host>),
     Over(Box<Enrolment>),

@@ -43,7 +43,6 @@ pub(super) struct Enrolment {
     pub over: Option<RunEnd>,
 }
 
-/// Tournament as requested.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct StoredTournament {
     pub game: String,
@@ -91,7 +90,7 @@ pub(super) struct InSeason {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct EarlyStop {
     pub reason: RunReason,
-    /// Agent that withdrew.
+    /// Name of the agent that withdrew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
@@ -146,8 +145,8 @@ impl Enrolment {
         if !folder.exists() {
             return Ok(None);
         }
-        let text =
-            fs::read_to_string(folder.join(FILE)).with_context(|| format!("expected a run played by clients, got {run}"))?;
+        let text = fs::read_to_string(folder.join(FILE))
+            .with_context(|| format!("expected a run played by clients, got {run}"))?;
         Ok(Some(serde_json::from_str(&text).with_context(|| format!("parsing {FILE} of {run} failed"))?))
     }
 

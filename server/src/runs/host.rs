@@ -22,7 +22,6 @@ use super::server_executor::ServerExecutor;
 use crate::matches::Hub;
 use crate::store::{MatchFilter, Write};
 
-/// Open run.
 pub(super) struct Host {
     book: Arc<EnrolmentState>,
     /// True while its thread runs.

@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_do_not_wait_for_who_does_not_read() {
+    async fn events_do_not_wait_for_a_client_that_does_not_read() {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
         let shared =
@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_frame_that_waits_holds_nothing_up() {
+    async fn pending_large_frame_does_not_block_the_connection() {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
         let config = Config { workers: 1, ..Config::new(data.path()) };
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watcher_who_falls_behind_gets_one_resync() {
+    async fn slow_watcher_gets_one_resync() {
         // More rounds than pipe, buffer and mailbox hold, and some after them.
         const MISSED: usize = 400;
         const LATER: usize = 20;

@@ -18,7 +18,6 @@ const GARBAGE: u32 = 100;
 
 /// Action for a frame.
 pub(super) enum Passed {
-    /// Execute the request.
     Request(Id, RequestFingerprint, ClientMessage),
     /// Record an acknowledgment of match frames.
     Seen(Ack),
@@ -28,9 +27,7 @@ pub(super) enum Passed {
     Forbidden(Id, RequestFingerprint, Box<Refusal>),
     /// Reply that the request is not executed now and may be repeated; the reply is not cached.
     Refused(Option<Id>, Box<Refusal>),
-    /// Ignore the frame.
     Nothing,
-    /// Close the connection.
     Close(Close),
 }
 
@@ -129,7 +126,8 @@ impl RequestGate {
         }
         let Some(id) = id else { return Passed::Nothing };
         replies.postpone(id);
-        let message = format!("expected at most {} requests per second; continue in {wait} ms", shared.limits.requests_per_s);
+        let message =
+            format!("expected at most {} requests per second; continue in {wait} ms", shared.limits.requests_per_s);
         Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)))
     }
 
@@ -161,7 +159,9 @@ impl RequestGate {
                 ));
             }
             Admission::Old => {
-                return conflict(format!("expected an id above the previous ones, got {id}; its reply is no longer cached"));
+                return conflict(format!(
+                    "expected an id above the previous ones, got {id}; its reply is no longer cached"
+                ));
             }
         }
         shared.metrics.request(asked.kind);

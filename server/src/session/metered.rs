@@ -22,7 +22,6 @@ impl<S> Metered<S> {
         Metered { io, left: Some(left) }
     }
 
-    /// Removes the limit.
     pub fn open(&mut self) {
         self.left = None;
     }
@@ -34,8 +33,9 @@ impl<S: Io> AsyncRead for Metered<S> {
         ready!(Pin::new(&mut self.io).poll_read(cx, to))?;
         let read = to.filled().len() - before;
         if let Some(left) = &mut self.left {
-            *left =
-                left.checked_sub(read).ok_or_else(|| Error::new(ErrorKind::QuotaExceeded, "too many bytes before hello"))?;
+            *left = left
+                .checked_sub(read)
+                .ok_or_else(|| Error::new(ErrorKind::QuotaExceeded, "too many bytes before hello"))?;
         }
         Poll::Ready(Ok(()))
     }

@@ -20,7 +20,6 @@ pub enum MatchCommand {
     Heard(u64, Input),
     /// Connection to a seat: the frames after `seen` follow, or a resync.
     Attach {
-        /// Seat index.
         seat: Seat,
         /// Mailbox of the connection.
         mailbox: Mailbox,
@@ -31,21 +30,17 @@ pub enum MatchCommand {
         /// True to send a resync.
         resync: bool,
     },
-    /// Lost connection.
     Detach {
-        /// Seat index.
         seat: Seat,
         /// Number of the lost connection.
         generation: u64,
     },
     /// Acknowledgment of all frames up to `seq`.
     Ack {
-        /// Seat index.
         seat: Seat,
         /// Sequence number of the last acknowledged frame.
         seq: u64,
     },
-    /// New watcher.
     Spectate {
         /// Session of the watcher; each session watches at most once.
         session: String,

@@ -36,7 +36,6 @@ impl RequestFingerprint {
 /// Action for a request's `id`.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// Execute the request.
     New,
     /// Send the cached reply.
     Answered(WireFrame),
@@ -56,7 +55,6 @@ pub(crate) struct Replies {
     kept: VecDeque<Kept>,
     /// Last two replies of each handle; batches are large.
     envs: HashMap<u32, VecDeque<Kept>>,
-    /// Requests in flight.
     flying: HashMap<Id, Flight>,
     /// Requests that were not executed and may be repeated.
     again: BTreeSet<Id>,
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn another_request_of_the_same_type_never_gets_the_reply() {
+    fn different_request_with_a_used_id_is_refused() {
         const ZERO: &str = r#""step","env":1,"actions":[0]"#;
         const SIX: &str = r#""step","env":1,"actions":[6]"#;
         let mut replies = Replies::new(3);
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_answered_is_answered_again_and_not_done_again() {
+    fn repeated_request_gets_the_cached_reply() {
         let mut replies = Replies::new(3);
         for id in 1..=5 {
             assert!(matches!(replies.admit(id, asked(PING)), Admission::New));
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_keeps_two() {
+    fn handle_caches_its_last_replies() {
         let mut replies = Replies::new(8);
         for id in 1..=3 {
             assert!(matches!(replies.admit(id, asked(STEP)), Admission::New));
@@ -240,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_done_may_come_again() {
+    fn refused_request_may_be_repeated() {
         let mut replies = Replies::new(8);
         replies.postpone(1);
         assert!(matches!(replies.admit(2, asked(ACT)), Admission::New));
@@ -254,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_reply_changes_its_encoding() {
+    fn cached_reply_is_reencoded_for_a_new_connection() {
         let json = frame(r#"{"type":"pong","re":4,"now_ms":9}"#);
         let packed = json.speaking(Encoding::MsgPack, 16);
         assert_eq!(packed.encoding, Encoding::MsgPack);

@@ -20,10 +20,8 @@ pub struct LadderTerms {
     /// Levels of the game's anchor ladder to use as anchors; `None`: all with a rating.
     #[serde(default)]
     pub anchors: Option<Vec<u32>>,
-    /// Rating settings.
     #[serde(default)]
     pub rating: LadderSettings,
-    /// Pairing settings.
     #[serde(default)]
     pub pairing: Pacing,
     /// Seasons in order. Without any, there is one endless season `open`.
@@ -86,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_read_and_what_contradicts_itself_is_refused() {
+    fn ladder_settings_with_contradictions_are_rejected() {
         let text = "game = \"connect_four\"\nmove_ms = 500\nanchors = [0, 2]\n[rating]\nprovisional = 90\n[pairing]\nnear = 50\n\
                     [[season]]\nname = \"one\"\nbegin = \"1970-01-01T00:00:01Z\"\nend = \"1970-01-01T00:00:02Z\"\n\
                     [[season]]\nname = \"two\"\nbegin = \"1970-01-01T00:00:02Z\"";

@@ -34,7 +34,6 @@ pub(super) struct SeasonState {
     pub counted: CountedRecords,
 }
 
-/// Counted records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CountedRecords {
     /// Release number up to which records have been counted.

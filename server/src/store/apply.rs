@@ -44,7 +44,6 @@ const COUNTER: &str = "INSERT INTO counters (key, value) VALUES (?1, ?2) \
 
 /// Reason for a failed write.
 pub(super) enum Failed {
-    /// Error of SQLite.
     Sql(rusqlite::Error),
     /// Contradiction of stored data.
     Store(StoreError),
@@ -137,7 +136,7 @@ mod tests {
 
     /// Returns SQLite's query plan: each step names its index, or scans a whole table.
     #[test]
-    fn ends_and_releases_read_no_table_through() {
+    fn ends_and_releases_scan_no_table() {
         let folder = tempfile::tempdir().unwrap();
         let opened = open::open(folder.path(), open::Access::Owner).unwrap();
         for statement in [ACT, END, RECORD, RELEASE] {

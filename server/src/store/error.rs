@@ -12,7 +12,6 @@ pub enum StoreError {
     /// Another server owns the directory.
     #[error("{path} is in use by another ludex server{}; stop it, or choose another folder with --data", .pid.map(|p| format!(" (process {p})")).unwrap_or_default())]
     Locked {
-        /// Data directory.
         path: PathBuf,
         /// Process id of the owner, if readable.
         pid: Option<u32>,
@@ -20,19 +19,16 @@ pub enum StoreError {
     /// The directory contains no store.
     #[error("expected a ludex store in {path}; check --data, or start a server there first")]
     Missing {
-        /// Data directory.
         path: PathBuf,
     },
     /// The file is not a database, or belongs to another program.
     #[error("{path} is not a ludex store; move it away or choose another folder with --data")]
     Foreign {
-        /// Database file.
         path: PathBuf,
     },
     /// The file was written by another version of ludex.
     #[error("{path}: expected store version {known}, got {found}; {}", if .found > .known { "use a newer ludex" } else { "start the server of this version once to migrate it" })]
     Version {
-        /// Database file.
         path: PathBuf,
         /// Version of the file.
         found: u32,
@@ -42,7 +38,6 @@ pub enum StoreError {
     /// The file is damaged.
     #[error("{path} is damaged ({message}); restore it from a backup, or move it away to start afresh")]
     Corrupt {
-        /// Database file.
         path: PathBuf,
         /// Error text of SQLite.
         message: String,
@@ -52,19 +47,17 @@ pub enum StoreError {
         "{path} is empty (0 bytes); restore it from a backup, or remove it to start afresh, without tokens and records"
     )]
     Empty {
-        /// Database file.
         path: PathBuf,
     },
     /// The disk is full; no part of the failed write was stored.
     #[error("no room left for {path}; free some disk space")]
     Full {
-        /// Database file.
         path: PathBuf,
     },
     /// A row that already exists, or refers to a missing one.
     #[error("the write contradicts the store: {message}")]
     Conflict {
-        /// Violated constraint.
+        /// Text of the violated constraint.
         message: String,
     },
     /// An earlier log row of this match was lost, so later ones would leave a gap.
@@ -83,7 +76,7 @@ pub enum StoreError {
     /// A stored value that this program cannot read.
     #[error("reading {what} from the store failed: {message}")]
     Unreadable {
-        /// Column name.
+        /// Name of the unreadable column.
         what: String,
         /// Description of the fault.
         message: String,
@@ -91,7 +84,6 @@ pub enum StoreError {
     /// Error of the file system.
     #[error("{path}: {why}")]
     Io {
-        /// File or directory.
         path: PathBuf,
         /// Error of the system.
         why: Arc<std::io::Error>,
@@ -99,9 +91,7 @@ pub enum StoreError {
     /// Other error of SQLite.
     #[error("{path}: {why}")]
     Sql {
-        /// Database file.
         path: PathBuf,
-        /// Error of SQLite.
         why: Arc<rusqlite::Error>,
     },
 }

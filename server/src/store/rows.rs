@@ -18,13 +18,12 @@ pub struct MatchRow {
     pub rated: bool,
     /// Run of the match.
     pub run: Option<String>,
-    /// Players by seat.
+    /// Player of each seat, in seat order.
     pub seats: Vec<SeatRow>,
     /// Public header of the record.
     pub header: String,
     /// Data hidden until the release: seed, salt, and other data needed to restart the match.
     pub secret: String,
-    /// Start time.
     pub started_ms: i64,
 }
 
@@ -58,7 +57,6 @@ pub struct ActRow {
 pub struct EndRow {
     /// Reason, as in the protocol.
     pub reason: String,
-    /// End time.
     pub ended_ms: i64,
     /// Public part of the result.
     pub footer: String,
@@ -66,12 +64,10 @@ pub struct EndRow {
     pub record: String,
 }
 
-/// Stored match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredMatch {
     /// Row of its start.
     pub row: MatchRow,
-    /// Number of restarts.
     pub restarts: u32,
     /// Log in order; empty after [`Write::Forget`].
     pub acts: Vec<ActRow>,
@@ -95,7 +91,6 @@ pub struct MatchLine {
     pub run: Option<String>,
     /// Public header of the record.
     pub header: String,
-    /// Start time.
     pub started_ms: i64,
     /// End time and reason.
     pub ended: Option<(i64, String)>,
@@ -124,7 +119,6 @@ pub struct MatchFilter {
     pub before: Option<u64>,
 }
 
-/// Released episode record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordRow {
     /// Number in order of release, from 1; the cursor of [`Store::records`](super::Store::records).
@@ -155,14 +149,12 @@ pub struct JoinRow {
     pub id: String,
     /// Session of the join.
     pub session: String,
-    /// Request as JSON.
     pub body: String,
 }
 
 /// Ticket, which entitles one entrant to one join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketRow {
-    /// Ticket text.
     pub ticket: String,
     /// Agent name that may use the ticket.
     pub agent: String,
@@ -181,15 +173,11 @@ pub struct TokenRow {
     pub hash: TokenHash,
     /// Owner of the token.
     pub owner: String,
-    /// Granted scopes.
     pub scopes: Scopes,
     /// Allowed agent names: exact names, or a prefix and `*`.
     pub names: Vec<String>,
-    /// Creation time.
     pub created_ms: i64,
-    /// Expiry time.
     pub expires_ms: Option<i64>,
-    /// Revocation time.
     pub revoked_ms: Option<i64>,
 }
 
@@ -226,71 +214,51 @@ pub enum Write {
     },
     /// Release of seed, salt and record of these matches. Submit it with the [`Write::MatchEnd`] of the last match that
     /// shares the seed. Unknown and running matches are unchanged.
-    Released {
-        ids: Vec<String>,
-    },
+    Released { ids: Vec<String> },
     /// Deletion of the logs of these ended matches; their records stay. Running matches are unchanged.
-    Forget {
-        ids: Vec<String>,
-    },
+    Forget { ids: Vec<String> },
     /// New or changed session.
     Session(SessionRow),
     /// End of a session and its joins.
-    SessionGone {
-        id: String,
-    },
+    SessionGone { id: String },
     /// New or changed join.
     Join(JoinRow),
     /// End of a join.
-    JoinGone {
-        id: String,
-    },
+    JoinGone { id: String },
     /// Transfer of all joins of a session, and of its seats in these matches, to another session.
     Reclaimed {
-        /// Previous session.
+        /// Id of the previous session.
         from: String,
-        /// New session.
+        /// Id of the new session.
         to: String,
-        /// Matches and seats.
+        /// Pairs of match id and seat index.
         seats: Vec<(String, u32)>,
     },
     /// Transfer of the seats in these matches to another session.
     SeatsMoved {
-        /// New session.
+        /// Id of the new session.
         to: String,
-        /// Matches and seats.
+        /// Pairs of match id and seat index.
         seats: Vec<(String, u32)>,
     },
     /// New or changed ticket.
     Ticket(TicketRow),
     /// Use of a ticket for this join; no effect if the ticket already has a join.
-    TicketShown {
-        ticket: String,
-        join: String,
-    },
+    TicketShown { ticket: String, join: String },
     /// Deletion of all tickets of a run.
-    TicketsGone {
-        run: String,
-    },
+    TicketsGone { run: String },
     /// New or changed token.
     Token(TokenRow),
     /// Revocation of a token; no effect on unknown ones.
     TokenRevoked {
         /// SHA-256 of the token.
         hash: TokenHash,
-        /// Revocation time.
         revoked_ms: i64,
     },
     /// New or changed value by name.
-    Meta {
-        key: String,
-        value: String,
-    },
+    Meta { key: String, value: String },
     /// Value by name, unless one exists.
-    MetaOnce {
-        key: String,
-        value: String,
-    },
+    MetaOnce { key: String, value: String },
     /// Lower bound of a counter, which never decreases.
     Counter {
         key: String,

@@ -30,9 +30,9 @@ pub(super) struct Job {
 }
 
 pub(super) enum Completion {
-    /// Notify when durable.
+    /// Notify when the writes are durable.
     Durable(Ack),
-    /// Do not notify.
+    /// Notify no caller of the result.
     Behind,
     /// Notify when all earlier writes are durable, with the first failure of an asynchronous write.
     Flush(Ack),

@@ -12,7 +12,7 @@ fn wanted(owner: &str, scopes: Scopes, names: &[&str], expires_ms: Option<i64>) 
 }
 
 #[tokio::test]
-async fn guests_come_in_on_loopback_only_and_until_there_is_a_token() {
+async fn guests_are_admitted_on_loopback_until_the_first_token() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
     let guest = auth::admit(&store, None, LOOPBACK, 0).await.unwrap();
@@ -29,7 +29,7 @@ async fn guests_come_in_on_loopback_only_and_until_there_is_a_token() {
 }
 
 #[tokio::test]
-async fn a_token_opens_what_it_says_until_it_ends() {
+async fn token_grants_its_scopes_until_it_expires() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
     let list = [
@@ -77,7 +77,7 @@ async fn a_token_opens_what_it_says_until_it_ends() {
 }
 
 #[tokio::test]
-async fn tokens_are_not_kept_and_bad_ones_are_not_made() {
+async fn invalid_tokens_are_not_created() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
     let mixed = [wanted("ann", Scopes::PLAY, &["ann"], None), wanted("bob", Scopes::PLAY, &["b*b"], None)];
@@ -95,7 +95,7 @@ async fn tokens_are_not_kept_and_bad_ones_are_not_made() {
 }
 
 #[test]
-fn scopes_are_read_and_written() {
+fn scopes_round_trip_as_text() {
     assert_eq!("gym, play".parse::<Scopes>().unwrap(), Scopes::GYM | Scopes::PLAY);
     assert_eq!("".parse::<Scopes>().unwrap(), Scopes::NONE);
     assert_eq!((Scopes::OPEN | Scopes::ADMIN).to_string(), "gym,play,spectate,admin");
@@ -103,7 +103,7 @@ fn scopes_are_read_and_written() {
 }
 
 #[test]
-fn a_list_of_tokens_is_read_from_csv() {
+fn token_list_is_parsed_from_csv() {
     let text = "owner,scopes,names,expires\n\
                 ann,gym play,ann bot-*,2027-01-31T00:00:00Z\n\
                 \"Doe, Jane\",,jane,\n\

@@ -66,7 +66,7 @@ async fn open(folder: &Path) -> Store {
 }
 
 #[tokio::test]
-async fn a_match_comes_back_as_it_was_written() {
+async fn stored_match_is_read_back_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let mut first = row("m_1");
@@ -108,7 +108,7 @@ async fn a_match_comes_back_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn what_is_queued_earlier_is_kept_earlier() {
+async fn writes_are_stored_in_queue_order() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let writers = 16;
@@ -147,7 +147,7 @@ async fn what_is_queued_earlier_is_kept_earlier() {
 }
 
 #[tokio::test]
-async fn handles_work_from_any_runtime() {
+async fn store_handles_work_in_any_runtime() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let threads: Vec<_> = (0..3)
@@ -169,7 +169,7 @@ async fn handles_work_from_any_runtime() {
 }
 
 #[tokio::test]
-async fn a_wrong_write_harms_no_other() {
+async fn invalid_write_does_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     store.write(vec![start("m_1"), start("m_2"), act("m_2", 0)]).await.unwrap();
@@ -203,7 +203,7 @@ async fn a_wrong_write_harms_no_other() {
 }
 
 #[tokio::test]
-async fn lists_and_records_are_narrowed_and_paged() {
+async fn lists_and_records_are_filtered_and_paged() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     for k in 0..10 {
@@ -260,7 +260,7 @@ async fn lists_and_records_are_narrowed_and_paged() {
 }
 
 #[tokio::test]
-async fn sessions_tickets_tokens_and_values_outlive_the_server() {
+async fn sessions_tickets_tokens_and_values_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let hash = TokenHash::of("secret");
@@ -344,7 +344,7 @@ async fn sessions_tickets_tokens_and_values_outlive_the_server() {
 }
 
 #[tokio::test]
-async fn one_owner_and_others_beside() {
+async fn store_has_one_owner_and_shared_readers() {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("a/b");
     assert!(matches!(Store::open_shared(&folder).await, Err(StoreError::Missing { .. })));
@@ -381,7 +381,7 @@ fn database(folder: &Path, script: &'static str) {
 }
 
 #[tokio::test]
-async fn files_that_are_not_ours_are_named_and_left_alone() {
+async fn foreign_files_are_reported_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ludex.db");
     fs::write(&path, "This is a diary, not a database. ".repeat(100)).unwrap();
@@ -408,7 +408,7 @@ async fn files_that_are_not_ours_are_named_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_store_of_version_1_is_brought_up_to_date_and_loses_nothing() {
+async fn oldest_store_version_is_migrated_without_loss() {
     let folder = tempfile::tempdir().unwrap();
     database(folder.path(), include_str!("version_1.sql"));
     let store = open(folder.path()).await;
@@ -460,7 +460,7 @@ async fn a_store_of_version_1_is_brought_up_to_date_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_named() {
+async fn damaged_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ludex.db");
     let store = open(folder.path()).await;
@@ -485,7 +485,7 @@ async fn a_damaged_file_is_named() {
 }
 
 #[tokio::test]
-async fn a_file_that_lost_everything_is_not_a_new_store() {
+async fn empty_file_is_not_a_new_store() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ludex.db");
     open(folder.path()).await.close().await.unwrap();
@@ -509,8 +509,8 @@ const CHILD: &str = "LUDEX_STORE_CHILD";
 
 /// Child process that the next test kills: it writes, and prints each acknowledged write.
 #[test]
-#[ignore = "run as a child process by what_was_acknowledged_outlives_kill_9"]
-fn child_that_is_killed() {
+#[ignore = "run as a child process by acknowledged_writes_survive_a_kill"]
+fn child_process_that_is_killed() {
     let folder = std::env::var(CHILD).expect("started by the test below");
     let (folder, round) = folder.split_once('#').unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -549,7 +549,7 @@ fn child_that_is_killed() {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_kill_9() {
+fn acknowledged_writes_survive_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut rng = SmallRng::seed_from_u64(1);
@@ -559,7 +559,7 @@ fn what_was_acknowledged_outlives_kill_9() {
     let mut indices = HashSet::new();
     for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "--nocapture", "store::child_that_is_killed"])
+            .args(["--ignored", "--exact", "--nocapture", "store::child_process_that_is_killed"])
             .env(CHILD, format!("{}#{round}", folder.path().display()))
             .stdout(Stdio::piped())
             .spawn()

@@ -144,5 +144,5 @@ async fn a_season_of_a_suite_that_is_not_offered_stops_the_start() {
     config.seasons = vec![SuiteSeasons::parse("suite = \"cards\"\n[[season]]\nname = \"a\"").expect("seasons")];
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let error = ludex_server::run(listener, config, std::future::pending()).await.expect_err("no such suite");
-    assert!(error.to_string().contains("offers no such suite"), "{error:#}");
+    assert!(error.to_string().contains("the name of an offered suite"), "{error:#}");
 }

@@ -356,8 +356,7 @@ async fn view_clone_snapshot_restore() {
         let e = c.call("restore", json!({"env": env, "envs": envs, "items": items})).await;
         is_error(&e, "bad_snapshot", "items");
         assert_eq!(e["at"], at);
-        let said =
-            format!("expected an item returned by `snapshot` at index {at}, got undecodable bytes");
+        let said = format!("expected an item returned by `snapshot` at index {at}, got undecodable bytes");
         assert_eq!(e["message"], said);
     }
     let other = opened(&mut c, json!({"game": "tic_tac_toe"})).await;

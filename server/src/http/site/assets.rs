@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_is_small() {
+    fn script_size_is_limited() {
         use std::io::Write as _;
         let size = |bytes: &[u8]| {
             let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_has_a_drawing_and_its_numbers() {
+    fn curve_contains_drawing_and_rows() {
         let series = vec![("<a>".to_owned(), vec![(1.0, 0.25), (3.0, -1.0)]), ("b".to_owned(), vec![(2.0, 0.5)])];
         let made = curve("Values", "", ["step", "value"], 2, series).unwrap();
         let svg = made["svg"].as_str().unwrap();
@@ -73,12 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_a_sign_unless_they_are_zero() {
+    fn zero_is_formatted_without_sign() {
         assert_eq!([-0.001, 0.0, -0.01, 12.345].map(|value| written(value, 2)), ["0.00", "0.00", "-0.01", "12.35"]);
     }
 
     #[test]
-    fn a_long_curve_is_thinned_and_keeps_its_end() {
+    fn long_curve_is_thinned_and_keeps_its_last_point() {
         let points = |n: usize| (0..n).map(|k| (k as f64, 0.0)).collect::<Vec<_>>();
         let thin = thinned(points(10_000));
         assert!(thin.len() <= DRAWN + 1 && thin.last() == Some(&(9_999.0, 0.0)));

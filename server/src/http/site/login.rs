@@ -53,7 +53,6 @@ pub(super) async fn enter(State((shared, peer)): App, headers: HeaderMap) -> Ans
     }
 }
 
-/// Deletes the cookie.
 pub(super) async fn leave(headers: HeaderMap) -> Answer {
     if !token::is_from_here(&headers) {
         return foreign();
@@ -90,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pages_of_this_server_follow_a_login() {
+    fn login_redirects_to_local_pages_only() {
         assert_eq!(local("/play/chess"), "/play/chess");
         for away in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:x", ""] {
             assert_eq!(local(away), "/", "{away}");

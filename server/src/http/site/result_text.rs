@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn players_are_called_by_name_and_by_what_the_game_calls_their_seat() {
+    fn seat_names_contain_player_and_role() {
         assert_eq!(called(&["ada", "bob"], &roles(&["black", "white"])), ["ada (black)", "bob (white)"]);
         assert_eq!(called(&["ada", "bob"], &roles(&["p0", "p1"])), ["ada", "bob"]);
         assert_eq!(called(&["ada", "bob", "ada"], &roles(&["p0", "p1", "p2"])), ["ada (p0)", "bob", "ada (p2)"]);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_has_words() {
+    fn every_end_reason_has_a_text() {
         let schema: Value = serde_json::from_str(include_str!("../../../../docs/protocol.schema.json")).unwrap();
         let known = schema["$defs"]["Reason"]["oneOf"].as_array().unwrap();
         let whys: Value = serde_json::from_str(&END_REASON_TEXTS).unwrap();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_told_in_sentences() {
+    fn verdict_consists_of_sentences() {
         let names = called(&["ada", "bob"], &roles(&["x", "o"]));
         let end = |outcome: [&str; 2], returns: [f64; 2], reason: &str, at_fault: Option<u64>| {
             verdict(&json!({ "outcome": outcome, "returns": returns, "reason": reason, "at_fault": at_fault }), &names)

@@ -17,7 +17,7 @@ use crate::auth::Scopes;
 use crate::server_state::ServerState;
 use crate::store::MatchFilter;
 
-/// Matches per page.
+/// Number of matches per page.
 const LISTED: u32 = 50;
 /// Finished runs per page.
 const OVER: usize = 50;
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_is_added_up_by_agent() {
+    fn verdict_totals_are_summed_by_agent() {
         let part = |agent: &str, wins: u64, losses: u64, score: Value| json!({ "part": "p", "agent": agent, "wins": wins, "draws": 1, "losses": losses, "score": score, "metrics": { "m": { "value": 0.5 } } });
         let score = || json!({ "value": 0.5 });
         let verdict = json!({ "parts": [

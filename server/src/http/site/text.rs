@@ -104,20 +104,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_words_lose_their_power() {
+    fn direction_overrides_are_removed() {
         assert_eq!(clean("a\u{202e}b\u{7}\u{2066}c", 9), "abc");
         assert_eq!(clean(&"x".repeat(10_000), 5), "xxxxx…");
         assert_eq!(path("a b/<é>"), "a%20b%2F%3C%C3%A9%3E");
     }
 
     #[test]
-    fn names_are_broken_between_their_words() {
+    fn long_names_get_line_breaks_between_words() {
         assert_eq!(cell("tic_tac_toe"), "tic_<wbr>tac_<wbr>toe");
         assert_eq!(cell("<b>&\"'\u{202e}_"), "&lt;b&gt;&amp;&quot;&#x27;_<wbr>");
     }
 
     #[test]
-    fn rules_become_html_without_foreign_html() {
+    fn rules_html_escapes_embedded_html() {
         let html = rules(
             "# Title\n\nA [page](chess.md) and <script>x</script> *em* [s](https://a.b).\n\n<!-- c -->\n\n| a |\n|---|\n| 1 |\n",
         );
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_plain() {
+    fn times_are_formatted_to_the_minute() {
         assert_eq!(when(1_764_000_000_000), "2025-11-24 16:00");
         assert_eq!([minute("2026-11-23T13:59:33.584Z"), minute("soon")], ["2026-11-23 13:59", "soon"]);
     }

@@ -17,7 +17,7 @@ use crate::store::StoredMatch;
 /// Match from the public's view; after its release also from the view of a seat.
 pub(crate) struct MatchReplay {
     pub header: Header,
-    /// Events in order.
+    /// Events in order of sequence number.
     pub events: Vec<MatchFrame>,
     /// Public part of the result; `None` while the match runs.
     pub footer: Option<Value>,
@@ -73,9 +73,7 @@ impl Hub {
         let game = self.config.catalogue.load(&record.header.game, &record.header.params).ok()?;
         let notation = game.notation()?;
         let made = self.compute.wait(move || in_notation(&*game, &record)).await.ok()?;
-        made.map_err(|why| tracing::warn!(id, why, "notation export failed"))
-            .ok()
-            .map(|text| (notation, text))
+        made.map_err(|why| tracing::warn!(id, why, "notation export failed")).ok().map(|text| (notation, text))
     }
 
     /// Sends a request to the task of a match and awaits its reply; `None` without a task.

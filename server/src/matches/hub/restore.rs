@@ -308,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_very_many_ends_a_session_is_told_the_last_ones_and_each_once() {
+    fn session_receives_its_latest_ends_once() {
         let seat = |m: usize, session: &str| (format!("m_{m}"), session.to_owned());
         let mut ended: Vec<_> = (0..100_000).map(|m| seat(m, "busy")).collect();
         ended.extend([seat(100_000, "busy"), seat(100_000, "other"), seat(100_001, "gone")]);

@@ -183,7 +183,9 @@ impl Hub {
     fn has_room(&self, session: &Session, r: &Join) -> Result<(), Box<Refusal>> {
         let most = self.config.limits.matches;
         let refusal = if r.slots == 0 || r.slots > most {
-            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits").path("slots").got(r.slots);
+            let e = Refusal::new(ErrorCode::Limit, "expected a number of slots within the limits")
+                .path("slots")
+                .got(r.slots);
             e.allowed(format!("1 to {most}"))
         } else if self.lobby.lock().of_session(&session.id).count() >= self.config.limits.joins as usize {
             let message = "the session's limit of joins is reached; leave one or wait for one to end";
@@ -200,7 +202,10 @@ impl Hub {
         let Some(specs) = &r.against else { return Ok(Vec::new()) };
         let others = game.spec().players as usize - 1;
         if specs.len() != others && specs.len() != 1 {
-            let e = Refusal::new(ErrorCode::BadShape, format!("expected {others} opponents for {}, or one for all seats", r.game));
+            let e = Refusal::new(
+                ErrorCode::BadShape,
+                format!("expected {others} opponents for {}, or one for all seats", r.game),
+            );
             return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
         }
         let seat = |k: usize| {

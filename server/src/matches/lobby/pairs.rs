@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_has_one_seed_and_is_released_as_one() {
+    fn pair_shares_one_seed_and_one_release() {
         let mut pairs = pairs(7);
         assert_eq!(pairs.seed("p", || Err("drawn a second time")), Ok((7, None)));
         pairs.on_match_start("p", "one");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_is_released_when_the_other_half_will_not_come() {
+    fn half_pair_is_released_when_its_rest_is_cancelled() {
         let mut over = pairs(7);
         over.on_match_start("p", "one");
         over.ended("p", "one");

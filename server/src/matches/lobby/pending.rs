@@ -13,7 +13,7 @@ use crate::store::StoredMatch;
 pub(crate) struct PendingMatch {
     /// Setup; its seats are filled in at the start.
     pub(crate) setup: MatchSetup,
-    /// Players by seat.
+    /// Player of each seat, in seat order.
     pub(crate) seats: Vec<PlannedSeat>,
     /// Stored state of an interrupted match.
     pub(crate) kept: Option<Arc<StoredMatch>>,
@@ -23,7 +23,6 @@ pub(crate) struct PendingMatch {
 pub(crate) enum PlannedSeat {
     /// Client that holds this ticket.
     Ticket(String),
-    /// Server agent.
     Agent(Opponent, AgentOptions),
 }
 
@@ -45,7 +44,6 @@ impl PendingMatch {
 pub(super) struct PendingMatches {
     matches: BTreeMap<u64, PendingMatch>,
     by_ticket: HashMap<String, BTreeSet<u64>>,
-    /// Matches without tickets.
     free: BTreeSet<u64>,
     next: u64,
 }

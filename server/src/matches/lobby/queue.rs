@@ -65,7 +65,6 @@ impl Queue {
         }
     }
 
-    /// Removes a join.
     pub(super) fn remove(&mut self, seat: Option<u32>, arrival: u64) {
         if let Some(list) = self.waiting.get_mut(&seat) {
             list.remove(&arrival);
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_whose_seats_differ_meet() {
+    fn earliest_joins_with_different_seats_meet() {
         let mut queue = Queue::new(2, false);
         let me = owner("me");
         for (arrival, seat) in [(0, Some(1)), (1, Some(1)), (2, Some(1))] {
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_to_wait_is_that_between_arrivals() {
+    fn eta_follows_the_mean_arrival_interval() {
         let mut queue = Queue::new(3, false);
         queue.arrived(1_000);
         queue.insert(None, 0, "0", &owner("me"));

@@ -70,7 +70,7 @@ fn filters() -> Vec<MatchFilter> {
 }
 
 #[tokio::test]
-async fn lists_hold_what_was_asked_for_newest_first() {
+async fn lists_contain_matching_rows_newest_first() {
     const MATCHES: usize = 200;
     let folder = tempfile::tempdir().unwrap();
     let store = store_of(MATCHES, folder.path()).await;
@@ -94,7 +94,7 @@ async fn lists_hold_what_was_asked_for_newest_first() {
 }
 
 #[tokio::test]
-async fn no_list_is_sorted_or_read_from_the_whole_table() {
+async fn list_queries_neither_sort_nor_scan_the_table() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_of(20, folder.path()).await;
     for filter in filters() {
