@@ -18,14 +18,10 @@ pub enum StoreError {
     },
     /// The directory contains no store.
     #[error("expected a ludex store in {path}; check --data, or start a server there first")]
-    Missing {
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// The file is not a database, or belongs to another program.
     #[error("{path} is not a ludex store; move it away or choose another folder with --data")]
-    Foreign {
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// The file was written by another version of ludex.
     #[error("{path}: expected store version {known}, got {found}; {}", if .found > .known { "use a newer ludex" } else { "start the server of this version once to migrate it" })]
     Version {
@@ -46,14 +42,10 @@ pub enum StoreError {
     #[error(
         "{path} is empty (0 bytes); restore it from a backup, or remove it to start afresh, without tokens and records"
     )]
-    Empty {
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// The disk is full; no part of the failed write was stored.
     #[error("no room left for {path}; free some disk space")]
-    Full {
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// A row that already exists, or refers to a missing one.
     #[error("the write contradicts the store: {message}")]
     Conflict {
@@ -69,7 +61,7 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
-    /// This handle does not own the store ([`Store::open_shared`](super::Store::open_shared)); only the owner may
+    /// A handle that does not own the store ([`Store::open_shared`](super::Store::open_shared)); only the owner may
     /// perform the operation.
     #[error("expected the server that owns the store")]
     NotOwner,
@@ -90,10 +82,7 @@ pub enum StoreError {
     },
     /// Other error of SQLite.
     #[error("{path}: {why}")]
-    Sql {
-        path: PathBuf,
-        why: Arc<rusqlite::Error>,
-    },
+    Sql { path: PathBuf, why: Arc<rusqlite::Error> },
 }
 
 impl StoreError {

@@ -77,7 +77,7 @@ async fn token_grants_its_scopes_until_it_expires() {
 }
 
 #[tokio::test]
-async fn invalid_tokens_are_not_created() {
+async fn tokens_are_created_all_or_none_and_stored_as_hashes() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
     let mixed = [wanted("ann", Scopes::PLAY, &["ann"], None), wanted("bob", Scopes::PLAY, &["b*b"], None)];

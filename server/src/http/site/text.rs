@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn direction_overrides_are_removed() {
+    fn texts_are_sanitized() {
         assert_eq!(clean("a\u{202e}b\u{7}\u{2066}c", 9), "abc");
         assert_eq!(clean(&"x".repeat(10_000), 5), "xxxxx…");
         assert_eq!(path("a b/<é>"), "a%20b%2F%3C%C3%A9%3E");
