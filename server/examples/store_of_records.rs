@@ -16,7 +16,9 @@ const TOGETHER: usize = 500;
 
 fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
-    let (Some(records), Some(folder)) = (args.next(), args.next()) else { anyhow::bail!("expected a file of records and a folder") };
+    let (Some(records), Some(folder)) = (args.next(), args.next()) else {
+        anyhow::bail!("expected a file of records and a folder")
+    };
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let store = Store::open(Path::new(&folder)).await?;
         let (mut writes, mut count) = (Vec::new(), 0);
