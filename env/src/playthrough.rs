@@ -135,7 +135,8 @@ fn each(out: &mut String, players: Seat, what: &str, show: impl Fn(Viewer) -> St
 fn position(out: &mut String, s: &dyn DynState) {
     let spec = s.spec();
     let players = spec.players as Seat;
-    let _ = writeln!(out, "turn: {:?}{}", s.turn(), s.phase().map(|p| format!(", phase {p}")).unwrap_or_default());
+    let _ =
+        writeln!(out, "turn: {}{}", turn_text(s.turn()), s.phase().map(|p| format!(", phase {p}")).unwrap_or_default());
     let _ = writeln!(out, "returns: {:?}", s.returns());
     for seat in s.turn().seats().iter() {
         let view = s.view(Viewer::Seat(seat));
@@ -184,6 +185,14 @@ fn cells(bytes: &[u8]) -> String {
         at += run.len();
     }
     format!("[{}]", set.join(" "))
+}
+
+/// Returns the words of playthrough files for `turn`: a simultaneous turn is `Together`.
+fn turn_text(turn: ToMove) -> String {
+    match turn {
+        ToMove::Simultaneous(seats) => format!("Together({seats:?})"),
+        turn => format!("{turn:?}"),
+    }
 }
 
 /// Plays the next event and returns its movers and actions.

@@ -23,98 +23,80 @@ export type ClientErrorCode = 'connection_lost' | 'session_lost' | 'superseded' 
 
 // ---- parts of messages ----------------------------------------------------------------------------------------------
 
-/** Who plays. */
+/** Identity of an agent. */
 export interface AgentId {
-  /** What ratings are kept under: 1-40 of `A-Za-z0-9._-`. */
+  /** Name of the agent, under which ratings are recorded: 1 to 40 characters of `A-Za-z0-9._-`. */
   name: string;
-  /** Its version. */
+  /** Version of the agent. */
   version?: string;
-  /** What it is; `bot` if absent. */
+  /** Kind of the agent; default `bot`. */
   kind?: AgentKind;
 }
 
-/** What kind of agent sits on a seat. */
+/** Kind of an agent. */
 export type AgentKind = 'bot' | 'llm' | 'human' | 'learner';
 
-/** One rung of a game's ladder. */
+/** One anchor of a game's ladder. */
 export interface Anchor {
-  /** Level, 0 = random. */
+  /** Level on the ladder; 0: random. */
   level: number;
-  /** Which bot of the level, from 1. */
+  /** Number of the bot within its level, from 1. */
   bot: number;
-  /** The agent spec that plays it. */
+  /** Agent spec of the anchor. */
   agent: string;
-  /** Calibrated rating, if measured. */
+  /** Measured rating, if there is one. */
   rating?: number;
-  /** Lower end of the rating's interval. */
+  /** Lower end of the rating's confidence interval. */
   low?: number;
-  /** Upper end of the rating's interval. */
+  /** Upper end of the rating's confidence interval. */
   high?: number;
 }
 
-/** What happens to an environment whose episode is over. */
+/** Reset mode of finished environments, as in Gymnasium. */
 export type Autoreset = 'next_step' | 'same_step' | 'disabled';
 
-/** Who decides chance. */
+/** Source of chance outcomes. */
 export type ChanceBy = 'server' | 'client';
 
-/** What kind of luck there is. */
+/** Kind of chance in a game. */
 export type ChanceMode = 'deterministic' | 'explicit' | 'sampled';
 
-/** The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]` with probabilities `p` at the same positions. */
+/** The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]`, with probabilities `p` at the same positions. */
 export interface ChanceRows {
-  /** Offsets, one more than rows. */
+  /** Offsets into `a` and `p`, one more than rows. */
   o: WireColumn;
-  /** Outcome ids. */
+  /** Ids of the chance outcomes. */
   a: WireColumn;
-  /** Probabilities. */
+  /** Probabilities of the outcomes. */
   p: WireColumn;
 }
 
 /**
- * The clock of a match, the same for every seat. If all fields are absent, there is no clock.
+ * The clock of a match, the same for every seat. If all fields are absent, turns have no time limit.
  *
- * A turn may use `move_ms` freely. Time beyond that comes off the seat's bank. When both are used up, the seat has lost
- * by `timeout`.
+ * A turn may use `move_ms` freely. Additional time is taken from the seat's bank. A seat that exhausts both loses by
+ * `timeout`.
  */
 export interface Clock {
-  /** Milliseconds free in each turn; 0 is a chess clock. */
+  /** Free milliseconds in each turn; 0: a chess clock. */
   move_ms?: number;
   /** Milliseconds in the bank at the start. */
   bank_ms?: number;
-  /** Milliseconds added to the bank by every accepted act. */
+  /** Milliseconds added to the bank by every accepted move. */
   inc_ms?: number;
-  /** Replaces `move_ms` in the seat's first turn. */
+  /** Replacement for `move_ms` in the seat's first turn. */
   first_ms?: number;
-  /** Milliseconds of the whole episode. */
+  /** Limit on the whole episode, in milliseconds. */
   episode_ms?: number;
-}
-
-/** An entrant of a tournament. */
-export interface CupEntrant {
-  /** Its name in the tournament. A client plays under this name. */
-  name: string;
-  /** The spec of an agent that the server plays. Absent: a client that connects. */
-  agent?: string;
-  /** The owner of the client's token; absent for a guest. */
-  owner?: string;
-}
-
-/** The ticket of a client that takes part in a tournament. */
-export interface CupTicket {
-  /** The entrant. */
-  name: string;
-  /** What `join` shows, from a client that does not enrol. */
-  ticket: string;
 }
 
 /** Element type of a tensor, little-endian. */
 export type Dtype = 'u1' | 'i1' | 'i2' | 'i4' | 'f4';
 
-/** Who moves when. */
+/** Order of moves in a game. */
 export type Dynamics = 'sequential' | 'simultaneous' | 'mixed';
 
-/** What went wrong, for programs. */
+/** Machine-readable reason of an error. */
 export type ErrorCode =
   | 'bad_frame' | 'bad_message' | 'bad_field' | 'unknown_type' | 'too_large' | 'too_deep' | 'protocol_version'
   | 'hello_first' | 'unauthorized' | 'forbidden' | 'unknown_game' | 'bad_params' | 'unknown_agent' | 'bad_seed'
@@ -122,477 +104,501 @@ export type ErrorCode =
   | 'rate_limited' | 'window_full' | 'unknown_join' | 'unknown_suite' | 'unknown_run' | 'unknown_match'
   | 'not_your_seat' | 'not_your_turn' | 'stale_turn' | 'conflict' | 'match_over' | 'draining' | 'internal';
 
-/** Whose fault an error is. */
+/** Party at fault for an error. */
 export type Fault = 'client' | 'agent' | 'server';
 
 /** A game of the catalogue. */
 export interface GameEntry {
-  /** Game id. */
+  /** Id of the game, for `describe`, `open` and `join`. */
   game: string;
-  /** Title for people. */
+  /** Title of the game for display. */
   title: string;
   /** Least and greatest number of seats. */
   players: [number, number];
-  /** Who moves when. */
+  /** Order of moves: sequential, simultaneous or mixed. */
   dynamics: Dynamics;
-  /** What kind of luck there is. */
+  /** Kind of chance in the game. */
   chance: ChanceMode;
-  /** Whether anything is hidden. */
+  /** Perfect or imperfect information. */
   information: Information;
-  /** Names of the presets. */
+  /** Names of the game's presets. */
   presets: string[];
-  /** Rules version. */
+  /** Version of the rules. */
   rules: number;
 }
 
-/** Which games are asked for. A field that is absent does not matter. */
+/** A condition on games. Absent fields match every game. */
 export interface GameFilter {
-  /** Whether anything is hidden. */
+  /** Perfect or imperfect information. */
   information?: Information;
-  /** What kind of luck there is. */
+  /** Kind of chance in the game. */
   chance?: ChanceMode;
-  /** Who moves when. */
+  /** Order of moves: sequential, simultaneous or mixed. */
   dynamics?: Dynamics;
-  /** Playable by this number of players. */
+  /** Number of players that the game must support. */
   players?: number;
-  /** Occurs in the id or title. */
+  /** Text that occurs in the id or title. */
   text?: string;
 }
 
-/** A form in which the gym plane shows a state. */
+/** A form in which environments present the state. */
 export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns' | 'picture';
 
-/** A join of a resumed session. */
-export interface HeldJoin {
-  /** The join. */
-  join: string;
-  /** The canonical game string. */
-  game: string;
-  /** Matches still to come; absent: no end. */
-  left?: number;
-}
-
-/** A running match of a resumed session. */
-export interface HeldMatch {
-  /** The match. */
-  match: string;
-  /** The seat; absent for a spectator. */
-  seat?: number;
-  /** The last `seq` so far. */
-  seq: number;
-}
-
-/** How a match treats illegal moves. */
-export interface Illegal {
-  /** What follows the last refusal. */
+/** Handling of illegal moves in a match. */
+export interface IllegalMoveRules {
+  /** Consequence of the last refusal. */
   policy: IllegalPolicy;
-  /** Refusals in one turn until then. */
+  /** Number of refusals in one turn until the policy applies. */
   tries: number;
-  /** What holds for texts that name no move, which are then counted apart; absent: they count as illegal moves. */
+  /** Separate rule for texts that contain no move; absent: they count as illegal moves. */
   unparsed?: Refusals;
 }
 
-/** What follows the last refusal of a turn. */
+/** Consequence of the last allowed refusal in a turn. */
 export type IllegalPolicy = 'forfeit' | 'random' | 'default';
 
-/** Whether every seat sees everything. */
+/** Perfect or imperfect information. */
 export type Information = 'perfect' | 'imperfect';
 
-/** What is wrong with one place of a document. */
+/** A flaw at one place of a document. */
 export interface Issue {
-  /** Where in the document. */
+  /** Location in the document, as a JSON pointer; empty for the whole document. */
   path: string;
-  /** The value there. */
+  /** Value at this location. */
   got?: unknown;
-  /** The values that are allowed there. */
+  /** Allowed values at this location. */
   allowed?: unknown;
-  /** One sentence for people. */
+  /** Human-readable description: one sentence. */
   message: string;
-  /** What went wrong in one word of the game's page, for programs that count. */
+  /** Machine-readable kind of the flaw, a word defined on the game's page. */
   code?: string;
 }
 
-/** Legal actions, in the form that the spec's `legal` names. */
+/** Legal actions, in the form declared by `legal` in the game's spec. */
 export type Legal = number[] | [number, number][];
 
-/** How legal actions travel. */
+/** Wire form of legal actions. */
 export type LegalForm = 'ids' | 'ranges';
 
 /**
  * The limits of a connection, as announced in `welcome.limits`.
  *
- * A client takes an absent limit for its default.
+ * Absent limits have their default values.
  */
 export interface Limits {
-  /** Bytes of one WebSocket frame; a longer one closes the connection. */
+  /** Maximum size of one WebSocket frame in bytes; a larger frame closes the connection. */
   frame_bytes: number;
-  /** Bytes of one message; a longer one is answered with `too_large`. */
+  /** Maximum size of one message in bytes; a larger message gets the error `too_large`. */
   message_bytes: number;
   /**
-   * The same for messages without an entry for each environment: all but `reset`, `step`, `restore`, `clone` and
-   * `snapshot`.
+   * Maximum size in bytes of messages without an entry per environment: all except `reset`, `step`, `restore`, `clone`
+   * and `snapshot`.
    */
   request_bytes: number;
-  /** Entries of one list or map in such a message. Lists with an entry for each environment have at most `batch`. */
+  /**
+   * Maximum number of entries of one list or map in such a message. Lists with one entry per environment are limited by
+   * `batch`.
+   */
   list: number;
-  /** Nesting of maps and lists in a message, the message itself counted. */
+  /** Maximum nesting depth of maps and lists, including the message itself. */
   depth: number;
-  /** Requests without a reply. */
+  /** Maximum number of requests without a reply. */
   window: number;
-  /** Requests per second, averaged over a few seconds; 0: no limit. */
+  /** Maximum requests per second, averaged over a few seconds; 0: no limit. */
   requests_per_s: number;
-  /** Environment handles of a session. */
+  /** Maximum number of environment handles per session. */
   envs: number;
-  /** Environments of one handle. */
+  /** Maximum number of environments per handle. */
   batch: number;
-  /** Bytes of one `batch` reply. */
+  /** Maximum size of one `batch` reply in bytes. */
   batch_bytes: number;
   /**
-   * Steps of search (simulations, positions) that one request may ask of the server's agents for a move: the sum over
-   * its environments.
+   * Maximum search steps (simulations, positions) that the server's agents spend on one request, summed over its
+   * environments.
    */
   search: number;
-  /** Matches that a session plays or watches at once. */
+  /** Maximum number of matches that a session plays or watches at the same time. */
   matches: number;
-  /** Joins of a session that have matches to come. */
+  /** Maximum number of joins per session with matches to come. */
   joins: number;
-  /** Environments of all sessions of one owner. */
+  /** Maximum number of environments over all sessions of one owner. */
   owner_envs: number;
-  /** Matches of all sessions of one owner. */
+  /** Maximum number of matches over all sessions of one owner. */
   owner_matches: number;
-  /** Joins of all sessions of one owner. */
+  /** Maximum number of joins over all sessions of one owner. */
   owner_joins: number;
-  /** Bytes of documents that the environments of all sessions of one owner keep. */
+  /** Maximum memory in bytes for documents in the environments of all sessions of one owner. */
   owner_said_bytes: number;
-  /** Runs of one owner that are not over. */
+  /** Maximum number of unfinished runs per owner. */
   owner_runs: number;
-  /** Bytes of one text in a message: a move's text, a proposal, a name. */
+  /** Maximum size of one text in a message in bytes: the text of a move, a proposal, a name. */
   text_bytes: number;
-  /** Bytes of the notes of one act. */
+  /** Maximum size of the notes of one act, in bytes of JSON. */
   notes_bytes: number;
-  /** Milliseconds of silence, with neither a seat nor an environment, after which a connection is closed. */
+  /** Milliseconds without a message after which a connection without seats and environments is closed. */
   idle_ms: number;
-  /** Milliseconds for which a lost session can be resumed and its seats are held. */
+  /** Milliseconds for which a disconnected session can be resumed and its seats are reserved. */
   grace_ms: number;
-  /** Milliseconds within which `hello` must come. */
+  /** Milliseconds within which `hello` must arrive. */
   hello_ms: number;
-  /** Bytes that may come before `welcome`. */
+  /** Maximum number of bytes before `welcome`. */
   hello_bytes: number;
-  /** Connections of one address. */
+  /** Maximum number of connections per IP address. */
   address_connections: number;
-  /** Connections of all addresses. */
+  /** Maximum number of connections over all addresses. */
   connections: number;
-  /** Connections of one address that are not welcome yet. */
+  /** Maximum number of connections per IP address that have not completed `hello`. */
   address_hellos: number;
-  /** Connections of all addresses that are not welcome yet. */
+  /** Maximum number of connections over all addresses that have not completed `hello`. */
   hellos: number;
-  /** Replies that are kept for repeated requests; at least `window`. */
+  /** Number of replies cached for repeated requests; at least `window`. */
   replies_kept: number;
 }
 
 /** Legal actions: bytes or bits (a column of u1), or offsets and ids. */
 export type Mask = WireColumn | WireRagged;
 
-/** The form in which a batch carries the legal actions. */
+/** Encoding of the legal actions in a batch. */
 export type MaskForm = 'u1' | 'bits' | 'ids' | 'none';
 
-/** A match of the list. */
+/** An entry of the list of matches. */
 export interface MatchEntry {
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** The canonical game string. */
+  /** Canonical game string of the match. */
   game: string;
-  /** Who sits where. */
+  /** Agents in seat order. */
   seats: SeatInfo[];
-  /** Whether it counts. */
+  /** True if the match counts for ratings. */
   rated: boolean;
-  /** When it began, on the server's monotonic clock. */
+  /** Start time on the server's monotonic clock, in milliseconds. */
   started_ms: number;
 }
 
-/** A numbered message of a match, as it is kept to be sent again. */
+/** A numbered message of a match, stored for retransmission. */
 export type MatchFrame = MatchStart | TurnMessage | MatchEvent | MatchEnd;
 
-/** A form in which the match plane shows a state. */
+/** A form in which turns and events of a match present the state. */
 export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts' | 'picture';
 
-/** What an agent says beside its move. Kept in the record, shown to nobody before the end but `say`. */
+/** Notes of an agent that accompany its move. Stored in the record; only `say` is disclosed before the match ends. */
 export interface Notes {
-  /** Why the move. */
+  /** Reasoning behind the move. */
   analysis?: string;
-  /** How it feels. */
+  /** Current emotion of the agent, free text. */
   emotion?: string;
-  /** Said aloud: the others receive a `say` event. */
+  /** Message to the other seats, which receive a `say` event. */
   say?: string;
-  /** What the answer cost. */
+  /** Tokens used for the reply. */
   tokens?: Tokens;
   [more: string]: unknown;
 }
 
-/** Whose views a batch carries. */
+/** Seats whose views a batch contains. */
 export type Observer = 'acting' | 'all';
 
-/** What an illegal action does in the gym plane. */
+/** Consequence of an illegal action in an environment. */
 export type OnIllegal = 'refuse' | 'lose';
 
-/** How a seat came out of a match. */
+/** Outcome of a match for a seat. */
 export type Outcome = 'win' | 'loss' | 'draw' | 'none';
 
-/** A position drawn for people. */
+/** A picture of a position. */
 export interface PictureView {
-  /** An SVG document. What a person can touch carries `data-cell`. */
+  /** SVG document. Clickable elements carry `data-cell`. */
   svg: string;
   /**
-   * For the seat that is to move: legal action -> the cells that a person touches, in order, to mean it. Actions that
-   * are missing here have no cells.
+   * For the seat to move: the cells that a person clicks, in order, to play each legal action, by action id. Absent
+   * actions have no cells.
    */
   gestures?: Record<string, string[]>;
 }
 
 /** A named set of parameters. */
 export interface Preset {
-  /** The parameters that it sets. */
+  /** Parameters that the preset sets. */
   params: Json;
-  /** What it changes and whose it is, in one line. */
+  /** One-line description: changes to the defaults, and origin. */
   note: string;
 }
 
-/** Why a match ended. */
+/** Reason of the end of a match. */
 export type Reason =
   | 'finished' | 'illegal' | 'timeout' | 'disconnect' | 'resign' | 'truncated' | 'agent_error' | 'no_show'
   | 'infra_error' | 'aborted';
 
-/** How many refusals a turn may have, and what follows the last one. */
+/** Number of refusals allowed in a turn, and the consequence of the last one. */
 export interface Refusals {
-  /** What follows the last refusal. */
+  /** Consequence of the last refusal. */
   policy: IllegalPolicy;
-  /** Refusals in one turn until then. */
+  /** Number of refusals in one turn until the policy applies. */
   tries: number;
 }
 
 /** The session to resume. */
-export interface Resume {
-  /** `welcome.session`. */
+export interface ResumeSession {
+  /** Id of the session, from `welcome.session`. */
   session: string;
-  /** `welcome.key`. */
+  /** Latest key of the session, from `welcome.key`. */
   key: string;
-  /** The last `seq` seen, by match. */
+  /** Last processed `seq` of each match, by match id. */
   seen?: Record<string, number>;
 }
 
-/** When rewards are paid. */
+/** A join of a resumed session. */
+export interface ResumedJoin {
+  /** Id of the join. */
+  join: string;
+  /** Canonical game string of the join. */
+  game: string;
+  /** Number of matches still to come; absent: no end. */
+  left?: number;
+}
+
+/** A running match of a resumed session. */
+export interface ResumedMatch {
+  /** Id of the match. */
+  match: string;
+  /** Seat of the client; absent for a spectator. */
+  seat?: number;
+  /** Last sequence number sent so far. */
+  seq: number;
+}
+
+/** Time at which rewards are given. */
 export type RewardModel = 'terminal' | 'step';
 
-/** How seats change from episode to episode. */
+/** Rotation of the entries of `seats` from episode to episode. */
 export type Rotate = 'none' | 'cycle' | 'random';
 
-/** How a run ended. */
+/** Reason of the end of a run. */
 export type RunReason = 'done' | 'withdrawn' | 'deadline';
 
-/** What a token grants. */
+/** A permission that a token grants. */
 export type Scope = 'gym' | 'play' | 'spectate' | 'admin';
 
-/** Who sits on a seat of a match. */
+/** The agent on a seat of a match. */
 export interface SeatInfo {
-  /** The agent's name. */
+  /** Name of the agent. */
   name: string;
-  /** Its version. */
+  /** Version of the agent. */
   version?: string;
-  /** What it is. */
+  /** Kind of the agent. */
   kind: AgentKind;
 }
 
-/** What a viewer sees of a state, in the forms that it asked for. */
+/** A viewer's knowledge of a state, in the requested forms. */
 export interface SeatView {
-  /** The structured view. */
+  /** Structured view as JSON. */
   struct?: unknown;
-  /** The text view. */
+  /** View as plain text. */
   text?: string;
-  /** The egocentric observation. */
+  /** Observation arrays from the seat's perspective, by name. */
   tensor?: WireTensors;
-  /** The perfect-recall information state. */
+  /** Perfect-recall information state, by array name. */
   info?: WireTensors;
-  /** The position drawn for people. */
+  /** Picture of the position (SVG). */
   picture?: PictureView;
 }
 
-/** Episodes that ended before the client could act: counted, never shown as a step. */
+/** Episodes that ended before the client could act: counted, but never reported as steps. */
 export interface Skipped {
-  /** Positions in this reply, one entry per episode. */
+  /** Position of each episode's row in this reply, one entry per episode. */
   at: WireColumn;
-  /** Entries x P. */
+  /** Entries x P: returns of the skipped episodes. */
   returns: WireColumn;
 }
 
 /**
- * Everything a client may want to know about a game with given parameters.
+ * The specification of a game with given parameters.
  *
- * A reader takes an absent field for its default, so that client and server may be of different versions.
+ * Absent fields have default values, so that client and server may have different versions.
  */
 export interface Spec {
-  /** Game id. */
+  /** Id of the game. */
   game: string;
-  /** Title for people. */
+  /** Title of the game for display. */
   title: string;
-  /** Complete parameters, defaults filled in. */
+  /** Complete parameters, including defaults. */
   params: Json;
   /** Canonical game string, e.g. `connect_four(rows=6,columns=7,...)`. */
   string: string;
-  /** Rules version. */
+  /** Version of the rules. */
   rules: number;
-  /** Hex over rules, parameters, action ids and views; equal hash = policies and records carry over. */
+  /**
+   * Rules hash: hex digest over rules, parameters, action ids and views. Policies and records are compatible between
+   * equal hashes.
+   */
   hash: string;
-  /** Number of seats. */
+  /** Number of seats under these parameters. */
   players: number;
   /** Least and greatest number of seats over all parameters. */
   player_range: [number, number];
   /** Names of the seats, in seat order. */
   seats: string[];
-  /** Who moves when. */
+  /** Order of moves: sequential, simultaneous or mixed. */
   dynamics: Dynamics;
-  /** What kind of luck there is. */
+  /** Kind of chance in the game. */
   chance: ChanceMode;
-  /** Whether anything is hidden. */
+  /** Perfect or imperfect information. */
   information: Information;
-  /** How returns relate. */
+  /** Relation between the seats' returns. */
   utility: Utility;
-  /** When rewards are paid. */
+  /** Time at which rewards are given. */
   rewards: RewardModel;
   /** Least possible return of a seat. */
   min_return: number;
   /** Greatest possible return of a seat. */
   max_return: number;
-  /** Bound on the moves of an episode (a joint move is one, chance none). */
+  /** Upper bound on the moves of an episode. A joint move counts once; chance outcomes do not count. */
   max_length: number;
   /** Number of action ids, A: ids are `0..A`. */
   actions: number;
-  /** Bound on chance outcome ids, 0 without chance. */
+  /** Exclusive upper bound on chance outcome ids; 0 without chance. */
   max_chance: number;
-  /** How legal actions travel. */
+  /** Wire form of legal actions. */
   legal: LegalForm;
-  /** Forms of the view. */
+  /** Views that the game supports. */
   views: SpecViews;
-  /** JSON Schema per phase for games whose moves are documents or speech. */
+  /** JSON Schemas of documents by phase, for games whose moves are documents or utterances. */
   proposals?: Json;
   /** JSON Schema of the parameters. */
   params_schema: unknown;
-  /** Named parameter sets. */
+  /** Named sets of parameters, by name. */
   presets: Record<string, Preset>;
-  /** The ladder. */
+  /** Anchors of the ladder, in ascending order of level. */
   anchors: Anchor[];
-  /** The rules page (Markdown), when asked for. */
+  /** Rules page in Markdown, if requested. */
   text?: string;
 }
 
-/** In which forms a game can be seen. */
+/** The views that a game supports. */
 export interface SpecViews {
-  /** The egocentric observation, by array name. */
+  /** Observation arrays from the seat's perspective, by name. */
   tensor?: Record<string, TensorSpec>;
   /** JSON Schema of the structured view. */
   struct: unknown;
-  /** Whether there is a text view (there always is; kept for clients that ask). */
+  /** True if there is a text view; always true, present for compatibility. */
   text: boolean;
-  /** The perfect-recall information state, by array name. */
+  /** Arrays of the perfect-recall information state, by name. */
   info?: Record<string, TensorSpec>;
-  /** Layouts of the tensor that can be asked for. */
+  /** Layouts available for the tensor. */
   layouts: string[];
 }
 
-/** How much a spectator sees. */
+/** Information that a spectator sees. */
 export type SpectatorView = 'public' | 'full';
 
-/** A suite of the list. */
+/** An entry of the list of suites. */
 export interface SuiteEntry {
-  /** The name to enrol with. */
+  /** Name of the suite, for `enrol`. */
   suite: string;
-  /** Raised with every change that has an effect on results. */
+  /** Version of the suite; increases with every change that affects results. */
   version: number;
-  /** Shortened SHA-256 of its text. */
+  /** Shortened SHA-256 of the suite's text. */
   digest: string;
-  /** What it is. */
+  /** Title of the suite for display. */
   title: string;
-  /** How many matches one candidate plays at most. */
+  /** Maximum number of matches of one candidate. */
   matches: number;
-  /** What is played. */
+  /** Parts of the suite, in order. */
   parts: SuitePart[];
-  /** The season in which a run that begins now is played. */
+  /** Season of a run that starts now, if the suite has seasons. */
   season?: string;
 }
 
 /** A part of a suite. */
 export interface SuitePart {
-  /** Its id, for `enrol.only`. */
+  /** Id of the part, for `enrol.only`. */
   part: string;
-  /** The canonical game string. */
+  /** Canonical game string of the part. */
   game: string;
-  /** How many matches one candidate plays in it at most. */
+  /** Maximum number of matches of one candidate in this part. */
   matches: number;
-  /** How many candidates it needs, at least. */
+  /** Minimum number of candidates. */
   candidates: number;
-  /** What is measured. */
+  /** Names of the metrics that the part measures. */
   metrics: string[];
 }
 
-/** A named stretch of a tensor along its first axis. */
+/** A named range of a tensor along its first axis. */
 export interface TensorPart {
-  /** What it shows, e.g. `mine`. */
+  /** Name of the content, e.g. `mine`. */
   name: string;
   /** First index on axis 0. */
   at: number;
-  /** How many indices on axis 0. */
+  /** Number of indices on axis 0. */
   len: number;
 }
 
-/** Shape and meaning of one array of a view. */
+/** Shape and content of one array of a view. */
 export interface TensorSpec {
-  /** Element type. */
+  /** Type of the elements. */
   d: Dtype;
-  /** Shape, C order. */
+  /** Shape, in C order. */
   s: number[];
-  /** Least value. */
+  /** Least value of any element. */
   low: number;
-  /** Greatest value. */
+  /** Greatest value of any element. */
   high: number;
-  /** Named parts along axis 0, in order, without gaps. */
+  /** Named parts along axis 0, in order and without gaps. */
   parts: TensorPart[];
 }
 
-/** Tokens that an answer cost. */
+/** Number of tokens used for a reply. */
 export interface Tokens {
-  /** Tokens read. */
+  /** Number of input tokens. */
   in: number;
-  /** Tokens written. */
+  /** Number of output tokens. */
   out: number;
 }
 
-/** How the returns of the seats relate. */
+/** An entrant of a tournament. */
+export interface TournamentEntrant {
+  /** Unique name in the tournament, under which a client plays. */
+  name: string;
+  /** Spec of a server agent. Absent: a client that connects. */
+  agent?: string;
+  /** Owner of the client's token; absent for a guest. */
+  owner?: string;
+}
+
+/** The ticket of a client that takes part in a tournament. */
+export interface TournamentTicket {
+  /** Name of the entrant. */
+  name: string;
+  /** Ticket for `join`, from a client that does not enroll. */
+  ticket: string;
+}
+
+/** Relation between the returns of the seats. */
 export type Utility = 'zero_sum' | 'constant_sum' | 'general_sum' | 'identical';
 
-/** The ended episodes of the rows that were reset in the same call. */
+/** Final rows of the episodes that ended in environments reset by the same call. */
 export interface WireFinal {
-  /** Positions in this reply. */
+  /** Position of each entry's row in this reply. */
   at: WireColumn;
-  /** The client's seat in the ended episode, when it had exactly one. */
+  /** The client's seat in the ended episode; present if the client plays exactly one seat. */
   seat?: WireColumn;
-  /** As `batch.obs`. */
+  /** Final observations; as `batch.obs`. */
   obs?: WireTensors;
-  /** As `batch.info`. */
+  /** Final information states; as `batch.info`. */
   info?: WireTensors;
-  /** As `batch.struct`. */
+  /** Final structured views; as `batch.struct`. */
   struct?: unknown[];
-  /** As `batch.text`. */
+  /** Final text views; as `batch.text`. */
   text?: string[];
-  /** Entries x P: sums over the ended episodes. */
+  /** Entries x P: returns of the ended episodes. */
   returns: WireColumn;
-  /** Moves of seats in the ended episodes. */
+  /** Number of moves of seats in the ended episodes. */
   length: WireColumn;
 }
 
-/** Lists of different lengths, one after the other: row r is `a[o[r]..o[r + 1]]`. */
+/** Lists of different lengths, concatenated: row r is `a[o[r]..o[r + 1]]`. */
 export interface WireRagged {
-  /** Offsets, one more than rows. */
+  /** Offsets into `a`, one more than rows. */
   o: WireColumn;
-  /** Ids, ascending within a row. */
+  /** Ids, ascending within each row. */
   a: WireColumn;
 }
 
@@ -601,305 +607,305 @@ export type WireSeed = string;
 
 // ---- requests, without `type` and `id` ------------------------------------------------------------------------------
 
-/** `hello`: must be the first message. */
+/** `hello`: opens a session; must be the first message of a connection. */
 export interface Hello {
-  /** Protocol versions that the client speaks. */
+  /** Protocol versions that the client supports. */
   protocol: number[];
-  /** Free text, e.g. `mybot-go/0.1`. */
+  /** Name of the client program, free text, e.g. `mybot-go/0.1`. */
   client: string;
-  /** The token, if it did not come in the `Authorization` header. */
+  /** Access token, unless sent in the `Authorization` header. */
   token?: string;
-  /** Who plays. */
+  /** Identity of the agent; a client without it has no name for ratings. */
   agent?: AgentId;
-  /** The session to resume. */
-  resume?: Resume;
-  /** Take over the seats that the agent's name still holds. */
+  /** Session to resume; absent: a new session. */
+  resume?: ResumeSession;
+  /** True to take over the seats still reserved for the agent's name. */
   reclaim?: boolean;
 }
 
-/** `ping`: asks for a `pong`. */
+/** `ping`: requests a `pong` with the server's time. */
 export interface PingRequest {}
 
-/** `pong`: the answer to the server's `ping`; optional. */
+/** `pong`: optional reply to the server's `ping`. */
 export interface Pong {
-  /** The nonce of the `ping`. */
+  /** Value of `nonce` in the `ping`. */
   nonce?: number;
 }
 
-/** `list_games`. */
+/** `list_games`: requests the list of games. */
 export interface ListGamesRequest {
-  /** Which games. */
+  /** Condition on the games; absent: all games. */
   filter?: GameFilter;
 }
 
-/** `describe`. */
+/** `describe`: requests the spec of a game under given parameters. */
 export interface DescribeRequest {
-  /** Game id, or the whole game string. */
+  /** Game id, or a complete game string. */
   game: string;
-  /** Parameters. */
+  /** Parameters of the game; they override those of the game string. */
   params?: Json;
-  /** Send the rules page too. */
+  /** True to include the game's rules page. */
   rules_text?: boolean;
 }
 
-/** `open`: `count` environments of one game under one handle. */
+/** `open`: opens `count` environments of one game under one handle. */
 export interface Open {
-  /** Game id, or the whole game string. */
+  /** Game id, or a complete game string. */
   game: string;
-  /** Parameters. */
+  /** Parameters of the game; they override those of the game string. */
   params?: Json;
-  /** How many environments. */
+  /** Number of environments to open. */
   count?: number;
-  /** Who plays each seat: `"agent"` (the client) or an agent spec. Absent: all seats are the client's. */
+  /** Player of each seat: `"agent"` (the client) or an agent spec. Absent: the client plays all seats. */
   seats?: string[];
-  /** How seats change from episode to episode. */
+  /** Rotation of the entries of `seats` from episode to episode. */
   rotate?: Rotate;
-  /** Who decides chance. */
+  /** Source of chance outcomes. */
   chance?: ChanceBy;
-  /** What happens when an episode is over. */
+  /** Reset mode of finished environments. */
   autoreset?: Autoreset;
-  /** What batches show. Absent: `tensor`, left out where the game has none. */
+  /** Views included in batches. Absent: `tensor`, if the game has one. */
   views?: GymView[];
   /** Layout of the tensor: `ludex`, or one that the spec lists. */
   layout?: string;
-  /** Form of the masks. Absent: `u1` up to 512 actions, else `ids`. */
+  /** Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`. */
   mask?: MaskForm;
-  /** Whose views batches carry. */
+  /** Seats whose views batches contain. */
   observer?: Observer;
-  /** What an illegal action does. */
+  /** Consequence of an illegal action. */
   on_illegal?: OnIllegal;
-  /** Truncates episodes after this number of moves of seats. */
+  /** Limit after which episodes are truncated, in moves of seats; absent: no limit. */
   max_steps?: number;
-  /** Keep episode records. */
+  /** True to store episode records on the server. */
   record?: boolean;
 }
 
-/** `reset`: starts episodes. */
+/** `reset`: starts episodes in environments. */
 export interface ResetRequest {
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** Which environments; absent: all. */
+  /** Indices of the environments to reset; absent: all. */
   envs?: SentColumn;
-  /** Environment i gets this plus i, modulo 2^64. */
+  /** Base seed: environment i gets this value + i, modulo 2^64. */
   seed?: WireSeed;
-  /** A seed for each environment named, by position in `envs`. */
+  /** One seed for each listed environment, in the order of `envs`. */
   seeds?: WireSeed[];
-  /** Who plays each seat from now on. */
+  /** Player of each seat from now on, as in `open`; absent: unchanged. */
   seats?: string[];
 }
 
-/** `step`: one action for each environment named. Either `actions` or `moves`. */
+/** `step`: plays one action in each listed environment. Exactly one of `actions` and `moves` must be present. */
 export interface StepRequest {
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** Which environments; absent: all. */
+  /** Indices of the environments to step; absent: all. */
   envs?: SentColumn;
-  /** Action ids, R or R x P entries; -1 for none. */
+  /** Action ids, R or R x P entries; -1: no action. */
   actions?: SentColumn;
-  /** The same as ids, texts and documents; `null` for none. */
+  /** Moves as ids, texts and documents; `null`: no move. */
   moves?: (Move | null)[];
 }
 
-/** `view`: looks at one environment as any seat. */
+/** `view`: requests views of one environment, as any seat. */
 export interface ViewRequest {
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** The environment's index. */
+  /** Index of the environment. */
   i?: number;
-  /** Which seat looks; absent: the one to move. */
+  /** Observing seat; absent: the seat to move. */
   seat?: number;
-  /** What it wants to see. */
+  /** Requested forms of the view. */
   views?: GymView[];
-  /** Action ids whose texts are wanted. */
+  /** Action ids whose texts are requested. */
   names?: number[];
-  /** Texts whose action ids are wanted. */
+  /** Texts whose action ids are requested. */
   parse?: string[];
 }
 
 /** `clone`: copies environments into a new handle. */
 export interface CloneRequest {
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** Which environments; absent: all. */
+  /** Indices of the environments to copy; absent: all. */
   envs?: SentColumn;
-  /** A fresh random stream; absent: the same one. */
+  /** Seed of a new random stream for the copies; absent: the same stream. */
   seed?: WireSeed;
 }
 
-/** `snapshot`: asks for states as bytes. */
+/** `snapshot`: requests snapshots of environment states. */
 export interface SnapshotRequest {
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** Which environments; absent: all. */
+  /** Indices of the environments; absent: all. */
   envs?: SentColumn;
 }
 
-/** `restore`: sets states from bytes. */
+/** `restore`: restores environment states from snapshots. */
 export interface RestoreRequest {
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** Which environments; absent: all. */
+  /** Indices of the environments to restore; absent: all. */
   envs?: SentColumn;
-  /** A snapshot for each environment named. */
+  /** One snapshot for each listed environment. */
   items: WireBytes[];
 }
 
-/** `close`: closes a handle. */
+/** `close`: closes an environment handle. */
 export interface CloseRequest {
-  /** The handle. */
+  /** Handle of the environments to close. */
   env: number;
 }
 
-/** `join`: asks for seats in matches. */
+/** `join`: requests seats in matches. */
 export interface Join {
-  /** Game id, or the whole game string. A `ticket` replaces it. */
+  /** Game id, or a complete game string. Ignored with a `ticket`. */
   game?: string;
-  /** Parameters. */
+  /** Parameters of the game; they override those of the game string. */
   params?: Json;
-  /** Who meets: equal queues do. */
+  /** Name of the queue. Only joins with equal queues are matched with each other. */
   queue?: string;
-  /** The server's agents for the other seats, in seat order, or one for all; the match starts at once. */
+  /** Server agents for the other seats, in seat order, or one for all; the match then starts at once. */
   against?: string[];
-  /** The seat. Absent: drawn in a queue; with `against` match j is played in seat j mod P. */
+  /** Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P in match j. */
   seat?: number;
-  /** Matches at a time. */
+  /** Maximum number of simultaneous matches. */
   slots?: number;
-  /** Matches in all; 0: until `leave`. */
+  /** Total number of matches; 0: until `leave`. */
   count?: number;
-  /** What turns show. */
+  /** Views included in turns. */
   views?: MatchView[];
   /** Layout of the tensor: `ludex`, or one that the spec lists. */
   layout?: string;
-  /** Whether the matches count. */
+  /** True if the matches count for ratings. */
   rated?: boolean;
-  /** The clock. Absent: ten seconds for each move. */
+  /** Clock of the matches. Absent: ten seconds per move. */
   clock?: Clock;
-  /** Whether matches come in pairs: one seed, seats swapped. Absent: as the server does it. */
+  /** True to play matches in pairs with the same seed and swapped seats. Absent: the server's default. */
   pairs?: boolean;
-  /** A tournament's ticket; replaces everything else. */
+  /** Ticket of a tournament; replaces all other fields. */
   ticket?: string;
 }
 
-/** `leave`: takes no new matches. Matches that run are played to their end. */
+/** `leave`: stops a join from getting new matches. Running matches continue to their end. */
 export interface LeaveRequest {
-  /** The join. */
+  /** Id of the join. */
   join: string;
 }
 
-/** `act`: moves in a match. Exactly one of `action`, `text`, `proposal`. */
+/** `act`: plays a move in a match. Exactly one of `action`, `text` and `proposal` must be present. */
 export interface ActRequest {
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** The `turn` that is answered. */
+  /** The `turn` of the request that this move answers. */
   turn: number;
-  /** The try within it: refusals so far. */
+  /** Number of earlier refusals in this turn, from 0. */
   try?: number;
-  /** The move as an action id. */
+  /** Move as an action id. */
   action?: number;
-  /** The move as text. */
+  /** Move as text, in the game's notation. */
   text?: string;
-  /** The move as a document. */
+  /** Move as a document. */
   proposal?: unknown;
-  /** What is said beside it. */
+  /** Notes of the agent that accompany the move. */
   notes?: Notes;
 }
 
-/** `resign`: gives up a match. */
+/** `resign`: resigns a match. */
 export interface ResignRequest {
-  /** The match. */
+  /** Id of the match. */
   match: string;
 }
 
-/** `list_matches`. */
+/** `list_matches`: requests the list of matches. */
 export interface ListMatchesRequest {
-  /** Only this game's. */
+  /** Game id to which the list is restricted; absent: all games. */
   game?: string;
-  /** Running matches, else finished ones. */
+  /** True for running matches, false for finished ones. */
   live?: boolean;
-  /** At most this number of matches. */
+  /** Maximum number of matches to return. */
   limit?: number;
 }
 
-/** `spectate`: watches a match. */
+/** `spectate`: starts watching a match. */
 export interface SpectateRequest {
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** How much is seen. */
+  /** Information to include: public or full. */
   view?: SpectatorView;
-  /** What each event carries as its `view`; absent: none. */
+  /** Views included in each event as `view`; absent: none. */
   views?: MatchView[];
 }
 
-/** `unspectate`: watches no longer. */
+/** `unspectate`: stops watching a match. */
 export interface UnspectateRequest {
-  /** The match. */
+  /** Id of the match. */
   match: string;
 }
 
 /**
- * `ack`: the messages of a match up to here were seen. The server may forget them. It is optional and gets no reply.
+ * `ack`: acknowledges the messages of a match up to `seq`, which the server may then discard. Optional; gets no reply.
  */
 export interface Ack {
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** The last `seq` seen. */
+  /** Number of the last message processed. */
   seq: number;
 }
 
-/** `suites` of a client: asks which suites there are to enrol for. */
+/** `suites` from a client: requests the suites available for `enrol`. */
 export interface SuitesRequest {}
 
 /**
- * `enrol`: the agent plays a suite of the server, or takes its place in a run that has one for it. The same request
- * continues the run after any interruption.
+ * `enrol`: enrolls the agent in a run of a suite, or in a run that already has a slot for it. Repeat the same request
+ * to continue the run after an interruption.
  */
 export interface Enrol {
-  /** The suite. Absent for a run that the server or its operator began. */
+  /** Name of the suite. Absent for a run created by the server or its operator. */
   suite?: string;
-  /** The name of the run. */
+  /** Name of the run, chosen by the client. */
   run: string;
-  /** The share of the suite that is played. */
+  /** Fraction of the suite to play, above 0 and at most 1. */
   scale?: number;
-  /** Matches at a time. */
+  /** Maximum number of simultaneous matches. */
   slots?: number;
-  /** Only these parts of the suite. */
+  /** Ids of the suite's parts to play; empty: all parts. */
   only?: string[];
-  /** Agents of the server that fill roles of the suite, by role. */
+  /** Server agents for the roles of the suite, by role name. */
   roles?: Record<string, string[]>;
-  /** How many agents the run is for. It begins when they have all enrolled. */
+  /** Number of candidates in the run, which starts when all of them have enrolled. */
   candidates?: number;
-  /** What turns show. */
+  /** Views included in turns. */
   views?: MatchView[];
   /** Layout of the tensor: `ludex`, or one that the specs of all games of the run list. */
   layout?: string;
 }
 
-/** `withdraw`: ends the agent's run for good. Its matches under way are lost. */
+/** `withdraw`: permanently ends the agent's run. Its unfinished matches are lost. */
 export interface WithdrawRequest {
-  /** The run. */
+  /** Name of the run. */
   run: string;
 }
 
-/** `organise`: begins a tournament, of the server's agents and of clients. */
+/** `organise`: creates a tournament between server agents and clients. */
 export interface Organise {
-  /** The name of the run. */
+  /** Name of the tournament's run. */
   run: string;
-  /** Game string. */
+  /** Game string, with parameters if needed. */
   game: string;
-  /** `round_robin`, `double_round_robin`, `swiss` or `ladder`. */
+  /** Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`. */
   format: string;
-  /** Rounds of a Swiss tournament. Absent: as many as are usual. */
+  /** Number of rounds of a Swiss tournament. Absent: the usual number for the entrants. */
   rounds?: number;
-  /** Seeds for each meeting. */
+  /** Number of seeds for each pairing. */
   blocks?: number;
-  /** An entrant is out after this number of matches that its own failures ended; 0: never. */
+  /** Number of matches ended by an entrant's own failures after which it is excluded; 0: never. */
   strikes?: number;
-  /** Milliseconds for a move. Absent: 30 seconds. */
+  /** Time per move in milliseconds. Absent: 30 seconds. */
   move_ms?: number;
-  /** How long the tournament waits for clients to come, and for one that is away. Absent: five minutes. */
+  /** Milliseconds for which the tournament waits for clients to connect or reconnect. Absent: five minutes. */
   grace_ms?: number;
-  /** Who takes part. */
-  entrants: CupEntrant[];
+  /** Entrants of the tournament. */
+  entrants: TournamentEntrant[];
 }
 
 /** Fields of the requests by type, and their replies. */
@@ -936,96 +942,96 @@ export type ClientMessage =
 
 // ---- server messages ------------------------------------------------------------------------------------------------
 
-/** `welcome`: answers `hello`. */
+/** `welcome`: reply to `hello`. */
 export interface Welcome {
   type: 'welcome';
   re?: number;
-  /** The protocol version in use. */
+  /** Protocol version in use. */
   protocol: number;
-  /** The program, e.g. `ludex/0.1.0`. */
+  /** Server program, e.g. `ludex/0.1.0`. */
   server: string;
-  /** The session; with `key` it can be resumed. */
+  /** Id of the session, which can be resumed with `key`. */
   session: string;
-  /** A new key at every connection. */
+  /** Key for resuming the session; new for every connection. */
   key: string;
-  /** Whether an earlier session was resumed. */
+  /** True if an earlier session was resumed. */
   resumed: boolean;
-  /** What the client may do. */
+  /** Permissions of the client. */
   scopes: Scope[];
-  /** The agent's name; empty for a client without one. */
+  /** Name of the agent; empty for a client without one. */
   agent: string;
-  /** What the server allows. */
+  /** Limits of the connection. */
   limits: Limits;
-  /** The session's environment handles. */
+  /** Environment handles of the session. */
   envs: number[];
-  /** The session's running matches. */
-  matches: HeldMatch[];
-  /** The session's joins. */
-  joins?: HeldJoin[];
+  /** Running matches of the session. */
+  matches: ResumedMatch[];
+  /** Active joins of the session. */
+  joins?: ResumedJoin[];
 }
 
-/** `pong`: answers `ping`. */
+/** `pong`: reply to the client's `ping`. */
 export interface ServerPong {
   type: 'pong';
   re?: number;
-  /** The server's monotonic clock. */
+  /** Current time on the server's monotonic clock, in milliseconds. */
   now_ms: number;
 }
 
-/** `ping`: is the client there? */
+/** `ping`: checks that the client is alive. */
 export interface ServerPing {
   type: 'ping';
   re?: number;
-  /** To be sent back. */
+  /** Value that the client's `pong` may repeat. */
   nonce: number;
 }
 
-/** `games`: answers `list_games`. */
+/** `games`: reply to `list_games`. */
 export interface Games {
   type: 'games';
   re?: number;
-  /** The games. */
+  /** Matching games, in catalogue order. */
   games: GameEntry[];
 }
 
-/** `spec`: answers `describe`. */
+/** `spec`: reply to `describe`. */
 export interface SpecReply {
   type: 'spec';
   re?: number;
-  /** The spec. */
+  /** Spec of the game under its parameters. */
   spec: Spec;
 }
 
-/** `opened`: answers `open` and `clone`. */
+/** `opened`: reply to `open` and `clone`. */
 export interface Opened {
   type: 'opened';
   re?: number;
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** How many environments it holds. */
+  /** Number of environments of the handle. */
   count: number;
-  /** The game's spec. */
+  /** Spec of the game under its parameters. */
   spec: Spec;
 }
 
 /**
- * `batch`: answers `reset`, `step` and `restore`. One row per environment named in the request, in its order (R rows, P
+ * `batch`: reply to `reset`, `step` and `restore`. One row per environment of the request, in its order (R rows, P
  * players, A actions).
  */
 export interface WireBatch {
   type: 'batch';
   re?: number;
-  /** The handle. */
+  /** Handle of the environments. */
   env: number;
-  /** The environments of the rows; absent: all. */
+  /** Environment index of each row; absent: all environments. */
   envs?: WireColumn;
-  /** Rows R: the seat to move, or a value of `to_move`. */
+  /** Shape R: the seat to move, or a value of `to_move`. */
   to_move: WireColumn;
-  /** Rows R: the client's seat, when it has exactly one. */
+  /** Shape R: the client's seat; present if the client plays exactly one seat. */
   seat?: WireColumn;
-  /** First axis R (R x P with `observer = all`): what the observing seat sees. */
+  /** First axis R (R x P with `observer = all`): observation of the observing seat. */
   obs?: WireTensors;
-  /** As `obs`: the perfect-recall information state. */
+  /** First axis as `obs`: the perfect-recall information state. */
   info?: WireTensors;
   /** Rows as `obs`: the structured view. */
   struct?: unknown[];
@@ -1033,377 +1039,377 @@ export interface WireBatch {
   text?: string[];
   /** Rows as `obs`: the legal actions of the observing seat. */
   mask?: Mask;
-  /** Rows R: the outcomes of chance nodes, only with `chance = "client"`. */
+  /** Shape R: the outcomes of chance nodes; only with `chance = "client"`. */
   chance?: ChanceRows;
-  /** Rows R x P: since the client's previous action in this environment. */
+  /** Shape R x P: reward since the client's previous action in the environment. */
   reward: WireColumn;
-  /** Rows R x P: sum over the episode so far, when asked for. */
+  /** Shape R x P: sum of rewards in the episode so far; present if requested. */
   returns?: WireColumn;
-  /** Rows R: 1 where the rules ended the episode. */
+  /** Shape R: 1 if the rules ended the episode. */
   terminated: WireColumn;
-  /** Rows R: 1 where the step limit ended it. */
+  /** Shape R: 1 if the step limit ended the episode. */
   truncated: WireColumn;
-  /** Rows R: moves of seats so far. */
+  /** Shape R: number of moves of seats in the episode so far. */
   length: WireColumn;
-  /** Rows R: episode number of the environment. */
+  /** Shape R: episode number of the environment. */
   episode: WireColumn;
-  /** The last view of the rows that were reset in this call (`same_step` only). */
+  /** Final views of the rows that were reset in this call (`same_step` only). */
   final?: WireFinal;
-  /** Positions of rows that ended by `on_illegal = "lose"`. */
+  /** Positions of rows that ended by an illegal action with `on_illegal = "lose"`. */
   illegal?: WireColumn;
   /** Episodes that ended before the client could act. */
   skipped?: Skipped;
 }
 
-/** `viewed`: answers `view`. */
+/** `viewed`: reply to `view`. */
 export interface Viewed {
   type: 'viewed';
   re?: number;
-  /** The egocentric observation. */
+  /** Observation arrays from the seat's perspective, by name. */
   tensor?: WireTensors;
-  /** The structured view. */
+  /** Structured view as JSON. */
   struct?: unknown;
-  /** The text view. */
+  /** View as plain text. */
   text?: string;
-  /** The perfect-recall information state. */
+  /** Perfect-recall information state, by array name. */
   info?: WireTensors;
-  /** The position drawn for people. */
+  /** Picture of the position (SVG). */
   picture?: PictureView;
-  /** The texts of the ids asked for; empty where the id names no action. */
+  /** Texts of the requested ids; empty for an id that names no action. */
   names?: string[];
-  /** The ids of the texts asked for; `null` where the text names no action. */
+  /** Ids of the requested texts; `null` for a text that names no action. */
   parsed?: (number | null)[];
-  /** The phase, in games that have several. */
+  /** Name of the phase, in games with several. */
   phase?: string;
   /**
-   * Which of the spec's `proposals` a document of the seat must fit; absent: it is not asked, or no documents are
-   * heard.
+   * Key of the spec's `proposals` that a document of the seat must fit; absent: the seat does not act, or no documents
+   * are accepted.
    */
   schema?: string;
 }
 
-/** `snapshots`: answers `snapshot`. */
+/** `snapshots`: reply to `snapshot`. */
 export interface Snapshots {
   type: 'snapshots';
   re?: number;
-  /** The spec's hash; `restore` wants the same. */
+  /** Rules hash from the game's spec; `restore` requires an equal hash. */
   hash: string;
-  /** A snapshot for each environment named. */
+  /** One snapshot for each requested environment. */
   items: WireBytes[];
 }
 
-/** `ok`: done. */
+/** `ok`: the request succeeded. */
 export interface Done {
   type: 'ok';
   re?: number;
 }
 
-/** `joined`: answers `join`. */
+/** `joined`: reply to `join`. */
 export interface Joined {
   type: 'joined';
   re?: number;
-  /** The join. */
+  /** Id of the new join. */
   join: string;
 }
 
-/** `queued`: a join waits for others. */
+/** `queued`: a join is waiting in its queue for opponents. */
 export interface Queued {
   type: 'queued';
   re?: number;
-  /** The join. */
+  /** Id of the join. */
   join: string;
-  /** How many wait in the queue, this one counted. */
+  /** Number of joins waiting in the queue, including this one. */
   waiting: number;
-  /** About how long it will take, if the server can tell. */
+  /** Estimated waiting time in milliseconds, if known. */
   eta_ms?: number;
 }
 
-/** `match_start`: the whole public record of a match that begins. Its `seq` is 0. */
+/** `match_start`: the public settings of a match that starts. Has `seq` 0. */
 export interface MatchStart {
   type: 'match_start';
   re?: number;
-  /** Number within the match for this viewer. */
+  /** Sequence number of the message within the match for this viewer. */
   seq: number;
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** The join that led to it; absent for a spectator. */
+  /** Id of the join that led to the match; absent for spectators. */
   join?: string;
-  /** Game id. */
+  /** Id of the game. */
   game: string;
-  /** Complete parameters. */
+  /** Complete parameters, including defaults. */
   params: Json;
-  /** Rules version. */
+  /** Version of the rules. */
   rules: number;
-  /** The spec's hash. */
+  /** Rules hash from the game's spec. */
   hash: string;
-  /** The viewer's seat; absent for a spectator. */
+  /** Seat of the viewer; absent for spectators. */
   seat?: number;
-  /** Who sits where. */
+  /** Agents in seat order. */
   seats: SeatInfo[];
-  /** Whether the match counts. */
+  /** True if the match counts for ratings. */
   rated: boolean;
-  /** The clock of every seat. */
+  /** Clock of every seat. */
   clock: Clock;
-  /** How illegal moves are treated. */
-  illegal: Illegal;
-  /** Whether forced moves are played without asking. */
+  /** Handling of illegal moves. */
+  illegal: IllegalMoveRules;
+  /** True if a seat's only legal move is played automatically. */
   skip_forced: boolean;
-  /** Hex SHA-256 over the salt's bytes and the seed's decimal text. */
+  /** Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's decimal text. */
   seed_commit?: string;
 }
 
-/** `turn`: this seat is to move. */
+/** `turn`: the client's seat is to move. */
 export interface TurnMessage {
   type: 'turn';
   re?: number;
-  /** Number within the match for this viewer. */
+  /** Sequence number of the message within the match for this viewer. */
   seq: number;
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** This seat's own turns, from 0. */
+  /** Number of earlier turns of this seat. */
   turn: number;
-  /** Refusals within the turn. */
+  /** Number of refused attempts in this turn. */
   try: number;
-  /** After this much the seat has lost on time; absent: no clock. */
+  /** Milliseconds until the seat loses on time; absent: no clock. */
   budget_ms?: number;
-  /** The bank of every seat. */
+  /** Bank of every seat in milliseconds. */
   bank_ms: number[];
-  /** The legal actions. */
+  /** Legal actions of the seat. */
   legal: Legal;
-  /** The text of each legal action (view `texts`). */
+  /** Text of each legal action, in the order of `legal` (view `texts`). */
   names?: string[];
-  /** What the seat sees. */
+  /** Views of the state for the seat. */
   view: SeatView;
-  /** The phase, in games that have several. */
+  /** Name of the phase, in games with several. */
   phase?: string;
-  /** Which of the spec's `proposals` a document of this turn follows; absent: documents are not heard now. */
+  /** Key of the spec's `proposals` that a document must fit in this turn; absent: no documents accepted. */
   schema?: string;
 }
 
-/** `accepted`: the act was played. */
+/** `accepted`: reply to an `act` whose move was played. */
 export interface Accepted {
   type: 'accepted';
   re?: number;
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** The turn that was answered. */
+  /** Turn of the accepted move. */
   turn: number;
-  /** The action's id, where it has one. */
+  /** Id of the action, if the move has one. */
   action?: number;
-  /** The move as text. */
+  /** Text of the move. */
   text: string;
-  /** The seat's bank. */
+  /** Remaining time in the seat's bank, in milliseconds. */
   bank_ms: number;
 }
 
-/** `refused`: the act was not legal; the state is as it was. */
+/** `refused`: the move is illegal or unparsable; the state is unchanged. */
 export interface Refused {
   type: 'refused';
   re?: number;
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** The turn. */
+  /** Turn of the refused move. */
   turn: number;
-  /** The try to act again with. */
+  /** Value of `try` for the next attempt. */
   try: number;
-  /** Why, for programs. */
+  /** Reason of the refusal, for programs. */
   code: ErrorCode;
-  /** Why, for people. */
+  /** Reason of the refusal, for people. */
   message: string;
-  /** Refusals left; 0: `then` says what the policy did. */
+  /** Number of further attempts; 0: `then` names the applied policy. */
   tries_left: number;
-  /** The legal actions. */
+  /** Legal actions of the turn. */
   legal?: Legal;
-  /** What is wrong with a proposal. */
+  /** Flaws of a document. */
   issues?: Issue[];
-  /** What the policy did. */
+  /** Policy that was applied after the last attempt. */
   then?: IllegalPolicy;
 }
 
-/** `event`: something happened in a match, as this viewer sees it. */
+/** `event`: an event of a match, as visible to this viewer. */
 export type MatchEvent = {
   type: 'event';
   re?: number;
-  /** Number within the match for this viewer. */
+  /** Sequence number of the message within the match for this viewer. */
   seq: number;
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** What a spectator who asked for views sees afterwards. */
+  /** State after the event, for spectators that requested views. */
   view?: SeatView;
 } & (
-    /** A seat moved. */
+    /** A seat played a move. */
     | { kind: 'move'; seat: number; action?: number; text: string; ms: number; forced?: boolean }
-    /** Chance decided. */
+    /** A chance outcome was drawn. */
     | { kind: 'chance'; action?: number; text: string }
-    /** Something hidden is shown. */
+    /** Hidden information was revealed. */
     | { kind: 'reveal'; text: string; data: unknown }
-    /** A seat spoke. */
+    /** A seat sent a message to the other seats. */
     | { kind: 'say'; seat: number; text: string }
-    /** A phase begins. */
+    /** A new phase of the game starts. */
     | { kind: 'phase'; phase: string }
-    /** Rewards were paid. */
+    /** Rewards were given to the seats. */
     | { kind: 'reward'; rewards: number[] }
-    /** A seat's agent went or came back. */
+    /** A seat's agent disconnected or reconnected. */
     | { kind: 'presence'; seat: number; online: boolean; grace_ms?: number }
 );
 
-/** `match_end`: a match is over. */
+/** `match_end`: a match has ended. */
 export interface MatchEnd {
   type: 'match_end';
   re?: number;
-  /** Number within the match for this viewer. */
+  /** Sequence number of the message within the match for this viewer. */
   seq: number;
-  /** The match. */
+  /** Id of the match. */
   match: string;
   /** Return of each seat. */
   returns: number[];
-  /** How each seat came out. */
+  /** Outcome of each seat. */
   outcome: Outcome[];
-  /** Why it ended. */
+  /** Reason of the end. */
   reason: Reason;
-  /** Which seat is to blame. */
+  /** Seat at fault, if a seat caused the end. */
   at_fault?: number;
-  /** Whether the match counts. */
+  /** True if the match counts for ratings. */
   rated: boolean;
-  /** The digest chain's end, hex; once every match of the seed is over. */
+  /** Final value of the digest chain in hex; disclosed once all matches with the same seed have ended. */
   digest?: string;
-  /** The seed, decimal; once every match of the seed is over. */
+  /** Seed in decimal; disclosed once all matches with the same seed have ended. */
   seed?: string;
-  /** The salt of `seed_commit`, hex; with the seed. */
+  /** Salt of `seed_commit` in hex; disclosed together with the seed. */
   salt?: string;
-  /** Path of the episode over HTTP. */
+  /** HTTP path of the episode record. */
   record: string;
 }
 
-/** `resync`: forget what you knew of this match, this is all of it. */
+/** `resync`: replaces everything that the client knows about a match. */
 export interface Resync {
   type: 'resync';
   re?: number;
-  /** The last number covered; the resync uses none itself. */
+  /** Last sequence number covered; the resync itself has none. */
   seq: number;
-  /** The match. */
+  /** Id of the match. */
   match: string;
-  /** How it began. */
+  /** Start message of the match. */
   start: MatchStart;
-  /** What happened since. */
+  /** Messages since the start, in order. */
   events: MatchFrame[];
-  /** The turn that waits for this seat, with its own `seq`. */
+  /** Pending turn of the viewer's seat, with its own `seq`. */
   turn?: TurnMessage;
-  /** How it ended. */
+  /** End message of the match, if it has ended. */
   end?: MatchEnd;
 }
 
-/** `matches`: answers `list_matches`. */
+/** `matches`: reply to `list_matches`. */
 export interface Matches {
   type: 'matches';
   re?: number;
-  /** The matches, newest first. */
+  /** Matches that meet the conditions, newest first. */
   matches: MatchEntry[];
 }
 
-/** `suites` of a server: answers that request. */
+/** `suites` from a server: reply to the request of the same type. */
 export interface Suites {
   type: 'suites';
   re?: number;
-  /** The suites, by name. */
+  /** Available suites, ordered by name. */
   suites: SuiteEntry[];
 }
 
-/** `enrolled`: answers `enrol`. */
+/** `enrolled`: reply to `enrol`. */
 export interface Enrolled {
   type: 'enrolled';
   re?: number;
-  /** The run. */
+  /** Name of the run. */
   run: string;
-  /** The join that its matches come from; absent if the run is over. */
+  /** Id of the join that supplies the run's matches; absent if the run has ended. */
   join?: string;
-  /** Matches that are due, as far as is known now. */
+  /** Number of matches to play, as currently known. */
   due: number;
-  /** Matches that are done. */
+  /** Number of finished matches. */
   done: number;
-  /** About how long the rest will take, if that is known. */
+  /** Estimated remaining time in milliseconds, if known. */
   eta_ms?: number;
 }
 
-/** `organised`: answers `organise`. */
+/** `organised`: reply to `organise`. */
 export interface Organised {
   type: 'organised';
   re?: number;
-  /** The run. */
+  /** Name of the tournament's run. */
   run: string;
-  /** A ticket for each client that takes part. */
-  tickets: CupTicket[];
+  /** One ticket for each client that takes part. */
+  tickets: TournamentTicket[];
 }
 
-/** `progress`: a match of a run is done. */
+/** `progress`: a match of a run has finished. */
 export interface Progress {
   type: 'progress';
   re?: number;
-  /** The run. */
+  /** Name of the run. */
   run: string;
-  /** Matches that are done. */
+  /** Number of finished matches. */
   done: number;
-  /** Matches that are due, as far as is known now. */
+  /** Number of matches to play, as currently known. */
   due: number;
-  /** The agent's wins, draws and losses so far, by part. */
+  /** Wins, draws and losses of the agent so far, by part. */
   verdict_so_far?: Json;
 }
 
-/** `run_end`: a run is over, and its seeds are released. */
+/** `run_end`: a run has ended, and its seeds are disclosed. */
 export interface RunEnd {
   type: 'run_end';
   re?: number;
-  /** The run. */
+  /** Name of the run. */
   run: string;
-  /** How it ended. */
+  /** Reason of the end. */
   reason: RunReason;
-  /** The results by part, as `ludex evaluate --json` prints them. */
+  /** Results by part, in the format of `ludex evaluate --json`. */
   verdict: Json;
-  /** The ratings by game. */
+  /** Ratings of the agent, by game. */
   ratings: Json[];
-  /** Where the report is, as a path of this server's web pages. */
+  /** Location of the report, as a path on this server's website. */
   report: string;
 }
 
-/** `draining`: no new `open` or `join`. */
+/** `draining`: the server is shutting down and refuses new work such as `open` and `join`. */
 export interface Draining {
   type: 'draining';
   re?: number;
-  /** When the server goes, on its monotonic clock. */
+  /** Time of the shutdown on the server's monotonic clock, in milliseconds. */
   until_ms: number;
-  /** Whether sessions can be resumed after the restart. */
+  /** True if sessions can be resumed after the restart. */
   resume: boolean;
 }
 
 /**
- * Why something was refused. The `error` message is a refusal in the envelope of its request.
+ * The reason why a request was refused. The `error` message is a refusal in the envelope of its request.
  *
- * It is small (below 128 bytes), so that it can be the error of any `Result`.
+ * Smaller than 128 bytes, so that it can be the error type of any `Result`.
  */
 export interface ErrorMessage {
   type: 'error';
   re?: number;
-  /** What went wrong, for programs. */
+  /** Reason of the refusal, for programs. */
   code: ErrorCode | ClientErrorCode;
-  /** One sentence for people. */
+  /** Human-readable reason: one sentence. */
   message: string;
-  /** Whose fault it is. */
+  /** Party that caused the error. */
   fault: Fault;
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   retry: boolean;
-  /** When to try again, in milliseconds from now. */
+  /** Time to wait before a retry, in milliseconds. */
   after_ms?: number;
-  /** The field that is wrong, e.g. `agent.name` or `views[1]`. */
+  /** Path of the invalid field, e.g. `agent.name` or `views[1]`. */
   path?: string;
-  /** The position in the list that is wrong. */
+  /** Position of the invalid entry in its list. */
   at?: number;
-  /** What was sent. */
+  /** Value that was sent, possibly truncated. */
   got?: unknown;
-  /** What could have been sent: a list of values, or a range. */
+  /** Allowed values: a list, or a range. */
   allowed?: unknown;
-  /** The allowed word that is most like what was sent. */
+  /** Allowed word most similar to the one that was sent. */
   nearest?: string;
-  /** What is wrong with a document. */
+  /** Flaws of a document. */
   issues?: Issue[];
 }
 

@@ -259,7 +259,8 @@ async fn a_season_that_is_over_is_frozen_with_its_records() {
 #[tokio::test]
 async fn a_ladder_that_cannot_be_is_refused_when_the_server_starts() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (ladder, why) in [("hanabi", "competitive two-player game"), ("chss", "chss"), ("nothing.toml", "nothing.toml")] {
+    for (ladder, why) in [("hanabi", "competitive two-player game"), ("chss", "chss"), ("nothing.toml", "nothing.toml")]
+    {
         let mut serve = std::process::Command::new(PROGRAM);
         serve.args(["serve", "--listen", "127.0.0.1:0", "--ladder", ladder, "--data"]).arg(folder.path().join("data"));
         let output = serve.output().expect("the program");

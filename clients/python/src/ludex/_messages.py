@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 class AgentId(TypedDict):
-    """Who plays.
+    """Identity of an agent.
 
     Attributes:
-        name: What ratings are kept under: 1-40 of `A-Za-z0-9._-`.
-        version: Its version.
-        kind: What it is; `bot` if absent.
+        name: Name of the agent, under which ratings are recorded: 1 to 40 characters of
+            `A-Za-z0-9._-`.
+        version: Version of the agent.
+        kind: Kind of the agent; default `bot`.
     """
 
     name: str
@@ -26,16 +27,16 @@ class AgentId(TypedDict):
 
 
 AgentKind: TypeAlias = Literal["bot", "llm", "human", "learner"]
-"""What kind of agent sits on a seat."""
+"""Kind of an agent."""
 
 
-class Resume(TypedDict):
+class ResumeSession(TypedDict):
     """The session to resume.
 
     Attributes:
-        session: `welcome.session`.
-        key: `welcome.key`.
-        seen: The last `seq` seen, by match.
+        session: Id of the session, from `welcome.session`.
+        key: Latest key of the session, from `welcome.key`.
+        seen: Last processed `seq` of each match, by match id.
     """
 
     session: str
@@ -44,48 +45,48 @@ class Resume(TypedDict):
 
 
 class Hello(TypedDict):
-    """`hello`: must be the first message.
+    """`hello`: opens a session; must be the first message of a connection.
 
     Attributes:
-        protocol: Protocol versions that the client speaks.
-        client: Free text, e.g. `mybot-go/0.1`.
-        token: The token, if it did not come in the `Authorization` header.
-        agent: Who plays.
-        resume: The session to resume.
-        reclaim: Take over the seats that the agent's name still holds.
+        protocol: Protocol versions that the client supports.
+        client: Name of the client program, free text, e.g. `mybot-go/0.1`.
+        token: Access token, unless sent in the `Authorization` header.
+        agent: Identity of the agent; a client without it has no name for ratings.
+        resume: Session to resume; absent: a new session.
+        reclaim: True to take over the seats still reserved for the agent's name.
     """
 
     protocol: list[int]
     client: str
     token: NotRequired[str | None]
     agent: NotRequired[AgentId | None]
-    resume: NotRequired[Resume | None]
+    resume: NotRequired[ResumeSession | None]
     reclaim: NotRequired[bool]
 
 
 class Ping(TypedDict):
-    """`ping`: asks for a `pong`."""
+    """`ping`: requests a `pong` with the server's time."""
 
 
 class Pong(TypedDict):
-    """`pong`: the answer to the server's `ping`; optional.
+    """`pong`: optional reply to the server's `ping`.
 
     Attributes:
-        nonce: The nonce of the `ping`.
+        nonce: Value of `nonce` in the `ping`.
     """
 
     nonce: NotRequired[int | None]
 
 
 class GameFilter(TypedDict):
-    """Which games are asked for. A field that is absent does not matter.
+    """A condition on games. Absent fields match every game.
 
     Attributes:
-        information: Whether anything is hidden.
-        chance: What kind of luck there is.
-        dynamics: Who moves when.
-        players: Playable by this number of players.
-        text: Occurs in the id or title.
+        information: Perfect or imperfect information.
+        chance: Kind of chance in the game.
+        dynamics: Order of moves: sequential, simultaneous or mixed.
+        players: Number of players that the game must support.
+        text: Text that occurs in the id or title.
     """
 
     information: NotRequired[Information | None]
@@ -96,34 +97,34 @@ class GameFilter(TypedDict):
 
 
 Information: TypeAlias = Literal["perfect", "imperfect"]
-"""Whether every seat sees everything."""
+"""Perfect or imperfect information."""
 
 
 ChanceMode: TypeAlias = Literal["deterministic", "explicit", "sampled"]
-"""What kind of luck there is."""
+"""Kind of chance in a game."""
 
 
 Dynamics: TypeAlias = Literal["sequential", "simultaneous", "mixed"]
-"""Who moves when."""
+"""Order of moves in a game."""
 
 
 class ListGames(TypedDict):
-    """`list_games`.
+    """`list_games`: requests the list of games.
 
     Attributes:
-        filter: Which games.
+        filter: Condition on the games; absent: all games.
     """
 
     filter: NotRequired[GameFilter | None]
 
 
 class Describe(TypedDict):
-    """`describe`.
+    """`describe`: requests the spec of a game under given parameters.
 
     Attributes:
-        game: Game id, or the whole game string.
-        params: Parameters.
-        rules_text: Send the rules page too.
+        game: Game id, or a complete game string.
+        params: Parameters of the game; they override those of the game string.
+        rules_text: True to include the game's rules page.
     """
 
     game: str
@@ -132,52 +133,53 @@ class Describe(TypedDict):
 
 
 Rotate: TypeAlias = Literal["none", "cycle", "random"]
-"""How seats change from episode to episode."""
+"""Rotation of the entries of `seats` from episode to episode."""
 
 
 ChanceBy: TypeAlias = Literal["server", "client"]
-"""Who decides chance."""
+"""Source of chance outcomes."""
 
 
 Autoreset: TypeAlias = Literal["next_step", "same_step", "disabled"]
-"""What happens to an environment whose episode is over."""
+"""Reset mode of finished environments, as in Gymnasium."""
 
 
 GymView: TypeAlias = Literal["tensor", "info", "struct", "text", "returns", "picture"]
-"""A form in which the gym plane shows a state."""
+"""A form in which environments present the state."""
 
 
 MaskForm: TypeAlias = Literal["u1", "bits", "ids", "none"]
-"""The form in which a batch carries the legal actions."""
+"""Encoding of the legal actions in a batch."""
 
 
 Observer: TypeAlias = Literal["acting", "all"]
-"""Whose views a batch carries."""
+"""Seats whose views a batch contains."""
 
 
 OnIllegal: TypeAlias = Literal["refuse", "lose"]
-"""What an illegal action does in the gym plane."""
+"""Consequence of an illegal action in an environment."""
 
 
 class Open(TypedDict):
-    """`open`: `count` environments of one game under one handle.
+    """`open`: opens `count` environments of one game under one handle.
 
     Attributes:
-        game: Game id, or the whole game string.
-        params: Parameters.
-        count: How many environments.
-        seats: Who plays each seat: `"agent"` (the client) or an agent spec. Absent: all seats
-            are the client's.
-        rotate: How seats change from episode to episode.
-        chance: Who decides chance.
-        autoreset: What happens when an episode is over.
-        views: What batches show. Absent: `tensor`, left out where the game has none.
+        game: Game id, or a complete game string.
+        params: Parameters of the game; they override those of the game string.
+        count: Number of environments to open.
+        seats: Player of each seat: `"agent"` (the client) or an agent spec. Absent: the
+            client plays all seats.
+        rotate: Rotation of the entries of `seats` from episode to episode.
+        chance: Source of chance outcomes.
+        autoreset: Reset mode of finished environments.
+        views: Views included in batches. Absent: `tensor`, if the game has one.
         layout: Layout of the tensor: `ludex`, or one that the spec lists.
-        mask: Form of the masks. Absent: `u1` up to 512 actions, else `ids`.
-        observer: Whose views batches carry.
-        on_illegal: What an illegal action does.
-        max_steps: Truncates episodes after this number of moves of seats.
-        record: Keep episode records.
+        mask: Encoding of legal actions. Absent: `u1` up to 512 actions, else `ids`.
+        observer: Seats whose views batches contain.
+        on_illegal: Consequence of an illegal action.
+        max_steps: Limit after which episodes are truncated, in moves of seats; absent: no
+            limit.
+        record: True to store episode records on the server.
     """
 
     game: str
@@ -205,14 +207,14 @@ Seed: TypeAlias = "str"
 
 
 class Reset(TypedDict):
-    """`reset`: starts episodes.
+    """`reset`: starts episodes in environments.
 
     Attributes:
-        env: The handle.
-        envs: Which environments; absent: all.
-        seed: Environment i gets this plus i, modulo 2^64.
-        seeds: A seed for each environment named, by position in `envs`.
-        seats: Who plays each seat from now on.
+        env: Handle of the environments.
+        envs: Indices of the environments to reset; absent: all.
+        seed: Base seed: environment i gets this value + i, modulo 2^64.
+        seeds: One seed for each listed environment, in the order of `envs`.
+        seats: Player of each seat from now on, as in `open`; absent: unchanged.
     """
 
     env: int
@@ -230,14 +232,15 @@ Move: TypeAlias = "int | str | dict[str, Any] | list[Any]"
 """An action id, a text or a document."""
 
 
-class Step(TypedDict):
-    """`step`: one action for each environment named. Either `actions` or `moves`.
+class StepEnvs(TypedDict):
+    """`step`: plays one action in each listed environment. Exactly one of `actions` and `moves`
+    must be present.
 
     Attributes:
-        env: The handle.
-        envs: Which environments; absent: all.
-        actions: Action ids, R or R x P entries; -1 for none.
-        moves: The same as ids, texts and documents; `null` for none.
+        env: Handle of the environments.
+        envs: Indices of the environments to step; absent: all.
+        actions: Action ids, R or R x P entries; -1: no action.
+        moves: Moves as ids, texts and documents; `null`: no move.
     """
 
     env: int
@@ -246,16 +249,16 @@ class Step(TypedDict):
     moves: NotRequired[list[Move | None] | None]
 
 
-class View(TypedDict):
-    """`view`: looks at one environment as any seat.
+class ViewEnv(TypedDict):
+    """`view`: requests views of one environment, as any seat.
 
     Attributes:
-        env: The handle.
-        i: The environment's index.
-        seat: Which seat looks; absent: the one to move.
-        views: What it wants to see.
-        names: Action ids whose texts are wanted.
-        parse: Texts whose action ids are wanted.
+        env: Handle of the environments.
+        i: Index of the environment.
+        seat: Observing seat; absent: the seat to move.
+        views: Requested forms of the view.
+        names: Action ids whose texts are requested.
+        parse: Texts whose action ids are requested.
     """
 
     env: int
@@ -270,9 +273,9 @@ class CloneEnvs(TypedDict):
     """`clone`: copies environments into a new handle.
 
     Attributes:
-        env: The handle.
-        envs: Which environments; absent: all.
-        seed: A fresh random stream; absent: the same one.
+        env: Handle of the environments.
+        envs: Indices of the environments to copy; absent: all.
+        seed: Seed of a new random stream for the copies; absent: the same stream.
     """
 
     env: int
@@ -280,12 +283,12 @@ class CloneEnvs(TypedDict):
     seed: NotRequired[Seed | None]
 
 
-class Snapshot(TypedDict):
-    """`snapshot`: asks for states as bytes.
+class SnapshotEnvs(TypedDict):
+    """`snapshot`: requests snapshots of environment states.
 
     Attributes:
-        env: The handle.
-        envs: Which environments; absent: all.
+        env: Handle of the environments.
+        envs: Indices of the environments; absent: all.
     """
 
     env: int
@@ -297,12 +300,12 @@ Bytes: TypeAlias = "bytes | str"
 
 
 class Restore(TypedDict):
-    """`restore`: sets states from bytes.
+    """`restore`: restores environment states from snapshots.
 
     Attributes:
-        env: The handle.
-        envs: Which environments; absent: all.
-        items: A snapshot for each environment named.
+        env: Handle of the environments.
+        envs: Indices of the environments to restore; absent: all.
+        items: One snapshot for each listed environment.
     """
 
     env: int
@@ -310,31 +313,31 @@ class Restore(TypedDict):
     items: list[Bytes]
 
 
-class Close(TypedDict):
-    """`close`: closes a handle.
+class CloseHandle(TypedDict):
+    """`close`: closes an environment handle.
 
     Attributes:
-        env: The handle.
+        env: Handle of the environments to close.
     """
 
     env: int
 
 
 MatchView: TypeAlias = Literal["struct", "text", "tensor", "info", "texts", "picture"]
-"""A form in which the match plane shows a state."""
+"""A form in which turns and events of a match present the state."""
 
 
 class Clock(TypedDict):
-    """The clock of a match, the same for every seat. If all fields are absent, there is no
-    clock. A turn may use `move_ms` freely. Time beyond that comes off the seat's bank. When
-    both are used up, the seat has lost by `timeout`.
+    """The clock of a match, the same for every seat. If all fields are absent, turns have no
+    time limit. A turn may use `move_ms` freely. Additional time is taken from the seat's
+    bank. A seat that exhausts both loses by `timeout`.
 
     Attributes:
-        move_ms: Milliseconds free in each turn; 0 is a chess clock.
+        move_ms: Free milliseconds in each turn; 0: a chess clock.
         bank_ms: Milliseconds in the bank at the start.
-        inc_ms: Milliseconds added to the bank by every accepted act.
-        first_ms: Replaces `move_ms` in the seat's first turn.
-        episode_ms: Milliseconds of the whole episode.
+        inc_ms: Milliseconds added to the bank by every accepted move.
+        first_ms: Replacement for `move_ms` in the seat's first turn.
+        episode_ms: Limit on the whole episode, in milliseconds.
     """
 
     move_ms: NotRequired[int | None]
@@ -345,25 +348,25 @@ class Clock(TypedDict):
 
 
 class Join(TypedDict):
-    """`join`: asks for seats in matches.
+    """`join`: requests seats in matches.
 
     Attributes:
-        game: Game id, or the whole game string. A `ticket` replaces it.
-        params: Parameters.
-        queue: Who meets: equal queues do.
-        against: The server's agents for the other seats, in seat order, or one for all; the
-            match starts at once.
-        seat: The seat. Absent: drawn in a queue; with `against` match j is played in seat j
-            mod P.
-        slots: Matches at a time.
-        count: Matches in all; 0: until `leave`.
-        views: What turns show.
+        game: Game id, or a complete game string. Ignored with a `ticket`.
+        params: Parameters of the game; they override those of the game string.
+        queue: Name of the queue. Only joins with equal queues are matched with each other.
+        against: Server agents for the other seats, in seat order, or one for all; the match
+            then starts at once.
+        seat: Seat to play. Absent: drawn at random in a queue; with `against`, seat j mod P
+            in match j.
+        slots: Maximum number of simultaneous matches.
+        count: Total number of matches; 0: until `leave`.
+        views: Views included in turns.
         layout: Layout of the tensor: `ludex`, or one that the spec lists.
-        rated: Whether the matches count.
-        clock: The clock. Absent: ten seconds for each move.
-        pairs: Whether matches come in pairs: one seed, seats swapped. Absent: as the server
-            does it.
-        ticket: A tournament's ticket; replaces everything else.
+        rated: True if the matches count for ratings.
+        clock: Clock of the matches. Absent: ten seconds per move.
+        pairs: True to play matches in pairs with the same seed and swapped seats. Absent: the
+            server's default.
+        ticket: Ticket of a tournament; replaces all other fields.
     """
 
     game: NotRequired[str]
@@ -382,24 +385,24 @@ class Join(TypedDict):
 
 
 class Leave(TypedDict):
-    """`leave`: takes no new matches. Matches that run are played to their end.
+    """`leave`: stops a join from getting new matches. Running matches continue to their end.
 
     Attributes:
-        join: The join.
+        join: Id of the join.
     """
 
     join: str
 
 
 class Notes(TypedDict):
-    """What an agent says beside its move. Kept in the record, shown to nobody before the end but
-    `say`.
+    """Notes of an agent that accompany its move. Stored in the record; only `say` is disclosed
+    before the match ends.
 
     Attributes:
-        analysis: Why the move.
-        emotion: How it feels.
-        say: Said aloud: the others receive a `say` event.
-        tokens: What the answer cost.
+        analysis: Reasoning behind the move.
+        emotion: Current emotion of the agent, free text.
+        say: Message to the other seats, which receive a `say` event.
+        tokens: Tokens used for the reply.
     """
 
     analysis: NotRequired[str | None]
@@ -412,11 +415,11 @@ _Tokens = TypedDict("_Tokens", {"in": "int"})
 
 
 class Tokens(_Tokens):
-    """Tokens that an answer cost.
+    """Number of tokens used for a reply.
 
     Attributes:
-        in: Tokens read.
-        out: Tokens written.
+        in: Number of input tokens.
+        out: Number of output tokens.
     """
 
     out: int
@@ -426,16 +429,17 @@ _Act = TypedDict("_Act", {"try": "NotRequired[int]"})
 
 
 class Act(_Act):
-    """`act`: moves in a match. Exactly one of `action`, `text`, `proposal`.
+    """`act`: plays a move in a match. Exactly one of `action`, `text` and `proposal` must be
+    present.
 
     Attributes:
-        match: The match.
-        turn: The `turn` that is answered.
-        try: The try within it: refusals so far.
-        action: The move as an action id.
-        text: The move as text.
-        proposal: The move as a document.
-        notes: What is said beside it.
+        match: Id of the match.
+        turn: The `turn` of the request that this move answers.
+        try: Number of earlier refusals in this turn, from 0.
+        action: Move as an action id.
+        text: Move as text, in the game's notation.
+        proposal: Move as a document.
+        notes: Notes of the agent that accompany the move.
     """
 
     match: str
@@ -447,22 +451,22 @@ class Act(_Act):
 
 
 class Resign(TypedDict):
-    """`resign`: gives up a match.
+    """`resign`: resigns a match.
 
     Attributes:
-        match: The match.
+        match: Id of the match.
     """
 
     match: str
 
 
 class ListMatches(TypedDict):
-    """`list_matches`.
+    """`list_matches`: requests the list of matches.
 
     Attributes:
-        game: Only this game's.
-        live: Running matches, else finished ones.
-        limit: At most this number of matches.
+        game: Game id to which the list is restricted; absent: all games.
+        live: True for running matches, false for finished ones.
+        limit: Maximum number of matches to return.
     """
 
     game: NotRequired[str | None]
@@ -471,16 +475,16 @@ class ListMatches(TypedDict):
 
 
 SpectatorView: TypeAlias = Literal["public", "full"]
-"""How much a spectator sees."""
+"""Information that a spectator sees."""
 
 
 class Spectate(TypedDict):
-    """`spectate`: watches a match.
+    """`spectate`: starts watching a match.
 
     Attributes:
-        match: The match.
-        view: How much is seen.
-        views: What each event carries as its `view`; absent: none.
+        match: Id of the match.
+        view: Information to include: public or full.
+        views: Views included in each event as `view`; absent: none.
     """
 
     match: str
@@ -489,22 +493,22 @@ class Spectate(TypedDict):
 
 
 class Unspectate(TypedDict):
-    """`unspectate`: watches no longer.
+    """`unspectate`: stops watching a match.
 
     Attributes:
-        match: The match.
+        match: Id of the match.
     """
 
     match: str
 
 
 class Ack(TypedDict):
-    """`ack`: the messages of a match up to here were seen. The server may forget them. It is
-    optional and gets no reply.
+    """`ack`: acknowledges the messages of a match up to `seq`, which the server may then
+    discard. Optional; gets no reply.
 
     Attributes:
-        match: The match.
-        seq: The last `seq` seen.
+        match: Id of the match.
+        seq: Number of the last message processed.
     """
 
     match: str
@@ -512,22 +516,23 @@ class Ack(TypedDict):
 
 
 class ListSuites(TypedDict):
-    """`suites` of a client: asks which suites there are to enrol for."""
+    """`suites` from a client: requests the suites available for `enrol`."""
 
 
 class Enrol(TypedDict):
-    """`enrol`: the agent plays a suite of the server, or takes its place in a run that has one
-    for it. The same request continues the run after any interruption.
+    """`enrol`: enrolls the agent in a run of a suite, or in a run that already has a slot for
+    it. Repeat the same request to continue the run after an interruption.
 
     Attributes:
-        suite: The suite. Absent for a run that the server or its operator began.
-        run: The name of the run.
-        scale: The share of the suite that is played.
-        slots: Matches at a time.
-        only: Only these parts of the suite.
-        roles: Agents of the server that fill roles of the suite, by role.
-        candidates: How many agents the run is for. It begins when they have all enrolled.
-        views: What turns show.
+        suite: Name of the suite. Absent for a run created by the server or its operator.
+        run: Name of the run, chosen by the client.
+        scale: Fraction of the suite to play, above 0 and at most 1.
+        slots: Maximum number of simultaneous matches.
+        only: Ids of the suite's parts to play; empty: all parts.
+        roles: Server agents for the roles of the suite, by role name.
+        candidates: Number of candidates in the run, which starts when all of them have
+            enrolled.
+        views: Views included in turns.
         layout: Layout of the tensor: `ludex`, or one that the specs of all games of the run
             list.
     """
@@ -544,22 +549,22 @@ class Enrol(TypedDict):
 
 
 class Withdraw(TypedDict):
-    """`withdraw`: ends the agent's run for good. Its matches under way are lost.
+    """`withdraw`: permanently ends the agent's run. Its unfinished matches are lost.
 
     Attributes:
-        run: The run.
+        run: Name of the run.
     """
 
     run: str
 
 
-class CupEntrant(TypedDict):
+class TournamentEntrant(TypedDict):
     """An entrant of a tournament.
 
     Attributes:
-        name: Its name in the tournament. A client plays under this name.
-        agent: The spec of an agent that the server plays. Absent: a client that connects.
-        owner: The owner of the client's token; absent for a guest.
+        name: Unique name in the tournament, under which a client plays.
+        agent: Spec of a server agent. Absent: a client that connects.
+        owner: Owner of the client's token; absent for a guest.
     """
 
     name: str
@@ -568,20 +573,21 @@ class CupEntrant(TypedDict):
 
 
 class Organise(TypedDict):
-    """`organise`: begins a tournament, of the server's agents and of clients.
+    """`organise`: creates a tournament between server agents and clients.
 
     Attributes:
-        run: The name of the run.
-        game: Game string.
-        format: `round_robin`, `double_round_robin`, `swiss` or `ladder`.
-        rounds: Rounds of a Swiss tournament. Absent: as many as are usual.
-        blocks: Seeds for each meeting.
-        strikes: An entrant is out after this number of matches that its own failures ended;
-            0: never.
-        move_ms: Milliseconds for a move. Absent: 30 seconds.
-        grace_ms: How long the tournament waits for clients to come, and for one that is away.
-            Absent: five minutes.
-        entrants: Who takes part.
+        run: Name of the tournament's run.
+        game: Game string, with parameters if needed.
+        format: Format: `round_robin`, `double_round_robin`, `swiss` or `ladder`.
+        rounds: Number of rounds of a Swiss tournament. Absent: the usual number for the
+            entrants.
+        blocks: Number of seeds for each pairing.
+        strikes: Number of matches ended by an entrant's own failures after which it is
+            excluded; 0: never.
+        move_ms: Time per move in milliseconds. Absent: 30 seconds.
+        grace_ms: Milliseconds for which the tournament waits for clients to connect or
+            reconnect. Absent: five minutes.
+        entrants: Entrants of the tournament.
     """
 
     run: str
@@ -592,52 +598,58 @@ class Organise(TypedDict):
     strikes: NotRequired[int]
     move_ms: NotRequired[int | None]
     grace_ms: NotRequired[int | None]
-    entrants: list[CupEntrant]
+    entrants: list[TournamentEntrant]
 
 
 Scope: TypeAlias = Literal["gym", "play", "spectate", "admin"]
-"""What a token grants."""
+"""A permission that a token grants."""
 
 
 class Limits(TypedDict):
-    """The limits of a connection, as announced in `welcome.limits`. A client takes an absent
-    limit for its default.
+    """The limits of a connection, as announced in `welcome.limits`. Absent limits have their
+    default values.
 
     Attributes:
-        frame_bytes: Bytes of one WebSocket frame; a longer one closes the connection.
-        message_bytes: Bytes of one message; a longer one is answered with `too_large`.
-        request_bytes: The same for messages without an entry for each environment: all but
-            `reset`, `step`, `restore`, `clone` and `snapshot`.
-        list: Entries of one list or map in such a message. Lists with an entry for each
-            environment have at most `batch`.
-        depth: Nesting of maps and lists in a message, the message itself counted.
-        window: Requests without a reply.
-        requests_per_s: Requests per second, averaged over a few seconds; 0: no limit.
-        envs: Environment handles of a session.
-        batch: Environments of one handle.
-        batch_bytes: Bytes of one `batch` reply.
-        search: Steps of search (simulations, positions) that one request may ask of the
-            server's agents for a move: the sum over its environments.
-        matches: Matches that a session plays or watches at once.
-        joins: Joins of a session that have matches to come.
-        owner_envs: Environments of all sessions of one owner.
-        owner_matches: Matches of all sessions of one owner.
-        owner_joins: Joins of all sessions of one owner.
-        owner_said_bytes: Bytes of documents that the environments of all sessions of one
-            owner keep.
-        owner_runs: Runs of one owner that are not over.
-        text_bytes: Bytes of one text in a message: a move's text, a proposal, a name.
-        notes_bytes: Bytes of the notes of one act.
-        idle_ms: Milliseconds of silence, with neither a seat nor an environment, after which
-            a connection is closed.
-        grace_ms: Milliseconds for which a lost session can be resumed and its seats are held.
-        hello_ms: Milliseconds within which `hello` must come.
-        hello_bytes: Bytes that may come before `welcome`.
-        address_connections: Connections of one address.
-        connections: Connections of all addresses.
-        address_hellos: Connections of one address that are not welcome yet.
-        hellos: Connections of all addresses that are not welcome yet.
-        replies_kept: Replies that are kept for repeated requests; at least `window`.
+        frame_bytes: Maximum size of one WebSocket frame in bytes; a larger frame closes the
+            connection.
+        message_bytes: Maximum size of one message in bytes; a larger message gets the error
+            `too_large`.
+        request_bytes: Maximum size in bytes of messages without an entry per environment: all
+            except `reset`, `step`, `restore`, `clone` and `snapshot`.
+        list: Maximum number of entries of one list or map in such a message. Lists with one
+            entry per environment are limited by `batch`.
+        depth: Maximum nesting depth of maps and lists, including the message itself.
+        window: Maximum number of requests without a reply.
+        requests_per_s: Maximum requests per second, averaged over a few seconds; 0: no limit.
+        envs: Maximum number of environment handles per session.
+        batch: Maximum number of environments per handle.
+        batch_bytes: Maximum size of one `batch` reply in bytes.
+        search: Maximum search steps (simulations, positions) that the server's agents spend
+            on one request, summed over its environments.
+        matches: Maximum number of matches that a session plays or watches at the same time.
+        joins: Maximum number of joins per session with matches to come.
+        owner_envs: Maximum number of environments over all sessions of one owner.
+        owner_matches: Maximum number of matches over all sessions of one owner.
+        owner_joins: Maximum number of joins over all sessions of one owner.
+        owner_said_bytes: Maximum memory in bytes for documents in the environments of all
+            sessions of one owner.
+        owner_runs: Maximum number of unfinished runs per owner.
+        text_bytes: Maximum size of one text in a message in bytes: the text of a move, a
+            proposal, a name.
+        notes_bytes: Maximum size of the notes of one act, in bytes of JSON.
+        idle_ms: Milliseconds without a message after which a connection without seats and
+            environments is closed.
+        grace_ms: Milliseconds for which a disconnected session can be resumed and its seats
+            are reserved.
+        hello_ms: Milliseconds within which `hello` must arrive.
+        hello_bytes: Maximum number of bytes before `welcome`.
+        address_connections: Maximum number of connections per IP address.
+        connections: Maximum number of connections over all addresses.
+        address_hellos: Maximum number of connections per IP address that have not completed
+            `hello`.
+        hellos: Maximum number of connections over all addresses that have not completed
+            `hello`.
+        replies_kept: Number of replies cached for repeated requests; at least `window`.
     """
 
     frame_bytes: NotRequired[int]
@@ -671,13 +683,13 @@ class Limits(TypedDict):
     replies_kept: NotRequired[int]
 
 
-class HeldMatch(TypedDict):
+class ResumedMatch(TypedDict):
     """A running match of a resumed session.
 
     Attributes:
-        match: The match.
-        seat: The seat; absent for a spectator.
-        seq: The last `seq` so far.
+        match: Id of the match.
+        seat: Seat of the client; absent for a spectator.
+        seq: Last sequence number sent so far.
     """
 
     match: str
@@ -685,13 +697,13 @@ class HeldMatch(TypedDict):
     seq: int
 
 
-class HeldJoin(TypedDict):
+class ResumedJoin(TypedDict):
     """A join of a resumed session.
 
     Attributes:
-        join: The join.
-        game: The canonical game string.
-        left: Matches still to come; absent: no end.
+        join: Id of the join.
+        game: Canonical game string of the join.
+        left: Number of matches still to come; absent: no end.
     """
 
     join: str
@@ -700,20 +712,20 @@ class HeldJoin(TypedDict):
 
 
 class Welcome(TypedDict):
-    """`welcome`: answers `hello`.
+    """`welcome`: reply to `hello`.
 
     Attributes:
-        protocol: The protocol version in use.
-        server: The program, e.g. `ludex/0.1.0`.
-        session: The session; with `key` it can be resumed.
-        key: A new key at every connection.
-        resumed: Whether an earlier session was resumed.
-        scopes: What the client may do.
-        agent: The agent's name; empty for a client without one.
-        limits: What the server allows.
-        envs: The session's environment handles.
-        matches: The session's running matches.
-        joins: The session's joins.
+        protocol: Protocol version in use.
+        server: Server program, e.g. `ludex/0.1.0`.
+        session: Id of the session, which can be resumed with `key`.
+        key: Key for resuming the session; new for every connection.
+        resumed: True if an earlier session was resumed.
+        scopes: Permissions of the client.
+        agent: Name of the agent; empty for a client without one.
+        limits: Limits of the connection.
+        envs: Environment handles of the session.
+        matches: Running matches of the session.
+        joins: Active joins of the session.
     """
 
     protocol: int
@@ -725,25 +737,25 @@ class Welcome(TypedDict):
     agent: NotRequired[str]
     limits: NotRequired[Limits]
     envs: NotRequired[list[int]]
-    matches: NotRequired[list[HeldMatch]]
-    joins: NotRequired[list[HeldJoin]]
+    matches: NotRequired[list[ResumedMatch]]
+    joins: NotRequired[list[ResumedJoin]]
 
 
 class ServerPong(TypedDict):
-    """`pong`: answers `ping`.
+    """`pong`: reply to the client's `ping`.
 
     Attributes:
-        now_ms: The server's monotonic clock.
+        now_ms: Current time on the server's monotonic clock, in milliseconds.
     """
 
     now_ms: int
 
 
 class ServerPing(TypedDict):
-    """`ping`: is the client there?
+    """`ping`: checks that the client is alive.
 
     Attributes:
-        nonce: To be sent back.
+        nonce: Value that the client's `pong` may repeat.
     """
 
     nonce: int
@@ -753,14 +765,14 @@ class GameEntry(TypedDict):
     """A game of the catalogue.
 
     Attributes:
-        game: Game id.
-        title: Title for people.
+        game: Id of the game, for `describe`, `open` and `join`.
+        title: Title of the game for display.
         players: Least and greatest number of seats.
-        dynamics: Who moves when.
-        chance: What kind of luck there is.
-        information: Whether anything is hidden.
-        presets: Names of the presets.
-        rules: Rules version.
+        dynamics: Order of moves: sequential, simultaneous or mixed.
+        chance: Kind of chance in the game.
+        information: Perfect or imperfect information.
+        presets: Names of the game's presets.
+        rules: Version of the rules.
     """
 
     game: str
@@ -773,48 +785,50 @@ class GameEntry(TypedDict):
     rules: int
 
 
-class Games(TypedDict):
-    """`games`: answers `list_games`.
+class GameList(TypedDict):
+    """`games`: reply to `list_games`.
 
     Attributes:
-        games: The games.
+        games: Matching games, in catalogue order.
     """
 
     games: list[GameEntry]
 
 
 class Spec(TypedDict):
-    """Everything a client may want to know about a game with given parameters. A reader takes an
-    absent field for its default, so that client and server may be of different versions.
+    """The specification of a game with given parameters. Absent fields have default values, so
+    that client and server may have different versions.
 
     Attributes:
-        game: Game id.
-        title: Title for people.
-        params: Complete parameters, defaults filled in.
+        game: Id of the game.
+        title: Title of the game for display.
+        params: Complete parameters, including defaults.
         string: Canonical game string, e.g. `connect_four(rows=6,columns=7,...)`.
-        rules: Rules version.
-        hash: Hex over rules, parameters, action ids and views; equal hash = policies and
-            records carry over.
-        players: Number of seats.
+        rules: Version of the rules.
+        hash: Rules hash: hex digest over rules, parameters, action ids and views. Policies
+            and records are compatible between equal hashes.
+        players: Number of seats under these parameters.
         player_range: Least and greatest number of seats over all parameters.
         seats: Names of the seats, in seat order.
-        dynamics: Who moves when.
-        chance: What kind of luck there is.
-        information: Whether anything is hidden.
-        utility: How returns relate.
-        rewards: When rewards are paid.
+        dynamics: Order of moves: sequential, simultaneous or mixed.
+        chance: Kind of chance in the game.
+        information: Perfect or imperfect information.
+        utility: Relation between the seats' returns.
+        rewards: Time at which rewards are given.
         min_return: Least possible return of a seat.
         max_return: Greatest possible return of a seat.
-        max_length: Bound on the moves of an episode (a joint move is one, chance none).
+        max_length: Upper bound on the moves of an episode. A joint move counts once; chance
+            outcomes do not count.
         actions: Number of action ids, A: ids are `0..A`.
-        max_chance: Bound on chance outcome ids, 0 without chance.
-        legal: How legal actions travel.
-        views: Forms of the view.
-        proposals: JSON Schema per phase for games whose moves are documents or speech.
+        max_chance: Exclusive upper bound on chance outcome ids; 0 without chance.
+        legal: Wire form of legal actions.
+        views: Views that the game supports.
+        proposals: JSON Schemas of documents by phase, for games whose moves are documents or
+            utterances.
         params_schema: JSON Schema of the parameters.
-        presets: Named parameter sets.
-        anchors: The ladder.
-        text: The rules page (Markdown), when asked for.
+        presets: Named sets of parameters, by name.
+        anchors: Anchors of the ladder, in ascending order of level.
+        text: Rules page in Markdown, if requested.
     """
 
     game: NotRequired[str]
@@ -846,26 +860,26 @@ class Spec(TypedDict):
 
 
 Utility: TypeAlias = Literal["zero_sum", "constant_sum", "general_sum", "identical"]
-"""How the returns of the seats relate."""
+"""Relation between the returns of the seats."""
 
 
 RewardModel: TypeAlias = Literal["terminal", "step"]
-"""When rewards are paid."""
+"""Time at which rewards are given."""
 
 
 LegalForm: TypeAlias = Literal["ids", "ranges"]
-"""How legal actions travel."""
+"""Wire form of legal actions."""
 
 
 class Views(TypedDict):
-    """In which forms a game can be seen.
+    """The views that a game supports.
 
     Attributes:
-        tensor: The egocentric observation, by array name.
+        tensor: Observation arrays from the seat's perspective, by name.
         struct: JSON Schema of the structured view.
-        text: Whether there is a text view (there always is; kept for clients that ask).
-        info: The perfect-recall information state, by array name.
-        layouts: Layouts of the tensor that can be asked for.
+        text: True if there is a text view; always true, present for compatibility.
+        info: Arrays of the perfect-recall information state, by name.
+        layouts: Layouts available for the tensor.
     """
 
     tensor: NotRequired[dict[str, TensorSpec] | None]
@@ -876,14 +890,14 @@ class Views(TypedDict):
 
 
 class TensorSpec(TypedDict):
-    """Shape and meaning of one array of a view.
+    """Shape and content of one array of a view.
 
     Attributes:
-        d: Element type.
-        s: Shape, C order.
-        low: Least value.
-        high: Greatest value.
-        parts: Named parts along axis 0, in order, without gaps.
+        d: Type of the elements.
+        s: Shape, in C order.
+        low: Least value of any element.
+        high: Greatest value of any element.
+        parts: Named parts along axis 0, in order and without gaps.
     """
 
     d: Dtype
@@ -898,12 +912,12 @@ Dtype: TypeAlias = Literal["u1", "i1", "i2", "i4", "f4"]
 
 
 class Part(TypedDict):
-    """A named stretch of a tensor along its first axis.
+    """A named range of a tensor along its first axis.
 
     Attributes:
-        name: What it shows, e.g. `mine`.
+        name: Name of the content, e.g. `mine`.
         at: First index on axis 0.
-        len: How many indices on axis 0.
+        len: Number of indices on axis 0.
     """
 
     name: str
@@ -915,8 +929,8 @@ class Preset(TypedDict):
     """A named set of parameters.
 
     Attributes:
-        params: The parameters that it sets.
-        note: What it changes and whose it is, in one line.
+        params: Parameters that the preset sets.
+        note: One-line description: changes to the defaults, and origin.
     """
 
     params: dict[str, Any]
@@ -924,15 +938,15 @@ class Preset(TypedDict):
 
 
 class Anchor(TypedDict):
-    """One rung of a game's ladder.
+    """One anchor of a game's ladder.
 
     Attributes:
-        level: Level, 0 = random.
-        bot: Which bot of the level, from 1.
-        agent: The agent spec that plays it.
-        rating: Calibrated rating, if measured.
-        low: Lower end of the rating's interval.
-        high: Upper end of the rating's interval.
+        level: Level on the ladder; 0: random.
+        bot: Number of the bot within its level, from 1.
+        agent: Agent spec of the anchor.
+        rating: Measured rating, if there is one.
+        low: Lower end of the rating's confidence interval.
+        high: Upper end of the rating's confidence interval.
     """
 
     level: int
@@ -944,22 +958,22 @@ class Anchor(TypedDict):
 
 
 class SpecReply(TypedDict):
-    """`spec`: answers `describe`.
+    """`spec`: reply to `describe`.
 
     Attributes:
-        spec: The spec.
+        spec: Spec of the game under its parameters.
     """
 
     spec: Spec
 
 
-class Opened(TypedDict):
-    """`opened`: answers `open` and `clone`.
+class HandleOpened(TypedDict):
+    """`opened`: reply to `open` and `clone`.
 
     Attributes:
-        env: The handle.
-        count: How many environments it holds.
-        spec: The game's spec.
+        env: Handle of the environments.
+        count: Number of environments of the handle.
+        spec: Spec of the game under its parameters.
     """
 
     env: int
@@ -988,11 +1002,11 @@ ColumnU1: TypeAlias = "bytes | list[Any]"
 
 
 class Ragged(TypedDict):
-    """Lists of different lengths, one after the other: row r is `a[o[r]..o[r + 1]]`.
+    """Lists of different lengths, concatenated: row r is `a[o[r]..o[r + 1]]`.
 
     Attributes:
-        o: Offsets, one more than rows.
-        a: Ids, ascending within a row.
+        o: Offsets into `a`, one more than rows.
+        a: Ids, ascending within each row.
     """
 
     o: ColumnU4
@@ -1000,13 +1014,13 @@ class Ragged(TypedDict):
 
 
 class ChanceRows(TypedDict):
-    """The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]` with probabilities `p` at the
+    """The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]`, with probabilities `p` at the
     same positions.
 
     Attributes:
-        o: Offsets, one more than rows.
-        a: Outcome ids.
-        p: Probabilities.
+        o: Offsets into `a` and `p`, one more than rows.
+        a: Ids of the chance outcomes.
+        p: Probabilities of the outcomes.
     """
 
     o: ColumnU4
@@ -1022,18 +1036,19 @@ ColumnF4: TypeAlias = "bytes | list[Any]"
 """Column of f4: a flat list in JSON, packed little-endian bin in MessagePack."""
 
 
-class Ended(TypedDict):
-    """The ended episodes of the rows that were reset in the same call.
+class FinalRows(TypedDict):
+    """Final rows of the episodes that ended in environments reset by the same call.
 
     Attributes:
-        at: Positions in this reply.
-        seat: The client's seat in the ended episode, when it had exactly one.
-        obs: As `batch.obs`.
-        info: As `batch.info`.
-        struct: As `batch.struct`.
-        text: As `batch.text`.
-        returns: Entries x P: sums over the ended episodes.
-        length: Moves of seats in the ended episodes.
+        at: Position of each entry's row in this reply.
+        seat: The client's seat in the ended episode; present if the client plays exactly one
+            seat.
+        obs: Final observations; as `batch.obs`.
+        info: Final information states; as `batch.info`.
+        struct: Final structured views; as `batch.struct`.
+        text: Final text views; as `batch.text`.
+        returns: Entries x P: returns of the ended episodes.
+        length: Number of moves of seats in the ended episodes.
     """
 
     at: ColumnU4
@@ -1047,11 +1062,11 @@ class Ended(TypedDict):
 
 
 class Skipped(TypedDict):
-    """Episodes that ended before the client could act: counted, never shown as a step.
+    """Episodes that ended before the client could act: counted, but never reported as steps.
 
     Attributes:
-        at: Positions in this reply, one entry per episode.
-        returns: Entries x P.
+        at: Position of each episode's row in this reply, one entry per episode.
+        returns: Entries x P: returns of the skipped episodes.
     """
 
     at: ColumnU4
@@ -1059,28 +1074,28 @@ class Skipped(TypedDict):
 
 
 class Batch(TypedDict):
-    """`batch`: answers `reset`, `step` and `restore`. One row per environment named in the
-    request, in its order (R rows, P players, A actions).
+    """`batch`: reply to `reset`, `step` and `restore`. One row per environment of the request,
+    in its order (R rows, P players, A actions).
 
     Attributes:
-        env: The handle.
-        envs: The environments of the rows; absent: all.
-        to_move: Rows R: the seat to move, or a value of [`to_move`].
-        seat: Rows R: the client's seat, when it has exactly one.
-        obs: First axis R (R x P with `observer = all`): what the observing seat sees.
-        info: As `obs`: the perfect-recall information state.
+        env: Handle of the environments.
+        envs: Environment index of each row; absent: all environments.
+        to_move: Shape R: the seat to move, or a value of [`to_move`].
+        seat: Shape R: the client's seat; present if the client plays exactly one seat.
+        obs: First axis R (R x P with `observer = all`): observation of the observing seat.
+        info: First axis as `obs`: the perfect-recall information state.
         struct: Rows as `obs`: the structured view.
         text: Rows as `obs`: the text view.
         mask: Rows as `obs`: the legal actions of the observing seat.
-        chance: Rows R: the outcomes of chance nodes, only with `chance = "client"`.
-        reward: Rows R x P: since the client's previous action in this environment.
-        returns: Rows R x P: sum over the episode so far, when asked for.
-        terminated: Rows R: 1 where the rules ended the episode.
-        truncated: Rows R: 1 where the step limit ended it.
-        length: Rows R: moves of seats so far.
-        episode: Rows R: episode number of the environment.
-        final: The last view of the rows that were reset in this call (`same_step` only).
-        illegal: Positions of rows that ended by `on_illegal = "lose"`.
+        chance: Shape R: the outcomes of chance nodes; only with `chance = "client"`.
+        reward: Shape R x P: reward since the client's previous action in the environment.
+        returns: Shape R x P: sum of rewards in the episode so far; present if requested.
+        terminated: Shape R: 1 if the rules ended the episode.
+        truncated: Shape R: 1 if the step limit ended the episode.
+        length: Shape R: number of moves of seats in the episode so far.
+        episode: Shape R: episode number of the environment.
+        final: Final views of the rows that were reset in this call (`same_step` only).
+        illegal: Positions of rows that ended by an illegal action with `on_illegal = "lose"`.
         skipped: Episodes that ended before the client could act.
     """
 
@@ -1100,18 +1115,18 @@ class Batch(TypedDict):
     truncated: ColumnU1
     length: ColumnU4
     episode: ColumnU4
-    final: NotRequired[Ended | None]
+    final: NotRequired[FinalRows | None]
     illegal: NotRequired[ColumnU4 | None]
     skipped: NotRequired[Skipped | None]
 
 
 class PictureView(TypedDict):
-    """A position drawn for people.
+    """A picture of a position.
 
     Attributes:
-        svg: An SVG document. What a person can touch carries `data-cell`.
-        gestures: For the seat that is to move: legal action -> the cells that a person
-            touches, in order, to mean it. Actions that are missing here have no cells.
+        svg: SVG document. Clickable elements carry `data-cell`.
+        gestures: For the seat to move: the cells that a person clicks, in order, to play each
+            legal action, by action id. Absent actions have no cells.
     """
 
     svg: str
@@ -1119,19 +1134,19 @@ class PictureView(TypedDict):
 
 
 class Viewed(TypedDict):
-    """`viewed`: answers `view`.
+    """`viewed`: reply to `view`.
 
     Attributes:
-        tensor: The egocentric observation.
-        struct: The structured view.
-        text: The text view.
-        info: The perfect-recall information state.
-        picture: The position drawn for people.
-        names: The texts of the ids asked for; empty where the id names no action.
-        parsed: The ids of the texts asked for; `null` where the text names no action.
-        phase: The phase, in games that have several.
-        schema: Which of the spec's `proposals` a document of the seat must fit; absent: it is
-            not asked, or no documents are heard.
+        tensor: Observation arrays from the seat's perspective, by name.
+        struct: Structured view as JSON.
+        text: View as plain text.
+        info: Perfect-recall information state, by array name.
+        picture: Picture of the position (SVG).
+        names: Texts of the requested ids; empty for an id that names no action.
+        parsed: Ids of the requested texts; `null` for a text that names no action.
+        phase: Name of the phase, in games with several.
+        schema: Key of the spec's `proposals` that a document of the seat must fit; absent:
+            the seat does not act, or no documents are accepted.
     """
 
     tensor: NotRequired[dict[str, Tensor] | None]
@@ -1146,38 +1161,38 @@ class Viewed(TypedDict):
 
 
 class Snapshots(TypedDict):
-    """`snapshots`: answers `snapshot`.
+    """`snapshots`: reply to `snapshot`.
 
     Attributes:
-        hash: The spec's hash; `restore` wants the same.
-        items: A snapshot for each environment named.
+        hash: Rules hash from the game's spec; `restore` requires an equal hash.
+        items: One snapshot for each requested environment.
     """
 
     hash: str
     items: list[Bytes]
 
 
-class Done(TypedDict):
-    """`ok`: done."""
+class OkReply(TypedDict):
+    """`ok`: the request succeeded."""
 
 
 class Joined(TypedDict):
-    """`joined`: answers `join`.
+    """`joined`: reply to `join`.
 
     Attributes:
-        join: The join.
+        join: Id of the new join.
     """
 
     join: str
 
 
 class Queued(TypedDict):
-    """`queued`: a join waits for others.
+    """`queued`: a join is waiting in its queue for opponents.
 
     Attributes:
-        join: The join.
-        waiting: How many wait in the queue, this one counted.
-        eta_ms: About how long it will take, if the server can tell.
+        join: Id of the join.
+        waiting: Number of joins waiting in the queue, including this one.
+        eta_ms: Estimated waiting time in milliseconds, if known.
     """
 
     join: str
@@ -1186,12 +1201,12 @@ class Queued(TypedDict):
 
 
 class SeatInfo(TypedDict):
-    """Who sits on a seat of a match.
+    """The agent on a seat of a match.
 
     Attributes:
-        name: The agent's name.
-        version: Its version.
-        kind: What it is.
+        name: Name of the agent.
+        version: Version of the agent.
+        kind: Kind of the agent.
     """
 
     name: str
@@ -1199,14 +1214,14 @@ class SeatInfo(TypedDict):
     kind: NotRequired[AgentKind]
 
 
-class Illegal(TypedDict):
-    """How a match treats illegal moves.
+class IllegalMoveRules(TypedDict):
+    """Handling of illegal moves in a match.
 
     Attributes:
-        policy: What follows the last refusal.
-        tries: Refusals in one turn until then.
-        unparsed: What holds for texts that name no move, which are then counted apart;
-            absent: they count as illegal moves.
+        policy: Consequence of the last refusal.
+        tries: Number of refusals in one turn until the policy applies.
+        unparsed: Separate rule for texts that contain no move; absent: they count as illegal
+            moves.
     """
 
     policy: IllegalPolicy
@@ -1215,15 +1230,15 @@ class Illegal(TypedDict):
 
 
 IllegalPolicy: TypeAlias = Literal["forfeit", "random", "default"]
-"""What follows the last refusal of a turn."""
+"""Consequence of the last allowed refusal in a turn."""
 
 
 class Refusals(TypedDict):
-    """How many refusals a turn may have, and what follows the last one.
+    """Number of refusals allowed in a turn, and the consequence of the last one.
 
     Attributes:
-        policy: What follows the last refusal.
-        tries: Refusals in one turn until then.
+        policy: Consequence of the last refusal.
+        tries: Number of refusals in one turn until the policy applies.
     """
 
     policy: IllegalPolicy
@@ -1231,23 +1246,24 @@ class Refusals(TypedDict):
 
 
 class MatchStart(TypedDict):
-    """`match_start`: the whole public record of a match that begins. Its `seq` is 0.
+    """`match_start`: the public settings of a match that starts. Has `seq` 0.
 
     Attributes:
-        seq: Number within the match for this viewer.
-        match: The match.
-        join: The join that led to it; absent for a spectator.
-        game: Game id.
-        params: Complete parameters.
-        rules: Rules version.
-        hash: The spec's hash.
-        seat: The viewer's seat; absent for a spectator.
-        seats: Who sits where.
-        rated: Whether the match counts.
-        clock: The clock of every seat.
-        illegal: How illegal moves are treated.
-        skip_forced: Whether forced moves are played without asking.
-        seed_commit: Hex SHA-256 over the salt's bytes and the seed's decimal text.
+        seq: Sequence number of the message within the match for this viewer.
+        match: Id of the match.
+        join: Id of the join that led to the match; absent for spectators.
+        game: Id of the game.
+        params: Complete parameters, including defaults.
+        rules: Version of the rules.
+        hash: Rules hash from the game's spec.
+        seat: Seat of the viewer; absent for spectators.
+        seats: Agents in seat order.
+        rated: True if the match counts for ratings.
+        clock: Clock of every seat.
+        illegal: Handling of illegal moves.
+        skip_forced: True if a seat's only legal move is played automatically.
+        seed_commit: Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's
+            decimal text.
     """
 
     seq: int
@@ -1261,24 +1277,24 @@ class MatchStart(TypedDict):
     seats: list[SeatInfo]
     rated: NotRequired[bool]
     clock: NotRequired[Clock]
-    illegal: NotRequired[Illegal]
+    illegal: NotRequired[IllegalMoveRules]
     skip_forced: NotRequired[bool]
     seed_commit: NotRequired[str | None]
 
 
 Legal: TypeAlias = "list[int] | list[list[int]]"
-"""Legal actions, in the form that the spec's `legal` names."""
+"""Legal actions, in the form declared by `legal` in the game's spec."""
 
 
 class SeatView(TypedDict):
-    """What a viewer sees of a state, in the forms that it asked for.
+    """A viewer's knowledge of a state, in the requested forms.
 
     Attributes:
-        struct: The structured view.
-        text: The text view.
-        tensor: The egocentric observation.
-        info: The perfect-recall information state.
-        picture: The position drawn for people.
+        struct: Structured view as JSON.
+        text: View as plain text.
+        tensor: Observation arrays from the seat's perspective, by name.
+        info: Perfect-recall information state, by array name.
+        picture: Picture of the position (SVG).
     """
 
     struct: NotRequired[Any]
@@ -1288,25 +1304,25 @@ class SeatView(TypedDict):
     picture: NotRequired[PictureView | None]
 
 
-_Turn = TypedDict("_Turn", {"try": "NotRequired[int]"})
+_TurnFrame = TypedDict("_TurnFrame", {"try": "NotRequired[int]"})
 
 
-class Turn(_Turn):
-    """`turn`: this seat is to move.
+class TurnFrame(_TurnFrame):
+    """`turn`: the client's seat is to move.
 
     Attributes:
-        seq: Number within the match for this viewer.
-        match: The match.
-        turn: This seat's own turns, from 0.
-        try: Refusals within the turn.
-        budget_ms: After this much the seat has lost on time; absent: no clock.
-        bank_ms: The bank of every seat.
-        legal: The legal actions.
-        names: The text of each legal action (view `texts`).
-        view: What the seat sees.
-        phase: The phase, in games that have several.
-        schema: Which of the spec's `proposals` a document of this turn follows; absent:
-            documents are not heard now.
+        seq: Sequence number of the message within the match for this viewer.
+        match: Id of the match.
+        turn: Number of earlier turns of this seat.
+        try: Number of refused attempts in this turn.
+        budget_ms: Milliseconds until the seat loses on time; absent: no clock.
+        bank_ms: Bank of every seat in milliseconds.
+        legal: Legal actions of the seat.
+        names: Text of each legal action, in the order of `legal` (view `texts`).
+        view: Views of the state for the seat.
+        phase: Name of the phase, in games with several.
+        schema: Key of the spec's `proposals` that a document must fit in this turn; absent:
+            no documents accepted.
     """
 
     seq: int
@@ -1322,14 +1338,14 @@ class Turn(_Turn):
 
 
 class Accepted(TypedDict):
-    """`accepted`: the act was played.
+    """`accepted`: reply to an `act` whose move was played.
 
     Attributes:
-        match: The match.
-        turn: The turn that was answered.
-        action: The action's id, where it has one.
-        text: The move as text.
-        bank_ms: The seat's bank.
+        match: Id of the match.
+        turn: Turn of the accepted move.
+        action: Id of the action, if the move has one.
+        text: Text of the move.
+        bank_ms: Remaining time in the seat's bank, in milliseconds.
     """
 
     match: str
@@ -1375,18 +1391,18 @@ ErrorCode: TypeAlias = Literal[
     "draining",
     "internal",
 ]
-"""What went wrong, for programs."""
+"""Machine-readable reason of an error."""
 
 
 class Issue(TypedDict):
-    """What is wrong with one place of a document.
+    """A flaw at one place of a document.
 
     Attributes:
-        path: Where in the document.
-        got: The value there.
-        allowed: The values that are allowed there.
-        message: One sentence for people.
-        code: What went wrong in one word of the game's page, for programs that count.
+        path: Location in the document, as a JSON pointer; empty for the whole document.
+        got: Value at this location.
+        allowed: Allowed values at this location.
+        message: Human-readable description: one sentence.
+        code: Machine-readable kind of the flaw, a word defined on the game's page.
     """
 
     path: str
@@ -1396,22 +1412,22 @@ class Issue(TypedDict):
     code: NotRequired[str | None]
 
 
-_Refused = TypedDict("_Refused", {"try": "int"})
+_ActRefused = TypedDict("_ActRefused", {"try": "int"})
 
 
-class Refused(_Refused):
-    """`refused`: the act was not legal; the state is as it was.
+class ActRefused(_ActRefused):
+    """`refused`: the move is illegal or unparsable; the state is unchanged.
 
     Attributes:
-        match: The match.
-        turn: The turn.
-        try: The try to act again with.
-        code: Why, for programs.
-        message: Why, for people.
-        tries_left: Refusals left; 0: `then` says what the policy did.
-        legal: The legal actions.
-        issues: What is wrong with a proposal.
-        then: What the policy did.
+        match: Id of the match.
+        turn: Turn of the refused move.
+        try: Value of `try` for the next attempt.
+        code: Reason of the refusal, for programs.
+        message: Reason of the refusal, for people.
+        tries_left: Number of further attempts; 0: `then` names the applied policy.
+        legal: Legal actions of the turn.
+        issues: Flaws of a document.
+        then: Policy that was applied after the last attempt.
     """
 
     match: str
@@ -1424,13 +1440,13 @@ class Refused(_Refused):
     then: NotRequired[IllegalPolicy | None]
 
 
-class EventBase(TypedDict):
-    """`event`: something happened in a match, as this viewer sees it.
+class MatchEventBase(TypedDict):
+    """`event`: an event of a match, as visible to this viewer.
 
     Attributes:
-        seq: Number within the match for this viewer.
-        match: The match.
-        view: What a spectator who asked for views sees afterwards.
+        seq: Sequence number of the message within the match for this viewer.
+        match: Id of the match.
+        view: State after the event, for spectators that requested views.
     """
 
     seq: int
@@ -1438,15 +1454,15 @@ class EventBase(TypedDict):
     view: NotRequired[SeatView | None]
 
 
-class EventMove(EventBase):
-    """A seat moved.
+class MatchEventMove(MatchEventBase):
+    """A seat played a move.
 
     Attributes:
-        seat: The seat.
-        action: The action's id, where it has one and the viewer may see it.
-        text: The move as text.
-        ms: Milliseconds that it took.
-        forced: Played by the illegal-move policy, not by the agent.
+        seat: Seat that played the move.
+        action: Id of the action, if the move has one and the viewer may see it.
+        text: Text of the move.
+        ms: Thinking time of the move in milliseconds.
+        forced: True if the illegal-move policy played the move instead of the agent.
     """
 
     kind: Literal["move"]
@@ -1457,12 +1473,12 @@ class EventMove(EventBase):
     forced: NotRequired[bool]
 
 
-class EventChance(EventBase):
-    """Chance decided.
+class MatchEventChance(MatchEventBase):
+    """A chance outcome was drawn.
 
     Attributes:
-        action: The outcome's id, if the viewer may see it.
-        text: The outcome as text.
+        action: Id of the outcome, if the viewer may see it.
+        text: Text of the outcome.
     """
 
     kind: Literal["chance"]
@@ -1470,12 +1486,12 @@ class EventChance(EventBase):
     text: str
 
 
-class EventReveal(EventBase):
-    """Something hidden is shown.
+class MatchEventReveal(MatchEventBase):
+    """Hidden information was revealed.
 
     Attributes:
-        text: For people.
-        data: For programs.
+        text: Description of the revealed information, for people.
+        data: Machine-readable content; its structure depends on the game.
     """
 
     kind: Literal["reveal"]
@@ -1483,12 +1499,12 @@ class EventReveal(EventBase):
     data: NotRequired[Any]
 
 
-class EventSay(EventBase):
-    """A seat spoke.
+class MatchEventSay(MatchEventBase):
+    """A seat sent a message to the other seats.
 
     Attributes:
-        seat: The seat.
-        text: What it said.
+        seat: Seat of the speaker.
+        text: Text of the message.
     """
 
     kind: Literal["say"]
@@ -1496,35 +1512,35 @@ class EventSay(EventBase):
     text: str
 
 
-class EventPhase(EventBase):
-    """A phase begins.
+class MatchEventPhase(MatchEventBase):
+    """A new phase of the game starts.
 
     Attributes:
-        phase: Its name.
+        phase: Name of the phase.
     """
 
     kind: Literal["phase"]
     phase: str
 
 
-class EventReward(EventBase):
-    """Rewards were paid.
+class MatchEventReward(MatchEventBase):
+    """Rewards were given to the seats.
 
     Attributes:
-        rewards: For each seat.
+        rewards: Reward of each seat.
     """
 
     kind: Literal["reward"]
     rewards: list[float]
 
 
-class EventPresence(EventBase):
-    """A seat's agent went or came back.
+class MatchEventPresence(MatchEventBase):
+    """A seat's agent disconnected or reconnected.
 
     Attributes:
-        seat: The seat.
-        online: Whether it is there.
-        grace_ms: How long the seat is held.
+        seat: Seat of the agent.
+        online: True if the agent is connected.
+        grace_ms: Milliseconds for which the seat stays reserved.
     """
 
     kind: Literal["presence"]
@@ -1533,17 +1549,23 @@ class EventPresence(EventBase):
     grace_ms: NotRequired[int | None]
 
 
-Event: TypeAlias = (
-    "EventMove | EventChance | EventReveal | EventSay | EventPhase | EventReward | EventPresence"
+MatchEvent: TypeAlias = (
+    "MatchEventMove"
+    " | MatchEventChance"
+    " | MatchEventReveal"
+    " | MatchEventSay"
+    " | MatchEventPhase"
+    " | MatchEventReward"
+    " | MatchEventPresence"
 )
-"""`event`: something happened in a match, as this viewer sees it."""
+"""`event`: an event of a match, as visible to this viewer."""
 
 
 Outcome: TypeAlias = Literal["win", "loss", "draw", "none"]
-"""How a seat came out of a match."""
+"""Outcome of a match for a seat."""
 
 
-Reason: TypeAlias = Literal[
+EndReason: TypeAlias = Literal[
     "finished",
     "illegal",
     "timeout",
@@ -1555,31 +1577,32 @@ Reason: TypeAlias = Literal[
     "infra_error",
     "aborted",
 ]
-"""Why a match ended."""
+"""Reason of the end of a match."""
 
 
 class MatchEnd(TypedDict):
-    """`match_end`: a match is over.
+    """`match_end`: a match has ended.
 
     Attributes:
-        seq: Number within the match for this viewer.
-        match: The match.
+        seq: Sequence number of the message within the match for this viewer.
+        match: Id of the match.
         returns: Return of each seat.
-        outcome: How each seat came out.
-        reason: Why it ended.
-        at_fault: Which seat is to blame.
-        rated: Whether the match counts.
-        digest: The digest chain's end, hex; once every match of the seed is over.
-        seed: The seed, decimal; once every match of the seed is over.
-        salt: The salt of `seed_commit`, hex; with the seed.
-        record: Path of the episode over HTTP.
+        outcome: Outcome of each seat.
+        reason: Reason of the end.
+        at_fault: Seat at fault, if a seat caused the end.
+        rated: True if the match counts for ratings.
+        digest: Final value of the digest chain in hex; disclosed once all matches with the
+            same seed have ended.
+        seed: Seed in decimal; disclosed once all matches with the same seed have ended.
+        salt: Salt of `seed_commit` in hex; disclosed together with the seed.
+        record: HTTP path of the episode record.
     """
 
     seq: int
     match: str
     returns: list[float]
     outcome: list[Outcome]
-    reason: Reason
+    reason: EndReason
     at_fault: NotRequired[int | None]
     rated: NotRequired[bool]
     digest: NotRequired[str | None]
@@ -1589,34 +1612,34 @@ class MatchEnd(TypedDict):
 
 
 class Resync(TypedDict):
-    """`resync`: forget what you knew of this match, this is all of it.
+    """`resync`: replaces everything that the client knows about a match.
 
     Attributes:
-        seq: The last number covered; the resync uses none itself.
-        match: The match.
-        start: How it began.
-        events: What happened since.
-        turn: The turn that waits for this seat, with its own `seq`.
-        end: How it ended.
+        seq: Last sequence number covered; the resync itself has none.
+        match: Id of the match.
+        start: Start message of the match.
+        events: Messages since the start, in order.
+        turn: Pending turn of the viewer's seat, with its own `seq`.
+        end: End message of the match, if it has ended.
     """
 
     seq: int
     match: str
     start: MatchStart
     events: NotRequired[list[MatchFrame]]
-    turn: NotRequired[Turn | None]
+    turn: NotRequired[TurnFrame | None]
     end: NotRequired[MatchEnd | None]
 
 
 class MatchEntry(TypedDict):
-    """A match of the list.
+    """An entry of the list of matches.
 
     Attributes:
-        match: The match.
-        game: The canonical game string.
-        seats: Who sits where.
-        rated: Whether it counts.
-        started_ms: When it began, on the server's monotonic clock.
+        match: Id of the match.
+        game: Canonical game string of the match.
+        seats: Agents in seat order.
+        rated: True if the match counts for ratings.
+        started_ms: Start time on the server's monotonic clock, in milliseconds.
     """
 
     match: str
@@ -1627,26 +1650,26 @@ class MatchEntry(TypedDict):
 
 
 class Matches(TypedDict):
-    """`matches`: answers `list_matches`.
+    """`matches`: reply to `list_matches`.
 
     Attributes:
-        matches: The matches, newest first.
+        matches: Matches that meet the conditions, newest first.
     """
 
     matches: list[MatchEntry]
 
 
 class SuiteEntry(TypedDict):
-    """A suite of the list.
+    """An entry of the list of suites.
 
     Attributes:
-        suite: The name to enrol with.
-        version: Raised with every change that has an effect on results.
-        digest: Shortened SHA-256 of its text.
-        title: What it is.
-        matches: How many matches one candidate plays at most.
-        parts: What is played.
-        season: The season in which a run that begins now is played.
+        suite: Name of the suite, for `enrol`.
+        version: Version of the suite; increases with every change that affects results.
+        digest: Shortened SHA-256 of the suite's text.
+        title: Title of the suite for display.
+        matches: Maximum number of matches of one candidate.
+        parts: Parts of the suite, in order.
+        season: Season of a run that starts now, if the suite has seasons.
     """
 
     suite: str
@@ -1662,11 +1685,11 @@ class SuitePart(TypedDict):
     """A part of a suite.
 
     Attributes:
-        part: Its id, for `enrol.only`.
-        game: The canonical game string.
-        matches: How many matches one candidate plays in it at most.
-        candidates: How many candidates it needs, at least.
-        metrics: What is measured.
+        part: Id of the part, for `enrol.only`.
+        game: Canonical game string of the part.
+        matches: Maximum number of matches of one candidate in this part.
+        candidates: Minimum number of candidates.
+        metrics: Names of the metrics that the part measures.
     """
 
     part: str
@@ -1676,25 +1699,25 @@ class SuitePart(TypedDict):
     metrics: list[str]
 
 
-class Suites(TypedDict):
-    """`suites` of a server: answers that request.
+class SuiteList(TypedDict):
+    """`suites` from a server: reply to the request of the same type.
 
     Attributes:
-        suites: The suites, by name.
+        suites: Available suites, ordered by name.
     """
 
     suites: list[SuiteEntry]
 
 
 class Enrolled(TypedDict):
-    """`enrolled`: answers `enrol`.
+    """`enrolled`: reply to `enrol`.
 
     Attributes:
-        run: The run.
-        join: The join that its matches come from; absent if the run is over.
-        due: Matches that are due, as far as is known now.
-        done: Matches that are done.
-        eta_ms: About how long the rest will take, if that is known.
+        run: Name of the run.
+        join: Id of the join that supplies the run's matches; absent if the run has ended.
+        due: Number of matches to play, as currently known.
+        done: Number of finished matches.
+        eta_ms: Estimated remaining time in milliseconds, if known.
     """
 
     run: str
@@ -1704,12 +1727,12 @@ class Enrolled(TypedDict):
     eta_ms: NotRequired[int | None]
 
 
-class CupTicket(TypedDict):
+class TournamentTicket(TypedDict):
     """The ticket of a client that takes part in a tournament.
 
     Attributes:
-        name: The entrant.
-        ticket: What `join` shows, from a client that does not enrol.
+        name: Name of the entrant.
+        ticket: Ticket for `join`, from a client that does not enroll.
     """
 
     name: str
@@ -1717,25 +1740,25 @@ class CupTicket(TypedDict):
 
 
 class Organised(TypedDict):
-    """`organised`: answers `organise`.
+    """`organised`: reply to `organise`.
 
     Attributes:
-        run: The run.
-        tickets: A ticket for each client that takes part.
+        run: Name of the tournament's run.
+        tickets: One ticket for each client that takes part.
     """
 
     run: str
-    tickets: list[CupTicket]
+    tickets: list[TournamentTicket]
 
 
 class Progress(TypedDict):
-    """`progress`: a match of a run is done.
+    """`progress`: a match of a run has finished.
 
     Attributes:
-        run: The run.
-        done: Matches that are done.
-        due: Matches that are due, as far as is known now.
-        verdict_so_far: The agent's wins, draws and losses so far, by part.
+        run: Name of the run.
+        done: Number of finished matches.
+        due: Number of matches to play, as currently known.
+        verdict_so_far: Wins, draws and losses of the agent so far, by part.
     """
 
     run: str
@@ -1745,18 +1768,18 @@ class Progress(TypedDict):
 
 
 RunReason: TypeAlias = Literal["done", "withdrawn", "deadline"]
-"""How a run ended."""
+"""Reason of the end of a run."""
 
 
-class RunOver(TypedDict):
-    """`run_end`: a run is over, and its seeds are released.
+class RunEnd(TypedDict):
+    """`run_end`: a run has ended, and its seeds are disclosed.
 
     Attributes:
-        run: The run.
-        reason: How it ended.
-        verdict: The results by part, as `ludex evaluate --json` prints them.
-        ratings: The ratings by game.
-        report: Where the report is, as a path of this server's web pages.
+        run: Name of the run.
+        reason: Reason of the end.
+        verdict: Results by part, in the format of `ludex evaluate --json`.
+        ratings: Ratings of the agent, by game.
+        report: Location of the report, as a path on this server's website.
     """
 
     run: str
@@ -1767,11 +1790,11 @@ class RunOver(TypedDict):
 
 
 class Draining(TypedDict):
-    """`draining`: no new `open` or `join`.
+    """`draining`: the server is shutting down and refuses new work such as `open` and `join`.
 
     Attributes:
-        until_ms: When the server goes, on its monotonic clock.
-        resume: Whether sessions can be resumed after the restart.
+        until_ms: Time of the shutdown on the server's monotonic clock, in milliseconds.
+        resume: True if sessions can be resumed after the restart.
     """
 
     until_ms: int
@@ -1779,25 +1802,25 @@ class Draining(TypedDict):
 
 
 Fault: TypeAlias = Literal["client", "agent", "server"]
-"""Whose fault an error is."""
+"""Party at fault for an error."""
 
 
 class Refusal(TypedDict):
-    """Why something was refused. The `error` message is a refusal in the envelope of its
-    request. It is small (below 128 bytes), so that it can be the error of any `Result`.
+    """The reason why a request was refused. The `error` message is a refusal in the envelope of
+    its request. Smaller than 128 bytes, so that it can be the error type of any `Result`.
 
     Attributes:
-        code: What went wrong, for programs.
-        message: One sentence for people.
-        fault: Whose fault it is.
-        retry: Whether the same request may succeed later.
-        after_ms: When to try again, in milliseconds from now.
-        path: The field that is wrong, e.g. `agent.name` or `views[1]`.
-        at: The position in the list that is wrong.
-        got: What was sent.
-        allowed: What could have been sent: a list of values, or a range.
-        nearest: The allowed word that is most like what was sent.
-        issues: What is wrong with a document.
+        code: Reason of the refusal, for programs.
+        message: Human-readable reason: one sentence.
+        fault: Party that caused the error.
+        retry: True if the same request may succeed later.
+        after_ms: Time to wait before a retry, in milliseconds.
+        path: Path of the invalid field, e.g. `agent.name` or `views[1]`.
+        at: Position of the invalid entry in its list.
+        got: Value that was sent, possibly truncated.
+        allowed: Allowed values: a list, or a range.
+        nearest: Allowed word most similar to the one that was sent.
+        issues: Flaws of a document.
     """
 
     code: ErrorCode
@@ -1814,41 +1837,42 @@ class Refusal(TypedDict):
 
 
 class Record(TypedDict):
-    """One episode.
+    """The record of one episode.
 
     Attributes:
-        ludex: Version of the record format: 1.
-        episode: Name of the episode; a match's is the match's.
-        number: Episode number, the one in the chance key; 0 for a match.
-        flags: What makes the episode special, e.g. `peek`.
-        game: Game id.
-        params: Complete parameters.
-        rules: Rules version.
-        hash: The spec's hash.
-        server: The program that wrote it, e.g. `ludex/0.1.0`.
-        seats: Who sat where.
-        rated: Whether the match was rated.
-        clock: The clock.
-        illegal: How illegal moves were treated.
-        seed_commit: Hex SHA-256 over the salt's bytes and the seed's decimal text.
-        start: How many of the first events are a start that was given: no agent chose them,
-            and the seed did not draw them.
-        started: When it started, UTC in RFC 3339.
-        events: What happened, in the order of play.
+        ludex: Version of the record format, currently 1.
+        episode: Id of the episode; equal to the match id for a match.
+        number: Episode number as used in the chance key; 0 for a match.
+        flags: Special conditions of the episode, e.g. `peek`.
+        game: Id of the game.
+        params: Complete parameters, including defaults.
+        rules: Version of the rules.
+        hash: Rules hash from the game's spec.
+        server: Program that wrote the record, e.g. `ludex/0.1.0`.
+        seats: Agents in seat order.
+        rated: True if the match was rated.
+        clock: Clock of every seat.
+        illegal: Handling of illegal moves.
+        seed_commit: Commitment to the seed: hex SHA-256 over the salt's bytes and the seed's
+            decimal text.
+        start: Number of initial events that form a prescribed opening, chosen neither by an
+            agent nor by the seed.
+        started: Start time, UTC in RFC 3339.
+        events: Events in order of play.
         returns: Return of each seat.
-        outcome: How each seat came out.
-        reason: Why it ended.
-        at_fault: The seat whose forfeit ended the episode.
-        ended: When it ended, UTC in RFC 3339.
-        stall_ms: For how many milliseconds the server itself was held up and could not hear a
-            seat. The clocks did not count them.
+        outcome: Outcome of each seat.
+        reason: Reason of the end.
+        at_fault: Seat whose forfeit ended the episode.
+        ended: End time, UTC in RFC 3339.
+        stall_ms: Milliseconds for which the server was stalled and could not receive
+            messages; excluded from the clocks.
         mirror: Return of each seat when the server's opponent plays every seat on the same
-            seed; kept where the agent's matches have a seed of their own each.
-        run: The run that it belongs to.
-        pair: The pair that it belongs to: same seed, seats swapped.
-        seed: The seed, decimal.
-        salt: 16 bytes as 32 hex digits.
-        digest: The digest chain's end, hex.
+            seed; recorded if each of the agent's matches has its own seed.
+        run: Run that the match belongs to.
+        pair: Pair that the match belongs to: same seed, swapped seats.
+        seed: Seed of the episode, in decimal.
+        salt: Salt of `seed_commit`: 16 bytes as 32 hex digits.
+        digest: Final value of the digest chain, in hex.
     """
 
     ludex: int
@@ -1863,14 +1887,14 @@ class Record(TypedDict):
     seats: list[RecordSeat]
     rated: NotRequired[bool]
     clock: NotRequired[Clock]
-    illegal: NotRequired[Illegal]
+    illegal: NotRequired[IllegalMoveRules]
     seed_commit: NotRequired[str | None]
     start: NotRequired[int]
     started: NotRequired[str]
     events: list[RecordEvent]
     returns: NotRequired[list[float]]
     outcome: NotRequired[list[Outcome]]
-    reason: NotRequired[Reason | None]
+    reason: NotRequired[EndReason | None]
     at_fault: NotRequired[int | None]
     ended: NotRequired[str | None]
     stall_ms: NotRequired[int | None]
@@ -1883,13 +1907,13 @@ class Record(TypedDict):
 
 
 class RecordSeat(TypedDict):
-    """Who sat on a seat.
+    """The agent that played a seat.
 
     Attributes:
-        name: The agent's name.
-        version: Its version.
-        kind: What it is.
-        spec: Its spec, if the server played it.
+        name: Name of the agent.
+        version: Version of the agent.
+        kind: Kind of the agent.
+        spec: Agent spec, if the server ran the agent.
     """
 
     name: str
@@ -1902,23 +1926,23 @@ class ChanceRecord(TypedDict):
     """A chance outcome in a record.
 
     Attributes:
-        action: The outcome's id; absent where the reader of a running match may not see it.
+        action: Id of the outcome; absent if hidden from the reader of a running match.
     """
 
     action: NotRequired[int | None]
 
 
-class Try(TypedDict):
-    """A refused attempt, as it was sent.
+class RefusedMove(TypedDict):
+    """A refused attempt, as submitted.
 
     Attributes:
-        action: The action id.
-        text: The move as text.
-        proposal: The move as a document.
-        code: Why it was refused.
-        issues: What was wrong with a document.
-        ms: Milliseconds that it took.
-        notes: What was said beside it.
+        action: Submitted move as an action id.
+        text: Submitted move as text.
+        proposal: Submitted move as a document.
+        code: Reason of the refusal.
+        issues: Flaws of the document.
+        ms: Thinking time in milliseconds.
+        notes: Notes that accompanied the attempt.
     """
 
     action: NotRequired[int | None]
@@ -1931,19 +1955,19 @@ class Try(TypedDict):
 
 
 class MoveRecord(TypedDict):
-    """A seat's move in a record. `action` and `said` exclude each other; both are absent where
-    the reader of a running match may not see them.
+    """A seat's move in a record. At most one of `action` and `said` is present; neither if
+    hidden from the reader of a running match.
 
     Attributes:
-        seat: The seat.
-        turn: The seat's own turn, from 0.
-        action: The action's id.
-        said: The canonical form of a proposal or speech.
-        ms: Milliseconds that it took.
-        tries: The refused attempts before it.
-        notes: What was said beside it.
-        forced: Played by the illegal-move policy, not by the agent.
-        more: More moves of the same joint turn follow.
+        seat: Seat that played the move.
+        turn: Turn number of the seat, from 0.
+        action: Id of the action, if the move is an action.
+        said: Canonical form of the document or utterance.
+        ms: Thinking time in milliseconds.
+        tries: Refused attempts before the move.
+        notes: Notes that accompanied the move.
+        forced: True if the illegal-move policy played the move instead of the agent.
+        more: True if more moves of the same joint turn follow.
     """
 
     seat: int
@@ -1951,70 +1975,70 @@ class MoveRecord(TypedDict):
     action: NotRequired[int | None]
     said: NotRequired[Any]
     ms: NotRequired[int]
-    tries: NotRequired[list[Try]]
+    tries: NotRequired[list[RefusedMove]]
     notes: NotRequired[Notes | None]
     forced: NotRequired[bool]
     more: NotRequired[bool]
 
 
 class HelloRequest(Hello):
-    """The first message."""
+    """Opens a session; the first message of a connection."""
 
     type: Literal["hello"]
     id: int
 
 
 class PingRequest(Ping):
-    """Asks for the server's time."""
+    """Requests the server's time."""
 
     type: Literal["ping"]
     id: int
 
 
 class PongRequest(Pong):
-    """Answers the server's `ping`; gets no reply."""
+    """Replies to the server's `ping`; gets no reply."""
 
     type: Literal["pong"]
     id: NotRequired[int]
 
 
 class ListGamesRequest(ListGames):
-    """Asks for the catalogue."""
+    """Requests the list of games."""
 
     type: Literal["list_games"]
     id: int
 
 
 class DescribeRequest(Describe):
-    """Asks for a game's spec."""
+    """Requests the spec of a game."""
 
     type: Literal["describe"]
     id: int
 
 
 class OpenRequest(Open):
-    """Opens environments."""
+    """Opens environments of one game."""
 
     type: Literal["open"]
     id: int
 
 
 class ResetRequest(Reset):
-    """Starts episodes."""
+    """Starts episodes in environments."""
 
     type: Literal["reset"]
     id: int
 
 
-class StepRequest(Step):
-    """Acts in environments."""
+class StepRequest(StepEnvs):
+    """Plays actions in environments."""
 
     type: Literal["step"]
     id: int
 
 
-class ViewRequest(View):
-    """Looks at an environment."""
+class ViewRequest(ViewEnv):
+    """Requests views of one environment."""
 
     type: Literal["view"]
     id: int
@@ -2027,106 +2051,106 @@ class CloneRequest(CloneEnvs):
     id: int
 
 
-class SnapshotRequest(Snapshot):
-    """Asks for states as bytes."""
+class SnapshotRequest(SnapshotEnvs):
+    """Requests snapshots of environment states."""
 
     type: Literal["snapshot"]
     id: int
 
 
 class RestoreRequest(Restore):
-    """Sets states from bytes."""
+    """Restores environment states from snapshots."""
 
     type: Literal["restore"]
     id: int
 
 
-class CloseRequest(Close):
-    """Closes a handle."""
+class CloseRequest(CloseHandle):
+    """Closes an environment handle."""
 
     type: Literal["close"]
     id: int
 
 
 class JoinRequest(Join):
-    """Asks for seats in matches."""
+    """Requests seats in matches."""
 
     type: Literal["join"]
     id: int
 
 
 class LeaveRequest(Leave):
-    """Takes no new matches."""
+    """Stops a join from getting new matches."""
 
     type: Literal["leave"]
     id: int
 
 
 class ActRequest(Act):
-    """Moves in a match."""
+    """Plays a move in a match."""
 
     type: Literal["act"]
     id: int
 
 
 class ResignRequest(Resign):
-    """Gives up a match."""
+    """Resigns the client's seat in a match."""
 
     type: Literal["resign"]
     id: int
 
 
 class ListMatchesRequest(ListMatches):
-    """Asks for the list of matches."""
+    """Requests the list of matches."""
 
     type: Literal["list_matches"]
     id: int
 
 
 class SpectateRequest(Spectate):
-    """Watches a match."""
+    """Starts watching a match."""
 
     type: Literal["spectate"]
     id: int
 
 
 class UnspectateRequest(Unspectate):
-    """Watches no longer."""
+    """Stops watching a match."""
 
     type: Literal["unspectate"]
     id: int
 
 
 class AckRequest(Ack):
-    """Saw the events of a match up to here; gets no reply."""
+    """Acknowledges the messages of a match; gets no reply."""
 
     type: Literal["ack"]
     id: NotRequired[int]
 
 
 class SuitesRequest(ListSuites):
-    """Asks for the suites that the server offers."""
+    """Requests the suites of the server."""
 
     type: Literal["suites"]
     id: int
 
 
 class EnrolRequest(Enrol):
-    """Enters the agent for a run."""
+    """Enrolls the agent in a run."""
 
     type: Literal["enrol"]
     id: int
 
 
 class WithdrawRequest(Withdraw):
-    """Ends the agent's run before its time."""
+    """Ends the agent's run early."""
 
     type: Literal["withdraw"]
     id: int
 
 
 class OrganiseRequest(Organise):
-    """Begins a tournament."""
+    """Creates a tournament between agents and clients."""
 
     type: Literal["organise"]
     id: int
@@ -2159,235 +2183,235 @@ ClientMessage: TypeAlias = (
     " | WithdrawRequest"
     " | OrganiseRequest"
 )
-"""A message of a client."""
+"""A message sent by a client."""
 
 
 class WelcomeMessage(Welcome):
-    """Answers `hello`."""
+    """Reply to `hello`, with session and limits."""
 
     type: Literal["welcome"]
     re: NotRequired[int]
 
 
 class PongMessage(ServerPong):
-    """Answers `ping`."""
+    """Reply to `ping`, with the server's time."""
 
     type: Literal["pong"]
     re: NotRequired[int]
 
 
 class PingMessage(ServerPing):
-    """Is the client there? Answering with `pong` is optional."""
+    """Liveness check; replying with `pong` is optional."""
 
     type: Literal["ping"]
     re: NotRequired[int]
 
 
-class GamesMessage(Games):
-    """Answers `list_games`."""
+class GamesMessage(GameList):
+    """Reply to `list_games`, with the matching games."""
 
     type: Literal["games"]
     re: NotRequired[int]
 
 
 class SpecMessage(SpecReply):
-    """Answers `describe`."""
+    """Reply to `describe`, with the game's spec."""
 
     type: Literal["spec"]
     re: NotRequired[int]
 
 
-class OpenedMessage(Opened):
-    """Answers `open` and `clone`."""
+class OpenedMessage(HandleOpened):
+    """Reply to `open` and `clone`."""
 
     type: Literal["opened"]
     re: NotRequired[int]
 
 
 class BatchMessage(Batch):
-    """Answers `reset`, `step` and `restore`."""
+    """Reply to `reset`, `step` and `restore`."""
 
     type: Literal["batch"]
     re: NotRequired[int]
 
 
 class ViewedMessage(Viewed):
-    """Answers `view`."""
+    """Reply to `view`, with the requested views."""
 
     type: Literal["viewed"]
     re: NotRequired[int]
 
 
 class SnapshotsMessage(Snapshots):
-    """Answers `snapshot`."""
+    """Reply to `snapshot`, with one snapshot per environment."""
 
     type: Literal["snapshots"]
     re: NotRequired[int]
 
 
-class OkMessage(Done):
-    """Answers `close`, `leave`, `resign`, `spectate`, `unspectate` and `withdraw`."""
+class OkMessage(OkReply):
+    """Reply to `close`, `leave`, `resign`, `spectate`, `unspectate` and `withdraw`."""
 
     type: Literal["ok"]
     re: NotRequired[int]
 
 
 class JoinedMessage(Joined):
-    """Answers `join`."""
+    """Reply to `join`, with the id of the join."""
 
     type: Literal["joined"]
     re: NotRequired[int]
 
 
 class QueuedMessage(Queued):
-    """A join waits for others."""
+    """Event: a join is waiting in its queue."""
 
     type: Literal["queued"]
     re: NotRequired[int]
 
 
 class MatchStartMessage(MatchStart):
-    """A match begins."""
+    """Event: a match starts."""
 
     type: Literal["match_start"]
     re: NotRequired[int]
 
 
-class TurnMessage(Turn):
-    """This seat is to move."""
+class TurnMessage(TurnFrame):
+    """Event: the client's seat is to move."""
 
     type: Literal["turn"]
     re: NotRequired[int]
 
 
 class AcceptedMessage(Accepted):
-    """Answers an `act` that was played."""
+    """Reply to an `act` whose move was played."""
 
     type: Literal["accepted"]
     re: NotRequired[int]
 
 
-class RefusedMessage(Refused):
-    """Answers an `act` that was not legal."""
+class RefusedMessage(ActRefused):
+    """Reply to an `act` that was refused."""
 
     type: Literal["refused"]
     re: NotRequired[int]
 
 
-class EventMoveMessage(EventMove):
-    """Something happened in a match."""
+class MatchEventMoveMessage(MatchEventMove):
+    """Event of a match that is visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
-class EventChanceMessage(EventChance):
-    """Something happened in a match."""
+class MatchEventChanceMessage(MatchEventChance):
+    """Event of a match that is visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
-class EventRevealMessage(EventReveal):
-    """Something happened in a match."""
+class MatchEventRevealMessage(MatchEventReveal):
+    """Event of a match that is visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
-class EventSayMessage(EventSay):
-    """Something happened in a match."""
+class MatchEventSayMessage(MatchEventSay):
+    """Event of a match that is visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
-class EventPhaseMessage(EventPhase):
-    """Something happened in a match."""
+class MatchEventPhaseMessage(MatchEventPhase):
+    """Event of a match that is visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
-class EventRewardMessage(EventReward):
-    """Something happened in a match."""
+class MatchEventRewardMessage(MatchEventReward):
+    """Event of a match that is visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
-class EventPresenceMessage(EventPresence):
-    """Something happened in a match."""
+class MatchEventPresenceMessage(MatchEventPresence):
+    """Event of a match that is visible to the viewer."""
 
     type: Literal["event"]
     re: NotRequired[int]
 
 
 class MatchEndMessage(MatchEnd):
-    """A match is over."""
+    """Event: a match has ended."""
 
     type: Literal["match_end"]
     re: NotRequired[int]
 
 
 class ResyncMessage(Resync):
-    """Everything about a match again, instead of what was missed."""
+    """The complete state of a match, sent instead of missed messages."""
 
     type: Literal["resync"]
     re: NotRequired[int]
 
 
 class MatchesMessage(Matches):
-    """Answers `list_matches`."""
+    """Reply to `list_matches`, with the matching matches."""
 
     type: Literal["matches"]
     re: NotRequired[int]
 
 
-class SuitesMessage(Suites):
-    """Answers `suites`."""
+class SuitesMessage(SuiteList):
+    """Reply to `suites`, with the available suites."""
 
     type: Literal["suites"]
     re: NotRequired[int]
 
 
 class EnrolledMessage(Enrolled):
-    """Answers `enrol`."""
+    """Reply to `enrol`, with the progress of the run."""
 
     type: Literal["enrolled"]
     re: NotRequired[int]
 
 
 class OrganisedMessage(Organised):
-    """Answers `organise`."""
+    """Reply to `organise`, with the tickets of the clients."""
 
     type: Literal["organised"]
     re: NotRequired[int]
 
 
 class ProgressMessage(Progress):
-    """A match of a run is done."""
+    """Event: a match of a run has finished."""
 
     type: Literal["progress"]
     re: NotRequired[int]
 
 
-class RunEndMessage(RunOver):
-    """A run is over."""
+class RunEndMessage(RunEnd):
+    """Event: a run has ended."""
 
     type: Literal["run_end"]
     re: NotRequired[int]
 
 
 class DrainingMessage(Draining):
-    """The server goes down."""
+    """Event: the server is shutting down."""
 
     type: Literal["draining"]
     re: NotRequired[int]
 
 
 class ErrorMessage(Refusal):
-    """Answers a request that was not carried out, or a frame that was not understood."""
+    """Reply to a request that failed, or to an invalid frame."""
 
     type: Literal["error"]
     re: NotRequired[int]
@@ -2410,13 +2434,13 @@ ServerMessage: TypeAlias = (
     " | TurnMessage"
     " | AcceptedMessage"
     " | RefusedMessage"
-    " | EventMoveMessage"
-    " | EventChanceMessage"
-    " | EventRevealMessage"
-    " | EventSayMessage"
-    " | EventPhaseMessage"
-    " | EventRewardMessage"
-    " | EventPresenceMessage"
+    " | MatchEventMoveMessage"
+    " | MatchEventChanceMessage"
+    " | MatchEventRevealMessage"
+    " | MatchEventSayMessage"
+    " | MatchEventPhaseMessage"
+    " | MatchEventRewardMessage"
+    " | MatchEventPresenceMessage"
     " | MatchEndMessage"
     " | ResyncMessage"
     " | MatchesMessage"
@@ -2428,65 +2452,65 @@ ServerMessage: TypeAlias = (
     " | DrainingMessage"
     " | ErrorMessage"
 )
-"""A message of a server."""
+"""A message sent by the server."""
 
 
 class MatchStartFrame(MatchStart):
-    """A match begins."""
+    """Start of the match."""
 
     type: Literal["match_start"]
 
 
-class TurnFrame(Turn):
-    """This seat is to move."""
+class TurnFrame(TurnFrame):
+    """Request for a move of the viewer's seat."""
 
     type: Literal["turn"]
 
 
-class EventMoveFrame(EventMove):
-    """Something happened."""
+class MatchEventMoveFrame(MatchEventMove):
+    """Event of the match."""
 
     type: Literal["event"]
 
 
-class EventChanceFrame(EventChance):
-    """Something happened."""
+class MatchEventChanceFrame(MatchEventChance):
+    """Event of the match."""
 
     type: Literal["event"]
 
 
-class EventRevealFrame(EventReveal):
-    """Something happened."""
+class MatchEventRevealFrame(MatchEventReveal):
+    """Event of the match."""
 
     type: Literal["event"]
 
 
-class EventSayFrame(EventSay):
-    """Something happened."""
+class MatchEventSayFrame(MatchEventSay):
+    """Event of the match."""
 
     type: Literal["event"]
 
 
-class EventPhaseFrame(EventPhase):
-    """Something happened."""
+class MatchEventPhaseFrame(MatchEventPhase):
+    """Event of the match."""
 
     type: Literal["event"]
 
 
-class EventRewardFrame(EventReward):
-    """Something happened."""
+class MatchEventRewardFrame(MatchEventReward):
+    """Event of the match."""
 
     type: Literal["event"]
 
 
-class EventPresenceFrame(EventPresence):
-    """Something happened."""
+class MatchEventPresenceFrame(MatchEventPresence):
+    """Event of the match."""
 
     type: Literal["event"]
 
 
 class MatchEndFrame(MatchEnd):
-    """A match is over."""
+    """End of the match."""
 
     type: Literal["match_end"]
 
@@ -2494,29 +2518,29 @@ class MatchEndFrame(MatchEnd):
 MatchFrame: TypeAlias = (
     "MatchStartFrame"
     " | TurnFrame"
-    " | EventMoveFrame"
-    " | EventChanceFrame"
-    " | EventRevealFrame"
-    " | EventSayFrame"
-    " | EventPhaseFrame"
-    " | EventRewardFrame"
-    " | EventPresenceFrame"
+    " | MatchEventMoveFrame"
+    " | MatchEventChanceFrame"
+    " | MatchEventRevealFrame"
+    " | MatchEventSayFrame"
+    " | MatchEventPhaseFrame"
+    " | MatchEventRewardFrame"
+    " | MatchEventPresenceFrame"
     " | MatchEndFrame"
 )
-"""A numbered message of a match, as it is kept to be sent again."""
+"""A numbered message of a match, stored for retransmission."""
 
 
 class RecordEventChance(ChanceRecord):
-    """A chance outcome."""
+    """A chance outcome that was drawn."""
 
     kind: Literal["chance"]
 
 
 class RecordEventMove(MoveRecord):
-    """A seat's move."""
+    """A move of a seat."""
 
     kind: Literal["move"]
 
 
 RecordEvent: TypeAlias = "RecordEventChance | RecordEventMove"
-"""One event of a record. Events are in the order of play."""
+"""One event of a record. Events are in order of play."""
