@@ -18,18 +18,15 @@
 //!
 //! All agents guarantee:
 //!
-//! - An agent receives the view of its seat ([`Ask::view`](ludex_env::Ask::view)), never the full state, so a remote
-//!   agent
-//! plays like a local one. Only `peek=true` grants access to the state, and only where the host allows it.
-//! - A reply is a function of the spec, the agent's key, the turn and the view. State that an agent stores between
-//!   requests
-//! is a cache. [`Agent::reproducible`] returns false for agents that cannot guarantee this.
+//! - An agent receives the view of its seat ([`Ask::view`](ludex_env::Ask::view)), never the full state, so a remote agent
+//!   plays like a local one. Only `peek=true` grants access to the state, and only where the host allows it.
+//! - A reply is a function of the spec, the agent's key, the turn and the view. State that an agent stores between requests
+//!   is a cache. [`Agent::reproducible`] returns false for agents that cannot guarantee this.
 //! - [`Agent::act`] returns by its deadline. Only a person may exceed it.
 //! - Building an agent starts no program and opens no connection. That happens on the first move request.
 //! - No output of a program or model causes a panic: it becomes a move, an illegal move or an error.
-//! - An invalid spec, or an agent that does not support the game, is a [`Refusal`](ludex_protocol::Refusal). An agent
-//!   that
-//! fails to reply is an [`AgentError`].
+//! - An invalid spec, or an agent that does not support the game, is a [`Refusal`](ludex_protocol::Refusal). An agent that
+//!   fails to reply is an [`AgentError`].
 //!
 //! [`Roster`] lists the available agents. Hosts add their own.
 

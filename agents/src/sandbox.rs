@@ -5,9 +5,8 @@
 //!
 //! - a single process with threads: no child processes, no new group or session, no signals to other processes;
 //! - no network, and no socket that reaches another process;
-//! - read access to the system's programs and libraries, the program's own directory if it contains no other program,
-//!   and
-//! the files and directories on its command line;
+//! - read access to the system's programs and libraries, the program's own directory if it contains no other program, and
+//!   the files and directories on its command line;
 //! - write access to a new directory, which is its working directory, `HOME` and `TMPDIR`, and is removed afterwards;
 //! - an environment of `PATH` and little else; limits of memory and files, a generous CPU time limit; no privileges;
 //! - no open file of the host except standard input, output and error;

@@ -202,7 +202,7 @@ impl Session {
         let generation = s.generation;
         match s.mailbox.clone() {
             Some(mailbox) => {
-                drop(handle.send(MatchCommand::Attach { seat, mailbox, generation, seen: None, resync: false }))
+                let _ = handle.send(MatchCommand::Attach { seat, mailbox, generation, seen: None, resync: false });
             }
             None => drop(handle.send(MatchCommand::Detach { seat, generation })),
         }
