@@ -54,7 +54,7 @@ fn refused_spec_lists_allowed_values() {
     assert_eq!((e.path.as_deref(), e.got), (Some("seed"), Some(Box::new("-1".into()))));
     assert_eq!(e.allowed, Some(Box::new(vec![format!("a whole number from 0 to {}", u64::MAX)].into())));
     let e = refused("random seed=1 seed=1");
-    assert!(e.path.as_deref() == Some("seed") && e.message.contains("twice"), "{e}");
+    assert!(e.path.as_deref() == Some("seed") && e.message.contains("expected one value, got two"), "{e}");
     let e = refused("anchor");
     assert!(e.path.as_deref() == Some("level") && e.message.contains("needs level"), "{e}");
     for text in ["", "  ", "random x", "random =1", "gtp cmd=\"open", "gtp cmd=\"a\"b"] {

@@ -46,7 +46,10 @@ fn csv_and_json_give_equal_tables() {
     let wrong = |text: &str| Import::read(text, ImportFormat::Json, false).unwrap_err().to_string();
     assert!(wrong("{}").contains("not a JSON list of objects"));
     assert_eq!(wrong(r#"[{"agent": "A", "part": "p", "value": 1}, 7]"#), "row 2, expected an object, got 7");
-    assert!(wrong(r#"[{"agent": "A", "part": ["p"], "value": 1}]"#).contains("row 1, column part: [\"p\"] is neither"));
+    assert!(
+        wrong(r#"[{"agent": "A", "part": ["p"], "value": 1}]"#)
+            .contains("row 1, column part: expected a text or a number, got [\"p\"]")
+    );
     assert_eq!(ImportFormat::of_name("a/b.CSV"), Some(ImportFormat::Csv));
     assert_eq!(
         (ImportFormat::of_name("x.json"), ImportFormat::of_name("x.txt"), ImportFormat::of_name("x")),

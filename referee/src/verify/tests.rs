@@ -215,7 +215,7 @@ fn refused_attempts_must_be_illegal() {
     let legal = i64::from(move_at(&mut record, 1).action.unwrap());
     move_at(&mut record, 1).tries = vec![attempt(legal)];
     let message = refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
-    assert!(message.contains("is legal"), "{message}");
+    assert!(message.contains("expected an illegal attempt"), "{message}");
 }
 
 #[test]
@@ -261,8 +261,8 @@ fn unparsed_texts_force_a_move_by_their_own_rule() {
         // The third illegal move would have lost.
         (true, &[&taken, &taken, &taken, &unread, &unread], "without a cause"),
         (true, &[&unread, &unread, &taken], "without a cause"),
-        (false, &[&unread, &unread], "more than 2 attempts"),
-        (false, &[&taken, &taken, &taken], "more than 3 attempts"),
+        (false, &[&unread, &unread], "expected at most 2 attempts"),
+        (false, &[&taken, &taken, &taken], "expected at most 3 attempts"),
         (true, &[&unread, &mislabelled], "not IllegalAction"),
     ] {
         let message = refuse(&with(forced, tries), FaultKind::Move, Some(1));
@@ -363,7 +363,7 @@ fn batch_keeps_order_and_counts_duplicates_once() {
     assert_eq!(lines, [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15]);
     let messages: Vec<String> = refused.iter().map(RejectedRecord::to_string).collect();
     assert_eq!(messages.len(), 6);
-    assert!(messages[0].starts_with("f:8: m_7_a_b: the digest is"), "{messages:?}");
+    assert!(messages[0].starts_with("f:8: m_7_a_b: expected digest"), "{messages:?}");
     assert!(messages[1].starts_with("f:16: m_0_a_b: the same episode as f:1"), "{messages:?}");
 }
 

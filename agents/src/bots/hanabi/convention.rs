@@ -1,7 +1,7 @@
 //! Convention-based player, in the style of O'Dwyer's HolmesBot and SmartBot.
 //!
-//! A hint that could mean "play" means it: it promises the newest card that it touches for the first time or, if there
-//! is none, the newest touched card without a promise. A rank hint promises all cards that it touches for the first
+//! A hint that could mean "play" means it: it promises the newest card that it touches for the first time or, without
+//! one, the newest touched card without a promise. A rank hint promises all cards that it touches for the first
 //! time. Other hints carry only their literal meaning. The discard is the oldest card that no hint has touched. A seat
 //! that breaks these conventions is detected and then receives only literal hints.
 

@@ -164,7 +164,7 @@ fn flame_splash_burns_for_two_rounds() {
     assert_eq!(log.iter().filter(|e| e[0] == "tick").count(), 2 + 2 * 16, "cast again in rounds 4, 7, .. 49");
 }
 
-/// 30 % more on 25 is 32.5; it is used up, so the next hit has 25. Layers are no hit and use no warmth.
+/// 30 % more on 25 is 32.5; it is used up, so the next hit has 25. Layers do not count as hits and use no warmth.
 #[test]
 fn residual_warmth_strengthens_next_fire_hit() {
     let log = two(USUAL, "Fire residual_warmth burst_flame_bomb burst_flame_bomb", "Earth earth_pulse x3");

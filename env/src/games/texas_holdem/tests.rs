@@ -312,7 +312,7 @@ fn invalid_queries_are_named() {
         (hands(json!(["Kh Kc", 7])), "hands/1: 7 is not a text"),
         (hands(json!(["Kh Kc", "Kh 2c"])), "Kh is there twice"),
         (hands(json!(["Tc Kc"])), "Tc is there twice"),
-        (hands(json!(["Xc Kc"])), "\"Xc\" is not a card"),
+        (hands(json!(["Xc Kc"])), "expected a card (a rank of 23456789TJQKA, then a suit of cdhs), got \"Xc\""),
         (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: 6 cards"),
         (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: 5 is not a text"),
         (json!({ "boards": "", "hands": ["Kh Kc"] }), "no field \"boards\""),

@@ -65,7 +65,7 @@ fn unplayable_start_reports_its_line() {
         ("tic_tac_toe", "{}\n{\"moves\": [4, 4]}", "part \"p\": s.jsonl line 2: moves[1] 4:"),
         ("tic_tac_toe", "{\"moves\": [\"x9\"]}", "s.jsonl line 1: moves[0] \"x9\":"),
         ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2]}", "s.jsonl line 1: the game ends before the first move request"),
-        ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2, 5]}", "the game is over"),
+        ("tic_tac_toe", "{\"moves\": [0, 3, 1, 4, 2, 5]}", "the game ends before the first move request"),
         ("tic_tac_toe", "{\"moves\": [0], \"chance\": [1]}", "chance[0] 1: nothing is drawn here"),
         ("kuhn_poker", "{\"chance\": [2], \"moves\": [0]}", "moves[0] 0: chance is to draw before it"),
         ("kuhn_poker", "{\"chance\": [2, 2]}", "chance[1] 2:"),

@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn every_end_reason_has_a_text() {
         let schema: Value = serde_json::from_str(include_str!("../../../../docs/protocol.schema.json")).unwrap();
-        let known = schema["$defs"]["Reason"]["oneOf"].as_array().unwrap();
+        let known = schema["$defs"]["EndReason"]["oneOf"].as_array().unwrap();
         let whys: Value = serde_json::from_str(&END_REASON_TEXTS).unwrap();
         assert_eq!(whys.as_object().unwrap().len(), known.len(), "{whys}");
         assert_eq!((&whys["finished"], &whys["no_show"]), (&json!(""), &json!("!{} did not show up")));
