@@ -6,17 +6,17 @@
 //! contains the laws that every game must satisfy.
 //!
 //! ```
-//! use ludex_env::{Draw, Outcomes, Turn, Viewer, load};
+//! use ludex_env::{Draw, Outcomes, ToMove, Viewer, load};
 //!
 //! let game = load("kuhn_poker(players=3)").unwrap();
 //! let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 42, 0), Outcomes::new());
-//! while state.turn() == Turn::Chance {
+//! while state.turn() == ToMove::Chance {
 //!     state.chance(&mut outcomes);
 //!     state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
 //! }
 //! assert_eq!(state.legal_list(0), [0, 1]);
 //! state.play(0, 1).unwrap();
-//! assert_eq!(state.turn(), Turn::Seat(1));
+//! assert_eq!(state.turn(), ToMove::Seat(1));
 //! println!("{}", state.view(Viewer::Seat(1)).text());
 //! ```
 //!

@@ -21,15 +21,15 @@
 //!
 //! ```no_run
 //! use ludex_client::protocol::message::Join;
-//! use ludex_client::{Answer, Ask, Options, play};
+//! use ludex_client::{Options, TurnReply, TurnRequest, play};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), ludex_client::Error> {
 //! let join = Join { against: Some(vec!["anchor level=1".into()]), count: 20, ..Join::new("connect_four") };
 //! let options = Options::default().agent("first-legal");
-//! let played = play("ws://127.0.0.1:7878", options, join, |ask: Ask| async move {
+//! let played = play("ws://127.0.0.1:7878", options, join, |ask: TurnRequest| async move {
 //!     let first = ask.legal.iter().next().ok_or("nothing is legal")?;
-//!     Ok(Answer::action(first))
+//!     Ok(TurnReply::action(first))
 //! })
 //! .await?;
 //! let total: f64 = played.iter().filter_map(|played| played.own_return()).sum();

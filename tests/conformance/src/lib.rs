@@ -6,10 +6,10 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use ludex_conformance::server::{Plan, check};
+//! use ludex_conformance::server::{ServerCheckOptions, check};
 //!
 //! # async fn example() -> anyhow::Result<()> {
-//! let plan = Plan {
+//! let plan = ServerCheckOptions {
 //!     url: "ws://127.0.0.1:7878".to_owned(),
 //!     token: None,
 //!     agent: None,

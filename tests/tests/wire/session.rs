@@ -375,7 +375,7 @@ async fn a_session_goes_on_after_a_cut() {
     c.say(&json!({"type": "step", "id": id, "env": 1, "actions": [6]})).await;
     let another = c.reply(id).await;
     assert_eq!((&another["code"], &another["fault"]), (&json!("conflict"), &json!("client")), "another step");
-    assert!(another["message"].as_str().unwrap().contains("open one for each"), "{another}");
+    assert!(another["message"].as_str().unwrap().contains("open a connection for each"), "{another}");
     c.say(&json!({"type": "step", "id": id - 1, "env": 1, "actions": [3]})).await;
     assert_eq!(c.reply(id - 1).await, first, "the last two are kept");
     c.say(&json!({"type": "step", "id": id - 2, "env": 1, "actions": [3]})).await;

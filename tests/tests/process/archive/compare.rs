@@ -121,7 +121,7 @@ fn two_agents_of_one_run() {
     // Records that do not verify do not count.
     change(at.path(), "episodes.jsonl", |text| text.replacen("\"win\",\"loss\"", "\"loss\",\"win\"", 1));
     let ran = ludex(at.path(), &["compare", "one", "one", "--json"]);
-    assert!(ran.err.contains("left out: ") && ran.err.contains("outcome loss/win"), "{}", ran.err);
+    assert!(ran.err.contains("left out: ") && ran.err.contains("got loss/win"), "{}", ran.err);
     assert_eq!(ran.json()["all"]["pairs"], 11);
 }
 

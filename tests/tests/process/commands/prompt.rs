@@ -36,7 +36,7 @@ fn a_prompt_is_printed_whole() {
         (&["tic_tac_toe", "--after", "b2", "b2"], "; legal moves: o(0,0), o(0,1), o(0,2), o(1,0), o(1,2)"),
         (&["chess", "--after", "e4", "--seat", "1"], "seat 1 is not to move"),
         (&["iterated_prisoners_dilemma", "--after", "COOPERATE"], "a move for each of 2 seats"),
-        (&["tic_tac_toe", "--random", "99"], "the game is over"),
+        (&["tic_tac_toe", "--random", "99"], "the game ends before these moves"),
     ] {
         let ran = ludex(at.path(), &[&["prompt"][..], args].concat());
         assert!(ran.code == 1 && ran.err.contains(said), "{args:?}: {}", ran.err);

@@ -295,8 +295,10 @@ async fn the_example_in_cpp_passes() {
 #[test]
 fn a_suite_takes_thirty_lines_more_in_cpp() {
     let source = std::fs::read_to_string(CPP).expect("the example");
-    let more =
-        source.split("// ---- what a suite needs more").nth(1).and_then(|rest| rest.split("// ---- until here").next());
+    let more = source
+        .split("// ---- additions for a suite")
+        .nth(1)
+        .and_then(|rest| rest.split("// ---- end of the additions").next());
     let lines = more.expect("the marks").lines().filter(|line| !line.trim().is_empty()).count();
     // One more line is in `main`.
     assert!((10..30).contains(&lines), "{lines}");
