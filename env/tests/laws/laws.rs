@@ -214,7 +214,7 @@ fn ladder_tables_match_current_anchors() {
         let there = entry.page.contains(&format!("<!-- ladder {scale} -->"));
         assert!(
             there && rated == wanted,
-            "{}: the page has no table for the current ladder; run ludex ladder {} --write env/src/games",
+            "{}: the page has no table for the current ladder; run ludex measure-anchors {} --write env/src/games",
             entry.id,
             entry.id
         );

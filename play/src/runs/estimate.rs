@@ -152,7 +152,7 @@ pub fn of(
         ));
     }
     if plays_for_models && like.is_none() {
-        guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
+        guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --stand-in AGENT says how it plays".into());
     }
     if total.batched > 0.0 {
         // A batch has one question of each match that is under way.

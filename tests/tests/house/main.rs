@@ -20,7 +20,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-client", &["ludex-protocol"]),
     ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
     ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-play"]),
-    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-referee"]),
+    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee"]),
     ("own-game", &["ludex-env", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
         "ludex-cli",

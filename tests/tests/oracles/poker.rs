@@ -33,7 +33,7 @@ fn phevaluator_hands() {
     assert!(ours.len() > 3_000 && ours.windows(2).all(|w| w[0] > w[1]));
 }
 
-/// The same through the question that `ludex analyze` asks.
+/// The same through the question that `ludex games analyze` asks.
 #[test]
 fn phevaluator_questions() {
     let game = load("texas_holdem").unwrap();

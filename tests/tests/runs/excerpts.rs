@@ -76,7 +76,7 @@ fn block_k_is_played_from_line_k_for_a_number_of_decisions() {
     for (line, record) in
         (1..).zip(of_run(&place, "r")).filter(|(_, record)| record.header.episode.starts_with("r.four."))
     {
-        let shown = place.ludex(&["replay", &format!("{file}:{line}"), "--marks"]);
+        let shown = place.ludex(&["show", &format!("{file}:{line}"), "--marks"]);
         let plies = shown
             .well()
             .lines()

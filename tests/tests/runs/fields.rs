@@ -189,8 +189,8 @@ fn what_is_played_is_what_the_fields_say() {
 fn a_part_that_needs_two_candidates_says_so() {
     let place = place();
     let plain =
-        ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--only", "cup"];
-    let line = [&plain[..], &["--only", "itself"]].concat();
+        ["evaluate", "--suite", "fields.toml", "--agent", "random", "--role", "reference=solver", "--part", "cup"];
+    let line = [&plain[..], &["--part", "itself"]].concat();
     let why = "cup: needs 2 candidates, and the run has 1: nothing is played";
     let estimate = place.ludex(&[&line[..], &["--estimate"]].concat());
     assert!(estimate.well().contains(why) && !estimate.out.contains("681"), "{}", estimate.out);

@@ -209,7 +209,7 @@ fn what_changed_is_refused_by_name() {
     for (agent, more, what) in [
         ("mcts sims=6", &[][..], "spec of mcts sims=5: was mcts sims=5, is mcts sims=6"),
         ("mcts sims=5", &["--scale", "0.5"], "scale: was 1, is 0.5"),
-        ("mcts sims=5", &["--secret", "00ff"], "seeds: was open (0), is a secret"),
+        ("mcts sims=5", &["--seed-secret", "00ff"], "seeds: was open (0), is a secret"),
         ("mcts sims=5", &["--agent", "alphabeta"], "number of agents"),
     ] {
         let ran = place.evaluate(agent, "r", more);
@@ -242,8 +242,9 @@ fn budgets_stop_between_pairs_and_the_same_line_goes_on() {
 #[test]
 fn an_interval_that_is_narrow_enough_ends_a_part() {
     let place = Place::new();
-    let matches =
-        |ci: &str, run: &str| place.evaluate("mcts sims=5", run, &["--ci", ci]).json()["matches"].as_u64().unwrap();
+    let matches = |ci: &str, run: &str| {
+        place.evaluate("mcts sims=5", run, &["--stop-at-ci", ci]).json()["matches"].as_u64().unwrap()
+    };
     let all = place.evaluate("mcts sims=5", "all", &[]).json()["matches"].as_u64().unwrap();
     let (wide, narrow) = (matches("2000", "wide"), matches("0.1", "narrow"));
     assert!(wide < all && narrow == all, "{wide} {narrow} {all}");

@@ -36,7 +36,7 @@ fn document(text: &str) -> Value {
 async fn equal_seeds_play_equal_matches_far_and_near() {
     let server = Server::start(|_| {}).await;
     let words = |seed: &'static str| {
-        ["--game", "kuhn_poker", "--agent", "random", "--against", "random seed=1", "--count", "4", "--json"]
+        ["--game", "kuhn_poker", "--agent", "random", "--against", "random seed=1", "--matches", "4", "--json"]
             .into_iter()
             .chain(["--seed", seed])
             .collect::<Vec<_>>()
@@ -50,7 +50,7 @@ async fn equal_seeds_play_equal_matches_far_and_near() {
 
     // Match n of --seed 5 is the one that the agent with seed=5+n plays.
     let fixed = ["--game", "tic_tac_toe", "--against", "random seed=9", "--seat", "0", "--json", "--agent"];
-    let series = [&fixed[..], &["mcts sims=20", "--seed", "5", "--count", "3"]].concat();
+    let series = [&fixed[..], &["mcts sims=20", "--seed", "5", "--matches", "3"]].concat();
     let (_, series, _) = join(&server, &series, "").await;
     for n in 0..3 {
         let agent = format!("mcts sims=20 seed={}", 5 + n);
@@ -162,7 +162,8 @@ async fn botzone_programs_play_mahjong_on_a_server() {
     for (words, io, count) in [("simple", "simple", "6"), ("", "json", "3"), ("once simple", "simple", "1")] {
         let agent = format!("botzone cmd=\"python3 {bot} {words}\" io={io} sandbox=false");
         let fixed = ["--game", "mcr_mahjong", "--against", "anchor level=1", "--seed", "1", "--json"];
-        let (code, out, err) = join(&server, &[&fixed[..], &["--count", count, "--agent", &agent]].concat(), "").await;
+        let (code, out, err) =
+            join(&server, &[&fixed[..], &["--matches", count, "--agent", &agent]].concat(), "").await;
         assert_eq!(code, Some(0), "{err}");
         let played = document(&out);
         let all = played["matches"].as_array().expect("matches");

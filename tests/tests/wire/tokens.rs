@@ -25,7 +25,7 @@ async fn is_closed(client: &mut Client) -> Vec<Value> {
 #[tokio::test]
 async fn a_revoked_token_ends_what_its_connections_may_do() {
     let server = Server::start(|_| {}).await;
-    // As `ludex token` does it: beside the server.
+    // As `ludex admin token` does it: beside the server.
     let store = Store::open_shared(&server.data).await.unwrap();
     let tokens = add(&store, &[wanted("ann", None), wanted("ann", None), wanted("bob", None)], 0).await.unwrap();
     let hello = |k: usize, name: &str| json!({"token": tokens[k], "agent": {"name": name}});

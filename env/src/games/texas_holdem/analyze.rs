@@ -1,4 +1,4 @@
-//! Replies of `ludex analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
+//! Replies of `ludex games analyze texas_holdem`: winners, hand ranks, and equity while cards are to come.
 
 use serde_json::{Map, Value, json};
 
