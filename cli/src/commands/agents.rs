@@ -61,7 +61,7 @@ struct Add {
     /// Set the price of a million output tokens in US dollars [default: unknown]
     #[arg(long, value_name = "USD")]
     price_out: Option<f64>,
-    /// Add a note
+    /// Add a note for people
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Replace an agent of this name

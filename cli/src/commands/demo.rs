@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// Write the store and the report into this folder
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Play this game
+    /// Play this game, e.g. connect_four
     #[arg(long, default_value = "connect_four")]
     game: String,
     /// Play this many blocks per pairing, each with seats swapped

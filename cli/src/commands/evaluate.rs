@@ -159,7 +159,6 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// Parses the budget.
 fn budget(given: &[String]) -> anyhow::Result<Budget> {
     let mut out = Budget::default();
     for text in given.iter().flat_map(|text| text.split(',')) {
@@ -372,7 +371,6 @@ pub(super) fn print_table(out: &mut impl Write, rows: &[PartResult]) -> io::Resu
     Ok(())
 }
 
-/// Prints an estimate.
 fn print_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()> {
     let head = ["part", "matches", "moves", "calls", "tokens in", "out", "rating +-"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];

@@ -66,7 +66,7 @@ pub(super) struct Args {
     /// Limit each move to this many seconds; 0 is no limit [default: 10, for a person 0]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
     move_seconds: Option<u64>,
-    /// Play rated matches
+    /// Play rated matches [default: unrated]
     #[arg(long)]
     rated: bool,
     /// Play matches in pairs on one seed with seats swapped [default: by the server]

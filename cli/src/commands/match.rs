@@ -180,7 +180,6 @@ impl MatchTest {
         })
     }
 
-    /// Describes the result.
     fn describe(&self) -> String {
         let Sprt { elo0, elo1, .. } = self.sprt;
         let [low, high] = self.sprt.bounds().map(|bound| number(bound, 2));

@@ -48,7 +48,6 @@ struct PowerRow {
     /// Part of the run, if measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
-    /// Agent, if measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     /// Measured spread, if any.

@@ -26,7 +26,7 @@ pub(crate) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(u
     Ok(())
 }
 
-/// Prints one document.
+/// Prints a JSON document to standard output.
 pub(crate) fn json(document: &Value) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{document:#}")
 }

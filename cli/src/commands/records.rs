@@ -24,7 +24,6 @@ use ludex_server::store::{MatchFilter, Store};
 /// Records per read of the store.
 const PAGE_SIZE: u32 = 500;
 
-/// Source of records.
 #[derive(clap::Args)]
 pub(super) struct RecordSource {
     /// Read files of records, one JSON object per line; - is standard input [default: the store]
@@ -37,15 +36,22 @@ pub(super) struct RecordSource {
 impl RecordSource {
     /// Reads every record; lines that are not records are in `refused`.
     pub(super) fn read(&self) -> anyhow::Result<RecordLines> {
+        let mut records = RecordLines::default();
         if self.files.is_empty() {
-            return with_store(&self.data, async |store| store_records(&store).await)
-                .with_context(|| format!("expected files of records, since {} cannot be read", self.data.display()));
+            let parse = |row: RawLine| match RecordParts::parse(&row.text) {
+                Ok(parts) => records.found.push(SourcedRecord { source: row.source, parts }),
+                Err(e) => {
+                    let message = e.to_string();
+                    records.refused.push(RejectedRecord { source: row.source, episode: row.episode, message });
+                }
+            };
+            self.read_store(|lines| lines.flatten().for_each(parse))?;
+            return Ok(records);
         }
-        let mut lines = RecordLines::default();
         for file in &self.files {
-            lines.append(read(file)?);
+            records.append(read(file)?);
         }
-        Ok(lines)
+        Ok(records)
     }
 
     /// Verifies the records of `game` (of all games if `None`) while reading, and passes the results with `marks` to `each`.
@@ -67,8 +73,7 @@ impl RecordSource {
             }
         };
         if self.files.is_empty() {
-            verify_store(&self.data, |lines| verifier.verify_stream(lines, fits, on_verdict))
-                .with_context(|| format!("expected files of records, since {} cannot be read", self.data.display()))?;
+            self.read_store(|lines| verifier.verify_stream(lines, fits, on_verdict))?;
         } else {
             // A wrong file name fails before the first record is read.
             self.files.iter().filter(|file| *file != STANDARD_INPUT).try_for_each(|file| check(file))?;
@@ -76,6 +81,34 @@ impl RecordSource {
         }
         bar.finish_and_clear();
         Ok(refused)
+    }
+
+    /// Passes the released records of the store to `work`.
+    fn read_store(
+        &self,
+        work: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
+    ) -> anyhow::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let store = runtime.block_on(Store::open_shared(&self.data));
+        let store = store
+            .with_context(|| format!("expected files of records, since {} cannot be read", self.data.display()))?;
+        let source = Source { file: store.path().display().to_string(), line: 0 };
+        let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
+        let mut lines = std::iter::from_fn(|| {
+            if page.is_empty() && failed.is_none() {
+                match runtime.block_on(store.records(&MatchFilter::default(), after, PAGE_SIZE)) {
+                    Ok(rows) => page.extend(rows),
+                    Err(e) => failed = Some(e),
+                }
+            }
+            let row = page.pop_front()?;
+            after = row.seq;
+            Some(Ok(RawLine { source: source.clone(), episode: Some(row.id), text: row.record }))
+        });
+        work(&mut lines);
+        let closed = runtime.block_on(store.close());
+        failed.map_or(Ok(()), Err)?;
+        Ok(closed?)
     }
 
     /// Opens the run if the only argument names one.
@@ -180,32 +213,6 @@ fn raw_lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, Rejected
     }
 }
 
-/// Passes the released records of the store in `folder` to `verify`.
-fn verify_store(
-    folder: &Path,
-    verify: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, RejectedRecord>> + Send)),
-) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let store = runtime.block_on(Store::open_shared(folder))?;
-    let source = Source { file: store.path().display().to_string(), line: 0 };
-    let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
-    let mut lines = std::iter::from_fn(|| {
-        if page.is_empty() && failed.is_none() {
-            match runtime.block_on(store.records(&MatchFilter::default(), after, PAGE_SIZE)) {
-                Ok(rows) => page.extend(rows),
-                Err(e) => failed = Some(e),
-            }
-        }
-        let row = page.pop_front()?;
-        after = row.seq;
-        Some(Ok(RawLine { source: source.clone(), episode: Some(row.id), text: row.record }))
-    });
-    verify(&mut lines);
-    let closed = runtime.block_on(store.close());
-    failed.map_or(Ok(()), Err)?;
-    Ok(closed?)
-}
-
 /// Runs `work` on the store in `folder`, even while a server uses it.
 pub(super) fn with_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
     block_on(async {
@@ -216,28 +223,6 @@ pub(super) fn with_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyh
         closed?;
         Ok(value)
     })
-}
-
-/// Reads the released records of a store.
-async fn store_records(store: &Store) -> anyhow::Result<RecordLines> {
-    let mut lines = RecordLines::default();
-    let source = Source { file: store.path().display().to_string(), line: 0 };
-    let mut after = 0;
-    loop {
-        let rows = store.records(&MatchFilter::default(), after, PAGE_SIZE).await?;
-        let Some(last) = rows.last() else { return Ok(lines) };
-        after = last.seq;
-        for row in rows {
-            match RecordParts::parse(&row.record) {
-                Ok(parts) => lines.found.push(SourcedRecord { source: source.clone(), parts }),
-                Err(e) => lines.refused.push(RejectedRecord {
-                    source: source.clone(),
-                    episode: Some(row.id),
-                    message: e.to_string(),
-                }),
-            }
-        }
-    }
 }
 
 /// Filter by game: a game string with parameters fits exactly these, a plain name fits all parameters.

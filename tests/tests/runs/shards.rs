@@ -122,7 +122,6 @@ fn shards_that_do_not_make_a_run_are_named() {
     let both = ["r.2-of-3", "again"].map(|name| place.path("d/runs").join(name));
     let named = |path: &std::path::Path| path.file_name().unwrap().to_string_lossy().into_owned();
     assert!(both.iter().all(|path| twice.fails().contains(&named(path))), "{}", twice.err);
-    fails(&[1, 2, 3], &["--run", "s"], "is a shard of r, and the names of its matches say so: write --run r");
 
     // Shards of other runs, and runs that are not shards.
     let foreign = |data: &str, more: &[&str], why: &str| {
@@ -191,7 +190,7 @@ fn shards_that_do_not_make_a_run_are_named() {
     place.ludex(&into).well();
     assert!(place.ludex(&["verify", "made/here"]).well().contains("complete: all "));
     assert!(place.ludex(&into).fails().contains("holds a run already"));
-    let told = merge(&place, "d", 3, &[1, 2, 3], &["--run", "r"]);
+    let told = merge(&place, "d", 3, &[1, 2, 3], &[]);
     assert!(told.well().contains("3 shards, "), "{}", told.out);
 }
 

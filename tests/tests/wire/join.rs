@@ -62,6 +62,18 @@ async fn equal_seeds_play_equal_matches_far_and_near() {
 }
 
 /// The action ids of a match. An unrated match may reach the store shortly after its end.
+#[tokio::test]
+async fn joined_match_has_the_requested_clock() {
+    let server = Server::start(|_| {}).await;
+    for (seconds, clock) in [("7", json!({"move_ms": 7_000})), ("0", json!({}))] {
+        let words = ["--game", "nim", "--agent", "random", "--against", "random", "--json", "--move-seconds", seconds];
+        let (code, out, err) = join(&server, &words, "").await;
+        assert_eq!(code, Some(0), "{err}");
+        let record = whole(&server, &document(&out)["matches"][0]).await;
+        assert_eq!(record["clock"], clock, "{record}");
+    }
+}
+
 async fn moves(server: &Server, played: &Value) -> Vec<u64> {
     let record = whole(server, played).await;
     let events = record["events"].as_array().expect("events").iter();

@@ -40,7 +40,7 @@ enum TokenCommand {
 
 #[derive(clap::Args)]
 struct Add {
-    /// Set the owner
+    /// Set the owner of the token
     #[arg(long, required_unless_present = "csv")]
     owner: Option<String>,
     /// Grant these scopes: gym, play, spectate, admin [default: gym,play,spectate]

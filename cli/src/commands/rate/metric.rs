@@ -80,7 +80,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(print::table(&mut out, &rows, |k| k > 2)?)
 }
 
-/// Measures a table.
 fn measure_table(file: &Path, query: &MetricQuery, directed: bool) -> anyhow::Result<Vec<MetricResult>> {
     let name = file.display().to_string();
     let format = ImportFormat::of_name(&name).with_context(|| format!("{name}: expected a table in .csv or .json"))?;

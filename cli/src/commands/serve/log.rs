@@ -20,7 +20,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// Format of log lines.
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 pub(super) enum LogFormat {
-    /// Plain text
+    /// Lines of plain text
     #[default]
     Text,
     /// One JSON object per line

@@ -33,7 +33,6 @@ pub(super) struct BatchStore {
 /// Batch in any state.
 struct Batch {
     api: Api,
-    /// Number of items.
     total: usize,
     /// Id of the input file, if any.
     input: String,

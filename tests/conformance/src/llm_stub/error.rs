@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::Api;
 
-/// Error reply.
 pub(super) struct StubError {
     status: StatusCode,
     /// OpenAI's code of this error, if any.

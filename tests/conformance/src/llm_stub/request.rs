@@ -27,7 +27,6 @@ pub(super) struct StubRequest {
     pub(super) about: Option<PositionMetadata>,
 }
 
-/// Requested JSON object.
 pub(super) struct JsonForm {
     pub(super) schema: Value,
     /// Tool that takes the object; without one, it is the content.
@@ -100,7 +99,6 @@ impl Content {
 }
 
 impl StubRequest {
-    /// Parses a body.
     pub(super) fn read(api: Api, body: &[u8]) -> Result<Self, StubError> {
         let body: Body = serde_json::from_slice(body).map_err(|e| StubError::bad(format!("the body: {e}")))?;
         if body.messages.is_empty() {

@@ -116,6 +116,10 @@ fn what_is_missing_is_said() {
     write(at.path(), "two", "model-b", "random");
     let err = ludex(at.path(), &["show", "tow"]).fails();
     assert!(err.contains("got tow") && err.contains("runs: one, two"), "{err}");
+    let err = ludex(at.path(), &["show", "one", "--ply", "1"]).fails();
+    assert!(err.contains("expected an episode with --ply"), "{err}");
+    let err = ludex(at.path(), &["show", "ludex-data/runs/one/episodes.jsonl", "--lost"]).fails();
+    assert!(err.contains("expected a run with --lost"), "{err}");
     let err = ludex(at.path(), &["show", "one", "--data", "elsewhere"]).fails();
     assert!(err.contains("--data"), "{err}");
     let err = ludex(at.path(), &["show", "one", "--episode", "x"]).fails();

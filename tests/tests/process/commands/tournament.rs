@@ -211,7 +211,8 @@ fn what_makes_no_tournament_is_said() {
     let ran = ludex(at, &tournament("ladder", &["--run", "Cup 1"]));
     assert_eq!(ran.code, 2, "--run is given twice");
     // A run continues with the settings it began with.
-    ludex(at, &tournament("ladder", &[])).well();
+    ludex(at, &tournament("ladder", &["--move-seconds", "7"])).well();
+    assert!(fs::read_to_string(at.join("ludex-data/runs/cup/suite.toml")).unwrap().contains("limit_s = 7"));
     let err = ludex(at, &tournament("ladder", &["--seed", "1"])).err;
     assert!(err.contains("begun with other settings") && err.contains("--run with another name"), "{err}");
 }

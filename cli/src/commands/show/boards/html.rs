@@ -32,7 +32,6 @@ pub(super) struct Heading {
     pub(super) fault: Option<String>,
 }
 
-/// Renders the page.
 pub(super) fn page(heading: &Heading, frames: &[ReplayFrame]) -> String {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -100,7 +100,6 @@ fn heading(rule: char, text: &str) -> String {
     format!("{text}{}", rule.to_string().repeat(rest)).trim_end().to_owned()
 }
 
-/// Writes indented lines.
 fn block(out: &mut impl Write, text: &str) -> io::Result<()> {
     for line in text.trim_end().lines() {
         writeln!(out, "{}", format!("    {line}").trim_end())?;
