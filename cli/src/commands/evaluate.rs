@@ -83,7 +83,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Merge all shards of a run (names, folders or bundles) into one run
-    #[arg(long, value_name = "SHARD", num_args = 1.., conflicts_with_all = ["agents", "suite", "run", "estimate", "shard"])]
+    #[arg(long, value_name = "SHARD", num_args = 1.., conflicts_with_all = ["agents", "suite", "run", "estimate", "shard", "budget", "stop_at_ci", "scale", "parts", "roles", "seed_secret", "seed_sharing", "jobs"])]
     merge: Vec<String>,
     /// Write the merged run into this folder [default: DATA/runs/NAME]
     #[arg(long, value_name = "DIR", requires = "merge")]
