@@ -5,7 +5,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_agents::build;
-use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, Outcomes, Stream, ToMove, games, load};
+use ludex_env::{AgentKey, DynState, GameRef, MoveRequest, Outcomes, Stream, ToMove};
+use ludex_games::{games, load};
 
 /// Variants measured besides the defaults of every game.
 const MORE: &[&str] = &["go(board_size=9)"];

@@ -5,7 +5,7 @@
 //! request a move.
 //!
 //! ```
-//! let game = ludex_env::load("connect_four")?;
+//! let game = ludex_games::load("connect_four")?;
 //! let spec = ludex_agents::AgentSpec::parse("mcts sims=200 c=1.4")?;
 //! let agent = spec.build(&game)?;
 //! let mut state = game.start();

@@ -35,14 +35,14 @@ pub(crate) fn bytes(said: &Value) -> usize {
 
 /// The compiled schemas of a game.
 #[derive(Default)]
-pub(crate) struct Schemas(BTreeMap<String, (Value, Validator)>);
+pub struct Schemas(BTreeMap<String, (Value, Validator)>);
 
 impl Schemas {
     /// Compiles the schemas, with the keys of [`Facts::proposals`](crate::game::Facts::proposals).
     ///
     /// # Errors
     /// Returns a message with the key of an invalid JSON Schema.
-    pub(crate) fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
+    pub fn new(proposals: Option<&BTreeMap<String, Value>>) -> Result<Self, String> {
         let one = |(key, schema): (&String, &Value)| match jsonschema::validator_for(schema) {
             Ok(validator) => Ok((key.clone(), (schema.clone(), validator))),
             Err(e) => Err(format!("the schema {key}: {e}")),
@@ -51,7 +51,7 @@ impl Schemas {
     }
 
     /// Returns the size and structure issues of a document under the schema `key`; empty if it fits.
-    pub(crate) fn check(&self, key: &str, said: &Value) -> Vec<Issue> {
+    pub fn check(&self, key: &str, said: &Value) -> Vec<Issue> {
         if let Err(issue) = sized(said) {
             return vec![issue];
         }
@@ -91,7 +91,7 @@ fn issues_of(e: &ValidationError<'_>, schema: &Value) -> Vec<Issue> {
 }
 
 /// Returns the message of a validation error. Lists all allowed values if the list is short.
-pub(crate) fn message(e: &ValidationError<'_>) -> String {
+pub fn message(e: &ValidationError<'_>) -> String {
     match e.kind() {
         ValidationErrorKind::Enum { options } if shown(options).is_some() => {
             let all: Vec<String> = options.as_array().into_iter().flatten().map(Value::to_string).collect();

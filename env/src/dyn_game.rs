@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ludex_protocol::Refusal;
 use ludex_protocol::error::Issue;
-use ludex_protocol::spec::Spec;
+use ludex_protocol::spec::{Params, Spec};
 use serde_json::Value;
 
 use crate::batch::{BatchConfig, DynBatch, Envs};
@@ -12,6 +12,7 @@ use crate::dyn_state::{DynState, DynView};
 use crate::game::{Game, MarkDoc, Unit};
 use crate::missed_wins;
 use crate::notation::Notation;
+use crate::params::ParamError;
 use crate::typed::{Loaded, box_state, seeing};
 
 /// A game with fixed parameters.
@@ -51,6 +52,11 @@ pub trait DynGame: Send + Sync {
     /// # Errors
     /// Returns serde's message.
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String>;
+    /// Loads the game with these parameters over the defaults.
+    ///
+    /// # Errors
+    /// Names the parameter that is unknown, has the wrong type, or is out of range.
+    fn reload(&self, params: &Params) -> Result<GameRef, ParamError>;
     /// Answers a query about the rules; see [`Game::analyze`].
     ///
     /// # Errors
@@ -67,11 +73,15 @@ pub trait DynGame: Send + Sync {
 pub type GameRef = Arc<dyn DynGame>;
 
 /// The type-erased form of a typed game.
-pub(crate) struct TypedGame<G: Game>(pub(crate) Arc<Loaded<G>>);
+pub(crate) struct TypedGame<G: Game> {
+    pub(crate) of: Arc<Loaded<G>>,
+    /// Loads the game under other parameters.
+    pub(crate) load: fn(&Params) -> Result<GameRef, ParamError>,
+}
 
 impl<G: Game> DynGame for TypedGame<G> {
     fn spec(&self) -> &Spec {
-        &self.0.spec
+        &self.of.spec
     }
 
     fn page(&self) -> &'static str {
@@ -91,7 +101,7 @@ impl<G: Game> DynGame for TypedGame<G> {
     }
 
     fn marks_docs(&self) -> Vec<MarkDoc> {
-        let missed = if missed_wins::fits(&self.0.spec) { missed_wins::DOCS } else { &[] };
+        let missed = if missed_wins::fits(&self.of.spec) { missed_wins::DOCS } else { &[] };
         [G::MARKS, missed].concat()
     }
 
@@ -108,19 +118,23 @@ impl<G: Game> DynGame for TypedGame<G> {
     }
 
     fn start(&self) -> Box<dyn DynState> {
-        box_state(&self.0, self.0.game.start())
+        box_state(&self.of, self.of.game.start())
     }
 
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String> {
         let view = serde_json::from_value(value.clone()).map_err(|e| e.to_string())?;
-        Ok(seeing(&self.0, view))
+        Ok(seeing(&self.of, view))
+    }
+
+    fn reload(&self, params: &Params) -> Result<GameRef, ParamError> {
+        (self.load)(params)
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
-        self.0.game.analyze(question)
+        self.of.game.analyze(question)
     }
 
     fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, Refusal> {
-        Ok(Box::new(Envs::new(self.0.clone(), config)?))
+        Ok(Box::new(Envs::new(self.of.clone(), config)?))
     }
 }

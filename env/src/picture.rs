@@ -1,23 +1,16 @@
 //! Pictures of positions: SVG for pages, notebooks and rasterizers.
 //!
-//! A game draws on a [`Sketch`] with the components of this module: [`Board`] (named squares and points with pieces),
-//! [`cards`], [`tiles`], [`dice`], [`labels`]. All of them share a few [`Paint`]s, each with a value for light and for dark
-//! mode, which a page may override with CSS variables (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so
-//! that one page can contain several.
+//! A game draws on a [`Sketch`], with a [`Board`] of named squares or points, or with [`labels`]. All components share a few
+//! [`Paint`]s, each with a value for light and for dark mode, which a page may override with CSS variables
+//! (`--ludex-wood: #eee`). Pictures contain no ids, scripts or fonts, so that one page can contain several.
 //!
 //! Clickable areas are invisible elements of class `cell`, with the name of the cell in `data-cell`, drawn on top. Pages add
 //! the classes `last` and `legal`.
 
-pub mod cards;
-pub mod chess;
-pub mod dice;
 mod grid;
-pub mod items;
 pub mod labels;
 mod paint;
 mod sketch;
-pub mod table;
-pub mod tiles;
 
 pub use grid::{Board, sides, square_name};
 pub use labels::text_box;

@@ -1,7 +1,7 @@
 //! The registry of games: loads a game by name and parameters.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -12,7 +12,6 @@ use crate::anchor_ladder;
 use crate::documents::Schemas;
 use crate::dyn_game::{GameRef, TypedGame};
 use crate::game::{Alias, Game, PresetText};
-use crate::games::GAMES;
 use crate::notation::Notation;
 use crate::params::{ParamError, canonical, split, typed};
 use crate::typed::Loaded;
@@ -71,24 +70,10 @@ impl RegisteredGame {
 }
 
 /// A list of games that can be loaded by name. Cheap to clone.
-///
-/// ```
-/// use ludex_env::Games;
-///
-/// let games = Games::builtin();
-/// assert_eq!(games.load("othello").unwrap().spec().game, "reversi");
-/// assert!(games.load("kuhn_pokre").is_err_and(|e| e.nearest.as_deref() == Some("kuhn_poker")));
-/// ```
 #[derive(Clone)]
 pub struct Games(Arc<[RegisteredGame]>);
 
 impl Games {
-    /// Returns the games of this crate, in documented order.
-    pub fn builtin() -> Self {
-        static BUILTIN: LazyLock<Games> = LazyLock::new(|| Games(GAMES.into()));
-        BUILTIN.clone()
-    }
-
     /// Appends the game `G`.
     pub fn with<G: Game>(self) -> Self {
         self.with_entry(RegisteredGame::of::<G>())
@@ -137,9 +122,9 @@ impl Games {
     }
 }
 
-impl Default for Games {
-    fn default() -> Self {
-        Games::builtin()
+impl FromIterator<RegisteredGame> for Games {
+    fn from_iter<I: IntoIterator<Item = RegisteredGame>>(entries: I) -> Self {
+        Games(entries.into_iter().collect())
     }
 }
 
@@ -150,27 +135,6 @@ impl<'a> IntoIterator for &'a Games {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
-}
-
-/// Returns the built-in games.
-pub fn games() -> &'static [RegisteredGame] {
-    GAMES
-}
-
-/// Loads a built-in game; see [`Games::load`].
-///
-/// # Errors
-/// Same as [`Games::load`].
-pub fn load(text: &str) -> Result<GameRef, ParamError> {
-    Games::builtin().load(text)
-}
-
-/// Loads a built-in game with more parameters; see [`Games::load_with`].
-///
-/// # Errors
-/// Same as [`Games::load`].
-pub fn load_with(text: &str, more: &Params) -> Result<GameRef, ParamError> {
-    Games::builtin().load_with(text, more)
 }
 
 fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
@@ -204,7 +168,7 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
     })?;
     let spec = spec_of(&game, schema);
     let schemas = Schemas::new(spec.proposals.as_ref()).map_err(|why| ParamError::syntax(G::ID, &why))?;
-    Ok(Arc::new(TypedGame(Arc::new(Loaded { game, spec, schemas }))))
+    Ok(Arc::new(TypedGame { of: Arc::new(Loaded { game, spec, schemas }), load: load_typed::<G> }))
 }
 
 fn load_either<S: Game, G: Game>(raw: &Params) -> Result<GameRef, ParamError> {

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use ludex_env::{games, load};
+use ludex_games::{games, load};
 use ludex_play::local::{Participant, Series};
 use ludex_referee::Verifier;
 use ludex_referee::read::{RawLine, Source};
@@ -25,7 +25,7 @@ fn main() {
     for entry in games().iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|id| id == entry.id)) {
         let Records { lines, steps } = records(entry.id);
         let bytes: usize = lines.iter().map(|line| line.text.len()).sum();
-        let verifier = Verifier::new();
+        let verifier = Verifier::new(ludex_games::builtin());
         let (mut rounds, mut spent) = (0_u32, Duration::ZERO);
         while spent.as_secs_f64() < seconds {
             let again: Vec<_> = lines.iter().cloned().map(Ok).collect();

@@ -124,7 +124,7 @@ pub struct ShownCall {
 /// # Errors
 /// A game that this program does not know.
 pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Result<Transcript> {
-    let game = ludex_env::load_with(&record.header.game, &record.header.params)?;
+    let game = ludex_games::load_with(&record.header.game, &record.header.params)?;
     let spec = game.spec();
     let calls = run.calls_of(&record.header.episode);
     let mut teller = Teller::new(record, spec, shown, calls);

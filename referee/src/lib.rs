@@ -10,7 +10,7 @@
 //! let file = "examples/tic_tac_toe.jsonl";
 //! let lines = raw_lines(file, BufReader::new(File::open(file)?));
 //! let (mut results, mut refused) = (Vec::new(), Vec::new());
-//! Verifier::new().verify_stream(lines, |_game, _params| true, |judged| match judged {
+//! Verifier::new(ludex_games::builtin()).verify_stream(lines, |_game, _params| true, |judged| match judged {
 //!     Ok(result) => results.push(result),
 //!     Err(why) => refused.push(why),
 //! });

@@ -132,8 +132,8 @@ impl Report {
     }
 
     /// Verifies records and builds the report from the valid ones; the others are listed as rejected.
-    pub fn verify(lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
-        let (good, untrue) = Verifier::new().verify_all(&lines.found);
+    pub fn verify(verifier: &Verifier, lines: RecordLines, options: RatingOptions, about: ReportAbout) -> Report {
+        let (good, untrue) = verifier.verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
     }
 

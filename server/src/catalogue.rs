@@ -107,7 +107,7 @@ impl Catalogue {
 impl Default for Catalogue {
     /// Returns the catalogue of the built-in games.
     fn default() -> Self {
-        Catalogue::new(Games::builtin())
+        Catalogue::new(ludex_games::builtin())
     }
 }
 

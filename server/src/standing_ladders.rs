@@ -114,7 +114,7 @@ impl StandingLadder {
         let folder = data.join("ladders").join(&name);
         let seasons = season_file::open_seasons(&folder, terms).with_context(|| format!("ladder {name}"))?;
         let state = State { seasons, kept: None, changed: false, seats: 0, waited_ms: 0 };
-        let verifier = Verifier::of(catalogue.games().clone());
+        let verifier = Verifier::new(catalogue.games().clone());
         Ok(StandingLadder { name, game, anchors, terms: terms.clone(), folder, verifier, state: Mutex::new(state) })
     }
 

@@ -59,7 +59,7 @@ impl Run<'_> {
                 "[[part]]\nid = \"{part}\"\ngame = \"{game}\"\nschedule = \"against\"\nopponents = [\"{opponent}\"]\nblocks = {}",
                 self.seeds
             );
-            let game = ludex_env::load(game).expect("a game");
+            let game = ludex_games::load(game).expect("a game");
             games.insert(game.spec().string.clone(), game.spec().hash.clone().into());
             let all = (0..self.models.len()).flat_map(|m| (0..self.seeds).flat_map(move |i| [(m, i, 0), (m, i, 1)]));
             for (model, index, turn) in all {

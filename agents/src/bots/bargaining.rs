@@ -1,7 +1,7 @@
 //! Bargaining for the bots of `sharing`. Ids: all triples of at most 7 items, the first kind fastest, then agreement.
 
-use ludex_env::games::bargaining::{Params, Reward, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::bargaining::{Params, Reward, View};
 use ludex_protocol::Refusal;
 
 use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, dot, lists};

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, count, counts};
-use ludex_env::games::fight_the_landlord::combinations::Plays;
-use ludex_env::games::fight_the_landlord::{Params, Phase, Rules, View};
 use ludex_env::{Action, GameRef, MoveRequest, Viewer};
+use ludex_games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, count, counts};
+use ludex_games::fight_the_landlord::combinations::Plays;
+use ludex_games::fight_the_landlord::{Params, Phase, Rules, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::first_sealed_auction::{Params, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::first_sealed_auction::{Params, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};

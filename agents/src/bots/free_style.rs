@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::free_style::{Phase, View};
 use ludex_env::{Action, DynState, DynView, GameRef, MoveRequest, Seat, Stream, ToMove};
+use ludex_games::free_style::{Phase, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};

@@ -7,8 +7,8 @@ mod table;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::hanabi::View;
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::hanabi::View;
 use ludex_protocol::Refusal;
 
 use self::table::{HanabiRules, HanabiTable};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::iterated_prisoners_dilemma::{Params, View};
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::iterated_prisoners_dilemma::{Params, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::liars_dice::{BiddingRule, Params, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::liars_dice::{BiddingRule, Params, View};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};

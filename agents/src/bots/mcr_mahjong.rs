@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::mcr_mahjong::ids::{self, Doing};
-use ludex_env::games::mcr_mahjong::shanten::shanten;
-use ludex_env::games::mcr_mahjong::tiles::{self, COPIES, Counts, KINDS, Tile};
-use ludex_env::games::mcr_mahjong::{Edition, Errors, Flags, Meld, MeldKind, Params, View, unseen};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::mcr_mahjong::ids::{self, Doing};
+use ludex_games::mcr_mahjong::shanten::shanten;
+use ludex_games::mcr_mahjong::tiles::{self, COPIES, Counts, KINDS, Tile};
+use ludex_games::mcr_mahjong::{Edition, Errors, Flags, Meld, MeldKind, Params, View, unseen};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
@@ -207,7 +207,7 @@ impl Agent for MahjongBot {
         }
         let own = seen.melds.get(ask.seat).into_iter().flatten();
         // A chow is identified by its middle tile.
-        let tile = |m: &ludex_env::games::mcr_mahjong::MeldView| m.tiles.get(1).map(|kind| kind.0);
+        let tile = |m: &ludex_games::mcr_mahjong::MeldView| m.tiles.get(1).map(|kind| kind.0);
         let sight = Sight {
             legal: ask.legal,
             hand: tiles::counts(seen.hand.iter().map(|kind| kind.0)),

@@ -1,7 +1,7 @@
 //! Negotiation for the bots of `sharing`. Ids: offers as base-6 numbers, then agreement, then utterances.
 
-use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::negotiation::{Params, View};
 use ludex_protocol::Refusal;
 
 use super::shared_pool::{Deal, Items, NegotiationTurn, Reply, Sharing, lists};

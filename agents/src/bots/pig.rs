@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::pig::View;
 use ludex_env::{GameRef, MoveRequest};
+use ludex_games::pig::View;
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};

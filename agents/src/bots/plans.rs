@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::{battle_cards, elemental_duel, tower_defense};
-use ludex_env::plan_game::{PlanEngine, PlanGame, Side, View};
 use ludex_env::{Game, GameRef, MoveRequest, Stream};
+use ludex_games::plan_game::{PlanEngine, PlanGame, Side, View};
+use ludex_games::{battle_cards, elemental_duel, tower_defense};
 use ludex_protocol::{Move, Refusal};
 use serde_json::Value;
 

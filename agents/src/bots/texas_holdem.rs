@@ -6,8 +6,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use ludex_env::games::texas_holdem::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::texas_holdem::View;
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::undercover::{Clue, Phase, STOCK_CLUES, View, category, stock_clue};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::undercover::{Clue, Phase, STOCK_CLUES, View, category, stock_clue};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, MoveReply};
@@ -122,7 +122,7 @@ mod tests {
         }
         assert!(fitting("apple").contains(&22) && !fitting("apple").contains(&25));
         assert!(fitting("no such word").is_empty());
-        for word in ludex_env::games::undercover::all_words() {
+        for word in ludex_games::undercover::all_words() {
             assert!(!fitting(word).is_empty(), "{word}");
         }
     }

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::games::go::View;
 use ludex_env::{Action, GameRef, MoveRequest, Viewer};
+use ludex_games::go::View;
 use ludex_protocol::Refusal;
 
 use super::pool::Pool;

@@ -12,8 +12,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_env::games::chess::View;
 use ludex_env::{GameRef, MoveRequest, Stream};
+use ludex_games::chess::View;
 use ludex_protocol::Refusal;
 
 use super::pool::Pool;

@@ -128,8 +128,8 @@ mod tests {
             let named = entry.presets.iter().map(|(name, ..)| format!("{}(preset={name})", entry.id));
             std::iter::once(entry.id.to_owned()).chain(named).collect::<Vec<_>>()
         };
-        let all = ludex_env::games().iter().flat_map(presets);
-        all.map(|text| ludex_env::load(&text).unwrap()).collect()
+        let all = ludex_games::games().iter().flat_map(presets);
+        all.map(|text| ludex_games::load(&text).unwrap()).collect()
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn rules_depend_on_parameters() {
         let rules =
-            |text: &str| PlayerManual::new(&ludex_env::load(text).unwrap(), RulesShown::Long, "").unwrap().rules;
+            |text: &str| PlayerManual::new(&ludex_games::load(text).unwrap(), RulesShown::Long, "").unwrap().rules;
         for (game, told, not) in [
             ("nim", "takes the last object of all loses", "of all wins"),
             ("nim(is_misere=false)", "takes the last object of all wins", "of all loses"),
@@ -215,7 +215,7 @@ mod tests {
     /// While rules are proposed, the manual must explain the notation; afterwards the position describes them.
     #[test]
     fn manual_with_phases_selects_relevant_parts() {
-        let game = ludex_env::load("free_style").unwrap();
+        let game = ludex_games::load("free_style").unwrap();
         let [all, negotiate, play] =
             ["", "negotiate", "play"].map(|asked| PlayerManual::new(&game, RulesShown::Long, asked).unwrap());
         assert!(has_phases(&game) && all == negotiate);

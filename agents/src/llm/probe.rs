@@ -64,7 +64,7 @@ pub struct ProbeCall {
 /// A spec of another agent, or an invalid spec; a failed call, with a remedy.
 pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
     read(spec)?;
-    let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
+    let game = ludex_games::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     Ok(Llm::new(spec, &game)?.hello(&*game.start())?.done(true))
 }
 
@@ -75,7 +75,7 @@ pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
 /// A spec of another agent, or an invalid spec; a failed first call, since the others would fail too.
 pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     read(spec)?;
-    let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
+    let game = ludex_games::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     let llm = Llm::new(spec, &game)?;
     let settings = &llm.endpoint.settings;
     let start = game.start();

@@ -63,7 +63,7 @@ mod tests {
     fn cache_returns_subtree_below_move_and_reply() {
         // Pig has dice, turns of several moves, and pays when the episode ends.
         for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
-            let game = ludex_env::load(name).unwrap();
+            let game = ludex_games::load(name).unwrap();
             let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
             let (mut tree, mut rng) = (Tree::new(game.start(), settings), Stream::from_text(name));
             (0..2_000).for_each(|_| tree.simulate(&mut rng));
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn cache_evicts_oldest_trees() {
-        let game = ludex_env::load("connect_four").unwrap();
+        let game = ludex_games::load("connect_four").unwrap();
         let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
         let (memory, mut rng) = (TreeCache::default(), Stream::from_text("few"));
         for _ in 0..20 {

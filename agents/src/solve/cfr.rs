@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn tree(game: &str) -> (GameRef, GameTree) {
-        let game = ludex_env::load(game).unwrap();
+        let game = ludex_games::load(game).unwrap();
         let tree = GameTree::build(&game, MOST_NODES).unwrap();
         (game, tree)
     }
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn large_games_are_refused() {
-        let game = ludex_env::load("connect_four").unwrap();
+        let game = ludex_games::load("connect_four").unwrap();
         let error = crate::build("cfr", &game).err().unwrap();
         assert!(error.message.contains("20000 nodes"), "{}", error.message);
     }

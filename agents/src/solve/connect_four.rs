@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ludex_env::games::connect_four::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::connect_four::View;
 
 use super::solution::{Solution, Solved};
 use crate::agent::Agent;

@@ -68,7 +68,7 @@ impl PolicyTable {
     /// Returns the stored table of a game with exactly these parameters.
     pub fn stored(game: &GameRef) -> Option<&'static PolicyTable> {
         let (_, table) = TABLES.iter().find(|(name, _)| *name == game.id())?;
-        let default = ludex_env::load(game.id()).ok()?;
+        let default = ludex_games::load(game.id()).ok()?;
         (default.spec().string == game.spec().string).then_some(&**table)
     }
 

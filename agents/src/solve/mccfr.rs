@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn tree(game: &str) -> GameTree {
-        GameTree::build(&ludex_env::load(game).unwrap(), 20_000).unwrap()
+        GameTree::build(&ludex_games::load(game).unwrap(), 20_000).unwrap()
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Source: Bouton, *Nim, a game with a complete mathematical theory* (1901). The player who leaves piles with xor zero
 //! wins; in misère play, once no pile has more than one object, the player who leaves an odd number of piles.
 
-use ludex_env::games::nim::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::nim::View;
 use serde_json::Value;
 
 use super::solution::{Solution, Solved};

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-use ludex_env::games::pig::View;
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::pig::View;
 use serde_json::Value;
 
 use super::solution::{Solution, Solved};

@@ -19,7 +19,7 @@ const WON: i8 = 10;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut table = Table::new();
-    if let Ok(game) = ludex_env::load(GAME) {
+    if let Ok(game) = ludex_games::load(GAME) {
         value(&*game.start(), &mut table);
     }
     table

@@ -407,7 +407,7 @@ mod tests {
     use super::*;
 
     fn tree(game: &str) -> (GameRef, GameTree) {
-        let game = ludex_env::load(game).unwrap();
+        let game = ludex_games::load(game).unwrap();
         let tree = GameTree::build(&game, 100_000).unwrap();
         (game, tree)
     }
@@ -479,7 +479,7 @@ mod tests {
     #[test]
     fn large_games_are_refused() {
         for game in ["chess", "iterated_prisoners_dilemma", "pig"] {
-            let game = ludex_env::load(game).unwrap();
+            let game = ludex_games::load(game).unwrap();
             assert_eq!(GameTree::build(&game, 1_000).err(), Some(TreeError::TooLarge(1_000)));
         }
     }

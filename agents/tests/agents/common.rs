@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ludex_agents::{Agent, build};
-use ludex_env::{Action, AgentKey, Draw, DynState, GameRef, MoveRequest, Outcomes, Seat, ToMove, Viewer, load};
+use ludex_env::{Action, AgentKey, Draw, DynState, GameRef, MoveRequest, Outcomes, Seat, ToMove, Viewer};
+use ludex_games::load;
 use ludex_protocol::Refusal;
 
 /// Returns true if a refusal reports an unsupported game.

@@ -4,8 +4,8 @@
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
 use ludex_env::check::scaled;
-use ludex_env::games::hanabi::View as Hanabi;
 use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, ParsedMove, Stream, ToMove, Viewer};
+use ludex_games::hanabi::View as Hanabi;
 use ludex_protocol::Move;
 
 const HANABI: &[&str] = &["internal", "iggi", "piers", "conventions"];

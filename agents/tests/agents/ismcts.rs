@@ -42,7 +42,7 @@ fn search_beats_random() {
 
 #[test]
 fn search_moves_alike_locally_and_remotely() {
-    let strings = ludex_env::games().iter().flat_map(|entry| {
+    let strings = ludex_games::games().iter().flat_map(|entry| {
         let presets = game(entry.id).spec().presets.clone();
         let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.id));
         [entry.id.to_owned()].into_iter().chain(named)

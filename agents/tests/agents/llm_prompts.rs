@@ -90,7 +90,7 @@ fn all(spec: &str, game: &GameRef, state: &dyn DynState, past: &[ObservedMove]) 
 
 #[test]
 fn prompts_are_complete_for_every_game_and_method() {
-    for entry in ludex_env::games() {
+    for entry in ludex_games::games() {
         let game = game(entry.id);
         let (state, past) = walk(&game, 1, 1);
         let seat = state.turn().seats().iter().next().unwrap();
@@ -143,7 +143,7 @@ fn prompts_are_complete_for_every_game_and_method() {
 
 #[test]
 fn prompt_contains_no_hidden_information() {
-    for entry in ludex_env::games() {
+    for entry in ludex_games::games() {
         let game = game(entry.id);
         for moves in 0..=1 {
             let (state, _) = walk(&game, 7, moves);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::common::{far, game, near, play, play_to, seats};
 use ludex_agents::{Agent, build};
 use ludex_env::check::scaled;
-use ludex_env::games::mcr_mahjong::tiles::ALL_KINDS;
-use ludex_env::games::mcr_mahjong::{Kind, View, ids};
 use ludex_env::{Action, Draw, DynState, Outcomes, ToMove, Viewer};
+use ludex_games::mcr_mahjong::tiles::ALL_KINDS;
+use ludex_games::mcr_mahjong::{Kind, View, ids};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 

@@ -2,7 +2,8 @@
 
 use ludex_agents::{Agent, InProcess, build};
 use ludex_env::draw::key;
-use ludex_env::{Action, AgentKey, Draw, MoveRequest, Policy, Viewer, load};
+use ludex_env::{Action, AgentKey, Draw, MoveRequest, Policy, Viewer};
+use ludex_games::load;
 
 fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
     let game = load("connect_four").unwrap();

@@ -6,7 +6,8 @@ use ludex_agents::random::Random;
 use ludex_agents::{
     Agent, AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind, MoveReply, Roster, SearchBudget, ask, build, wrap,
 };
-use ludex_env::{GameRef, load};
+use ludex_env::GameRef;
+use ludex_games::load;
 use ludex_protocol::{ErrorCode, Refusal};
 
 fn game(text: &str) -> GameRef {
@@ -112,7 +113,7 @@ fn roster_entries_are_valid() {
 
 #[test]
 fn every_anchor_supports_its_game() {
-    for entry in ludex_env::games() {
+    for entry in ludex_games::games() {
         let g = game(entry.id);
         let ladder = &g.spec().anchors;
         assert_eq!(ladder[0].agent, "random", "{}", entry.id);

@@ -43,7 +43,7 @@ fn refused(issue: Issue) -> Value {
 
 /// Answers every line of standard input with one line: the game's answer, or `{"error": "...", "path": "..."}`.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let game = ludex_env::load(&args.game)?;
+    let game = ludex_games::load(&args.game)?;
     let mut out = io::LineWriter::new(io::stdout().lock());
     let (mut input, mut text) = (io::stdin().lock(), Vec::new());
     let (mut number, mut asked, mut wrong) = (0u64, 0u64, 0u64);

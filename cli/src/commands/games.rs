@@ -31,7 +31,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             Ok(list()?)
         };
     };
-    let game = ludex_env::load(text)?;
+    let game = ludex_games::load(text)?;
     if args.json {
         let mut spec = game.spec().clone();
         spec.text = args.page.then(|| game.page().to_owned());

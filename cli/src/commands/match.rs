@@ -72,7 +72,7 @@ struct Tested {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let game = ludex_env::load(&args.game)?;
+    let game = ludex_games::load(&args.game)?;
     let names = seats::all(&game, &args.seats)?;
     let players = seats::players(&game, &names)?;
     if let Some(person) = players.iter().find(|p| p.spec.class() == AgentClass::Person) {

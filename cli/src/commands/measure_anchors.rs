@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use ludex_env::GameRef;
 use ludex_env::anchor_ladder::AnchorRow;
-use ludex_env::{GameRef, games, load};
+use ludex_games::{games, load};
 use ludex_play::anchor_ladder::{AnchorRunSettings, MeasuredLadder, measure};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ pub(super) struct Args {
     /// Seed of everything random; the same seed gives the same figures
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the table into the games' pages, the .md files of this folder (in the source: env/src/games)
+    /// Write the table into the games' pages, the .md files of this folder (in the source: games/src)
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
     /// Folder of the data; played units are kept in its folder `ladders`, and the same command (with the same build) continues

@@ -36,7 +36,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let game = ludex_env::load(&args.game)?;
+    let game = ludex_games::load(&args.game)?;
     let mut players = players(&game, &args.seats)?;
     let seed = match args.seed {
         Some(seed) => seed,

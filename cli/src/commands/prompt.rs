@@ -48,7 +48,7 @@ const QUIET: Duration = Duration::from_secs(2);
 /// `{"h": [[0, 3], ...], "seat": 1}`, with one line: the prompt, or `{"error": ...}`. With nothing there it prints the prompt at the start.
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let params = serde_json::from_str(&args.params).context("--params is not a JSON object")?;
-    let game = ludex_env::load_with(&args.game, &params)?;
+    let game = ludex_games::load_with(&args.game, &params)?;
     let (_, spec) = agents_file::of_data(&args.data)?.resolve(&args.agent, &args.data.join("programs"))?;
     let chosen = args.seat.is_some() || !args.after.is_empty() || args.random.is_some() || args.seed.is_some();
     if !chosen && !io::stdin().is_terminal() && answer(&spec, &game)? > 0 {

@@ -57,7 +57,7 @@ impl RecordSource {
         marks: BTreeSet<String>,
         mut each: impl FnMut(GameResult),
     ) -> anyhow::Result<Vec<RejectedRecord>> {
-        let (verifier, bar) = (Verifier::new().with_marks(marks), print::counter("verified"));
+        let (verifier, bar) = (Verifier::new(ludex_games::builtin()).with_marks(marks), print::counter("verified"));
         let wanted = |game: &str, params: &Params| which.is_none_or(|which| which.means(game, params));
         let mut refused = Vec::new();
         let judged = |judged: Result<GameResult, RejectedRecord>| {
@@ -251,7 +251,7 @@ pub(super) struct Which {
 impl Which {
     pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<Which>> {
         let Some(text) = text else { return Ok(None) };
-        let game = ludex_env::load(text)?;
+        let game = ludex_games::load(text)?;
         Ok(Some(Which { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
     }
 
@@ -269,7 +269,7 @@ impl Which {
         let Some(meant) = &self.exactly else { return game == self.id };
         // Most records hold all parameters as they are; others are completed first.
         let same =
-            || ludex_env::load_with(&self.id, params).is_ok_and(|game| game.spec().string == meant.spec().string);
+            || ludex_games::load_with(&self.id, params).is_ok_and(|game| game.spec().string == meant.spec().string);
         game == self.id && (*params == meant.spec().params || same())
     }
 }
@@ -280,7 +280,7 @@ pub(super) fn verified(mut lines: RecordLines, which: Option<&Which>) -> (Vec<Ve
         lines.found.retain(|f| which.is_of(&f.parts));
     }
     let bar = print::progress(lines.found.len() as u64, "verifying");
-    let (good, untrue) = Verifier::new().verify_each(&lines.found, || bar.inc(1));
+    let (good, untrue) = Verifier::new(ludex_games::builtin()).verify_each(&lines.found, || bar.inc(1));
     bar.finish_and_clear();
     (good, [lines.refused, untrue].concat())
 }

@@ -68,7 +68,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if args.html.is_some() && lines.found.len() > 1 {
         anyhow::bail!("a page shows one episode, and {} has {}: name one as FILE:LINE", args.what, lines.found.len());
     }
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     let mut refused = 0;
     for found in &lines.found {
         refused += usize::from(!show(&args, &verifier, found)?);
@@ -118,7 +118,7 @@ fn show(args: &Args, verifier: &Verifier, found: &SourcedRecord) -> anyhow::Resu
     let Ok(record) = found.parts.clone().record() else {
         return told(&mut out, found, fault);
     };
-    let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) else {
+    let Ok(game) = ludex_games::load_with(&record.header.game, &record.header.params) else {
         return told(&mut out, found, fault);
     };
     if args.marks {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use ludex_env::load;
+use ludex_games::load;
 use ludex_referee::Report;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;

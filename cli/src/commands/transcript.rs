@@ -100,7 +100,7 @@ fn page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Result<()
 fn chosen(run: &Archive, args: &Args) -> anyhow::Result<Vec<Transcript>> {
     let which = records::Which::parse(args.game.as_deref())?;
     let judge = judge(run, args)?;
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     let mut out = Vec::new();
     for found in &run.found {
         if args.episode.as_deref().is_some_and(|id| id != episode_of(&found.parts)) {

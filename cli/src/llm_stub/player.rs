@@ -34,7 +34,7 @@ impl Player {
         if let Some(table) = tables.get(game) {
             return Ok(table.clone());
         }
-        let loaded = ludex_env::load(game).map_err(|e| Problem::bad(format!("metadata.ludex: game: {e}")))?;
+        let loaded = ludex_games::load(game).map_err(|e| Problem::bad(format!("metadata.ludex: game: {e}")))?;
         let agent = self.spec.build(&loaded).map_err(|e| Problem::bad(format!("the stand-in's agent: {e}")))?;
         if tables.len() == GAMES {
             tables.clear();

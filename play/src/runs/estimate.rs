@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
-use ludex_env::{GameRef, Games, MoveRequest, Stream};
+use ludex_env::{GameRef, MoveRequest, Stream};
 use ludex_referee::suite;
 use ludex_referee::suite::plan::{Block, MatchScore, Plan, PlannedPart, Results, key};
 use rayon::prelude::*;
@@ -199,7 +199,7 @@ fn stand_ins(
         .filter(|e| e.candidate && e.variant.is_none())
         .map(|e| (e.name.clone(), e.spec.clone()))
         .collect();
-    let small = Plan::new(suite, &own, 1.0, &Games::builtin())?;
+    let small = Plan::new(suite, &own, 1.0, &ludex_games::builtin())?;
     let mut meters: Vec<Vec<Meters>> = Vec::new();
     for (at, part) in small.parts.iter().enumerate() {
         let here = || part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, MoveReply, llm, wrap};
-use ludex_env::{Games, MoveRequest};
+use ludex_env::MoveRequest;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
@@ -167,11 +167,11 @@ impl Evaluation {
     /// # Errors
     /// Returns an error for a suite or an agent that does not exist or cannot play.
     pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
-        let mut suite = Suite::parse(&request.suite, &Games::builtin()).context("the suite cannot be used")?;
+        let mut suite = Suite::parse(&request.suite, &ludex_games::builtin()).context("the suite cannot be used")?;
         suite.fill(&request.roles)?;
         suite.keep_only(&request.only)?;
         suite.deals = request.deals.unwrap_or(suite.deals);
-        let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
+        let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &ludex_games::builtin())?;
         plan.shard = request.shard;
         if let Some(part) = plan.parts.iter().find(|part| !part.part.once.is_empty() && plan.shard.is_some()) {
             bail!("part {:?} asks some answers once in a run, so it cannot be played in shards", part.part.id);

@@ -61,7 +61,7 @@ impl RebuiltPlan {
         let suite = std::str::from_utf8(suite).with_context(|| format!("{SUITE} is not text"))?.to_owned();
         if about.kind == RunKind::Tournament {
             let terms = TournamentTerms::parse(&suite)?;
-            let game = ludex_env::load(&terms.game)?;
+            let game = ludex_games::load(&terms.game)?;
             let names: Vec<String> = about.agents.iter().map(|agent| agent.name.clone()).collect();
             let schedule = TournamentSchedule::new(&about.run, &terms, &names, game.spec().players as usize)?;
             let specs = about.agents.iter().enumerate();

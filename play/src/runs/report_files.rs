@@ -126,7 +126,7 @@ impl<'r> Read<'r> {
             Err(why) => (None, Some(format!("{}: its matches are rated without its plan: {why:#}", run.about.run))),
         };
         let marks = ground.as_ref().and_then(|ground| ground.plan.as_ref()).map_or_else(BTreeSet::new, Plan::marks);
-        let (mut games, refused) = Verifier::new().with_marks(marks).verify_all(&run.found);
+        let (mut games, refused) = Verifier::new(ludex_games::builtin()).with_marks(marks).verify_all(&run.found);
         let name = &run.about.run;
         // Without a plan, games are in the order in which they ended.
         let Some(ground) = ground else {

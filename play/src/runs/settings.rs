@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
-use ludex_env::Games;
 use ludex_referee::schedule::{Deals, Seeds};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Entrant, Plan, seeds};
@@ -184,7 +183,7 @@ impl RunSettings {
     pub fn plan(&self, suite: &str) -> anyhow::Result<Plan> {
         let own = self.agents.iter().filter(|a| a.candidate && !a.variant);
         let candidates: Vec<(String, String)> = own.map(|a| (a.name.clone(), a.spec.clone())).collect();
-        let games = Games::builtin();
+        let games = ludex_games::builtin();
         let mut suite = Suite::parse(suite, &games)?;
         suite.fill(&self.roles)?;
         suite.keep_only(&self.only)?;

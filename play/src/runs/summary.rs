@@ -114,7 +114,7 @@ pub fn verified_with<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     marks: BTreeSet<String>,
 ) -> anyhow::Result<Vec<VerifiedRecord>> {
-    let verifier = Verifier::new().with_marks(marks);
+    let verifier = Verifier::new(ludex_games::builtin()).with_marks(marks);
     let source = Source { file: EPISODES.into(), line: 0 };
     let check = |record: &Record| {
         let parts = RecordParts::parse(&record.to_line()?)?;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ludex_agents::{AgentClass, llm};
-use ludex_env::{GameRef, load};
+use ludex_env::GameRef;
+use ludex_games::load;
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::Utility;
 use ludex_referee::VerifiedRecord;

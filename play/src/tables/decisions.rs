@@ -129,7 +129,7 @@ struct Decided<'a> {
 }
 
 fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<DecisionRow>, String> {
-    let game = ludex_env::load_with(&record.header.game, &record.header.params).map_err(|e| e.to_string())?;
+    let game = ludex_games::load_with(&record.header.game, &record.header.params).map_err(|e| e.to_string())?;
     let mut calls: BTreeMap<_, Vec<&CallLine>> = BTreeMap::new();
     for line in run.calls_of(&record.header.episode).iter().filter(|line| seats.contains(&line.seat)) {
         calls.entry((line.seat, line.key.turn)).or_default().push(line);

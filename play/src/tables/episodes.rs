@@ -72,7 +72,7 @@ pub fn episodes(run: &Archive, records: &[&SourcedRecord]) -> (Vec<EpisodeRow>, 
 
 fn row(run: &Archive, record: &Record, parts: &RecordParts) -> Result<EpisodeRow, String> {
     let (header, footer) = (&record.header, &record.footer);
-    let game = ludex_env::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
+    let game = ludex_games::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
     let found = run.place_of(&header.episode);
     let place = found.as_ref().map(|found| &found.place);
     let moves =

@@ -1,4 +1,4 @@
-use ludex_env::load;
+use ludex_games::load;
 
 use super::*;
 

@@ -12,7 +12,7 @@ use crate::testing::{break_off, parts, play, seal};
 use crate::verify::Verifier;
 
 fn verified(record: Record) -> GameResult {
-    Verifier::new().verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
+    Verifier::new(ludex_games::builtin()).verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
 }
 
 /// Builds rows with this match only; agent k is on seat k.
@@ -188,7 +188,11 @@ fn tokens_and_emotions_are_read_from_notes() {
     }
     moves(&mut record)[2].tries = vec![RefusedMove { notes: noted(50, 5, "A"), ..refused(99) }];
     let parts = parts(&seal(record));
-    let game = Verifier::new().with_marks(["emotion"]).verify(&parts, Source::default()).unwrap().into_result();
+    let game = Verifier::new(ludex_games::builtin())
+        .with_marks(["emotion"])
+        .verify(&parts, Source::default())
+        .unwrap()
+        .into_result();
     let of =
         |ask: &str, seat: usize| MetricQuery::parse(ask).unwrap().number(&rows(&game).of_agent(seat)).map(|m| m.value);
     assert_eq!(of("tokens", 0), Some(385.0));
@@ -198,7 +202,7 @@ fn tokens_and_emotions_are_read_from_notes() {
     assert_eq!((of("pss", 0), of("pss", 1)), (Some(-0.5), Some(2.0)));
     assert_eq!((of("moves", 0), of("illegal_end", 0)), (Some(3.0), Some(0.0)));
     // The verifier does not store marks that were not requested.
-    let plain = Verifier::new().verify(&parts, Source::default()).unwrap().into_result();
+    let plain = Verifier::new(ludex_games::builtin()).verify(&parts, Source::default()).unwrap().into_result();
     assert!(plain.seats.iter().all(|seat| seat.marks.is_empty()));
     assert_eq!(MetricQuery::parse("normalised of=pss").unwrap().marks(), BTreeSet::from(["emotion".to_owned()]));
 }

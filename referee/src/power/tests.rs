@@ -46,7 +46,7 @@ fn designs_need_blocks_by_shared_variance() {
 
 #[test]
 fn prior_follows_the_game() {
-    let of = |game: &str| prior(&*ludex_env::load(game).unwrap());
+    let of = |game: &str| prior(&*ludex_games::load(game).unwrap());
     // Two seats, no draws: half a point of deviation in a match, over the root of two matches.
     let pig = of("pig").unwrap();
     near(pig.deviation, POINTS_OF_SCORE * 0.5 / 2f64.sqrt(), 1e-9);

@@ -6,7 +6,7 @@ use crate::testing::{break_off, parts, play, seal};
 use crate::verify::{VerifiedRecord, Verifier};
 
 fn verified(records: Vec<Record>) -> Vec<VerifiedRecord> {
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
 }
 
@@ -166,8 +166,9 @@ fn report_is_built_from_lines() {
     let text = [&good[0][..], &good[1], "{", &changed].join("\n");
     let mut lines = crate::read::read_lines("x.jsonl", text.as_bytes());
     lines.append(RecordLines::of_store("store", [parts(&play("tic_tac_toe", &["random", "a"], 9))]));
-    let report =
-        Report::verify(lines, RatingOptions { resamples: 0, ..RatingOptions::default() }, ReportAbout::default());
+    let verifier = Verifier::new(ludex_games::builtin());
+    let options = RatingOptions { resamples: 0, ..RatingOptions::default() };
+    let report = Report::verify(&verifier, lines, options, ReportAbout::default());
     let refused: Vec<String> = report.refused.iter().map(|r| r.source.to_string()).collect();
     assert_eq!((report.records, refused), (3, vec!["x.jsonl:3".to_owned(), "x.jsonl:4".to_owned()]));
     assert_eq!(report.scales[0].games, 3);

@@ -27,12 +27,6 @@ struct Exception {
 /// Circles that are inherent: in most of them, a static list names its entries, and the entries use the list's types.
 const EXCEPTIONS: &[Exception] = &[
     Exception {
-        member: "ludex-env",
-        floor: "",
-        rooms: "games registry",
-        why: "the registry looks into the static list of games, and each game makes its entry",
-    },
-    Exception {
         member: "ludex-server",
         floor: "matches",
         rooms: "actor hub lobby",

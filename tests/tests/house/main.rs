@@ -15,18 +15,21 @@ use serde_json::Value;
 const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-protocol", &[]),
     ("ludex-env", &["ludex-protocol"]),
-    ("ludex-agents", &["ludex-protocol", "ludex-env"]),
-    ("ludex-referee", &["ludex-protocol", "ludex-env"]),
+    ("ludex-games", &["ludex-protocol", "ludex-env"]),
+    ("ludex-agents", &["ludex-protocol", "ludex-env", "ludex-games"]),
+    // Tests of the referee load games.
+    ("ludex-referee", &["ludex-protocol", "ludex-env", "ludex-games"]),
     ("ludex-client", &["ludex-protocol"]),
-    ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
-    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-play"]),
-    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-referee"]),
-    ("own-game", &["ludex-env", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
+    ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-client"]),
+    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-play"]),
+    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee"]),
+    ("own-game", &["ludex-env", "ludex-games", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
         "ludex-cli",
         &[
             "ludex-protocol",
             "ludex-env",
+            "ludex-games",
             "ludex-agents",
             "ludex-referee",
             "ludex-client",
@@ -40,6 +43,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &[
             "ludex-protocol",
             "ludex-env",
+            "ludex-games",
             "ludex-agents",
             "ludex-referee",
             "ludex-client",
@@ -56,7 +60,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const FREE: &[&str] = &["ludex-protocol", "ludex-client"];
 
 /// Members without IO, and the crates that would bring it.
-const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-referee"];
+const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-games", "ludex-referee"];
 const IO: &[&str] = &["tokio", "mio", "hyper", "axum", "tungstenite", "rusqlite", "rustls", "reqwest"];
 
 /// Headings of every game's page.
@@ -251,8 +255,16 @@ fn crates_forbid_unsafe_code() {
 }
 
 /// Members whose front page shows their main use in a doctest.
-const FRONT_PAGES: &[&str] =
-    &["ludex-agents", "ludex-client", "ludex-conformance", "ludex-env", "ludex-play", "ludex-referee", "ludex-server"];
+const FRONT_PAGES: &[&str] = &[
+    "ludex-agents",
+    "ludex-client",
+    "ludex-conformance",
+    "ludex-env",
+    "ludex-games",
+    "ludex-play",
+    "ludex-referee",
+    "ludex-server",
+];
 
 #[test]
 fn front_pages_show_the_main_use() {
@@ -328,9 +340,9 @@ fn files_are_rooms_with_one_purpose() {
 
 #[test]
 fn games_have_their_pages() {
-    let folder = root().join("env/src/games");
+    let folder = root().join("games/src");
     let book = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
-    for game in ludex_env::games() {
+    for game in ludex_games::games() {
         let page = std::fs::read_to_string(folder.join(format!("{}.md", game.id))).unwrap();
         assert_eq!(page, game.page, "{}", game.id);
         assert!(page.starts_with(&format!("# {}\n", game.title)), "{}: the page's title is the game's", game.id);
@@ -351,7 +363,7 @@ fn games_have_their_pages() {
     for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
         if file.extension().is_some_and(|e| e == "md") {
             let id = file.file_stem().unwrap().to_str().unwrap();
-            assert!(ludex_env::games().iter().any(|g| g.id == id), "{id} is not a game of the registry");
+            assert!(ludex_games::games().iter().any(|g| g.id == id), "{id} is not a game of the registry");
         }
     }
 }

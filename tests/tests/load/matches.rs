@@ -33,7 +33,8 @@ async fn a_hundred_matches_at_once_finish_and_verify() {
         lines.push_str(&record);
         lines.push('\n');
     }
-    let (good, refused) = Verifier::new().verify_all(&read_lines("server", lines.as_bytes()).found);
+    let (good, refused) =
+        Verifier::new(ludex_games::builtin()).verify_all(&read_lines("server", lines.as_bytes()).found);
     assert!(refused.is_empty(), "{refused:?}");
     assert_eq!(good.len(), MATCHES);
     assert!(server.is_well().await);

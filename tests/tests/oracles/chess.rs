@@ -1,6 +1,7 @@
 //! Chess against an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose head names its
 //! fields). OpenSpiel's games are in `vectors.rs`.
-use ludex_env::{DynState, GameRef, Move, ParsedMove, ToMove, Viewer, load};
+use ludex_env::{DynState, GameRef, Move, ParsedMove, ToMove, Viewer};
+use ludex_games::load;
 use ludex_tests::data::{document, histories};
 use serde_json::Value;
 

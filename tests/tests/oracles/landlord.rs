@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use ludex_env::load;
+use ludex_games::load;
 use ludex_tests::data::document;
 
 /// The texts of a list, or of one whose entries have further fields.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use ludex_env::{GameRef, load};
+use ludex_env::GameRef;
+use ludex_games::load;
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 

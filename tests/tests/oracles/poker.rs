@@ -1,8 +1,9 @@
 //! Poker against other programs: 20,000 pairs of hands of seven cards of phevaluator and treys, and 400 games of RLCard's
 //! no-limit hold'em, which LLMArena plays.
 
-use ludex_env::cards::{Hand, cards, strength::category};
-use ludex_env::{Move, ToMove, Viewer, load};
+use ludex_env::{Move, ToMove, Viewer};
+use ludex_games::cards::{Hand, cards, strength::category};
+use ludex_games::load;
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ludex_agents::solve::tree::{Counts, GameTree};
-use ludex_env::{DynState, GameRef, Move, Outcomes, ParsedMove, ToMove, Viewer, check, load, load_with};
+use ludex_env::{DynState, GameRef, Move, Outcomes, ParsedMove, ToMove, Viewer, check};
+use ludex_games::{load, load_with};
 use ludex_protocol::spec::Dtype;
 use ludex_tests::data::{document, histories};
 use serde_json::{Map, Value};

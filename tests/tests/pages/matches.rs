@@ -1,6 +1,7 @@
 //! Downloads of matches in the notations of their games, and what agents thought of the positions.
 
-use ludex_env::{Move, ParsedMove, ToMove, load};
+use ludex_env::{Move, ParsedMove, ToMove};
+use ludex_games::load;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Server};
 use serde_json::{Value, json};

@@ -117,12 +117,12 @@ fn games_are_listed_and_explained() {
     let at = folder();
     let list = ludex(at.path(), &["games"]).well();
     let all = ludex(at.path(), &["games", "--json"]).json();
-    for entry in ludex_env::games() {
+    for entry in ludex_games::games() {
         assert!(list.lines().any(|l| l.split(' ').next() == Some(entry.id)), "{list}");
         assert!(all["games"].as_array().unwrap().iter().any(|g| g["game"] == entry.id), "{all}");
     }
     let spec = ludex(at.path(), &["games", "kuhn_poker(players=3)", "--json"]).json();
-    let game = ludex_env::load("kuhn_poker(players=3)").unwrap();
+    let game = ludex_games::load("kuhn_poker(players=3)").unwrap();
     assert_eq!(spec, serde_json::to_value(game.spec()).unwrap());
     let text = ludex(at.path(), &["games", "chess"]).well();
     for said in ["max_plies=0", "integer 0..20000", "botzone", "anchor level=3", "black, white"] {
@@ -145,7 +145,7 @@ fn games_are_listed_and_explained() {
 }
 
 fn game_page(game: &str) -> &'static str {
-    ludex_env::load(game).unwrap().page()
+    ludex_games::load(game).unwrap().page()
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_match_is_the_same_again_on_any_number_of_jobs() {
     // The summary says what the records say.
     let records = timeless("a.jsonl");
     assert_eq!((records.len(), &one["pairs"]), (12, &json!(6)));
-    assert_eq!(one["game"], ludex_env::load("connect_four").unwrap().spec().string);
+    assert_eq!(one["game"], ludex_games::load("connect_four").unwrap().spec().string);
     for (k, agent) in ["random", "mcts sims=10"].iter().enumerate() {
         let (mut wins, mut draws, mut losses, mut sum) = (0, 0, 0, 0.0);
         for record in &records {

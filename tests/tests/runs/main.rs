@@ -299,9 +299,9 @@ fn what_cannot_be_played_is_said_before_anything_is() {
 fn the_suites_that_come_along_can_be_played() {
     for (name, _) in ludex_referee::suite::SUITES {
         let text = ludex_referee::suite::Suite::builtin_text(name).unwrap();
-        let suite = ludex_referee::suite::Suite::parse(text, &ludex_env::Games::builtin()).unwrap();
+        let suite = ludex_referee::suite::Suite::parse(text, &ludex_games::builtin()).unwrap();
         let candidate = [("random".to_owned(), "random".to_owned())];
-        let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0, &ludex_env::Games::builtin()).unwrap();
+        let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0, &ludex_games::builtin()).unwrap();
         ludex_play::runs::tables(&plan, None).unwrap_or_else(|e| panic!("{name}: {e:#}"));
     }
 }

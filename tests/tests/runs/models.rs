@@ -238,7 +238,7 @@ fn a_pilot_tells_what_a_move_uses() {
 fn every_method_plays_every_game() {
     let place = Place::new();
     let mut suite = "name = \"all\"\nversion = 1\ntitle = \"All\"\n".to_owned();
-    for game in ludex_env::games() {
+    for game in ludex_games::games() {
         // Long games in small: a method is not tried better by many moves.
         let params = match game.id {
             "go" => "(board_size=5,max_game_length=30)",
@@ -246,7 +246,7 @@ fn every_method_plays_every_game() {
             "gomoku" => "(size=6)",
             _ => "",
         };
-        let seats = ludex_env::load(&format!("{}{params}", game.id)).unwrap_or_else(|e| panic!("{e}")).spec().players;
+        let seats = ludex_games::load(&format!("{}{params}", game.id)).unwrap_or_else(|e| panic!("{e}")).spec().players;
         let tables = format!("a{}", "b".repeat(seats as usize - 1));
         suite += &format!(
             "[[part]]\nid = \"{0}\"\ngame = \"{0}{params}\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\ntables = [\"{tables}\"]\n",

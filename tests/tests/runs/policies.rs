@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use ludex_env::Viewer;
 use ludex_env::recording::steps;
-use ludex_env::{Viewer, load_with};
+use ludex_games::load_with;
 use ludex_protocol::ErrorCode;
 use ludex_protocol::record::{EndReason, IllegalMoveRules, IllegalPolicy, MoveRecord, Record, Refusals};
 use ludex_tests::run::lines;

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use ludex_env::Games;
 use ludex_referee::metric::{Metric, MetricScope};
 use ludex_referee::suite::Suite;
 use serde_json::Value;
@@ -52,7 +51,7 @@ impl Small {
         let all = ran.json();
         assert_eq!(all["end"], "done", "{}", ran.err);
 
-        let suite = Suite::parse(&text, &Games::builtin()).unwrap();
+        let suite = Suite::parse(&text, &ludex_games::builtin()).unwrap();
         self.metrics(&suite, &all);
         self.figures(&suite, &place);
 

@@ -34,7 +34,7 @@ fn drawn(record: &Record) -> Vec<u32> {
 
 /// The scores of each hand by seat, from positions alone: what the sums of scores grow by when chance deals again, and at the end.
 fn hands(record: &Record) -> Vec<Vec<f64>> {
-    let game = ludex_env::Games::builtin().load_with(&record.header.game, &record.header.params).unwrap();
+    let game = ludex_games::builtin().load_with(&record.header.game, &record.header.params).unwrap();
     let mut steps = ludex_env::recording::steps(&*game, record);
     let (mut before, mut all) = (vec![0.0; 4], Vec::new());
     let mut ended = |now: Vec<f64>| {
@@ -100,7 +100,7 @@ fn four_entrants_take_all_seats_of_a_wall() {
 #[test]
 fn the_seed_alone_says_what_lies_in_the_walls() {
     let walls = |game: &str, agents: [&str; 4]| {
-        let game = ludex_env::load(game).unwrap();
+        let game = ludex_games::load(game).unwrap();
         let record = ludex_play::play(&game, agents, 11).unwrap().record;
         (drawn(&record)[..136].to_vec(), record.events.len())
     };

@@ -22,7 +22,9 @@ async fn episode(server: &Server, id: &str) -> Value {
     let page: Value = serde_json::from_str(&body).expect("JSON");
     if page["digest"].is_string() {
         let parts = RecordParts::parse(&body).expect("a record");
-        Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {body}"));
+        Verifier::new(ludex_games::builtin())
+            .verify(&parts, Source::default())
+            .unwrap_or_else(|fault| panic!("{fault}: {body}"));
     }
     page
 }
@@ -165,7 +167,7 @@ async fn where_something_is_hidden_no_seed_is_used_twice_and_anchors_play_mirror
     let mut seats = seats(&all, "mybot");
     seats.sort_unstable();
     assert_eq!(seats, [0, 0, 0, 1, 1, 1]);
-    let game = ludex_env::load("kuhn_poker").unwrap();
+    let game = ludex_games::load("kuhn_poker").unwrap();
     for record in &all {
         let seed = record["seed"].as_str().unwrap().parse().unwrap();
         let mirror = ludex_play::play(&game, ["random", "random"], seed).unwrap().record;

@@ -543,7 +543,7 @@ async fn recorded_episodes_are_kept_and_verify() {
     server.stop().stopped().await;
     let store = ludex_server::store::Store::open_shared(data.path()).await.unwrap();
     let rows = store.records(&ludex_server::store::MatchFilter::default(), 0, 1_000).await.unwrap();
-    let verifier = ludex_referee::verify::Verifier::new();
+    let verifier = ludex_referee::verify::Verifier::new(ludex_games::builtin());
     let (mut reasons, mut flags) = (Vec::new(), Vec::new());
     for row in &rows {
         let record: Value = serde_json::from_str(&row.record).unwrap();

@@ -170,7 +170,9 @@ async fn botzone_programs_play_mahjong_on_a_server() {
         for one in all {
             let record = whole(&server, one).await;
             let parts = RecordParts::parse(&record.to_string()).expect("a record");
-            Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {record}"));
+            Verifier::new(ludex_games::builtin())
+                .verify(&parts, Source::default())
+                .unwrap_or_else(|fault| panic!("{fault}: {record}"));
             assert_eq!(record["reason"], "finished", "{one}");
         }
     }

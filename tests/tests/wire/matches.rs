@@ -21,7 +21,9 @@ async fn record(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;
     assert_eq!(status, 200, "{body}");
     let parts = RecordParts::parse(&body).expect("a record");
-    Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {body}"));
+    Verifier::new(ludex_games::builtin())
+        .verify(&parts, Source::default())
+        .unwrap_or_else(|fault| panic!("{fault}: {body}"));
     serde_json::from_str(&body).expect("JSON")
 }
 

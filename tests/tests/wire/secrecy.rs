@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use ludex_env::check::scaled;
 use ludex_env::{
-    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, ToMove, Unit, Viewer, games,
-    load,
+    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, ParamError, Stream, ToMove, Unit,
+    Viewer,
 };
+use ludex_games::{games, load};
 use ludex_play::machine::MatchMachine;
 use ludex_play::machine::Watcher;
 use ludex_play::machine::interface::{Input, MatchSetup, Output, SeatSetup};
 use ludex_protocol::error::Issue;
 use ludex_protocol::message::{Act, MatchFrame, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
-use ludex_protocol::spec::{Dynamics, Information, Spec};
+use ludex_protocol::spec::{Dynamics, Information, Params, Spec};
 use ludex_protocol::{Encoding, ServerMessage};
 use serde_json::Value;
 
@@ -51,6 +52,10 @@ impl DynGame for Continued {
 
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String> {
         self.game.read_view(value)
+    }
+
+    fn reload(&self, params: &Params) -> Result<GameRef, ParamError> {
+        self.game.reload(params)
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

@@ -1,6 +1,6 @@
 //! Playouts: all seats play by the policy with all hands known.
 
-use ludex_env::games::fight_the_landlord::cards::Counts;
+use ludex_games::fight_the_landlord::cards::Counts;
 
 use super::policy::{SEATS, Sense, Sight, choose};
 use super::split::{Combo, Splits};

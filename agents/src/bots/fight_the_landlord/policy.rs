@@ -1,7 +1,7 @@
 //! Fast policy for single decisions and playouts.
 
-use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
-use ludex_env::games::fight_the_landlord::combinations::Kind;
+use ludex_games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
+use ludex_games::fight_the_landlord::combinations::Kind;
 
 use super::split::{Combo, Splits, plays, row};
 

@@ -1,7 +1,7 @@
-use ludex_env::games::fight_the_landlord::Rules;
-use ludex_env::games::fight_the_landlord::cards::{Counts, DECK, RANKS, count, counts, holds, lowest, read};
-use ludex_env::games::fight_the_landlord::combinations::{Kind, Plays};
 use ludex_env::{Action, Stream};
+use ludex_games::fight_the_landlord::Rules;
+use ludex_games::fight_the_landlord::cards::{Counts, DECK, RANKS, count, counts, holds, lowest, read};
+use ludex_games::fight_the_landlord::combinations::{Kind, Plays};
 
 use super::policy::{Sense, Sight, answers, choose};
 use super::split::{Combo, Splits, plays};
@@ -14,7 +14,7 @@ fn hand(text: &str) -> Counts {
 fn random_hand(rng: &mut Stream, n: usize) -> Counts {
     let mut deck: Vec<u8> = (0..54).collect();
     rng.shuffle(&mut deck);
-    counts(ludex_env::games::fight_the_landlord::cards::set(&deck[..n]))
+    counts(ludex_games::fight_the_landlord::cards::set(&deck[..n]))
 }
 
 /// Returns the minimum number of plays that empty a hand without splitting bombs, by exhaustive search.
@@ -117,8 +117,7 @@ fn playouts_terminate() {
     for _ in 0..20 {
         let mut deck: Vec<u8> = (0..54).collect();
         rng.shuffle(&mut deck);
-        let cards =
-            |range: std::ops::Range<usize>| counts(ludex_env::games::fight_the_landlord::cards::set(&deck[range]));
+        let cards = |range: std::ops::Range<usize>| counts(ludex_games::fight_the_landlord::cards::set(&deck[range]));
         let mut game = playout::Game {
             hands: [cards(0..20), cards(20..37), cards(37..54)],
             held: [20, 17, 17],

@@ -5,8 +5,8 @@
 //! time. Other hints carry only their literal meaning. The discard is the oldest card that no hint has touched. A seat
 //! that breaks these conventions is detected and then receives only literal hints.
 
-use ludex_env::games::hanabi::View;
 use ludex_env::{Seat, Stream};
+use ludex_games::hanabi::View;
 
 use super::rules::{discard_useless, likeliest, play_last, play_likely, play_safe, tell_playable};
 use super::table::{Act, CardInHand, HanabiRules, HanabiTable, HintTarget, Kinds, Piles, surely};

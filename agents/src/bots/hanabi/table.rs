@@ -1,7 +1,7 @@
 //! Numeric form of a seat's view of Hanabi, and inferences from it.
 
-use ludex_env::games::hanabi::{Params, View};
 use ludex_env::{Action, Seat};
+use ludex_games::hanabi::{Params, View};
 
 /// Set of kinds of cards, as bits; a kind is `color * ranks + rank`, both from 0.
 pub(super) type Kinds = u32;
@@ -192,7 +192,7 @@ impl HanabiTable {
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         piles.fireworks.iter_mut().zip(&view.fireworks).for_each(|(height, &shown)| *height = shown);
         view.discards.iter().filter_map(|text| rules.kind(text)).for_each(|k| piles.gone[k] += 1);
-        let held = |card: &ludex_env::games::hanabi::Card| {
+        let held = |card: &ludex_games::hanabi::Card| {
             let ranks = card.ranks.bytes().fold(0, |set: Kinds, b| set | 1 << (b - b'1').min(4));
             let colors = card.colors.chars().filter_map(|c| LETTERS.find(c)).filter(|&c| c < rules.colors);
             let kind = card.card.as_deref().and_then(|text| rules.kind(text));

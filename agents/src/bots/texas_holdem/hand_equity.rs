@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ludex_env::Stream;
-use ludex_env::cards::{Card, Equity, Hand};
+use ludex_games::cards::{Card, Equity, Hand};
 
 use super::spot::PokerTable;
 

@@ -1,8 +1,8 @@
 //! Numbers of a decision: pot, price of a call, and candidate raises.
 
-use ludex_env::cards::{self, Card};
-use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_env::{Action, GameRef, MoveRequest};
+use ludex_games::cards::{self, Card};
+use ludex_games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_protocol::Refusal;
 
 use crate::typed_access::params;

@@ -1,5 +1,6 @@
-use ludex_env::cards::{Card, Equity, cards};
-use ludex_env::{Stream, load};
+use ludex_env::Stream;
+use ludex_games::cards::{Card, Equity, cards};
+use ludex_games::load;
 
 use super::hand_equity::{self, Deck};
 use super::spot::PokerTable;

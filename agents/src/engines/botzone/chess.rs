@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::chess::View;
 use ludex_env::{Action, MoveRequest};
+use ludex_games::chess::View;
 
 use super::codec::{Codec, Talk, in_turn, moves};
 use crate::error::AgentError;

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use ludex_env::{Action, GameRef, MoveRequest, Mover, Seat, load};
+use ludex_env::{Action, GameRef, MoveRequest, Mover, Seat};
+use ludex_games::load;
 
 use crate::error::AgentError;
 

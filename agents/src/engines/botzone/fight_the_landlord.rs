@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use ludex_env::games::fight_the_landlord::{Phase, View};
 use ludex_env::{Action, MoveRequest};
+use ludex_games::fight_the_landlord::{Phase, View};
 
 use super::codec::{Codec, Talk, Turn, legal, whole};
 use crate::error::AgentError;

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::go::View;
 use ludex_env::{Action, MoveRequest};
+use ludex_games::go::View;
 
 use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
 use super::grid::FIELDS;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::reversi::PASS;
 use ludex_env::{Action, MoveRequest};
+use ludex_games::reversi::PASS;
 
 use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
 use crate::error::AgentError;

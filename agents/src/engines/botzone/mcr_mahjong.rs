@@ -7,10 +7,10 @@
 
 use serde_json::Value;
 
-use ludex_env::games::mcr_mahjong::ids::{self, Doing};
-use ludex_env::games::mcr_mahjong::tiles::{self, Tile};
-use ludex_env::games::mcr_mahjong::{Phase, View};
 use ludex_env::{Action, MoveRequest, Mover, ObservedMove};
+use ludex_games::mcr_mahjong::ids::{self, Doing};
+use ludex_games::mcr_mahjong::tiles::{self, Tile};
+use ludex_games::mcr_mahjong::{Phase, View};
 
 use super::codec::{Codec, Talk, Turn, legal};
 use crate::error::AgentError;

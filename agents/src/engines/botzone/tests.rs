@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use ludex_env::{
-    Action, AgentKey, Draw, DynState, MoveRequest, Mover, ObservedMove, Outcomes, Seat, ToMove, games, load,
-};
+use ludex_env::{Action, AgentKey, Draw, DynState, MoveRequest, Mover, ObservedMove, Outcomes, Seat, ToMove};
+use ludex_games::load;
 use serde_json::{Value, json};
 
 use super::codec::{Codec, Talk};
@@ -142,7 +141,7 @@ fn reversi_messages_rebuild_the_board() {
                 }
                 board.insert((x, y), me);
             }
-            let seen: games::reversi::View = view(ask).unwrap();
+            let seen: ludex_games::reversi::View = view(ask).unwrap();
             for (y, row) in signs(&seen.board).iter().enumerate() {
                 for (x, &c) in row.iter().enumerate() {
                     assert_eq!(*board.get(&(x as i64, y as i64)).unwrap_or(&'.'), c, "({x}, {y})");
@@ -179,7 +178,7 @@ fn ataxx_messages_rebuild_the_board() {
                 board.iter_mut().filter(|(c, _)| distance(**c, to) == 1).for_each(|(_, c)| *c = me);
                 assert_eq!(board.insert(to, me), None);
             }
-            let seen: games::ataxx::View = view(ask).unwrap();
+            let seen: ludex_games::ataxx::View = view(ask).unwrap();
             for (y, row) in signs(&seen.board).iter().enumerate() {
                 for (x, &c) in row.iter().enumerate() {
                     assert_eq!(*board.get(&(x as i64, y as i64)).unwrap_or(&'.'), c, "({x}, {y})");
@@ -213,7 +212,7 @@ fn go_coordinates_start_at_top_left() {
                 (-1, -1) => "pass".to_owned(),
                 (x, y) => format!("{}{}", "abcdefghj".as_bytes()[x as usize - 1] as char, size + 1 - y),
             };
-            let seen: games::go::View = view(ask).unwrap();
+            let seen: ludex_games::go::View = view(ask).unwrap();
             let moves: Vec<String> = heard_go(talk).iter().map(name).collect();
             assert_eq!(moves, seen.moves);
             if ask.turn == 0 {
@@ -243,7 +242,7 @@ fn chess_messages_match_legal_moves() {
                 let part = |f: &str| v[f].as_str().unwrap().to_owned();
                 part("source") + &part("target") + part("promotion").trim_end_matches('*')
             };
-            let seen: games::chess::View = view(ask).unwrap();
+            let seen: ludex_games::chess::View = view(ask).unwrap();
             let moves: Vec<String> = heard(talk).iter().map(uci).collect();
             assert_eq!(moves, seen.moves);
             promoted += usize::from(moves.last().is_some_and(|m| m.len() == 5));
@@ -337,7 +336,7 @@ fn books(r: &Value) -> (i64, Option<(i64, i64)>) {
 fn hold_em_adds_up() {
     let (mut hands, mut asked) = (0, 0);
     ask_all("texas_holdem(preset=botzone)", 12, |ask, codec, talk| {
-        let seen: games::texas_holdem::View = view(ask).unwrap();
+        let seen: ludex_games::texas_holdem::View = view(ask).unwrap();
         let r = &talk.now;
         asked += 1;
         hands = hands.max(seen.hand);
@@ -392,14 +391,14 @@ fn landlord_messages_contain_dealt_and_played_cards() {
     for (game, bidding) in [("fight_the_landlord", false), ("fight_the_landlord(preset=botzone2)", true)] {
         let mut bids = 0;
         ask_all(game, 30, |ask, codec, talk| {
-            let seen: games::fight_the_landlord::View = view(ask).unwrap();
+            let seen: ludex_games::fight_the_landlord::View = view(ask).unwrap();
             let me = ask.seat as u8;
             let requests: Vec<&Value> = talk.turns.iter().map(|t| &t.request).chain([&talk.now]).collect();
             let first = requests[0];
-            if seen.bids.is_empty() && seen.phase == games::fight_the_landlord::Phase::Bid {
+            if seen.bids.is_empty() && seen.phase == ludex_games::fight_the_landlord::Phase::Bid {
                 assert_eq!(*first, json!({"own": seen.hand, "bid": []}));
             }
-            if seen.phase == games::fight_the_landlord::Phase::Bid {
+            if seen.phase == ludex_games::fight_the_landlord::Phase::Bid {
                 bids += 1;
                 assert_eq!(talk.now["bid"], json!(seen.bids));
                 reads_back(ask, codec, |a| json!(a));

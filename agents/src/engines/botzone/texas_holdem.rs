@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use ludex_env::games::texas_holdem::{HandView, MoveView, View};
 use ludex_env::{Action, MoveRequest};
+use ludex_games::texas_holdem::{HandView, MoveView, View};
 
 use super::codec::{Codec, Talk, Turn, legal, whole};
 use crate::error::AgentError;

@@ -1,4 +1,5 @@
-use ludex_env::{AgentKey, Viewer, load};
+use ludex_env::{AgentKey, Viewer};
+use ludex_games::load;
 
 use super::*;
 
@@ -117,7 +118,7 @@ fn malformed_replies_are_not_moves() {
         "-1",
         "999999999999",
     ];
-    for entry in ludex_env::games() {
+    for entry in ludex_games::games() {
         let game = load(entry.id).unwrap();
         // A clue in Undercover may be any line.
         let speech = entry.id == "undercover";

@@ -4,7 +4,7 @@ use super::*;
 
 /// Plays this many random plies; `None` if the game ends or the side to move could end it.
 fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
-    let mut state = ludex_env::load(GAME).unwrap().start();
+    let mut state = ludex_games::load(GAME).unwrap().start();
     let mut p = Position::default();
     for _ in 0..ply {
         let ToMove::Seat(seat) = state.turn() else {

@@ -27,7 +27,7 @@ pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) 
         anyhow::bail!("{why}");
     }
     let game = game.context("--game is missing: name the game that they play, e.g. --game connect_four")?;
-    played(&candidates, &ludex_env::load(game)?, as_json)
+    played(&candidates, &ludex_games::load(game)?, as_json)
 }
 
 fn played(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow::Result<bool> {

@@ -1,8 +1,8 @@
 //! Games in the notations that other programs read: PGN and SGF.
 
-use ludex_env::games;
 use ludex_env::notation::Notation;
 use ludex_env::recording::in_notation;
+use ludex_games::games;
 use ludex_referee::read::RecordLines;
 
 use super::{print, records};

@@ -211,13 +211,12 @@ impl Game for Naming {
 
 #[cfg(test)]
 mod tests {
-    use ludex_env::Games;
 
     use super::*;
 
     #[test]
     fn it_keeps_the_laws() {
-        let game = Games::builtin().with::<Naming>().load("naming").unwrap();
+        let game = ludex_games::builtin().with::<Naming>().load("naming").unwrap();
         ludex_env::check::game(&game, 0..40).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));
     }
 }

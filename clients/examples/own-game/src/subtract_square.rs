@@ -1,9 +1,9 @@
 #![doc = include_str!("subtract_square.md")]
 
-use ludex_env::board;
 use ludex_env::game::{Action, ActionSink, Facts, Game, Seat, ToMove, Viewer};
 use ludex_env::tensor::{one_hot, stretches};
 use ludex_env::{ParamError, Stream};
+use ludex_games::board;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -149,13 +149,12 @@ impl Game for SubtractSquare {
 
 #[cfg(test)]
 mod tests {
-    use ludex_env::Games;
 
     use super::*;
 
     #[test]
     fn it_keeps_the_laws() {
-        let games = Games::builtin().with::<SubtractSquare>();
+        let games = ludex_games::builtin().with::<SubtractSquare>();
         for text in ["subtract_square", "subtract_square(pile=1)", "subtract_square(pile=1000)"] {
             let game = games.load(text).unwrap();
             ludex_env::check::game(&game, 0..20).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));

@@ -29,7 +29,7 @@ pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
     if !about.ludex.is_empty() && record.header.server != about.ludex {
         wrong.push(format!("it was played by {}, the run by {}", record.header.server, about.ludex));
     }
-    if let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) {
+    if let Ok(game) = ludex_games::load_with(&record.header.game, &record.header.params) {
         match about.games.get(&game.spec().string) {
             Some(hash) if *hash != record.header.hash => {
                 wrong.push(format!("its rules have hash {}, those of the run {hash}", record.header.hash));

@@ -12,7 +12,7 @@ fn anchors() -> BTreeMap<String, f64> {
 
 fn result(record: &Record) -> GameResult {
     let source = Source { file: "test".to_owned(), line: 1 };
-    Verifier::new().verify(&parts(record), source).expect("a true record").into_result()
+    Verifier::new(ludex_games::builtin()).verify(&parts(record), source).expect("a true record").into_result()
 }
 
 /// Returns a match that the first agent wins, or loses, by forfeit.
@@ -66,7 +66,9 @@ fn uncounted_matches_change_nothing() {
     // A record whose result contradicts its moves never becomes a result.
     let forged =
         altered(&play("tic_tac_toe", &["ann", "bob"], 4), |value| value["returns"] = serde_json::json!([0.5, 0.5]));
-    assert!(Verifier::new().verify(&forged, Source { file: "test".to_owned(), line: 1 }).is_err());
+    assert!(
+        Verifier::new(ludex_games::builtin()).verify(&forged, Source { file: "test".to_owned(), line: 1 }).is_err()
+    );
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(super) struct Table {
 impl Table {
     /// Begins the match that a join asked for.
     pub fn new(join: &Join, join_id: &str, seat: Seat, number: u32, extras: bool) -> Result<Self, String> {
-        let game = ludex_env::load_with(&join.game, &join.params).map_err(|e| e.message)?;
+        let game = ludex_games::load_with(&join.game, &join.params).map_err(|e| e.message)?;
         let spec = game.spec();
         let mut seats =
             vec![SeatInfo { name: "kit".into(), version: None, kind: AgentKind::Bot }; spec.players as usize];

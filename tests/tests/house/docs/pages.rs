@@ -25,13 +25,13 @@ pub fn all() -> Vec<(String, String)> {
         ("clients/python/src/ludex/catalogue.py", catalogue()),
     ];
     let fixed = fixed.map(|(path, text)| (path.to_owned(), text));
-    let games = ludex_env::games().iter().map(|e| (format!("docs/games/{}.md", e.id), game(e)));
+    let games = ludex_games::games().iter().map(|e| (format!("docs/games/{}.md", e.id), game(e)));
     fixed.into_iter().chain(games).collect()
 }
 
 /// The games that the Python client registers with Gymnasium, with their rules versions.
 fn catalogue() -> String {
-    let games: String = ludex_env::games().iter().map(|e| format!("    \"{}\": {},\n", e.id, e.rules)).collect();
+    let games: String = ludex_games::games().iter().map(|e| format!("    \"{}\": {},\n", e.id, e.rules)).collect();
     format!(
         "\"\"\"The games and the versions of their rules; a test checks that this list is current.\n\n\
          Generated: tests/run --bless\n\"\"\"\n\nGAMES: dict[str, int] = {{\n{games}}}\n"
@@ -44,14 +44,14 @@ pub fn with_games(summary: &str) -> String {
     for line in summary.lines().filter(|line| !line.contains("](games/") || line.contains("](games/README.md)")) {
         out += &format!("{line}\n");
         if line.contains("](games/README.md)") {
-            out.extend(ludex_env::games().iter().map(|e| format!("  - [{}](games/{}.md)\n", e.title, e.id)));
+            out.extend(ludex_games::games().iter().map(|e| format!("  - [{}](games/{}.md)\n", e.title, e.id)));
         }
     }
     out
 }
 
 fn spec(e: &RegisteredGame) -> Spec {
-    ludex_env::load(e.id).expect("a game loads with its defaults").spec().clone()
+    ludex_games::load(e.id).expect("a game loads with its defaults").spec().clone()
 }
 
 /// A value of an enumeration as it stands on the wire, with spaces.
@@ -68,7 +68,7 @@ fn index() -> String {
         "{NOTE}\n\n# Games\n\nEach page is the game's own: `ludex games <id>`, `describe` on the wire and the library's \
          documentation show the same text.\n\n| game | players | moves | chance | information | presets |\n|---|---|---|---|---|---|\n"
     );
-    for e in ludex_env::games() {
+    for e in ludex_games::games() {
         let s = spec(e);
         let presets: Vec<String> = e.presets.iter().map(|p| format!("`{}`", p.0)).collect();
         let (players, moves, chance) = (range(e.players), word(s.dynamics), word(s.chance));
@@ -80,7 +80,7 @@ fn index() -> String {
 
 /// The table of what the rules count, if they count anything.
 fn marks(e: &RegisteredGame) -> String {
-    let docs = ludex_env::load(e.id).expect("a game loads with its defaults").marks_docs();
+    let docs = ludex_games::load(e.id).expect("a game loads with its defaults").marks_docs();
     if docs.is_empty() {
         return String::new();
     }
@@ -202,7 +202,7 @@ fn game(e: &RegisteredGame) -> String {
 
 /// An example of the structured view, a field in each line.
 fn example(e: &RegisteredGame, s: &Spec) -> String {
-    let game = ludex_env::load(e.id).expect("a game loads with its defaults");
+    let game = ludex_games::load(e.id).expect("a game loads with its defaults");
     let (seat, view) = ludex_env::playthrough::example(&*game, SEED, TURNS);
     let fields: Vec<String> = view
         .as_object()

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use ludex_env::Games;
 use ludex_referee::suite::Suite;
 
 use super::{files, read, root};
@@ -68,7 +67,7 @@ fn every_figure_is_shown() {
         let page = read(&root.join(format!("docs/suites/{suite}.md")));
         let report = read(&root.join(format!("docs/suites/reports/{suite}.html")));
         assert!(report.len() < 1_000_000, "{suite}: {} bytes", report.len());
-        for figure in Suite::parse(Suite::builtin_text(suite).unwrap(), &Games::builtin()).unwrap().figures {
+        for figure in Suite::parse(Suite::builtin_text(suite).unwrap(), &ludex_games::builtin()).unwrap().figures {
             let id = figure.id;
             assert!(report.contains(&format!("id=\"figure-{id}\"")), "{suite}: the report lacks {id}");
             assert!(page.contains(&format!("#figure-{id})")), "{suite}: the page does not show {id}");

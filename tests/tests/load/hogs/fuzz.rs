@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ludex_env::{Games, Stream, check};
+use ludex_env::{Stream, check};
 use ludex_protocol::ClientMessage;
 use ludex_protocol::error::close;
 use ludex_tests::bot::first;
@@ -162,7 +162,7 @@ fn games() -> Vec<(String, Vec<String>)> {
         let properties = game.spec().params_schema["properties"].as_object();
         (game.spec().game.clone(), properties.map(|p| p.keys().cloned().collect()).unwrap_or_default())
     };
-    let games = Games::builtin();
+    let games = ludex_games::builtin();
     games.iter().map(|entry| about(&games.load(entry.id).expect("a game"))).collect()
 }
 

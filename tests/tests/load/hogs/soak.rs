@@ -219,7 +219,8 @@ async fn verified(address: SocketAddr, matches: &BTreeSet<String>) {
         lines.push_str(&record);
         lines.push('\n');
     }
-    let (good, refused) = Verifier::new().verify_all(&read_lines("server", lines.as_bytes()).found);
+    let (good, refused) =
+        Verifier::new(ludex_games::builtin()).verify_all(&read_lines("server", lines.as_bytes()).found);
     assert!(refused.is_empty(), "{refused:?}");
     assert_eq!(good.len(), matches.len());
     // And a match more.

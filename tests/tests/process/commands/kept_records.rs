@@ -25,7 +25,7 @@ fn records_of_an_earlier_program_verify() {
     std::fs::write(here.path().join("kept.jsonl"), &text).unwrap();
     let said = ludex(here.path(), &["verify", "kept.jsonl"]).well();
     assert!(said.contains(&format!("{} episodes verified", text.lines().count())), "{said}");
-    for game in ludex_env::games() {
+    for game in ludex_games::games() {
         assert!(text.contains(&format!("\"game\":\"{}\"", game.id)), "no record of {}", game.id);
     }
 }

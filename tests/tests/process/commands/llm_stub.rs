@@ -123,7 +123,7 @@ fn metadata(state: &dyn DynState, seat: usize, purpose: &str) -> Value {
 
 /// Tic-tac-toe where the first seat, which is to move, can complete a row.
 fn almost_won() -> Box<dyn DynState> {
-    let mut state = ludex_env::load("tic_tac_toe").unwrap().start();
+    let mut state = ludex_games::load("tic_tac_toe").unwrap().start();
     for (k, a) in [0, 3, 1, 4].into_iter().enumerate() {
         state.play(k % 2, a).unwrap();
     }
@@ -170,8 +170,8 @@ fn the_agent_answers_in_every_form() {
 #[test]
 fn every_game_is_answered() {
     let stub = Stub::start(&[]);
-    for entry in ludex_env::games() {
-        let mut state = ludex_env::load(entry.id).unwrap().start();
+    for entry in ludex_games::games() {
+        let mut state = ludex_games::load(entry.id).unwrap().start();
         let mut luck = ludex_env::Stream::from_text(entry.id);
         let mut outcomes = ludex_env::Outcomes::new();
         let seat = loop {
@@ -211,7 +211,7 @@ fn the_same_question_gets_the_same_answer() {
     let other = Stub::start(&["--seed", "6"]);
     assert_ne!(forth, (0..20).map(|k| ask(&other, k)).collect::<Vec<_>>());
     // The agent's randomness also depends on the question alone.
-    let state = ludex_env::load("connect_four").unwrap().start();
+    let state = ludex_games::load("connect_four").unwrap().start();
     let ask = |stub: &Stub, k| text(&stub.chat(&body(&format!("{k}"), metadata(&*state, 0, "move"))).well()).to_owned();
     let forth: Vec<String> = (0..8).map(|k| ask(&one, k)).collect();
     assert_eq!(forth, (0..8).map(|k| ask(&two, k)).collect::<Vec<_>>());

@@ -77,7 +77,7 @@ async fn texts_alone_play_the_games_of_plans() {
 async fn texts_alone_play_free_style_in_all_its_phases() {
     let server = Server::start(|_| {}).await;
     let mut rules: Value =
-        serde_json::from_str(include_str!("../../../../env/src/games/free_style/tests/f2.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../games/src/free_style/tests/f2.json")).unwrap();
     rules["first"] = "random".into();
     let message = json!({"act": "propose", "rules": rules, "say": "Let chance say who begins."});
     let mut lines = vec![json!(["Any rules will do.", text(&message)])];

@@ -9,7 +9,7 @@ const NAMES: [&str; 4] = ["one", "one / cot", "two", "rival"];
 
 /// Returns matches of three candidates against a rival in two parts.
 fn results() -> Vec<(usize, Vec<usize>, GameResult)> {
-    let verifier = Verifier::new();
+    let verifier = Verifier::new(ludex_games::builtin());
     let mut out = Vec::new();
     for (part, game) in ["tic_tac_toe", "kuhn_poker"].into_iter().enumerate() {
         for seed in 0..4 {
@@ -30,7 +30,7 @@ fn results() -> Vec<(usize, Vec<usize>, GameResult)> {
 
 fn with_rows(of: impl FnOnce(&Rows)) {
     let results = results();
-    let game = |text: &str| ludex_env::load(text).unwrap();
+    let game = |text: &str| ludex_games::load(text).unwrap();
     let agent = |name: &&str| RowAgent { name: (*name).to_owned(), candidate: *name != "rival" };
     let matches = results.iter().enumerate().map(|(order, (part, players, result))| MetricMatch {
         order,

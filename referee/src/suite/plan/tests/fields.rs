@@ -6,13 +6,13 @@ use crate::suite::roles::RoleAssignment;
 const HEAD: &str = "name = \"t\"\nversion = 1\ntitle = \"T\"\n";
 
 fn suite(text: &str) -> Suite {
-    Suite::parse(&format!("{HEAD}{text}"), &Games::builtin()).unwrap()
+    Suite::parse(&format!("{HEAD}{text}"), &ludex_games::builtin()).unwrap()
 }
 
 /// Returns the plan of a suite for candidates with these names, each with its name as spec.
 fn plan_of(suite: &Suite, candidates: &[&str]) -> Result<Plan, SuiteError> {
     let candidates: Vec<_> = candidates.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect();
-    Plan::new(suite.clone(), &candidates, 1.0, &Games::builtin())
+    Plan::new(suite.clone(), &candidates, 1.0, &ludex_games::builtin())
 }
 
 fn cast(role: &str, agents: &[&str]) -> RoleAssignment {
@@ -206,10 +206,14 @@ fn sweep_adds_a_match_per_seating() {
     let part = &plan.parts[0];
     let games: Vec<&str> = part.games.iter().map(|game| game.spec().string.as_str()).collect();
     let of =
-        |piles: &str, misere: bool| ludex_env::load(&format!("nim(pile_sizes={piles},is_misere={misere})")).unwrap();
+        |piles: &str, misere: bool| ludex_games::load(&format!("nim(pile_sizes={piles},is_misere={misere})")).unwrap();
     let expected = [of("1;2", true), of("3", true), of("1;2", false), of("3", false)];
     assert_eq!(games, expected.iter().map(|game| game.spec().string.as_str()).collect::<Vec<_>>());
-    assert_eq!(part.game.spec().string, ludex_env::load("nim").unwrap().spec().string, "the part's game stays its own");
+    assert_eq!(
+        part.game.spec().string,
+        ludex_games::load("nim").unwrap().spec().string,
+        "the part's game stays its own"
+    );
     let all = matches(&plan);
     assert_eq!((all.len(), plan.matches_at_most()), (2 * 2 * 4, 16));
     for (k, (key, seats)) in all.iter().enumerate() {

@@ -134,7 +134,7 @@ impl Host<'_> {
             ClientMessage::Leave(_) => ServerMessage::Ok(Default::default()),
             ClientMessage::ListMatches(_) => ServerMessage::Matches(Matches::default()),
             ClientMessage::ListGames(_) => ServerMessage::Games(GameList { games: games(self.script.game) }),
-            ClientMessage::Describe(describe) => match ludex_env::load_with(&describe.game, &describe.params) {
+            ClientMessage::Describe(describe) => match ludex_games::load_with(&describe.game, &describe.params) {
                 Ok(game) => ServerMessage::Spec(Box::new(SpecReply { spec: game.spec().clone() })),
                 Err(error) => ServerMessage::Error(Box::new(error.into())),
             },
@@ -172,7 +172,7 @@ impl Host<'_> {
         let asked = format!("joined with {}", json!(join));
         let table = table.map_err(|why| CheckFault::new(5, asked.clone(), why))?;
         if self.script.documents()
-            && ludex_env::load(wanted).is_ok_and(|game| game.spec().string != table.game_string())
+            && ludex_games::load(wanted).is_ok_and(|game| game.spec().string != table.game_string())
         {
             return Err(other);
         }
@@ -228,7 +228,7 @@ fn over() -> ServerMessage {
 }
 
 fn games(game: &str) -> Vec<GameEntry> {
-    let spec = ludex_env::load(game).map(|game| game.spec().clone());
+    let spec = ludex_games::load(game).map(|game| game.spec().clone());
     let entry = spec.map(|spec| GameEntry {
         game: spec.game,
         title: spec.title,

@@ -167,7 +167,7 @@ pub(super) async fn released(b: &Bench) -> Done {
 
 /// Plays the record again, if the game is one of ours.
 fn again(parts: &RecordParts) -> Done {
-    match Verifier::new().verify(parts, Source::default()) {
+    match Verifier::new(ludex_games::builtin()).verify(parts, Source::default()) {
         Ok(_) => Ok(()),
         Err(fault) if matches!(fault.kind, verify::FaultKind::Game | verify::FaultKind::Rules) => Ok(()),
         Err(fault) => Err(wrong(format!("the record does not verify: {fault}"), "the same as when it is played again")),
